@@ -31,6 +31,9 @@ import { readReply } from '../../dist/src/platform/dns/message.js'
 import { isQueryable, toCanonicalName } from '../../dist/src/platform/dns/name.js'
 import { parsePhoneNumber } from '../../dist/src/platform/phone-number.js'
 import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
+import { readAggregate } from '../../dist/src/receiving/domain-reports/read-aggregate.js'
+import { readTlsReport } from '../../dist/src/receiving/domain-reports/read-tls-report.js'
+import { readDomainReport } from '../../dist/src/receiving/domain-reports/report-digest.js'
 import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
@@ -72,7 +75,10 @@ const tolerant = (read) => async (input) => {
   try {
     await read(input)
   } catch (error) {
-    if (!['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError'].includes(error?.name) && error?.code === undefined)
+    if (
+      !['Refusal', 'CsvFault', 'ProtocolFault', 'TypeError', 'UnreadableReport'].includes(error?.name) &&
+      error?.code === undefined
+    )
       throw error
   }
 }
@@ -316,6 +322,9 @@ export const parsers = [
   },
   { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => summarizeInbound(parsed(raw, nothing))) },
   { name: 'reports', inputs: messages, read: tolerant(readReport) },
+  { name: 'domain reports', inputs: messages, read: readDomainReport },
+  { name: 'DMARC aggregates', inputs: texts, read: tolerant((text) => readAggregate(`<feedback><record>${text}`)) },
+  { name: 'TLS reports', inputs: texts, read: tolerant(readTlsReport) },
   {
     name: 'spam rules and words, text',
     inputs: texts,

@@ -107,6 +107,13 @@ const records = (dkim) => ({
     { email_id: DELIVERED, recipient_id: RECIPIENTS[1], broadcast_id: 'brc_1', contact_id: 'con_1' },
   ],
   known_browsers: [{ user_id: 'usr_1', token_hash: 'browser' }],
+  domain_reports: [
+    {
+      ...{ id: 'drp_1', domain_id: '019b7000-0000-7000-8000-0000000000d1', kind: 'tls', domain: 'a.test' },
+      ...{ reporter: 'b.test', report_id: '1', begins_at: AT, ends_at: AT, messages: 1, passed: 1, received_at: AT },
+    },
+  ],
+  domain_report_rows: [{ report_id: 'drp_1', rows: '[]' }],
   // A rule that names no domain would hold the mail that waits.
   hold_rules: [{ id: 'hold_1', workspace_id: SERVICE_WORKSPACE, domain: 'held.test' }],
   doctor_findings: [

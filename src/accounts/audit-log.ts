@@ -59,6 +59,7 @@ export type AuditAction =
   | 'hold_rule.added'
   | 'hold_rule.removed'
   | 'sms.hold_released'
+  | 'breaker.released'
 
 /** The user or program that acts. */
 export interface Actor {

@@ -5,7 +5,7 @@
 import type { RefusedLine, RefusedSummary } from '../platform/csv/refused-lines.js'
 import { prepareWrite, type Read } from '../storage/prepared.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
-import type { ContactImportReport } from '../storage/tables/content-tables.js'
+import type { ContactImportReport, HintSummary } from '../storage/tables/content-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './contact-columns.js'
 import {
@@ -23,7 +23,7 @@ export interface PlannedLine {
   readonly line: ContactLine
 }
 
-type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary>
+type PlanCounts = Omit<ContactImportReport, keyof RefusedSummary | keyof HintSummary>
 
 interface PlanContext {
   readonly read: Read

@@ -10,8 +10,9 @@ import { addRefusedLines } from '../platform/csv/refused-lines.js'
 import type { CsvBytes } from '../platform/csv/rows.js'
 import { type BatchPlan, type CsvImport, countRows, type ImportJournal, importCsvRows } from '../storage/csv-import.js'
 import type { Store } from '../storage/database.js'
-import type { ContactImportReport } from '../storage/tables/content-tables.js'
+import type { ContactImportReport, HintSummary } from '../storage/tables/content-tables.js'
 import { ConstraintViolated, WriteConflict } from '../storage/writer/write.js'
+import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
@@ -26,6 +27,10 @@ interface ImportDeps extends Store {
   readonly clock: Clock
 }
 
+interface PlanDeps extends ImportDeps {
+  readonly findHints: FindHints
+}
+
 /** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
 export function countContactRows(file: Buffer): Promise<number> {
   return countRows(file, { parseColumns: parseContactColumns })
@@ -35,12 +40,13 @@ export function countContactRows(file: Buffer): Promise<number> {
  * Imports a file that `countContactRows` has accepted. Rejects with a Refusal `audience-not-found`, or
  * with what the journal throws.
  */
-export function importContacts(
+export async function importContacts(
   deps: ImportDeps,
   request: ContactImport,
   file: CsvBytes,
   journal: ImportJournal<ContactImportReport>,
 ): Promise<ContactImportReport> {
+  const planning = { ...deps, findHints: await createHintFinder() }
   const spec: CsvImport<readonly ContactColumn[], PlannedLine, ContactImportReport> = {
     parseColumns: parseContactColumns,
     parseRow: (columns, row) => {
@@ -48,7 +54,7 @@ export function importContacts(
       return isRefusedLine(line) ? { refused: line } : { item: { lineNumber: row.line, line } }
     },
     emptyReport: () => emptyReport,
-    planBatch: (lines, before) => planBatch(deps, request, lines, before),
+    planBatch: (lines, before) => planBatch(planning, request, lines, before),
     isConflict: (error) => error instanceof WriteConflict || error instanceof ConstraintViolated,
   }
   return importCsvRows({ commit: deps.commit, journal }, file, spec)
@@ -57,10 +63,11 @@ export function importContacts(
 const emptyReport: ContactImportReport = {
   ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 },
   ...{ refused: 0, refusals: [] },
+  ...noHints,
 }
 
 function planBatch(
-  { read, clock }: ImportDeps,
+  { read, clock, findHints }: PlanDeps,
   { workspaceId, audienceId, resubscribe }: ContactImport,
   lines: readonly PlannedLine[],
   before: ContactImportReport,
@@ -70,10 +77,16 @@ function planBatch(
   for (const { lineNumber, line } of lines) plan.addLine(lineNumber, line)
   const contacts = plan.toWrites()
   const stays = contacts.length > 0 ? [assertAudienceExists({ workspaceId, id: audienceId })] : []
-  return { report: addCounts(before, plan), writes: [...stays, ...contacts] }
+  const hinted = lines.flatMap(({ lineNumber, line: { email } }) =>
+    findHints(email).map(({ hint, suggestion }) => ({ line: lineNumber, email, hint, suggestion })),
+  )
+  return { report: { ...addCounts(before, plan), ...addHints(before, hinted) }, writes: [...stays, ...contacts] }
 }
 
-function addCounts(before: ContactImportReport, { counts, refusedLines }: ContactPlan): ContactImportReport {
+function addCounts(
+  before: ContactImportReport,
+  { counts, refusedLines }: ContactPlan,
+): Omit<ContactImportReport, keyof HintSummary> {
   return {
     added: before.added + counts.added,
     updated: before.updated + counts.updated,

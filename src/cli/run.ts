@@ -23,11 +23,13 @@ import {
   textOption,
   UsageError,
 } from './command.js'
+import { breakerCommands } from './commands/breaker-commands.js'
 import { certificateCommands } from './commands/certificate-commands.js'
 import { check } from './commands/check.js'
 import { doctorCommands } from './commands/doctor.js'
 import { domainCommands } from './commands/domain-commands.js'
 import { domainDnsCommands } from './commands/domain-dns-commands.js'
+import { domainReportCommand } from './commands/domain-report-command.js'
 import { emailCommands } from './commands/email-commands.js'
 import { keyCommands } from './commands/key-commands.js'
 import { logCommands } from './commands/log-command.js'
@@ -73,9 +75,11 @@ export const databaseCommands: readonly Command[] = [
   ...userCommands,
   ...keyCommands,
   ...domainCommands,
+  domainReportCommand,
   ...domainDnsCommands,
   ...queueCommands,
   ...queueRuleCommands,
+  ...breakerCommands,
   ...shapingCommands,
   ...warmUpCommands,
   ...emailCommands,

@@ -55,6 +55,7 @@ export interface LimitsConfig {
   readonly invitations_per_day: number
   /** Limit of the operator's workspace if its plan has none. */
   readonly operator_inbound_bytes: number
+  readonly breaker: Frozen<Settings['limits']['breaker']>
   /** With the built-in plans. */
   readonly plans: Plans
 }

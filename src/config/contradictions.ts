@@ -5,6 +5,8 @@
  * the default of another key.
  */
 import type { Network } from '../platform/ip-address.js'
+import { findBreakerContradictions } from './breaker-contradictions.js'
+import { findInboundContradictions } from './inbound-contradictions.js'
 import type { ApiListenAddress, ListenAddress } from './network-values.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
@@ -34,17 +36,18 @@ export function findContradictions(settings: Settings, written: FileSettings): r
     ...findWideNetworks('inbound.proxies', settings.inbound.proxies),
     ...findWideNetworks('dns.secondaries', settings.dns.secondaries),
     ...findIncompleteZone(settings.dns),
-    ...findRepeatedLists(settings.inbound.dnsbl),
+    ...findInboundContradictions(settings.inbound),
     ...findReversedScores(settings.spam, written.spam ?? {}),
     ...findWideTrust(settings.submission.trusted),
     ...findSmsContradictions(settings.sms),
+    ...findBreakerContradictions(settings.limits),
     ...findUnknownPlan(settings.limits),
     ...findInvalidPlans(settings.limits.plans),
   ]
 }
 
-/** With `posthorn@` in front, the longest name that is derived from the zone, it must fit an address (RFC 5321). */
-const MAX_ZONE_LENGTH = 254 - 'posthorn@'.length
+/** The longest address that is derived from the zone has this in front (RFC 5321). */
+const MAX_ZONE_LENGTH = 254 - 'soft-bounce@simulator.'.length
 
 function findLongZone({ hostname, zone }: Settings['service']): readonly Problem[] {
   const key = zone === undefined ? 'service.hostname' : 'service.zone'
@@ -164,14 +167,6 @@ function findIncompleteZone({ zone_listen, nameservers, ...dns }: Settings['dns'
 }
 
 /** A list that is queried twice would count twice. */
-function findRepeatedLists(lists: Settings['inbound']['dnsbl']): readonly Problem[] {
-  return lists.flatMap(({ zone }, at) => {
-    const first = lists.findIndex((other) => other.zone === zone)
-    const message = `found ${JSON.stringify(zone)}, as in inbound.dnsbl[${first}]; allowed: each zone once`
-    return first === at ? [] : [{ key: `inbound.dnsbl[${at}].zone`, message }]
-  })
-}
-
 /** Above `spam_score`, no message would ever be suspicious. The problem names the key that the file states. */
 function findReversedScores(spam: Settings['spam'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
   const { suspicious_score, spam_score } = spam

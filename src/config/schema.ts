@@ -8,6 +8,7 @@
 import { z } from 'zod'
 import { logLevels } from '../platform/log.js'
 import { logRooms } from '../platform/room-logs.js'
+import { breakerSettings } from './breaker-schema.js'
 import { MAX_POOL_RULES, MAX_SOURCES, poolRuleShape, sourceShape, warmUpSettings } from './source-schema.js'
 import * as value from './values.js'
 
@@ -70,6 +71,16 @@ const submission = section({
 
 const dnsbl = section({ zone: value.hostName, weight: value.weight.prefault(2) })
 
+const dnswl = section({ zone: value.hostName, weight: value.weight.prefault(1) })
+
+const greylisting = section({
+  enabled: value.flag.prefault(false),
+  delay: value.duration('1h').prefault('5m'),
+  retry_window: value.duration('7d').prefault('2d'),
+  remember: value.duration('400d').prefault('36d'),
+  exempt: value.list(value.network, 'networks').prefault([]),
+})
+
 const inbound = section({
   listen: value.list(value.listen, 'addresses with a port').prefault(['127.0.0.1:2525']),
   proxies: value.list(value.network, 'networks').prefault([]),
@@ -88,9 +99,11 @@ const inbound = section({
   tarpit: value.duration('30s').prefault('5s'),
   dnsbl: value.list(dnsbl, '[[inbound.dnsbl]] sections').prefault([]),
   refuse_listed_from: value.weight.optional(),
+  dnswl: value.list(dnswl, '[[inbound.dnswl]] sections').prefault([]),
   dmarc: value.oneOf('reject', 'quarantine', 'report').prefault('reject'),
   mta_sts: value.oneOf('off', 'testing', 'enforce', 'none').prefault('off'),
   mta_sts_max_age: value.duration('365d').prefault('7d'),
+  greylisting: greylisting.prefault({}),
 })
 
 const spam = section({
@@ -188,6 +201,7 @@ const retention = section({
   events: value.duration().prefault('90d'),
   links: value.duration().prefault('400d'),
   audit: value.duration().prefault('400d'),
+  reports: value.duration().prefault('400d'),
   files: value.duration().prefault('30d'),
   exports: value.duration('7d').prefault('7d'),
 })
@@ -216,6 +230,7 @@ const limits = section({
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
   invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
   operator_inbound_bytes: value.bytes.prefault('10GB'),
+  breaker: section(breakerSettings).prefault({}),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })
 

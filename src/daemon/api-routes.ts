@@ -7,11 +7,13 @@ import { audienceFileRoutes } from '../api/audiences/audience-files.js'
 import { type AudienceDeps, audienceRoutes } from '../api/audiences/audiences.js'
 import { bulkRoute } from '../api/audiences/bulk-contacts.js'
 import { contactRoutes } from '../api/audiences/contacts.js'
+import { type BreakerRouteDeps, breakerRoutes } from '../api/breakers/breakers.js'
 import { type BroadcastActDeps, broadcastActRoutes } from '../api/broadcasts/broadcast-acts.js'
 import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
+import { type ForwardRouteDeps, forwardRoutes } from '../api/domains/forwards.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { clicksRoute } from '../api/emails/clicks.js'
@@ -27,6 +29,7 @@ import { importRoute } from '../api/imports/imports.js'
 import type { ImportRouteDeps } from '../api/imports/run-file-import.js'
 import { attachmentsRoute, downloadRoute } from '../api/inbound/attachments.js'
 import { feedbackRoute } from '../api/inbound/feedback.js'
+import { inboundForwardsRoute } from '../api/inbound/forwards.js'
 import { listRoute as listInboundRoute } from '../api/inbound/list.js'
 import { replyRoute } from '../api/inbound/reply.js'
 import { deleteRoute, rawRoute as rawInboundRoute, showRoute as showInboundRoute } from '../api/inbound/show.js'
@@ -44,6 +47,7 @@ import { type MemberDeps, memberRoutes } from '../api/workspaces/members.js'
 import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
+import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
 import type { Config } from '../config/complete.js'
 import { readEachTime } from '../config/follow-setting.js'
 import type { TemplateCache } from '../content/template-cache.js'
@@ -105,8 +109,11 @@ export interface RouteDeps {
   readonly onKeyRevoked: (keyId: string) => void
   readonly onDomainChanged: (domain: DomainRef) => void
   readonly onDomainDeleted: (domain: DeletedDomain) => void
+  /** The mails that ask the addresses of forwarding rules. */
+  readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
+  readonly onScopesReleased: BreakerRouteDeps['onReleased']
   readonly onImportStarted: ImportRouteDeps['onImportStarted']
   readonly onExportRequested: ExportDeps['onExportRequested']
   readonly onWebhookChanged: WebhookDeps['onWebhookChanged']
@@ -139,7 +146,9 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...audienceRoutes({ read, commit, onAudienceDeleted: deps.onAudienceDeleted }),
     ...audienceFileRoutes(importing),
     ...broadcastEndpoints(deps),
+    ...breakerRoutes({ read, commit, broadcasts: createBroadcastSwitch(read), onReleased: deps.onScopesReleased }),
     ...contentRoutes(deps),
+    ...forwardRoutes({ read, commit, onDomainChanged, ...deps.requestForwards }),
     ...domainRoutes({
       ...deps.rotationDeps,
       onDomainChanged,
@@ -284,6 +293,7 @@ function inboundRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] 
     rawInboundRoute(reading),
     attachmentsRoute(linking),
     downloadRoute(linking),
+    inboundForwardsRoute(reading),
     replyRoute(creating),
     feedbackRoute(reading),
     deleteRoute(reading),

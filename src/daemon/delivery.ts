@@ -1,9 +1,6 @@
 /** Wires delivery: DNS, routes, TLS policies, the session pool, signatures, and the queue runner. */
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
-import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
-import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
-import { createCallLimiter } from '../delivery/attempt/call-limit.js'
 import { isLeftOut, type LeaveOutDeps, leaveOut } from '../delivery/attempt/leave-out.js'
 import { MessageCache } from '../delivery/attempt/message-cache.js'
 import { buildMinimalMessage, prepareMessage, type ReadyDeps } from '../delivery/attempt/ready-message.js'
@@ -20,13 +17,13 @@ import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
 import type { Paces } from '../delivery/shaping/paces.js'
-import { applyMessageDemand } from '../delivery/transport-security/message-demand.js'
 import type { SecureDestination } from '../delivery/transport-security/secure-destination.js'
-import { type OnTlsResult, toRefusedResult } from '../delivery/transport-security/session-result.js'
+import type { OnTlsResult } from '../delivery/transport-security/session-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { DomainName } from '../mail/address.js'
+import { simulatorDomainOf } from '../mail/simulator-address.js'
 import { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
@@ -35,6 +32,8 @@ import { defaultResolverSettings, openResolver, type Resolver } from '../platfor
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
+import { createAttempt } from './attempts.js'
+import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
 import { wirePaces } from './paces.js'
 import { wireSources } from './sources.js'
@@ -56,6 +55,7 @@ interface DeliveryDeps {
   readonly observers: Observers | null
   /** Told what sessions with MX hosts say about the TLS policies of their domains. */
   readonly onTlsResult?: OnTlsResult | undefined
+  readonly breaker: Pick<BreakerService, 'countAttempt'>
 }
 
 export interface Delivery {
@@ -89,7 +89,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    ...{ attempt: createAttempt(pool, clock, onTlsResult), retryPolicy: retryPolicyOf(config) },
+    ...{ attempt: createAttempt(pool, { config, clock, onTlsResult }), retryPolicy: retryPolicyOf(config) },
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
@@ -200,6 +200,7 @@ function findDestinationOf(
         mayDial: (address: string) => guardNow()(address),
         random: createSteadyRandom(random, () => performance.now()),
         ownNames: new Set([service.hostname]),
+        simulatorDomain: simulatorDomainOf(service.zone),
       },
       {
         port: () => outbound.port,
@@ -223,24 +224,8 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
   }
 }
 
-function createAttempt(pool: SessionPool, clock: Clock, onTlsResult: OnTlsResult): RunnerDeps['attempt'] {
-  const shared = { clock, limits: defaultAttemptLimits, startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff) }
-  return (message, to, { ignoreOutages, acquireSlot, onSent }, signal) => {
-    const send: AttemptDeps['send'] = async (host, ...call) => {
-      const exchange = await pool.send(host, ...call, ignoreOutages)
-      if ('sent' in exchange) onSent(host, exchange.sent)
-      return exchange
-    }
-    const allowed = applyMessageDemand(message, to, (host) => {
-      const result = message.returnPath === '' ? null : toRefusedResult(host, message.domain, clock())
-      if (result !== null) onTlsResult(result)
-    })
-    return attemptDelivery(message, allowed, { ...shared, acquireSlot, send }, signal)
-  }
-}
-
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit }, observers }: DeliveryDeps,
+  { config, clock, log, edges: { random }, database: { read, commit }, observers, breaker }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
   const policy = retryPolicyOf(config)
@@ -248,7 +233,10 @@ function createSettle(
   const notices = createSenderNoticeBuilder(
     readEachTime({ hostname, mailFrom: mail_from }, { expireAfter: () => policy.expireAfter }),
   )
-  const onAttempt = observers?.onAttempt
+  const onAttempt: SettleDeps['onAttempt'] = (attempt) => {
+    observers?.onAttempt(attempt)
+    breaker.countAttempt(attempt)
+  }
   const common = { read, commit, clock, random, log, policy }
   return createAttemptSettler({ ...common, buildSenderNotice: notices, offer, onAttempt })
 }

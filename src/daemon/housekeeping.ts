@@ -10,6 +10,7 @@ import { removeOldInvitations } from '../accounts/people/invitations.js'
 import { removeOldBrowsers } from '../accounts/sessions/known-browsers.js'
 import { removeOldPasswordLinks } from '../accounts/sessions/password-links.js'
 import { removeOldSessions } from '../accounts/sessions/session-records.js'
+import { removeOldCounts } from '../breaker/outcome-counts.js'
 import type { Config } from '../config/complete.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
@@ -24,6 +25,8 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import { startCronTask } from '../platform/cron-task.js'
 import type { Log } from '../platform/log.js'
+import { removeOldReports } from '../receiving/domain-reports/old-reports.js'
+import { removeOldGreylistEntries } from '../receiving/greylisting/greylist-records.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
 import { removeOldHolds } from '../sms/holds.js'
 import { recoverCodes } from '../sms/recover-codes.js'
@@ -77,6 +80,13 @@ export function startHousekeeping(deps: Deps): Housekeeping {
   }
 }
 
+function greylistLimits(
+  { inbound: { greylisting } }: Config,
+  now: number,
+): Parameters<typeof removeOldGreylistEntries>[1] {
+  return { waitingBefore: now - greylisting.retry_window, knownBefore: now - greylisting.remember }
+}
+
 /** A fault is logged; the next run is in an hour. */
 async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
   try {
@@ -104,8 +114,11 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
         removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
       () => removeOldDeliveries(database, limits.eventsBefore),
       () => removeOldMetrics(database, now),
+      () => removeOldReports(database, now - retention.reports),
+      () => removeOldCounts(database, now),
       () => removeOldHolds(database, now),
       () => removeOldCodes(database, limits.messagesBefore),
+      () => removeOldGreylistEntries(database, greylistLimits(config, now)),
     ]
     for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })

@@ -5,19 +5,13 @@
  */
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
-import type { DomainName } from '../mail/address.js'
 import type { Log } from '../platform/log.js'
 import { runOnce } from '../platform/run-once.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
-import { type CommitEmails, createEmailCommitter } from '../sending/commit-emails.js'
-import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email.js'
-import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
-import { type BeginTracking, createEmailTracker } from '../tracking/track-email.js'
-import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import type { Certificates } from './certificates.js'
@@ -25,6 +19,7 @@ import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSt
 import { createMessageMemory, type MessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
 import { type Operator, wireOperator } from './operator.js'
+import { wireSending } from './sending.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { startStatusFile } from './status-file.js'
 import { watchDisk } from './storage-watch.js'
@@ -88,8 +83,9 @@ export async function openListeners(
     ...sending,
     ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
+    requestForwards: services.people.requestForwards,
     recordHit: (hit) => hits.record(hit),
-    certificateOf,
+    ...{ certificateOf, onScopesReleased: services.breaker.onReleased },
   })
   const onForeignChange = (): void => refreshCachesAndSessions(services, others.submission, log)
   const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
@@ -160,7 +156,7 @@ function serve(
 
 /** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
 async function startServices(
-  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor }: Services,
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
@@ -171,6 +167,7 @@ async function startServices(
   people.start()
   webhooks.start()
   broadcasts.start(hasDiskSpace)
+  breaker.start()
   await imports.start()
   await exports.start()
   await sms.start()
@@ -183,41 +180,6 @@ type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListene
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
   const outcomes = await Promise.allSettled(listeners.map((listener) => listener.stop(limit)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-}
-
-interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
-  /** The certificate that is served now. */
-  readonly served: Pick<TlsFiles, 'cert'>
-  readonly servesName: (name: DomainName) => boolean
-}
-
-interface Sending {
-  readonly prepare: PrepareEmail
-  readonly findVerifiedDomain: FindVerifiedDomain
-  readonly commitEmails: CommitEmails
-  readonly beginTracking: BeginTracking
-  readonly trackingBaseFor: TrackingBaseFor
-}
-
-function wireSending(
-  { config: { service, api }, clock, served, servesName }: SendingDeps,
-  { read, commit }: Database,
-  { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
-): Sending {
-  const { hostname, public_url: publicUrl } = service
-  const claim = runner.claim.bind(runner)
-  const servesTls = api.listen.some(({ kind }) => kind === 'tls')
-  const certificateOf = (): string => served.cert
-  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
-  const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
-  const findVerifiedDomain = domains.findVerified
-  return {
-    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain, beginTracking }),
-    findVerifiedDomain,
-    commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
-    beginTracking,
-    trackingBaseFor,
-  }
 }
 
 type ChangeCallbacks = Pick<

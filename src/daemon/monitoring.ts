@@ -3,6 +3,7 @@ import { listRunningBroadcasts } from '../broadcasts/active-broadcasts.js'
 import type { WatchedCertificate } from '../certificates/expiry-watch.js'
 import { allChecks } from '../doctor/all-checks.js'
 import { readFindings, readLastRun } from '../doctor/findings-store.js'
+import { reportBreaker } from '../monitoring/breaker-metrics.js'
 import { type MetricsEndpoint, startMetricsListener } from '../monitoring/metrics-listener.js'
 import { createMonitoring, type Monitoring } from '../monitoring/monitoring.js'
 import { reportProcess } from '../monitoring/process-metrics.js'
@@ -60,6 +61,7 @@ export async function openMonitoring(
     memory: { mx: memory.mx, submission: memory.submission, rest: memory.requests },
   })
   reportStsPolicies(metrics, services.delivery.countStsPolicies)
+  reportBreaker(metrics, read)
   reportUpkeep(metrics, { clock, listCertificates, ...readUpkeep(options, database) })
   stopSteps.push(reportProcess(metrics, busyTimesOf(database, services)).stop)
   const listener = await startMetricsListener(config.metrics.listen, { collect, log })

@@ -33,10 +33,12 @@ export function openMxListener({
   observers,
 }: MxDeps): Promise<MxListener> {
   return startMxListener({
-    checkRecipient: (address, size) =>
-      checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size),
+    checkRecipient: (address, size, from) =>
+      checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size, from),
     accept: receiving.acceptInbound,
     findListings: receiving.findListings,
+    findAllowListings: receiving.findAllowListings,
+    greylist: receiving.greylist,
     hasDiskSpace,
     memory: memory.mx,
     observer: observers?.observeListener('mx') ?? null,

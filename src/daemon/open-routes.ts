@@ -1,9 +1,12 @@
 /** Builds the routes that anybody may call: what the links in mail lead to, and the URLs of delivery receipts. */
+
+import { forwardTargetRoutes } from '../api/domains/forward-target.js'
 import type { Route } from '../api/http/route.js'
 import { receiptRoutes } from '../api/sms/receipts.js'
 import { trackingRoutes } from '../api/tracking/tracking.js'
 import { unsubscribeRoutes } from '../api/unsubscribe/unsubscribe.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import { renderForwardPage } from '../pages/forward-page.js'
 import { renderNotePage } from '../pages/layout.js'
 import { renderUnsubscribePage, unknownUnsubscribePage } from '../pages/unsubscribe-page.js'
 import type { Database } from '../storage/database.js'
@@ -30,6 +33,10 @@ export function openRoutes({ database: { read, commit }, recordHit, identity, sm
     ...unsubscribeRoutes({
       ...{ read, commit, secret: identity.returnPathSecret },
       ...{ showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage },
+    }),
+    ...forwardTargetRoutes({
+      ...{ read, commit, secret: identity.linkSecret },
+      ...{ showPage: renderForwardPage, unknownLinkPage },
     }),
     ...receiptRoutes({ secret: identity.smsSecret, applyReceipt: sms.applyReceipt }),
   ]

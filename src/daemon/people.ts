@@ -5,9 +5,12 @@ import { createPasswordHasher } from '../accounts/people/passwords.js'
 import { type CheckSession, createSessionCheck } from '../accounts/sessions/session-check.js'
 import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sign-in-limits.js'
 import type { PasswordDeps } from '../api/account/password.js'
+import type { ForwardRouteDeps } from '../api/domains/forwards.js'
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
+import { createForwardNotices } from '../notices/forward-notice.js'
 import { NoticeWriter } from '../notices/notice-writer.js'
 import { createPasswordMailer } from '../notices/password-notice.js'
 import type { Clock } from '../platform/clock.js'
@@ -34,6 +37,8 @@ export interface People {
   readonly checkSession: CheckSession
   readonly notices: Pick<NoticeWriter, 'wake'>
   readonly erasures: Pick<ErasureRunner, 'begin'>
+  /** The mails that ask the addresses of forwarding rules. */
+  readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   /** Begins to write notices, and resumes interrupted erasures. */
   readonly start: () => void
   readonly stop: () => Promise<void>
@@ -45,14 +50,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
   const secret = identity.linkSecret
   const passwords = createPasswordHasher()
   const { ui } = config
-  const sessionTimes = {
-    get idle() {
-      return ui.session_idle
-    },
-    get max() {
-      return ui.session_max
-    },
-  }
+  const sessionTimes = readEachTime({}, { idle: () => ui.session_idle, max: () => ui.session_max })
   const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
     delivery.runner.offer(enqueued, raw)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }
@@ -70,6 +68,7 @@ export function wirePeople({ config, clock, log, database, identity, delivery }:
     checkSession: createSessionCheck({ read, commit, clock, sessionTimes }),
     notices,
     erasures: erasing,
+    requestForwards: { buildRequests: createForwardNotices({ ...mailing, secret }), offer },
     start: () => {
       notices.start()
       erasing.start()

@@ -10,6 +10,7 @@ import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
+import { defaultInboundPolicy } from '../domains/inbound-policy.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Observers } from '../monitoring/monitoring.js'
@@ -19,16 +20,22 @@ import type { Log } from '../platform/log.js'
 import type { RoomLogs } from '../platform/room-logs.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
-import { openCrashGuard } from '../receiving/crash-guard.js'
-import { InboundProcessor, type InboundReader } from '../receiving/inbound-processor.js'
-import { createMailProcessor } from '../receiving/process-mail.js'
+import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
+import { createEarlyScorer } from '../receiving/early-score.js'
+import { InboundProcessor, type InboundReader, type ReportProcessor } from '../receiving/inbound-processor.js'
+import { createMailProcessor, type PlanForwarding } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
+import type { MxDeps } from '../smtp/mx/mx-deps.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
+import { findAllowListings } from '../spam/dnswl.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
 import { type JudgeSpam, judgeSpam } from '../spam/spam-verdict.js'
 import type { Database } from '../storage/database.js'
+import type { BreakerService } from './breaker.js'
+import { wireDomainReports } from './domain-reports.js'
 import type { Edges } from './edges.js'
+import { openGreylist } from './greylist.js'
 
 /** Milliseconds for all DNS block lists together, for one client. */
 const DNSBL_TIMEOUT = 5_000
@@ -50,15 +57,22 @@ export interface ReceivingDeps {
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
   readonly observers: Observers | null
+  readonly breaker: Pick<BreakerService, 'countReport'>
+  readonly planForwarding: PlanForwarding
+  /** Reports about forwarded mail go back to its senders, the others to `processReport`. */
+  readonly returnBounces: (policy: RecipientPolicy, processReport: ReportProcessor) => ReportProcessor
 }
 
-type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'>
+type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'>
 
 export interface Receiving {
   readonly recipients: Recipients
   readonly acceptInbound: AcceptInbound
   /** The DNS block lists that list the client. */
   readonly findListings: (address: string) => Promise<readonly Listing[]>
+  /** What DNS allow lists say of the client. */
+  readonly findAllowListings: MxDeps['findAllowListings']
+  readonly greylist: MxDeps['greylist']
   /** Milliseconds in which the authentication thread was busy. */
   readonly readBusyTime: () => number
   /** Begins the analysis of stored messages. */
@@ -68,19 +82,19 @@ export interface Receiving {
 }
 
 export function wireReceiving(deps: ReceivingDeps): Receiving {
-  const { config, clock, log, edges, database, mime, observers } = deps
-  const { commit, read } = database
+  const { config, clock, log, edges, mime, observers } = deps
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
   const authentication = new AuthenticationThread({ resolver, clock })
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
-  const processMail = createMailProcessor({ clock, judgeSpam: createSpamJudge(deps) })
-  const { processReport } = createReportActs(deps, policy)
-  const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, processMail, processReport })
+  const judge = createSpamJudge(deps)
+  const earlyScorer = openEarlyScorer(deps, judge)
+  const greylist = openGreylist(deps)
+  const { processor, crashGuard } = openProcessor(deps, policy, judge)
   const accepting = {
-    ...{ ...recipients, commit, clock, log, hostname: config.service.hostname },
+    ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
+    isSpamForAll: earlyScorer.isSpamForAll,
     authenticate: observeResults(authentication.authenticate, observers),
     onStored: (workspaceId: string) => processor.onStored(workspaceId),
   }
@@ -88,6 +102,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     recipients,
     acceptInbound: createAcceptInbound(readEachTime(accepting, { dmarc: () => config.inbound.dmarc })),
     findListings: createListingFinder(config, resolver),
+    findAllowListings: createAllowListingFinder(config, resolver, log),
+    greylist: greylist.asked,
     readBusyTime: () => authentication.readBusyTime(),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
@@ -99,6 +115,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
       const stopped = processor.stop()
       await mime.close()
       await stopped
+      await Promise.all([greylist.stop(), earlyScorer.stop()])
       crashGuard.close()
     },
   }
@@ -117,36 +134,60 @@ function createListingFinder({ inbound }: Config, { resolveAddresses }: Resolver
   return (address) => findListings(address, { lists: inbound.dnsbl, resolveAddresses, timeLimit: DNSBL_TIMEOUT })
 }
 
+function createAllowListingFinder(
+  { inbound }: Config,
+  { resolveAddresses }: Resolver,
+  log: Log,
+): Receiving['findAllowListings'] {
+  const reported = new Set<string>()
+  const onRefusedQuery = (zone: string, answer: string): void => {
+    if (!reported.has(zone)) log.warn({ zone, answer }, 'a DNS allow list refuses our queries')
+    reported.add(zone)
+  }
+  return (address) =>
+    findAllowListings(address, { lists: inbound.dnswl, resolveAddresses, timeLimit: DNSBL_TIMEOUT, onRefusedQuery })
+}
+
 function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {
   return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
-function buildRecipientPolicy({ config: { service }, identity, receivingDomains }: ReceivingDeps): RecipientPolicy {
+function buildRecipientPolicy({
+  config: { service },
+  clock,
+  identity,
+  receivingDomains,
+}: ReceivingDeps): RecipientPolicy {
   return {
     hostname: service.hostname,
     zone: service.zone,
     secret: identity.returnPathSecret,
+    clock,
     findVerifiedDomain: receivingDomains.find,
   }
 }
 
-function buildRecipients({ database: { read }, inboundBytes }: ReceivingDeps, policy: RecipientPolicy): Recipients {
+function buildRecipients(
+  { database: { read }, inboundBytes, receivingDomains }: ReceivingDeps,
+  policy: RecipientPolicy,
+): Recipients {
   return {
     recipientOf: (address) => classifyRecipient(policy, address),
     operatorWorkspace: () => findOperatorWorkspace(read),
     inboundBytes,
+    policyOf: (domain) => receivingDomains.find(domain)?.policy ?? defaultInboundPolicy,
   }
 }
 
 function createReportActs(
-  { config: { service, outbound }, clock, log, database: { read }, offer }: ReceivingDeps,
+  { config: { service, outbound }, clock, log, database: { read }, offer, breaker }: ReceivingDeps,
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
   return createReportHandler(
     readEachTime(
       {
-        ...{ read, clock, log, policy, offer },
+        ...{ read, clock, log, policy, offer, onLateOutcome: breaker.countReport },
       },
       {
         notices: () => (outbound.forward_bounces ? notices : null),
@@ -156,15 +197,42 @@ function createReportActs(
 }
 
 function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
-  const { config, clock, logs, database, observers } = deps
+  const { config, clock, logs, database } = deps
   const { spam } = config
   const rspamdOf = followSetting(
     () => spam.rspamd_url,
     (url) => (url === null ? null : createRspamdClient({ url, clock, log: logs.of('spam') })),
   )
-  return async (email, raw, analysis) => {
+  return (email, raw, analysis) => {
     const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
-    const verdict = await judgeSpam({ read: database.read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
+    return judgeSpam({ read: database.read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
+  }
+}
+
+function openProcessor(
+  deps: ReceivingDeps,
+  policy: RecipientPolicy,
+  judge: JudgeSpam,
+): { readonly processor: InboundProcessor; readonly crashGuard: CrashGuard } {
+  const { config, clock, log, mime, observers, database } = deps
+  const { commit, read } = database
+  const judgeSpam = observeVerdicts(judge, observers)
+  const processMail = createMailProcessor({ clock, judgeSpam, planForwarding: deps.planForwarding })
+  const processReport = deps.returnBounces(policy, createReportActs(deps, policy).processReport)
+  const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
+  const processing = { processMail, processReport, domainReportsOf: wireDomainReports(deps, policy) }
+  const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...processing })
+  return { processor, crashGuard }
+}
+
+function openEarlyScorer({ config, log, mime }: ReceivingDeps, judge: JudgeSpam): ReturnType<typeof createEarlyScorer> {
+  const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand-early'), log)
+  return createEarlyScorer({ mime, judgeSpam: judge, crashGuard, log })
+}
+
+function observeVerdicts(judge: JudgeSpam, observers: Observers | null): JudgeSpam {
+  return async (...message) => {
+    const verdict = await judge(...message)
     if (verdict.spam_status !== null) observers?.onSpamVerdict(verdict.spam_status)
     return verdict
   }

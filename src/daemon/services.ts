@@ -5,6 +5,7 @@ import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
+import { createForwardRuleCache, type ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
 import type { FindPolicy } from '../domains/mta-sts/find-policy.js'
 import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
@@ -23,12 +24,14 @@ import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhooks/webhook-removal.js'
+import { type BreakerService, wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { type Delivery, wireDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
+import { wireForwarding } from './forwarding.js'
 import { startHousekeeping } from './housekeeping.js'
 import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
@@ -45,6 +48,7 @@ export interface Services {
   readonly apiKeyCache: ApiKeyCache
   readonly domains: SendingDomainCache
   readonly receivingDomains: ReceivingDomainCache
+  readonly forwardRules: ForwardRuleCache
   readonly signingKeys: SigningKeyCache
   readonly signing: SigningThread
   readonly delivery: Delivery
@@ -60,6 +64,7 @@ export interface Services {
   readonly people: People
   readonly imports: ImportRunner
   readonly broadcasts: BroadcastEngine
+  readonly breaker: BreakerService
   readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
@@ -83,21 +88,22 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const limits = registerStop(stopSteps, openWorkspaceLimits(common))
-  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions }
+  const breaker = registerStop(
+    stopSteps,
+    wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
+  )
+  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
   const { delivery } = engines
-  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
-  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
-  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  const removals = openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
   const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
   const exports = registerStop(stopSteps, openExports(logAs('exports')))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
-  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
   const broadcasts = registerStop(
     stopSteps,
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
@@ -105,9 +111,18 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, sms, doctor }
-  const removals = { deletedDomains, deletedAudiences, deletedWebhooks }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
+
+function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
+  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
+  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  return { deletedDomains, deletedAudiences, deletedWebhooks }
 }
 
 function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {
@@ -128,6 +143,7 @@ function openCaches({ clock, database }: CommonDeps): Caches {
     apiKeyCache: createApiKeyCache({ ...database, clock }),
     domains: createSendingDomainCache(database),
     receivingDomains: createReceivingDomainCache(database),
+    forwardRules: createForwardRuleCache(database),
     signingKeys: createSigningKeyCache(database),
     templates: createTemplateCache(database),
   }
@@ -137,11 +153,15 @@ type CommonDeps = Pick<
   ReceivingDeps,
   'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
 >
-type Caches = Pick<Services, 'apiKeyCache' | 'domains' | 'receivingDomains' | 'signingKeys' | 'templates'>
+type Caches = Pick<
+  Services,
+  'apiKeyCache' | 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys' | 'templates'
+>
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
+type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
 
 async function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & Pick<Services, 'suppressions'>,
+  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & OfEngines,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Promise<Engines> {
@@ -154,7 +174,8 @@ async function openEngines(
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const receiving = registerStop(stopSteps, wireReceiving({ ...own, log: own.logs.of('receiving'), mime, offer }))
+  const room = { ...own, log: own.logs.of('receiving'), mime, offer, signing }
+  const receiving = registerStop(stopSteps, wireReceiving({ ...room, ...wireForwarding(room) }))
   const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
   return { signing, delivery, mime, receiving, findPolicy }
 }
@@ -172,11 +193,17 @@ type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainN
 
 /** To be called when this process has changed a domain: drops what is cached of it, and nothing else. */
 export function forgetDomain(
-  { domains, receivingDomains, signingKeys }: Pick<Services, 'domains' | 'receivingDomains' | 'signingKeys'>,
+  {
+    domains,
+    receivingDomains,
+    forwardRules,
+    signingKeys,
+  }: Pick<Services, 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys'>,
   { workspaceId, domain }: DomainRef,
 ): void {
   domains.forget(workspaceId, domain)
   receivingDomains.forget(domain)
+  forwardRules.forget(workspaceId, domain)
   signingKeys.forget(workspaceId, domain)
 }
 
@@ -185,6 +212,7 @@ export function forgetAll(services: Services): void {
   services.apiKeyCache.drop()
   services.domains.drop()
   services.receivingDomains.drop()
+  services.forwardRules.drop()
   services.signingKeys.drop()
   services.signing.forgetKeys()
   services.suppressions.drop()

@@ -1,5 +1,6 @@
 /**
- * Changes a domain's settings in one commit with the audit entry: receiving, blocked addresses, default tracking.
+ * Changes a domain's settings in one commit with the audit entry: receiving, blocked addresses, what it asks of mail
+ * that it receives, default tracking.
  *
  * Receiving can be turned on for a verified domain only. Only differences are written, so that of two concurrent
  * changes each takes effect.
@@ -7,8 +8,9 @@
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Store } from '../storage/database.js'
-import type { Flag } from '../storage/tables/columns.js'
-import { type DomainFlags, type SendingDomain, setDomainFlags } from './sending-domains.js'
+import { type Flag, toJson } from '../storage/tables/columns.js'
+import { diffInboundPolicy, type PolicyChange } from './inbound-policy.js'
+import { type DomainSettings, type SendingDomain, setDomainSettings } from './sending-domains.js'
 import {
   blockAddresses,
   listBlockedLocalParts,
@@ -20,6 +22,7 @@ export interface DomainChange {
   readonly inbound?: boolean | undefined
   readonly trackOpens?: boolean | undefined
   readonly trackClicks?: boolean | undefined
+  readonly inboundPolicy?: PolicyChange | undefined
   /** Keys of local parts. */
   readonly block?: readonly string[]
   readonly unblock?: readonly string[]
@@ -43,20 +46,23 @@ export async function changeDomain(
   const before = new Set(listBlockedLocalParts(read, row))
   const added = [...new Set(change.block ?? [])].filter((key) => !before.has(key))
   const removed = [...new Set(change.unblock ?? [])].filter((key) => before.has(key))
+  const policy = diffInboundPolicy(row.inbound_policy, change.inboundPolicy ?? {})
   const flags = diffFlags(row, change)
   const { inbound, track_opens, track_clicks } = flags
-  if (Object.values(flags).every((flag) => flag === null) && added.length === 0 && removed.length === 0) return
+  const isUnchanged = policy === null && Object.values(flags).every((flag) => flag === null)
+  if (isUnchanged && added.length === 0 && removed.length === 0) return
   requireBlockedCapacity(before.size + added.length - removed.length, 'blocked_addresses')
   const details = {
     domain,
     ...(inbound === null ? {} : { inbound: inbound === 1 }),
     ...(track_opens === null ? {} : { track_opens: track_opens === 1 }),
     ...(track_clicks === null ? {} : { track_clicks: track_clicks === 1 }),
+    ...(policy === null ? {} : { inbound_policy: policy }),
     ...(added.length > 0 ? { blocked: listOrCount(added) } : {}),
     ...(removed.length > 0 ? { unblocked: listOrCount(removed) } : {}),
   }
   await commit([
-    setDomainFlags({ workspaceId, id, ...flags }),
+    setDomainSettings({ workspaceId, id, ...flags, inbound_policy: policy === null ? null : toJson(policy) }),
     ...blockAddresses(row, added),
     ...unblockAddresses(row, removed),
     recordAuditEntry({ workspaceId, actor, action: 'domain.changed', target: id, at: now, details }),
@@ -64,7 +70,10 @@ export async function changeDomain(
 }
 
 /** Null: unchanged. */
-function diffFlags(row: SendingDomain, { inbound, trackOpens, trackClicks }: DomainChange): DomainFlags {
+function diffFlags(
+  row: SendingDomain,
+  { inbound, trackOpens, trackClicks }: DomainChange,
+): Omit<DomainSettings, 'inbound_policy'> {
   const diffFlag = (now: Flag, requested: boolean | undefined): Flag | null => {
     const flag = requested === undefined ? now : requested ? 1 : 0
     return flag === now ? null : flag

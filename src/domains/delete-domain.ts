@@ -1,5 +1,5 @@
 /**
- * Deletes a sending domain with its keys and blocked addresses: after the commit nothing is sent from it.
+ * Deletes a sending domain with its keys, blocked addresses and forwarding rules: after the commit nothing is sent from it.
  *
  * Queued mail from it fails at its next attempt (`delivery/attempt/ready-message`). The caller starts `failDomain`,
  * which walks the queue, so that it fails sooner.
@@ -7,6 +7,7 @@
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import type { Commit } from '../storage/writer/write.js'
 import { deleteDkimKeys } from './dkim/signing-keys.js'
+import { deleteRulesOf } from './forwards/forward-rules.js'
 import { deleteDomain, type SendingDomain } from './sending-domains.js'
 import { unblockAllAddresses } from './verification/blocked-addresses.js'
 
@@ -22,6 +23,7 @@ export async function deleteSendingDomain(
     deleteDomain({ workspaceId, id }),
     deleteDkimKeys({ workspaceId, domain }),
     unblockAllAddresses(row),
+    deleteRulesOf(row),
     recordAuditEntry({ workspaceId, actor, action: 'domain.deleted', target: id, at: now, details: { domain } }),
   ])
 }

@@ -1,13 +1,14 @@
 /** A sending domain in the form of the interface, for the command line and the API. */
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
-import type { RecordState, Selector } from '../storage/tables/domain-tables.js'
+import type { InboundPolicy, RecordState, Selector } from '../storage/tables/domain-tables.js'
 import { findIdleSelector } from './dkim/rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
+import { parseInboundPolicy } from './inbound-policy.js'
 import type { SendingDomain } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
-import { type DnsRecord, dnsRecordsOf } from './verification/dns-records.js'
+import { type DnsRecord, dnsRecordsOf, suggestDmarcPolicy } from './verification/dns-records.js'
 import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
 import { listTlsRecords, type TlsRecord } from './zone/policy-records.js'
 
@@ -68,6 +69,7 @@ export interface DomainDetails extends DomainResource {
   readonly dkim_keys: readonly DkimKeyResource[]
   readonly tracking: { readonly open: boolean; readonly click: boolean }
   readonly blocked_addresses: readonly string[]
+  readonly inbound_policy: InboundPolicy
   readonly rotation: RotationResource | null
   readonly checked_at: string | null
   /** When sending stops because DNS does not show the records any more; null: they are valid. */
@@ -90,13 +92,14 @@ export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNam
     dmarc_record: {
       type: 'TXT',
       name: dmarcNameOf(domain),
-      value: 'v=DMARC1; p=none',
+      value: suggestDmarcPolicy(names.zone),
       status: states.dmarc ?? 'pending',
     },
     tls_records: listTlsRecords(domain, names.zone),
     dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
     tracking: { open: row.track_opens === 1, click: row.track_clicks === 1 },
     blocked_addresses: listBlockedLocalParts(read, row).map((localPart) => `${localPart}@${domain}`),
+    inbound_policy: parseInboundPolicy(row.inbound_policy),
     rotation: row.rotation_asked_at === null ? null : toRotationResource(keys, row.rotation_asked_at),
     checked_at: timestampOrNull(row.checked_at),
     fails_at: status === 'verified' && since !== null ? formatTimestamp(since + GRACE_PERIOD) : null,

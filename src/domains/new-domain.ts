@@ -62,6 +62,7 @@ export async function buildDomain(read: Read, request: DomainRequest): Promise<N
     next_check_at: request.forced ? null : now + FIRST_CHECK_DELAY,
     unproved_since: request.forced ? null : now,
     rotation_asked_at: null,
+    inbound_policy: toJson({}),
   }
   const keys = selectors.map((selector, index) =>
     insertDkimKey(toKeyRow({ workspaceId, domain, selector, now }, pairs[index], index === 0)),

@@ -8,6 +8,8 @@
 import type { DomainName } from '../mail/address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
+import type { InboundPolicy } from '../storage/tables/domain-tables.js'
+import { parseInboundPolicy } from './inbound-policy.js'
 import { verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
@@ -26,6 +28,7 @@ export interface ReceivingDomain {
   readonly inbound: boolean
   /** Keys of blocked local parts (`localPartKey`). */
   readonly blocked: ReadonlySet<string>
+  readonly policy: InboundPolicy
 }
 
 export interface ReceivingDomainCache {
@@ -69,5 +72,6 @@ function readDomain(read: Read, domain: DomainName): ReceivingDomain | undefined
   const [row] = verifiedByName(read, { domain })
   if (row === undefined) return undefined
   const inbound = row.inbound === 1
-  return { workspaceId: row.workspace_id, inbound, blocked: new Set(inbound ? listBlockedLocalParts(read, row) : []) }
+  const blocked = new Set(inbound ? listBlockedLocalParts(read, row) : [])
+  return { workspaceId: row.workspace_id, inbound, blocked, policy: parseInboundPolicy(row.inbound_policy) }
 }

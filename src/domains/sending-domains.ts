@@ -11,7 +11,8 @@ import { type Selectable, sql } from 'kysely'
 import { type DomainName, parseDomainName, tryParseDomainName } from '../mail/address.js'
 import { type CreationPage, isAfterPlace, slicesByCreation } from '../storage/paging.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
-import type { Flag } from '../storage/tables/columns.js'
+import type { Flag, Json } from '../storage/tables/columns.js'
+import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
 
 const MAIL_LABEL = 'posthorn.'
@@ -35,6 +36,7 @@ export const insertDomain = prepareWrite<SendingDomain>(({ db, slot }) =>
     next_check_at: slot('next_check_at'),
     unproved_since: slot('unproved_since'),
     rotation_asked_at: slot('rotation_asked_at'),
+    inbound_policy: slot('inbound_policy'),
   }),
 )
 
@@ -49,14 +51,16 @@ export const forceVerified = prepareWrite<{ workspaceId: string; domain: DomainN
   1,
 )
 
-export interface DomainFlags {
+export interface DomainSettings {
   readonly inbound: Flag | null
   readonly track_opens: Flag | null
   readonly track_clicks: Flag | null
+  /** The words that change. */
+  readonly inbound_policy: Json<Partial<InboundPolicy>> | null
 }
 
 /** Null: unchanged. Misses if the workspace does not have the domain any more. */
-export const setDomainFlags = prepareWrite<DomainFlags & { workspaceId: string; id: string }>(
+export const setDomainSettings = prepareWrite<DomainSettings & { workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db
       .updateTable('domains')
@@ -64,6 +68,9 @@ export const setDomainFlags = prepareWrite<DomainFlags & { workspaceId: string; 
         inbound: eb.fn.coalesce(eb.val(slot('inbound')), 'inbound'),
         track_opens: eb.fn.coalesce(eb.val(slot('track_opens')), 'track_opens'),
         track_clicks: eb.fn.coalesce(eb.val(slot('track_clicks')), 'track_clicks'),
+        inbound_policy: sql<
+          Json<Partial<InboundPolicy>>
+        >`json_patch(inbound_policy, coalesce(${slot('inbound_policy')}, '{}'))`,
       }))
       .where('workspace_id', '=', slot('workspaceId'))
       .where('id', '=', slot('id')),
@@ -111,7 +118,7 @@ export const listDomains = slicesByCreation('domains', domainsAfter)
 export const verifiedByName = prepareRead<{ domain: DomainName }>()(({ db, slot }) =>
   db
     .selectFrom('domains')
-    .select(['id', 'workspace_id', 'inbound'])
+    .select(['id', 'workspace_id', 'inbound', 'inbound_policy'])
     .where('domain', '=', slot('domain'))
     // A literal, so that SQLite uses the partial index.
     .where('status', '=', sql.lit('verified' as const)),

@@ -121,6 +121,22 @@ type CheckData = {
   readonly subject: string
 }
 
+/** What the circuit breaker found about the mail of one scope. */
+export type SendingData = {
+  readonly scope: 'workspace' | 'domain' | 'broadcast'
+  /** The workspace's id, the domain, or the broadcast's id. */
+  readonly id: string
+  readonly cause: 'bounces' | 'complaints'
+  /** Of the window: settled for bounces, delivered for complaints. */
+  readonly messages: number
+  /** Those that bounced, or were reported as spam. */
+  readonly failures: number
+  readonly percent: number
+  /** What `percent` was over. */
+  readonly limit_percent: number
+  readonly window_hours: number
+}
+
 /** The data of `service.checks_failed`: what is found newly since the last notice. */
 export type ChecksFailedData = {
   readonly checked_at: string
@@ -150,6 +166,10 @@ export interface EventPayloads {
   readonly 'sms.delivered': SmsData & { readonly delivered_at: string }
   readonly 'sms.failed': SmsData & { readonly reason: SmsFault; readonly failed_at: string }
   readonly 'sms.verified': SmsData & { readonly verified_at: string }
+  readonly 'sending.warned': SendingData
+  readonly 'sending.held': SendingData
+  /** With the figures that led to the hold. `released_by`: the figures are under the limits again, or a person did it. */
+  readonly 'sending.released': SendingData & { readonly held_at: string; readonly released_by: 'figures' | 'person' }
   readonly 'service.check_failed': CheckData & {
     readonly state: 'warn' | 'fail'
     readonly text: string
@@ -181,6 +201,9 @@ const meanings: Readonly<Record<EventType, string>> = {
   'sms.delivered': 'The message with a verification code reached the phone.',
   'sms.failed': 'The message with a verification code was not sent, or did not reach the phone.',
   'sms.verified': 'A verification code was checked and is correct.',
+  'sending.warned': 'Bounces or complaints are over the limit of a warning.',
+  'sending.held': 'Bounces or complaints are over the limit: mail is accepted, and held.',
+  'sending.released': 'Mail that was held is sent again.',
   'service.check_failed': "A daily check found something wrong; in the operator's workspace only.",
   'service.check_recovered': "What a daily check had found is right again; in the operator's workspace only.",
 }

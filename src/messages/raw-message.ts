@@ -20,6 +20,37 @@ export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { re
     }),
 )
 
+/**
+ * The bytes of a stored inbound message from `start` (the first byte is 1), with fields put on top, as those of an email.
+ * The writer copies them, so they do not pass through the main thread. Misses if they are gone.
+ */
+export const copyInboundRaw = prepareWrite<
+  Pick<Tables['raw_messages'], 'email_id' | 'workspace_id' | 'created_at'> & {
+    readonly fields: string
+    readonly start: number
+    readonly inboundId: string
+    readonly inboundWorkspaceId: string
+  }
+>(
+  ({ db, slot }) =>
+    db
+      .insertInto('raw_messages')
+      .columns(['email_id', 'workspace_id', 'created_at', 'raw'])
+      .expression(
+        db
+          .selectFrom('inbound_raw')
+          .select((eb) => [
+            eb.val(slot('email_id')).as('email_id'),
+            eb.val(slot('workspace_id')).as('workspace_id'),
+            eb.val(slot('created_at')).as('created_at'),
+            sql<Buffer>`cast(${slot('fields')} || substr(raw, ${slot('start')}) as blob)`.as('raw'),
+          ])
+          .where('inbound_id', '=', slot('inboundId'))
+          .where('workspace_id', '=', slot('inboundWorkspaceId')),
+      ),
+  1,
+)
+
 /** The first signature stays. */
 export const insertSignature = prepareWrite<Tables['dkim_signatures']>(({ db, slot }) =>
   db

@@ -7,6 +7,7 @@ import type { Address } from '../mail/address.js'
 import type { TlsRequired } from '../mail/tls-required.js'
 import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
+import type { Email } from './email.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from './queue/enqueue.js'
 
 export interface ServiceSender {
@@ -23,6 +24,14 @@ interface ServiceEmail {
   readonly now: number
   /** Absent: nothing is said about TLS. */
   readonly tlsRequired?: TlsRequired | null
+}
+
+/**
+ * Whether it is a message that was passed on by a forwarding rule. It is of the service too, charged to no workspace, and
+ * the one kind that has an envelope sender: that of the message as it came.
+ */
+export function isForwarded({ workspace_id, envelope_from }: Pick<Email, 'workspace_id' | 'envelope_from'>): boolean {
+  return workspace_id === SERVICE_WORKSPACE && envelope_from !== ''
 }
 
 /** Ready to be committed. */

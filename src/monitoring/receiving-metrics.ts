@@ -1,16 +1,34 @@
-/** Mail from other servers: the results of its authentication, and the verdicts about spam. */
+/** Mail from other servers: results of its authentication, verdicts about spam, reports about domains. */
 import type { Authentication } from '../mail/authentication-results.js'
+import type { ReportOutcome } from '../receiving/domain-reports/file-report.js'
+import type { DomainReportKind } from '../storage/tables/domain-report-tables.js'
 import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 import type { Metrics } from './registry.js'
 
 export interface ReceivingObservers {
   readonly onAuthenticated: (results: Authentication) => void
   readonly onSpamVerdict: (status: SpamStatus) => void
+  /** `known`: it, or its network, had passed before. `passed`: it has waited long enough. */
+  readonly onGreylisted: (outcome: GreylistOutcome) => void
+  /** `kind`: null if the report was not read. */
+  readonly onDomainReport: (kind: DomainReportKind | null, outcome: ReportOutcome) => void
 }
+
+type GreylistOutcome = 'known' | 'passed' | 'delayed'
 
 const methods = ['spf', 'dkim', 'dmarc', 'arc', 'iprev'] as const
 /** RFC 8601; not every method has every result. */
 const results = ['pass', 'fail', 'softfail', 'neutral', 'none', 'policy', 'temperror', 'permerror']
+
+const reportKinds = ['dmarc_aggregate', 'dmarc_failure', 'tls', 'unknown'] as const
+const reportOutcomes = [
+  'filed',
+  'unauthenticated',
+  'rate',
+  'unreadable',
+  'unknown-domain',
+  'repeated',
+] as const satisfies readonly ReportOutcome[]
 
 export function createReceivingObservers(metrics: Metrics): ReceivingObservers {
   const authentication = metrics.counter({
@@ -23,6 +41,16 @@ export function createReceivingObservers(metrics: Metrics): ReceivingObservers {
     help: 'Inbound messages by the status that their spam score gives them.',
     labels: { status: ['clean', 'suspicious', 'spam'] satisfies SpamStatus[] },
   })
+  const greylisting = metrics.counter({
+    name: 'posthorn_greylisting_total',
+    help: 'Recipients of inbound messages that greylisting has judged, by outcome.',
+    labels: { outcome: ['known', 'passed', 'delayed'] satisfies GreylistOutcome[] },
+  })
+  const domainReports = metrics.counter({
+    name: 'posthorn_domain_reports_total',
+    help: 'Reports about domains (DMARC, TLS) by what became of them; kind unknown: they were not read.',
+    labels: { kind: reportKinds, outcome: reportOutcomes },
+  })
   return {
     onAuthenticated: ({ spf, dkim, dmarc, arc, iprev }) => {
       authentication.add(['spf', spf.result])
@@ -33,5 +61,7 @@ export function createReceivingObservers(metrics: Metrics): ReceivingObservers {
       authentication.add(['iprev', iprev.result])
     },
     onSpamVerdict: (status) => verdicts.add([status]),
+    onGreylisted: (outcome) => greylisting.add([outcome]),
+    onDomainReport: (kind, outcome) => domainReports.add([kind ?? 'unknown', outcome]),
   }
 }

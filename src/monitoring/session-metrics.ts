@@ -10,7 +10,7 @@ const turnAwayReasons = [
   ...['connections', 'connections-of-address', 'connections-of-network', 'idle', 'too-slow', 'deadline', 'faults'],
   ...['banned', 'login-timeout', 'connection-rate', 'message-rate', 'early-talker', 'memory', 'harvest', 'listed'],
   ...['unknown-recipient', 'relay-denied', 'recipient-blocked', 'mailbox-full', 'no-operator', 'system-mail-size'],
-  'other',
+  ...['greylisted', 'other'],
 ]
 
 /** What a listener reports. */

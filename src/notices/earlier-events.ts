@@ -1,7 +1,7 @@
 /** Earlier events of the same type and workspace: they say whether another notice is due. */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { type Json, parseJson, type Timestamp } from '../storage/tables/columns.js'
-import type { InternalEventType } from '../storage/tables/email-tables.js'
+import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
 
 interface EarlierEvent<Data> {
   readonly data: Data
@@ -16,7 +16,7 @@ interface Search {
 
 /** Newest first, at most `limit`. */
 export function prepareEarlierEvents<Data>(
-  type: InternalEventType,
+  type: EventType | InternalEventType,
   limit: number,
 ): (read: Read, search: Search) => readonly EarlierEvent<Data>[] {
   const findEarlier = prepareRead<Search>()(({ db, slot }) =>

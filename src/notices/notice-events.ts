@@ -3,7 +3,7 @@
  * database, so a restart repeats none.
  */
 import { sql } from 'kysely'
-import type { ChecksFailedData } from '../events/payloads.js'
+import type { ChecksFailedData, EventPayloads, SendingData } from '../events/payloads.js'
 import type { SmsHeldData } from '../sms/conversion-watch.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
@@ -22,6 +22,9 @@ const noticeEventTypes = [
   'webhook.disabled',
   'sms.held',
   'service.checks_failed',
+  'sending.warned',
+  'sending.held',
+  'sending.released',
 ] as const
 
 /** A row of the log; its type says what its data is. */
@@ -31,6 +34,8 @@ export type NoticeEvent = { readonly seq: number; readonly workspace_id: string;
   | { readonly type: 'webhook.disabled'; readonly data: Json<WebhookDisabledData> }
   | { readonly type: 'sms.held'; readonly data: Json<SmsHeldData> }
   | { readonly type: 'service.checks_failed'; readonly data: Json<ChecksFailedData> }
+  | { readonly type: 'sending.warned' | 'sending.held'; readonly data: Json<SendingData> }
+  | { readonly type: 'sending.released'; readonly data: Json<EventPayloads['sending.released']> }
 )
 
 /** Literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other events. */

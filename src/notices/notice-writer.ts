@@ -17,6 +17,7 @@ import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
 import { composeNotice, type NoticeMail } from './notice-mail.js'
+import { buildReleaseNotices, buildSendingNotices } from './sending-notice.js'
 import { buildSmsNotices } from './sms-notice.js'
 import { buildWebhookNotices } from './webhook-notice.js'
 
@@ -135,6 +136,11 @@ export class NoticeWriter {
         return buildDoctorNotices(read, workspaceId, parseJson(event.data))
       case 'sms.held':
         return buildSmsNotices(read, event, parseJson(event.data))
+      case 'sending.warned':
+      case 'sending.held':
+        return buildSendingNotices(read, event, parseJson(event.data))
+      case 'sending.released':
+        return buildReleaseNotices(read, event, parseJson(event.data))
       default:
         return buildDomainNotices(read, workspaceId, event.type, parseJson(event.data))
     }

@@ -7,7 +7,8 @@
  * client's next attempt the RCPT is refused.
  */
 import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
-import { type Address, formatForDisplay } from '../mail/address.js'
+import { defaultInboundPolicy } from '../domains/inbound-policy.js'
+import { type Address, type DomainName, formatForDisplay } from '../mail/address.js'
 import type { Authentication, Connection } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
@@ -18,13 +19,16 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import { toJson } from '../storage/tables/columns.js'
+import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { type Commit, MovedBytes, tryCommit, type Write } from '../storage/writer/write.js'
-import { type DmarcSetting, decideAcceptance } from './authentication/acceptance-policy.js'
+import type { AcceptanceDecision, DmarcSetting } from './authentication/acceptance-policy.js'
 import type { Authenticate } from './authentication/authentication-thread.js'
+import { decideForRecipients } from './authentication/recipient-decisions.js'
 import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
 import { type Destination, type OperatorWorkspace, resolveDestinations } from './destinations.js'
+import type { IsSpamForAll } from './early-score.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
 import { buildTooLarge, isTooLargeFor } from './system-mail.js'
@@ -40,6 +44,10 @@ export interface AcceptInboundDeps {
   readonly authenticate: Authenticate
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
+  /** What a receiving domain asks; the defaults for any other. */
+  readonly policyOf: (domain: DomainName) => InboundPolicy
+  /** Asked if all recipients refuse spam. */
+  readonly isSpamForAll: IsSpamForAll
   /** Stored bytes of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: InboundBytesReader
   /** A new message of the workspace is on disk; reports belong to the service. */
@@ -64,7 +72,8 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
   return async (received) => {
     const { client, envelopeFrom, recipients } = received
     const bytes = received.raw.length
-    if (recipients.some((address) => isTooLargeFor(deps.recipientOf(address), bytes))) throw buildTooLarge()
+    const classified = recipients.map(deps.recipientOf)
+    if (classified.some((recipient) => isTooLargeFor(recipient, bytes))) throw buildTooLarge(classified)
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
     const { authentication, raw } = await deps.authenticate(received.raw, received.header, connection)
     try {
@@ -85,23 +94,22 @@ async function acceptAuthenticated(
 ): Promise<{ readonly id: string }> {
   const { client, envelopeFrom, recipients } = message
   const bytes = message.raw.length
-  const decision = decideAcceptance(authentication, deps.dmarc)
-  if (decision.kind === 'refuse') {
-    throw new Refusal('sender-not-authenticated', decision.text, { reason: decision.reason })
-  }
+  const decisions = decideForRecipients(authentication, recipients, (address) => findPolicy(deps, address), deps.dmarc)
+  requireAuthenticated(decisions.message)
   const now = deps.clock()
   const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
-  const spamReason = decision.kind === 'spam' ? decision.reason : null
-  const arrival: Arrival = { earlyTalker: client.earlyTalker, listings: client.listings, spamReason }
   const { destinations, ignoredAddresses, goneAddresses } = resolveDestinations(
     recipients,
     deps.recipientOf,
     deps.operatorWorkspace(),
   )
   if (goneAddresses.length > 0) throw new Refusal('unavailable', 'a recipient has just been removed, try again later')
-  const copies = destinations.map(
-    (one): InboundCopy => ({ id: uuidv7(now), destination: one, message, trace, authentication, arrival }),
-  )
+  const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }
+  if (decisions.refusesSpam && (await deps.isSpamForAll(scored))) throw buildSpamRefusal()
+  const copies = destinations.map((destination): InboundCopy => {
+    const arrival = toArrival(message, decisions.spamReasonOf(destination.addresses))
+    return { id: uuidv7(now), destination, message, trace, authentication, arrival }
+  })
   if (copies.length > 0) await storeCopies(deps, copies)
   for (const copy of copies) deps.onStored(ownerOf(copy.destination))
   discarded.times += ignoredAddresses.length
@@ -112,6 +120,26 @@ async function acceptAuthenticated(
     ignoredAddresses.length === 0 ? null : discarded.times,
   )
   return { id: copies[0]?.id ?? uuidv7(now) }
+}
+
+function requireAuthenticated(decision: AcceptanceDecision): void {
+  if (decision.kind !== 'refuse') return
+  throw new Refusal('sender-not-authenticated', decision.text, { reason: decision.reason })
+}
+
+function buildSpamRefusal(): Refusal {
+  return new Refusal('forbidden', 'the message is taken for spam', { reason: 'spam-score' })
+}
+
+function toArrival({ client }: ReceivedMessage, spamReason: string | null): Arrival {
+  const { earlyTalker, listings, allowListings } = client
+  return { earlyTalker, listings, allowListings, spamReason }
+}
+
+/** An address that is no mailbox has the defaults. */
+function findPolicy({ recipientOf, policyOf }: AcceptInboundDeps, address: Address): InboundPolicy {
+  const recipient = recipientOf(address)
+  return recipient.kind === 'mailbox' ? policyOf(recipient.domain) : defaultInboundPolicy
 }
 
 /** Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. */

@@ -1,12 +1,14 @@
 /** Whether a recipient of inbound mail is accepted: its policy, and room in its workspace. */
 import { remainingBytesOf } from '../accounts/limits/inbound-bytes.js'
 import type { Address } from '../mail/address.js'
+import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { AcceptInboundDeps } from './accept-inbound.js'
 import { findCopyOwner } from './destinations.js'
 import { isTooLargeFor } from './system-mail.js'
 
-interface RecipientCheckDeps extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes'> {
+interface RecipientCheckDeps
+  extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'> {
   /** Bytes of the largest message that the listener accepts. */
   readonly maxSize: number
 }
@@ -16,6 +18,8 @@ interface CheckedRecipient {
   readonly workspaceId: string | null
   /** The workspace may lack room for a message of unknown size: its message must not be shared with another workspace. */
   readonly alone: boolean
+  /** Of the recipient's domain; null: never, since it is no mailbox. */
+  readonly greylisting: InboundPolicy['greylisting'] | null
 }
 
 type RecipientFault =
@@ -35,21 +39,25 @@ const faultOfRefusal = {
 /** Bytes that our own header fields add to a message, as an upper estimate. */
 const MAX_TRACE_BYTES = 4096
 
-/** `size`: of the message as its client declares it; 0: not declared. */
+/** `size`: of the message as its client declares it; 0: not declared. `from`: its envelope sender, empty for `<>`. */
 export function checkRecipient(
-  { recipientOf, operatorWorkspace, inboundBytes, maxSize }: RecipientCheckDeps,
+  { recipientOf, operatorWorkspace, inboundBytes, policyOf, maxSize }: RecipientCheckDeps,
   address: Address,
   size: number,
+  from: Address | '',
 ): CheckedRecipient | RecipientFault {
   const recipient = recipientOf(address)
   if (recipient.kind === 'refused') return faultOfRefusal[recipient.why]
+  // Bounces have the null sender: anything else to a rewritten sender would be relayed.
+  if (recipient.kind === 'forwarded-sender' && from !== '') return 'relay-denied'
   if (isTooLargeFor(recipient, size)) return 'system-mail-size'
   const owner = findCopyOwner(recipient, operatorWorkspace())
   if (owner === 'refused') return 'unknown-recipient'
   if (owner === 'unowned') return 'no-operator'
-  if (owner === null) return { workspaceId: null, alone: false }
+  const greylisting = recipient.kind === 'mailbox' ? policyOf(recipient.domain).greylisting : null
+  if (owner === null) return { workspaceId: null, alone: false, greylisting }
   const workspaceId = owner.kind === 'workspace' ? owner.id : null
   const room = remainingBytesOf(inboundBytes(workspaceId ?? SERVICE_WORKSPACE))
   if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
-  return { workspaceId, alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES }
+  return { workspaceId, greylisting, alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES }
 }

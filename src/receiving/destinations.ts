@@ -2,8 +2,8 @@
  * Decides who gets a copy of an inbound message. Pure.
  *
  * A workspace gets one record, however many of its addresses are recipients. A message about mail that we sent
- * (return paths, complaints, unsubscribe requests) is one report and belongs to no workspace. A message to an
- * invalid return path alone is discarded.
+ * (return paths, complaints, unsubscribe requests) is one report and belongs to no workspace; a report about domains
+ * is another. A message to an invalid return path alone is discarded.
  */
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import type { InboundRecipient } from './recipient-policy.js'
@@ -38,7 +38,11 @@ interface Destinations {
 export type OperatorWorkspace = string | null
 
 /** Who gets the copy; null for an invalid return path, which gets none. */
-type CopyOwner = { readonly kind: 'workspace'; readonly id: string } | { readonly kind: 'reports' } | null
+type CopyOwner =
+  | { readonly kind: 'workspace'; readonly id: string }
+  | { readonly kind: 'reports' }
+  | { readonly kind: 'domain-reports' }
+  | null
 
 /** `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace. */
 export function findCopyOwner(
@@ -50,12 +54,20 @@ export function findCopyOwner(
       return { kind: 'workspace', id: recipient.workspaceId }
     case 'return-path':
       return recipient.recipientId === null ? null : { kind: 'reports' }
+    case 'forwarded-sender':
+      return { kind: 'reports' }
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
+      if (isAboutDomains(recipient)) return { kind: 'domain-reports' }
       return operatorWorkspace === null ? 'unowned' : { kind: 'workspace', id: operatorWorkspace }
     case 'refused':
       return 'refused'
   }
+}
+
+/** Whether its mail is reports about domains, by DMARC or about TLS. */
+export function isAboutDomains(recipient: InboundRecipient): boolean {
+  return recipient.kind === 'system' && (recipient.name === 'dmarc' || recipient.name === 'tlsrpt')
 }
 
 export function resolveDestinations(
@@ -65,6 +77,7 @@ export function resolveDestinations(
 ): Destinations {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []
+  const domainReports: Address[] = []
   const ignoredAddresses: Address[] = []
   const goneAddresses: Address[] = []
   for (const address of addresses) {
@@ -72,11 +85,13 @@ export function resolveDestinations(
     if (owner === 'refused' || owner === 'unowned') goneAddresses.push(address)
     else if (owner === null) ignoredAddresses.push(address)
     else if (owner.kind === 'reports') reports.push(address)
+    else if (owner.kind === 'domain-reports') domainReports.push(address)
     else mail.set(owner.id, [...(mail.get(owner.id) ?? []), address])
   }
   const filed: Destination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
+  const read = [reports, domainReports].filter((own) => own.length > 0)
   return {
-    destinations: reports.length === 0 ? filed : [...filed, { kind: 'report', addresses: reports }],
+    destinations: [...filed, ...read.map((own): Destination => ({ kind: 'report', addresses: own }))],
     ignoredAddresses,
     goneAddresses,
   }

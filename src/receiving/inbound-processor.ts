@@ -31,6 +31,8 @@ import type { SpamContext } from '../spam/spam-input.js'
 import type { Store } from '../storage/database.js'
 import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
+import type { DomainReportHandler } from './domain-reports/file-report.js'
+import { messageDigester as domainReportDigester } from './domain-reports/report-digest.js'
 import type { InboundSummary } from './inbound-content.js'
 import type { ReportMail } from './reports/report-claim.js'
 import { messageDigester } from './reports/report-digest.js'
@@ -62,6 +64,8 @@ export interface ProcessorDeps extends Store {
   readonly crashGuard: CrashGuard
   readonly processMail: MailProcessor
   readonly processReport: ReportProcessor
+  /** Null for a report that is not about a domain. */
+  readonly domainReportsOf: (email: InboundEmail) => DomainReportHandler | null
 }
 
 const POLL_INTERVAL = 1_000
@@ -196,10 +200,24 @@ export class InboundProcessor {
   }
 
   private async evaluateReport(email: InboundEmail): Promise<ProcessingResult | null> {
-    const { mime, processReport } = this.deps
+    const { mime, processReport, domainReportsOf } = this.deps
+    const domainReports = domainReportsOf(email)
+    if (domainReports !== null) return this.evaluateDomainReport(email, domainReports)
     const facts = { envelopeFrom: email.envelope_from }
     const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), messageDigester, facts)
     return result.kind === 'digested' ? processReport(email, result.digest) : this.handleUnreadable(email, result)
+  }
+
+  /** One that cannot be read is not kept: anyone may write to its address. */
+  private async evaluateDomainReport(
+    email: InboundEmail,
+    { refuse, file }: DomainReportHandler,
+  ): Promise<ProcessingResult | null> {
+    const refused = refuse(email)
+    if (refused !== null) return refused
+    const { mime } = this.deps
+    const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), domainReportDigester, {})
+    return result.kind === 'unreadable' && this.isStopping ? null : file(email, result)
   }
 
   private async evaluateMail(email: InboundEmail): Promise<ProcessingResult | null> {

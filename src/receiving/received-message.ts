@@ -2,6 +2,7 @@
 import type { Address } from '../mail/address.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Listing } from '../spam/dnsbl.js'
+import type { AllowListing } from '../storage/tables/inbound-tables.js'
 
 export interface TlsFacts {
   /** As `TLSv1.3`. */
@@ -30,6 +31,7 @@ export interface ReceivedMessage {
     /** It sent data before the greeting. */
     readonly earlyTalker: boolean
     readonly listings: readonly Listing[]
+    readonly allowListings: readonly AllowListing[]
   }
   readonly tls: TlsFacts | null
   /** The word of the Received field's `with`: SMTP, ESMTP, ESMTPS (RFC 3848), UTF8SMTP, UTF8SMTPS (RFC 6531). */

@@ -6,7 +6,8 @@
  * CNAME of (some senders write the name that they looked up). One without a valid token is accepted too, and then
  * concerns no recipient: the sender is often a robot that would otherwise complain to the postmaster. One with a
  * valid token is ours whichever workspace receives mail at that name: a workspace that registers the mail host of
- * another's domain must not get the other's bounces. System addresses: those of RFC 2142 and of our own reports,
+ * another's domain must not get the other's bounces. Rewritten senders of forwarded mail are accepted there too, if their
+ * hash is ours and for as long as they are valid. System addresses: those of RFC 2142 and of our own reports,
  * at the service's hostname and zone and at every host of return paths.
  */
 import type { KeyObject } from 'node:crypto'
@@ -14,8 +15,11 @@ import type { ReceivingDomain } from '../domains/receiving-domain-cache.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
 import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
+import { looksRewritten, senderOfForwarded } from '../mail/forwarded-sender.js'
 import { localPartKey } from '../mail/mailbox-key.js'
 import { recipientOfReturnPath } from '../mail/recipient-token.js'
+import { simulatorDomainOf } from '../mail/simulator-address.js'
+import type { Clock } from '../platform/clock.js'
 
 export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | 'unsubscribe'
 
@@ -23,6 +27,8 @@ export type InboundRecipient =
   | { readonly kind: 'mailbox'; readonly workspaceId: string; readonly domain: DomainName }
   /** Null if the token is not one of ours. */
   | { readonly kind: 'return-path'; readonly recipientId: string | null }
+  /** The rewritten sender of a forwarded message; a bounce to it goes back to `sender`. */
+  | { readonly kind: 'forwarded-sender'; readonly sender: Address }
   /** `detail`: the part after a `+`, or empty. */
   | { readonly kind: 'system'; readonly name: SystemName; readonly detail: string }
   /**
@@ -34,8 +40,9 @@ export type InboundRecipient =
 export interface RecipientPolicy {
   readonly hostname: DomainName
   readonly zone: DomainName
-  /** The key that signs the return paths. */
+  /** The key that signs the return paths and rewritten senders. */
   readonly secret: KeyObject
+  readonly clock: Clock
   /** Finds a verified domain of any workspace. */
   readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
 }
@@ -51,12 +58,17 @@ export function classifyRecipient(policy: RecipientPolicy, address: Address): In
   const isReturnPath = isBounceHost && RETURN_PATH.test(localPart)
   const recipientId = isReturnPath ? recipientOfReturnPath(policy.secret, localPart) : null
   if (recipientId !== null) return { kind: 'return-path', recipientId }
+  const isRewritten = isBounceHost && looksRewritten(localPart)
+  const sender = isRewritten ? senderOfForwarded(policy.secret, localPart, policy.clock()) : null
+  if (sender !== null) return { kind: 'forwarded-sender', sender }
   const owner = policy.findVerifiedDomain(domain)
+  if (domain === simulatorDomainOf(policy.zone)) return { kind: 'refused', why: 'unknown' }
   if (owner?.inbound === true) {
     const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
     return isBlocked ? { kind: 'refused', why: 'blocked' } : { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
   }
   if (isReturnPath) return { kind: 'return-path', recipientId: null }
+  if (isRewritten) return { kind: 'refused', why: 'relay' }
   const isService = domain === policy.hostname || domain === policy.zone
   const system = isService || isBounceHost ? parseSystemAddress(localPart) : null
   if (system !== null) return system

@@ -1,8 +1,8 @@
 /**
- * Contributions from the circumstances of a message's arrival: block lists that list the client, and a client that
- * sent before the greeting. Pure.
+ * Contributions from the circumstances of a message's arrival: block lists that list the client, allow lists that
+ * trust it, and a client that sent before the greeting. Pure.
  *
- * Limit: 20 listings.
+ * Limit: 20 listings of each kind.
  */
 import type { Arrival, SpamContribution } from '../storage/tables/inbound-tables.js'
 import { roundScore, type SpamThresholds } from './spam-report.js'
@@ -11,12 +11,24 @@ const MAX_LISTINGS = 20
 /** Hardly any mail program does it, most programs for bulk spam do; alone it flags no message. */
 const EARLY_TALKER_SCORE = 2.5
 
-export function collectArrivalContributions({ earlyTalker, listings }: Arrival): readonly SpamContribution[] {
-  const listingContributions = listings.slice(0, MAX_LISTINGS).map(({ zone, weight, answer }) => ({
+const trustWords = ['no', 'low', 'medium', 'high']
+
+export function collectArrivalContributions({
+  earlyTalker,
+  listings,
+  allowListings,
+}: Arrival): readonly SpamContribution[] {
+  const blockContributions = listings.slice(0, MAX_LISTINGS).map(({ zone, weight, answer }) => ({
     name: `DNSBL_${symbolOf(zone)}`,
     score: weight,
     description: `the client is listed at ${zone} (${answer})`,
   }))
+  const allowContributions = allowListings.slice(0, MAX_LISTINGS).map(({ zone, weight, trust, answer }) => ({
+    name: `DNSWL_${symbolOf(zone)}`,
+    score: -roundScore(weight * trust),
+    description: `${zone} has ${trustWords[trust] ?? 'some'} trust in the client (${answer})`,
+  }))
+  const listingContributions = [...blockContributions, ...allowContributions]
   if (!earlyTalker) return listingContributions
   return [
     ...listingContributions,
@@ -27,6 +39,7 @@ export function collectArrivalContributions({ earlyTalker, listings }: Arrival):
 const reasonTexts: Readonly<Record<string, string>> = {
   'dmarc-quarantine': "the author's domain asks to treat what it does not vouch for as spam",
   'dmarc-reject': "the author's domain asks to refuse what it does not vouch for",
+  'dmarc-strict': 'its recipient refuses what its author does not vouch for, and others got it too',
   'several-author-domains': 'its authors are of several domains, or of none that can be asked',
 }
 

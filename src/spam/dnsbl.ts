@@ -2,8 +2,8 @@
  * Looks up a client's address in DNS block lists (RFC 5782).
  *
  * The reversed address is queried below each zone. An answer within 127.0.0.0/8 is a listing; any other answer
- * comes from a dead list or from a resolver that invents answers, and is ignored. A list that fails or is late
- * lists nothing: DNS must never cost a message.
+ * comes from a dead list or from a resolver that invents answers, and is ignored. So is an answer by which a list
+ * refuses our resolver. A list that fails or is late lists nothing: DNS must never cost a message.
  *
  * Addresses that are not public are not queried. Answers are cached by the resolver.
  */
@@ -60,7 +60,12 @@ async function queryList(
 }
 
 function isListing(answer: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(answer) && answer.startsWith('127.')
+  return ipaddr.IPv4.isValidFourPartDecimal(answer) && answer.startsWith('127.') && !isRefusedQuery(answer)
+}
+
+/** Answers about the query, not about the client: too many queries, or a public resolver (Spamhaus, dnswl.org). */
+export function isRefusedQuery(answer: string): boolean {
+  return answer === '127.0.0.255' || /^127\.255\.255\.\d{1,3}$/.test(answer)
 }
 
 /** `192.0.2.99` as `99.2.0.192`, IPv6 as its 32 nibbles; null if the address is not public. */

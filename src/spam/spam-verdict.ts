@@ -30,8 +30,22 @@ interface SpamVerdictDeps {
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
+/** What is asked about a message; it need not be stored. */
+export type JudgedEmail = Pick<
+  InboundEmail,
+  | 'id'
+  | 'workspace_id'
+  | 'envelope_from'
+  | 'envelope_to'
+  | 'client_address'
+  | 'helo'
+  | 'authentication'
+  | 'arrival'
+  | 'received_at'
+>
+
 /** `analysis`: null if the content was too much for the process that analyzed it. */
-export type JudgeSpam = (email: InboundEmail, raw: Buffer, analysis: ContentAnalysis | null) => Promise<SpamVerdict>
+export type JudgeSpam = (email: JudgedEmail, raw: Buffer, analysis: ContentAnalysis | null) => Promise<SpamVerdict>
 
 export function judgeSpam({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
   return async (email, raw, analysis) => {
@@ -53,18 +67,14 @@ const missingAnalysis: ContentAnalysis = {
   tokens: [],
 }
 
-function checkWithRspamd(
-  rspamd: CheckWithRspamd | null,
-  email: InboundEmail,
-  raw: Buffer,
-): ReturnType<CheckWithRspamd> {
+function checkWithRspamd(rspamd: CheckWithRspamd | null, email: JudgedEmail, raw: Buffer): ReturnType<CheckWithRspamd> {
   if (rspamd === null) return Promise.resolve(null)
   const { origin } = spamContextOf(email)
   return rspamd({ id: email.id, raw, origin, recipients: parseJson(email.envelope_to) })
 }
 
 /** Null if too little was learned, or if there are no tokens. */
-function classifierOpinion(read: Read, email: InboundEmail, tokens: readonly string[]): ClassifierOpinion | null {
+function classifierOpinion(read: Read, email: JudgedEmail, tokens: readonly string[]): ClassifierOpinion | null {
   const { workspace_id: workspaceId, received_at: receivedAt } = email
   const probability =
     tokens.length === 0 ? null : computeSpamProbability(tokens, readBayesCounts(read, workspaceId, tokens))

@@ -24,3 +24,8 @@ export function hasNamedValue(column: string, name: string | null, value: string
   return sql<boolean>`exists (select 1 from json_each(${sql.ref(column)}) where json_each.value ->> 'name' = ${name} and
     (${value} is null or json_each.value ->> 'value' = ${value}))`
 }
+
+/** Whether the list in `column` has this text. */
+export function hasText(column: string, text: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (select 1 from json_each(${sql.ref(column)}) where json_each.value = ${sql.lit(text)})`
+}

@@ -37,6 +37,10 @@ import * as providerPaces from './migrations/0036-provider-paces.js'
 import * as warmUps from './migrations/0037-warm-ups.js'
 import * as transportSecurity from './migrations/0038-transport-security.js'
 import * as tlsReports from './migrations/0039-tls-reports.js'
+import * as domainReports from './migrations/0040-domain-reports.js'
+import * as breakers from './migrations/0041-breakers.js'
+import * as forwards from './migrations/0042-forwards.js'
+import * as inboundOptions from './migrations/0043-inbound-options.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -76,4 +80,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0037-warm-ups': warmUps,
   '0038-transport-security': transportSecurity,
   '0039-tls-reports': tlsReports,
+  '0040-domain-reports': domainReports,
+  '0041-breakers': breakers,
+  '0042-forwards': forwards,
+  '0043-inbound-options': inboundOptions,
 }

@@ -10,6 +10,7 @@ import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
+import { hasText } from '../storage/json-list.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
 import type { Timestamp } from '../storage/tables/columns.js'
 import type { DeliveryStatus } from '../storage/tables/webhook-tables.js'
@@ -55,6 +56,17 @@ const insertForNewest = prepareWrite<Requested>(
   (builder) => insertDue(builder, sql<number>`(select max(seq) from events)`),
   1,
 )
+
+/**
+ * Delivers the event of the write before it, `email.received`, to a webhook that does not subscribe to the type anyway.
+ * Does nothing if the webhook is disabled or gone.
+ */
+export const deliverReceived = prepareWrite<Requested>((builder) => {
+  const { slot } = builder
+  const isOther = sql<boolean>`not exists (select 1 from webhooks where id = ${slot('id')}
+    and ${hasText('webhooks.events', 'email.received')})`
+  return insertDue(builder, sql<number>`(select max(seq) from events where ${isOther})`)
+})
 
 const insertForSeq = prepareWrite<Requested & { readonly seq: number }>(
   (builder) => insertDue(builder, sql<number>`${builder.slot('seq')}`),

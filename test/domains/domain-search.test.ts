@@ -12,6 +12,7 @@ function domainOf(name: string, more: Partial<SendingDomain> = {}): SendingDomai
     ...{ inbound: 0, track_opens: 0, track_clicks: 0, created_at: 1_000, verified_at: 1_000 },
     ...{ record_states: toJson({}), checked_at: 1_000, next_check_at: null, unproved_since: null },
     rotation_asked_at: null,
+    inbound_policy: toJson({}),
     ...more,
   }
 }

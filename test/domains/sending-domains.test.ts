@@ -6,6 +6,7 @@ import { changeDomain } from '../../src/domains/change-domain.js'
 import { deleteSendingDomain } from '../../src/domains/delete-domain.js'
 import { createSigningKeyCache, deleteDkimKeys, dkimKeysOf } from '../../src/domains/dkim/signing-keys.js'
 import { toDomainResource } from '../../src/domains/domain-resource.js'
+import { defaultInboundPolicy, parseInboundPolicy } from '../../src/domains/inbound-policy.js'
 import { buildDomain, installImportedKey, requireNotTaken } from '../../src/domains/new-domain.js'
 import { createReceivingDomainCache } from '../../src/domains/receiving-domain-cache.js'
 import { createSendingDomainCache } from '../../src/domains/sending-domain-cache.js'
@@ -22,6 +23,7 @@ import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { localPartKey } from '../../src/mail/mailbox-key.js'
 import { createReturnPath } from '../../src/mail/recipient-token.js'
 import type { Read } from '../../src/storage/prepared.js'
+import { toJson } from '../../src/storage/tables/columns.js'
 import { ConstraintViolated, WriteConflict } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 
@@ -134,7 +136,7 @@ t.test('which workspace receives mail for a domain is cached until it changes', 
   t.same(asked(), [undefined, 1], 'a claim receives nothing')
   await database.commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
   cache.drop()
-  t.same(asked(), [{ workspaceId: 'ws_1', inbound: false, blocked: new Set() }, 1])
+  t.same(asked(), [{ workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }, 1])
   const [row] = domainById(read, { workspaceId: 'ws_1', id: idOf(read) })
   if (row === undefined) throw new Error('not there')
   await database.commit([
@@ -145,7 +147,10 @@ t.test('which workspace receives mail for a domain is cached until it changes', 
   cache.forget('b.test')
   t.match(asked(), [{ inbound: false }, 0], 'nothing of other workspaces is dropped')
   cache.forget(domain)
-  t.same(asked(), [{ workspaceId: 'ws_1', inbound: true, blocked: new Set(['info', 'sold']) }, 2])
+  t.same(asked(), [
+    { workspaceId: 'ws_1', inbound: true, blocked: new Set(['info', 'sold']), policy: defaultInboundPolicy },
+    2,
+  ])
   await database.commit(unblockAddresses(row, ['sold', 'never']))
   t.same(listBlockedLocalParts(read, row), ['info'])
   await deleteSendingDomain(database, row, operatorActor, 3000)
@@ -262,7 +267,17 @@ t.test('two concurrent changes are both applied', async (t) => {
   await Promise.all([
     changeDomain(database, row, { inbound: false }, act),
     changeDomain(database, row, { block: ['sold'] }, act),
+    changeDomain(database, row, { inboundPolicy: { spam: 'refuse' } }, act),
+    changeDomain(database, row, { inboundPolicy: { dmarc: 'strict', greylisting: undefined } }, act),
   ])
   t.match(domainByName(read, { workspaceId: 'ws_1', domain }), [{ inbound: 0 }])
   t.same(listBlockedLocalParts(read, row), ['sold'])
+  const [changed] = domainByName(read, { workspaceId: 'ws_1', domain })
+  const policy = { greylisting: 'default', spam: 'refuse', dmarc: 'strict' } as const
+  t.same(parseInboundPolicy(changed?.inbound_policy ?? toJson({})), policy)
+  if (changed === undefined) throw new Error('a domain')
+  const audits = (): number => read<{ n: number }>('select count(*) as n from audit_log', [])[0]?.n ?? -1
+  const before = audits()
+  await changeDomain(database, changed, { inboundPolicy: policy }, act)
+  t.equal(audits(), before, 'what does not change is not written')
 })

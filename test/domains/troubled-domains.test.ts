@@ -13,7 +13,7 @@ function domainOf(place: number, more: Partial<SendingDomain> = {}): SendingDoma
     ...{ id: `dom_${String(place).padStart(6, '0')}`, workspace_id: 'ws_1', domain: parseDomainName(`d${place}.test`) },
     ...{ status: 'verified', forced: 0, inbound: 0, track_opens: 0, track_clicks: 0, created_at: 1_000 },
     ...{ verified_at: 1_000, record_states: toJson({}), checked_at: 1_000, next_check_at: null },
-    ...{ unproved_since: null, rotation_asked_at: null },
+    ...{ unproved_since: null, rotation_asked_at: null, inbound_policy: toJson({}) },
     ...more,
   }
 }

@@ -1,5 +1,6 @@
 /** A message is accepted for all of its recipients, or for none. */
 import t from 'tap'
+import { defaultInboundPolicy } from '../../src/domains/inbound-policy.js'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
@@ -52,9 +53,19 @@ function recordAcceptance(
     recipientOf,
     operatorWorkspace: () => 'home',
     inboundBytes: () => ({ held: 0, limit: null }),
+    policyOf: () => defaultInboundPolicy,
+    isSpamForAll: async () => false,
     onStored: (workspaceId) => filed.push(workspaceId),
   })
-  const client = { session: 'session', address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false, listings: [] }
+  const client = {
+    session: 'session',
+    address: '192.0.2.1',
+    port: 1,
+    helo: 'h.test',
+    earlyTalker: false,
+    listings: [],
+    allowListings: [],
+  }
   const same = {
     envelopeFrom: '',
     raw,

@@ -66,6 +66,7 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     mime,
     crashGuard: openCrashGuard(join(dirname(databaseFile), 'in-hand'), log),
     processMail: judge,
+    domainReportsOf: () => null,
     processReport: () => {
       throw new Error('a report')
     },

@@ -2,28 +2,33 @@
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { defaultInboundPolicy } from '../../src/domains/inbound-policy.js'
 import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.js'
 import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
+import { createForwardedSender } from '../../src/mail/forwarded-sender.js'
 import { createReturnPath } from '../../src/mail/recipient-token.js'
 import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])
 const domains: Readonly<Record<string, ReceivingDomain>> = {
-  'in.test': { workspaceId: 'ws_1', inbound: true, blocked },
-  'out.test': { workspaceId: 'ws_2', inbound: false, blocked },
-  'taken.test': { workspaceId: 'ws_2', inbound: false, blocked: new Set() },
-  'posthorn.taken.test': { workspaceId: 'ws_3', inbound: true, blocked: new Set() },
+  'in.test': { workspaceId: 'ws_1', inbound: true, blocked, policy: defaultInboundPolicy },
+  'out.test': { workspaceId: 'ws_2', inbound: false, blocked, policy: defaultInboundPolicy },
+  'taken.test': { workspaceId: 'ws_2', inbound: false, blocked: new Set(), policy: defaultInboundPolicy },
+  'posthorn.taken.test': { workspaceId: 'ws_3', inbound: true, blocked: new Set(), policy: defaultInboundPolicy },
 }
 const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
+  clock: () => Date.UTC(2026, 6, 1),
   findVerifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
 }
 
 const id = '0190a000-0000-7000-8000-000000000001'
 const valid = (host: string): string => createReturnPath(secret, id, host as DomainName)
+const forwarded = (host: string): string =>
+  createForwardedSender(secret, parseAddress('bob@b.test'), host as DomainName, policy.clock()) ?? ''
 const mailbox = { kind: 'mailbox', workspaceId: 'ws_1', domain: 'in.test' }
 const unknown = { kind: 'refused', why: 'unknown' }
 const refused = { kind: 'refused', why: 'blocked' }
@@ -54,6 +59,11 @@ const cases: readonly (readonly [address: string, expected: unknown])[] = [
   ['info@sub.in.test', relay],
   ['info@elsewhere.test', relay],
   [`info@${`${'x'.repeat(60)}.`.repeat(4)}test`, relay],
+  [forwarded('posthorn.out.test'), { kind: 'forwarded-sender', sender: 'bob@b.test' }],
+  [forwarded('mail.zone.test').toLowerCase(), { kind: 'forwarded-sender', sender: 'bob@b.test' }],
+  [forwarded('posthorn.out.test').replace('bob', 'eve'), relay],
+  [forwarded('posthorn.elsewhere.test'), relay],
+  [forwarded('in.test'), mailbox],
   ['bounce+x@posthorn', relay],
   ['postmaster@elsewhere.test', relay],
   [valid('posthorn.out.test'), bounce(id)],

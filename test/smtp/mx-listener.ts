@@ -49,6 +49,8 @@ export async function runMx(
       return { id: `mail-${taken.length}` }
     },
     findListings: async () => [],
+    findAllowListings: async () => [],
+    greylist: { applies: () => false, check: () => 0 },
     hasDiskSpace: () => true,
     schedule(milliseconds, act) {
       waits.push(milliseconds)

@@ -14,7 +14,7 @@ import { parsedMessage } from '../helpers/parsed-message.js'
 
 const receivedAt = Date.UTC(2026, 10, 21, 12, 0, 5)
 const passed: SpamAuthentication = { spf: 'pass', dkim: 'pass', dmarc: 'pass', iprev: 'pass' }
-const nothingSeen = { earlyTalker: false, listings: [], spamReason: null }
+const nothingSeen = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
 const thresholds = { suspicious: 4, spam: 8 }
 
 /** It shows its own address over a link to elsewhere: fraud does so too, unless the author is proved. */

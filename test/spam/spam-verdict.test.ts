@@ -20,7 +20,7 @@ import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { parsedMessage } from '../helpers/parsed-message.js'
 
 const now = Date.UTC(2026, 0, 5, 12)
-const nothingSeen: Arrival = { earlyTalker: false, listings: [], spamReason: null }
+const nothingSeen: Arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
 
 const results: Authentication = {
   spf: { result: 'softfail', identity: 'mailfrom', domain: 'b.test', reason: null, explanation: null },

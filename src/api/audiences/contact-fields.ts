@@ -5,6 +5,7 @@ import { formatTimestamp as iso } from '../../platform/clock.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { metadataObject } from '../http/input/metadata.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
+import { addressHint } from '../imports/imports.js'
 
 const personName = z
   .string(`allowed: up to ${MAX_NAME} characters, or null`)
@@ -47,7 +48,15 @@ const contactFields = {
   created_at: timestamp,
 }
 
-export const createdContact = z.strictObject(contactFields).meta({ id: 'CreatedContact' })
+export const createdContact = z
+  .strictObject({
+    ...contactFields,
+    hints: z
+      .array(addressHint)
+      .optional()
+      .meta({ description: 'What may be wrong with the address; absent: nothing.' }),
+  })
+  .meta({ id: 'CreatedContact' })
 export const contact = z.strictObject({ ...contactFields, updated_at: timestamp }).meta({ id: 'Contact' })
 
 export function toCreatedContact(row: Contact): z.output<typeof createdContact> {

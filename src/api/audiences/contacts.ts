@@ -6,6 +6,7 @@
  * last is empty, not an error.
  */
 import { z } from 'zod'
+import { createHintFinder } from '../../audiences/address-hints.js'
 import { requireAudience } from '../../audiences/audiences.js'
 import { countContacts, findContactIds, listContacts } from '../../audiences/contact-list.js'
 import { type Contact, contactById, removeContact } from '../../audiences/contacts.js'
@@ -56,8 +57,11 @@ function addRoute(deps: Store): Route {
     body: contactRequest,
     answers: { 201: { description: 'The contact.', schema: createdContact } },
     refusals: ['invalid_email_address', 'audience_not_found', 'conflict'],
-    run: async ({ principal: { workspaceId }, body, now }) =>
-      json(201, toCreatedContact(await addContact(deps, workspaceId, body, now))),
+    run: async ({ principal: { workspaceId }, body, now }) => {
+      const added = toCreatedContact(await addContact(deps, workspaceId, body, now))
+      const hints = (await createHintFinder())(body.email)
+      return json(201, hints.length === 0 ? added : { ...added, hints })
+    },
   })
 }
 

@@ -16,6 +16,26 @@ export const domainRequest = z
   })
   .meta({ id: 'DomainRequest', example: { domain: 'example.com', inbound: true } })
 
+/** Kinds of what a domain asks of the mail that it receives. */
+const policyWords = {
+  greylisting: z
+    .enum(['default', 'on', 'off'], 'allowed: default, on, off')
+    .meta({ description: 'Whether unknown senders have to come back later. `default`: as the service is set.' }),
+  spam: z
+    .enum(['file', 'refuse'], 'allowed: file, refuse')
+    .meta({ description: 'What becomes of a message whose score is that of spam.' }),
+  dmarc: z.enum(['default', 'strict', 'off'], 'allowed: default, strict, off').meta({
+    description:
+      '`strict`: every message that fails DMARC is refused, whatever the policy of its author. `off`: none is.',
+  }),
+}
+
+const inboundPolicy = z.strictObject(policyWords).meta({
+  description:
+    'What the domain asks of the mail that it receives. A message to several recipients is refused only if all of their domains refuse it.',
+  example: { greylisting: 'default', spam: 'file', dmarc: 'default' },
+})
+
 const recordStatus = z.enum(['pending', 'verified', 'failed']).meta({
   description: 'Result of the last DNS check: correct, wrong or missing; `pending` before the first check.',
 })
@@ -67,10 +87,10 @@ export const detailedDomain = listedDomain
       .strictObject({
         type: z.literal('TXT'),
         name: z.string().meta({ example: '_dmarc.example.com' }),
-        value: z.string().meta({ example: 'v=DMARC1; p=none' }),
+        value: z.string().meta({ example: 'v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net' }),
         status: recordStatus,
       })
-      .meta({ description: 'A suggestion; any DMARC policy is accepted.' }),
+      .meta({ description: 'A suggestion, with which reports come to us; any DMARC policy is accepted.' }),
     tls_records: z
       .array(
         z.strictObject({
@@ -98,6 +118,7 @@ export const detailedDomain = listedDomain
       .strictObject({ open: z.boolean(), click: z.boolean() })
       .meta({ description: 'Default for mail submitted by SMTP without tracking header fields.' }),
     blocked_addresses: z.array(z.string()).meta({ description: 'Addresses to which mail is refused.' }),
+    inbound_policy: inboundPolicy,
     rotation: z
       .strictObject({
         selector: z.enum(['dkim1', 'dkim2']),
@@ -136,6 +157,10 @@ export const domainChangeRequest = z
     )
       .optional()
       .meta({ description: 'The complete list: it replaces the one before. Exact: `a` does not block `a+b`.' }),
+    inbound_policy: inboundPolicy
+      .partial()
+      .optional()
+      .meta({ description: 'What the domain asks of the mail that it receives. Words that are not given stay.' }),
   })
   .meta({ id: 'DomainChange', example: { inbound: true, blocked_addresses: ['info'] } })
 

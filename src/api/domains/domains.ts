@@ -7,18 +7,17 @@ import { type RotationDeps, rotateKeys } from '../../domains/dkim/rotate-keys.js
 import { readDomainDetails, toDomainResource } from '../../domains/domain-resource.js'
 import { registerDomain } from '../../domains/register-domain.js'
 import { parseRegistrableName, type ServiceNames } from '../../domains/registrable-name.js'
-import { domainById, listDomains, type SendingDomain } from '../../domains/sending-domains.js'
+import { listDomains, type SendingDomain } from '../../domains/sending-domains.js'
 import { listBlockedLocalParts, parseBlockedLocalPart } from '../../domains/verification/blocked-addresses.js'
 import type { ZoneNames } from '../../domains/verification/look-up-records.js'
 import { type CheckLimiter, verifyDomain } from '../../domains/verification/verify-domain.js'
-import type { Refusal } from '../../mail/refusal.js'
 import type { DeletedDomain } from '../../messages/queue/fail-domain.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { type Answer, json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
-import { notFound, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { uuid } from '../http/input/values.js'
+import { type Route, route } from '../http/route.js'
 import {
   type DomainChangeRequest,
   detailedDomain,
@@ -26,6 +25,8 @@ import {
   domainRequest,
   listedDomain,
 } from './domain-fields.js'
+import { domainNotFound, domainOfCall } from './domain-of-call.js'
+import { domainReportRoutes } from './domain-reports.js'
 
 export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 
@@ -50,6 +51,7 @@ export function domainRoutes(deps: DomainDeps): readonly Route[] {
     verifyRoute(deps),
     rotateRoute(deps),
     removeRoute(deps),
+    ...domainReportRoutes(deps),
   ]
 }
 
@@ -133,9 +135,10 @@ function patchRoute(deps: DomainDeps): Route {
 function toDomainChange(
   read: Read,
   row: SendingDomain,
-  { inbound, tracking, blocked_addresses: blocked }: DomainChangeRequest,
+  { inbound, tracking, blocked_addresses: blocked, inbound_policy: policy }: DomainChangeRequest,
 ): DomainChange {
-  const switches = { inbound, trackOpens: tracking?.open, trackClicks: tracking?.click }
+  const tracked = { trackOpens: tracking?.open, trackClicks: tracking?.click }
+  const switches = { inbound, ...tracked, inboundPolicy: policy }
   if (blocked === undefined) return switches
   const { domain } = row
   const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
@@ -219,17 +222,4 @@ function removeRoute(deps: DomainDeps): Route {
       return json(200, { deleted: true, id: row.id })
     },
   })
-}
-
-function domainOfCall(
-  read: Read,
-  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
-): SendingDomain {
-  const [row] = domainById(read, { workspaceId, id })
-  if (row === undefined) throw domainNotFound(id)
-  return row
-}
-
-function domainNotFound(id: string): Refusal {
-  return notFound('domain-not-found', 'domain', id)
 }

@@ -27,6 +27,20 @@ const checkFields = {
   subject: z.string().meta({ description: 'What was looked at.', example: '192.0.2.1' }),
 }
 
+const sendingFields = {
+  scope: z.enum(['workspace', 'domain', 'broadcast']).meta({ example: 'domain' }),
+  id: z.string().meta({
+    description: "The workspace's id, the domain of the sender, or the broadcast's id.",
+    example: 'example.com',
+  }),
+  cause: z.enum(['bounces', 'complaints']).meta({ example: 'bounces' }),
+  messages: z.int().meta({ description: 'Messages of the window.', example: 1000 }),
+  failures: z.int().meta({ description: 'Of them, those that bounced or were reported as spam.', example: 124 }),
+  percent: z.number().meta({ example: 12.4 }),
+  limit_percent: z.number().meta({ description: 'What `percent` was over.', example: 10 }),
+  window_hours: z.int().meta({ description: '24 for bounces, 168 for complaints.', example: 24 }),
+}
+
 const smsFields = {
   sms_id: z.string().meta({ example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c' }),
   phone: z.string().meta({ description: 'E.164.', example: '+4915123456789' }),
@@ -150,6 +164,17 @@ export const payloadSchemas = {
     })
     .meta({ id: 'SmsFailedData' }),
   'sms.verified': z.object({ ...smsFields, verified_at: timestamp }).meta({ id: 'SmsVerifiedData' }),
+  'sending.warned': z.object(sendingFields).meta({ id: 'SendingWarnedData' }),
+  'sending.held': z.object(sendingFields).meta({ id: 'SendingHeldData' }),
+  'sending.released': z
+    .object({
+      ...sendingFields,
+      held_at: timestamp,
+      released_by: z
+        .enum(['figures', 'person'])
+        .meta({ description: '`figures`: they are under the limits again.', example: 'person' }),
+    })
+    .meta({ id: 'SendingReleasedData' }),
   'service.check_failed': z
     .object({
       ...checkFields,

@@ -1,11 +1,12 @@
 /** GET /v1/imports/:id: the progress and the report of an import that goes on after its request; the schemas of reports. */
 import { z } from 'zod'
+import { MAX_HINTS, noHints } from '../../audiences/address-hints.js'
 import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../imports/import-records.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
-import { MAX_LISTED, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
+import { MAX_LISTED } from '../../platform/csv/refused-lines.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
-import type { ImportError } from '../../storage/tables/content-tables.js'
+import type { ContactImportReport, ImportError, SuppressionImportReport } from '../../storage/tables/content-tables.js'
 import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { codeOfRefusal } from '../http/output/error-answer.js'
@@ -28,6 +29,29 @@ const refusedLineFields = {
     }),
 }
 
+const hintKind = z.enum(['role', 'disposable', 'typo']).meta({ example: 'typo' })
+const hintSuggestion = z.string().nullable().meta({
+  description: 'The address that was probably meant; null: no other.',
+  example: 'bob@gmail.com',
+})
+
+/** Of one contact. */
+export const addressHint = z
+  .strictObject({ hint: hintKind, suggestion: hintSuggestion })
+  .meta({ id: 'AddressHint', description: 'What may be wrong with an address that is stored all the same.' })
+
+const hintFields = {
+  hinted: z
+    .strictObject({ role: z.int(), disposable: z.int(), typo: z.int() })
+    .meta({ description: 'Lines with each hint. They were imported.', example: { role: 0, disposable: 0, typo: 1 } }),
+  hints: z
+    .array(z.strictObject({ line: z.int(), email: z.string(), hint: hintKind, suggestion: hintSuggestion }))
+    .meta({
+      description: `The first ${MAX_HINTS} of them.`,
+      example: [{ line: 9, email: 'bob@gmial.com', hint: 'typo', suggestion: 'bob@gmail.com' }],
+    }),
+}
+
 export const contactReport = z
   .strictObject({
     added: z.int(),
@@ -35,6 +59,7 @@ export const contactReport = z
     unchanged: z.int().meta({ description: 'Lines that changed nothing.' }),
     still_unsubscribed: z.int().meta({ description: 'Lines that would have subscribed a contact again.' }),
     ...refusedLineFields,
+    ...hintFields,
   })
   .meta({ id: 'ContactImportReport' })
 
@@ -103,8 +128,14 @@ function toImportResource(row: ImportRow): z.output<typeof importResource> {
   }
 }
 
-function toReportResource<Report extends RefusedSummary>(report: Report): Report & { refusals: RefusedLine[] } {
-  return { ...report, refusals: [...report.refusals] }
+function toReportResource(
+  report: ContactImportReport | SuppressionImportReport,
+): z.output<typeof contactReport> | z.output<typeof suppressionReport> {
+  const refusals = [...report.refusals]
+  if ('provider' in report) return { ...report, refusals }
+  // A report of an earlier version has no hints.
+  const whole = { ...noHints, ...report }
+  return { ...whole, refusals, hints: [...whole.hints] }
 }
 
 function toErrorFields({ kind, message }: ImportError): { readonly code: string; readonly message: string } {

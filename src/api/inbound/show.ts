@@ -13,6 +13,7 @@ import {
   removeInbound,
   removeInboundRaw,
 } from '../../messages/inbound/inbound-email.js'
+import { removeForwards } from '../../messages/inbound/inbound-forwards.js'
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
@@ -116,7 +117,8 @@ export function deleteRoute({ commit }: Pick<InboundDeps, 'commit'>): Route {
     refusals: ['not_found'],
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
       const place = { workspaceId, id }
-      if (!(await tryCommit(commit([removeInbound(place), removeInboundRaw(place)])))) throw inboundEmailNotFound(id)
+      if (!(await tryCommit(commit([removeInbound(place), removeInboundRaw(place), removeForwards(place)]))))
+        throw inboundEmailNotFound(id)
       return json(200, { deleted: true, id })
     },
   })

@@ -57,6 +57,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   Emails: 'Mail that is sent now, later, or in batches, and its delivery.',
   Contacts: 'People to write to, with names and metadata.',
   Audiences: 'Lists of contacts.',
+  Breakers: 'Bounces and complaints of the workspace, and what is held because of them. `id` is that of the list.',
   Broadcasts: 'One message to all subscribed contacts of an audience, with values of each.',
   Templates: 'Subjects and bodies with variables.',
   Files: 'Files that are stored once and sent many times.',

@@ -44,7 +44,7 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
     for (const { action, target, at, details } of acts) {
       if (action === 'hold_rule.removed') ends.set(target, at)
       if (action !== 'hold_rule.added') continue
-      const { domain, sender, pattern, until }: Record<string, unknown> = parseJson(details)
+      const { domain, sender, pattern, until, reason }: Record<string, unknown> = parseJson(details)
       const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
       const names = {
         domain: typeof domain === 'string' ? parseDomainName(domain) : null,
@@ -60,6 +60,7 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
         created_at: at,
         ending: 0,
         cursor: null,
+        reason: textOf(reason),
       }
       rules.push({ rule, endedAt: ends.get(target) ?? null })
     }

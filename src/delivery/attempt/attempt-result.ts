@@ -6,6 +6,7 @@
  */
 import type { Reason } from '../../mail/reasons.js'
 import type { Reply } from '../../mail/reply.js'
+import type { Write } from '../../storage/writer/write.js'
 
 interface Peer {
   /** Host name of the MX, or of the route. */
@@ -28,6 +29,8 @@ export type AttemptOutcome =
       readonly status?: string
       /** When its provider takes messages again, epoch milliseconds: sooner than the schedule of retries may say. */
       readonly retryAt?: number
+      /** Instead of the retry schedule. `never`: it ends now, as if it had expired. */
+      readonly retry?: { readonly after: number } | 'never'
     }
   /**
    * Do not try again. `recipientsFault`: the mailbox or its domain does not exist or accepts no mail,
@@ -48,4 +51,6 @@ export interface AttemptResult {
   readonly peer: Peer | null
   /** The SMTP dialogue without message bytes and credentials; at most 8 KB. */
   readonly transcript: string
+  /** Stored in the commit of the outcome. */
+  readonly writes?: readonly Write[]
 }

@@ -39,7 +39,7 @@ export interface AttemptDeps {
 /** Rejects only when the signal strikes, with its reason; nothing is then known about the message. */
 export async function attemptDelivery(
   message: OutboundMessage,
-  destination: Destination,
+  destination: Exclude<Destination, { kind: 'scripted' }>,
   deps: AttemptDeps,
   signal: AbortSignal,
 ): Promise<AttemptResult | Outage> {

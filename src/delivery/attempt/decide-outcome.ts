@@ -61,7 +61,7 @@ export function decideOutcome(
         recipientsFault: outcome.recipientsFault,
       }
     case 'deferred': {
-      const retry = scheduleRetry(age, policy, now, random)
+      const retry = retryOf(outcome, now) ?? scheduleRetry(age, policy, now, random)
       if (retry.kind === 'again') return toDeferredDecision(outcome, retry)
       return outcome.reached || age.wasReachedBefore()
         ? { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false }
@@ -70,6 +70,12 @@ export function decideOutcome(
     default:
       return assertNever(outcome)
   }
+}
+
+/** What the outcome itself says of the next attempt; null: the schedule decides. */
+function retryOf({ retry }: Extract<AttemptOutcome, { kind: 'deferred' }>, now: number): Retry | null {
+  if (retry === undefined) return null
+  return retry === 'never' ? { kind: 'expired' } : { kind: 'again', at: now + retry.after, notice: false }
 }
 
 function toDeferredDecision(

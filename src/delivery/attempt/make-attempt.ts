@@ -62,7 +62,7 @@ export interface AttemptSteps {
   readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
-   * was made. Rejects when the signal strikes, and with a `SourceAddressError`. `onSent`: called for each host.
+   * was made. `number`: of the attempt. Rejects when the signal strikes, and with a `SourceAddressError`. `onSent`: called for each host.
    */
   readonly attempt: (
     message: OutboundMessage,
@@ -71,6 +71,7 @@ export interface AttemptSteps {
       readonly ignoreOutages: boolean
       readonly acquireSlot: AcquireSlot
       readonly onSent: SourceAssignment['count']
+      readonly number: number
     },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
@@ -123,9 +124,10 @@ async function attemptFrom(
     await deps.postponements.postpone(entry, outage)
     return 'changed'
   }
-  const [host] = hosts
+  const [first] = hosts
+  const host = destination.kind === 'scripted' ? destination.host : first && pathOf(first)
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
-  if (host !== undefined && !deps.lanes.bind(entry, pathOf(host), isProbing)) return 'waits'
+  if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
@@ -202,5 +204,6 @@ function callHosts(
     },
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
-  return attempt(message, destination, { ignoreOutages, acquireSlot, onSent }, abortSignal)
+  const number = turn.entry.attempts + 1
+  return attempt(message, destination, { ignoreOutages, acquireSlot, onSent, number }, abortSignal)
 }

@@ -11,6 +11,7 @@ import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../domains/sending-domains.js'
 import { domainOf, needsUtf8 } from '../../mail/address.js'
 import { parseNotify } from '../../mail/dsn-parameters.js'
+import { createForwardedSender } from '../../mail/forwarded-sender.js'
 import { createReferenceField, createReturnPath } from '../../mail/recipient-token.js'
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
@@ -173,8 +174,14 @@ function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string)
   return email.workspace_id === SERVICE_WORKSPACE ? '' : createReferenceField(secret, recipientId)
 }
 
-/** The service's own mail has the null return path, so that its bounces end there. */
+/**
+ * The service's own mail has the null return path, so that its bounces end there; a forwarded message has its rewritten
+ * sender, or a token if that cannot be rewritten.
+ */
 function returnPathOf(secret: KeyObject, email: Email, recipientId: string): string {
-  if (email.workspace_id === SERVICE_WORKSPACE) return ''
-  return createReturnPath(secret, recipientId, mailHostOf(domainOf(email.from_email)))
+  const host = mailHostOf(domainOf(email.from_email))
+  if (email.workspace_id !== SERVICE_WORKSPACE) return createReturnPath(secret, recipientId, host)
+  if (email.envelope_from === '') return ''
+  const rewritten = createForwardedSender(secret, email.envelope_from, host, email.created_at)
+  return rewritten ?? createReturnPath(secret, recipientId, host)
 }

@@ -20,7 +20,7 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
-import type { ServiceNotice } from '../../messages/service-email.js'
+import { isForwarded, type ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
@@ -47,8 +47,10 @@ export interface SettleDeps extends Store {
   readonly onAttempt?: ((attempt: EndedAttempt) => void) | undefined
 }
 
-interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt'> {
+interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt' | 'entry' | 'email'> {
   readonly outcome: Decision['kind']
+  /** It bounced because the address is dead. */
+  readonly recipientsFault: boolean
   /** When the email was accepted, or was due. */
   readonly enqueuedAt: number
 }
@@ -72,10 +74,11 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     const record = toAttemptRecord(finished, decision, now)
     const notice = buildNotice(deps, finished, record, decision, now)
     const outcome = writesOf(record, decision, finished, now)
-    const writes = [...pendingWrites, ...outcome, ...(notice?.enqueued.writes ?? [])]
+    const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
     logOutcome(deps.log, record, decision)
-    deps.onAttempt?.({ ...record, outcome: decision.kind, enqueuedAt: record.entry.enqueued_at })
+    const recipientsFault = decision.kind === 'bounced' && decision.recipientsFault
+    deps.onAttempt?.({ ...record, outcome: decision.kind, recipientsFault, enqueuedAt: record.entry.enqueued_at })
     if (notice !== null) deps.offer(notice.enqueued, notice.raw)
   }
 }
@@ -98,7 +101,8 @@ function buildNotice(
       notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
     )
       return null
-    return workspaceById(read, { id: record.email.workspace_id }).length > 0 ? notice : null
+    const isOwned = isForwarded(email) || workspaceById(read, { id: record.email.workspace_id }).length > 0
+    return isOwned ? notice : null
   } catch (error) {
     log.error({ err: error, email: record.email.id }, 'a notification could not be built')
     return null
@@ -144,7 +148,12 @@ function responseOf(outcome: AttemptOutcome): string {
   return outcome.kind === 'accepted' ? formatReply(outcome.reply) : outcome.response
 }
 
-function writesOf(record: AttemptRecord, decision: Decision, { entry }: FinishedAttempt, now: number): Write[] {
+function writesOf(
+  record: AttemptRecord,
+  decision: Decision,
+  { entry, readyMessage }: FinishedAttempt,
+  now: number,
+): Write[] {
   switch (decision.kind) {
     case 'accepted':
       return settleAccepted(record, decision.final)
@@ -153,7 +162,7 @@ function writesOf(record: AttemptRecord, decision: Decision, { entry }: Finished
     case 'bounced':
       return [
         ...settleBounced(record, decision.hard),
-        ...(decision.recipientsFault ? suppressRecipient(record, now) : []),
+        ...(decision.recipientsFault && !isForwarded(readyMessage.email) ? suppressRecipient(record, now) : []),
       ]
     case 'failed':
       return settleFailed(record)
@@ -164,7 +173,8 @@ function writesOf(record: AttemptRecord, decision: Decision, { entry }: Finished
 
 /**
  * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
- * mail suppresses the address for the service alone, and for no other workspace.
+ * mail suppresses the address for the service alone, and for no other workspace; that of a forwarded message
+ * suppresses nothing, because no workspace has written it.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }

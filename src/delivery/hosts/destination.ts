@@ -37,6 +37,8 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
+  /** The simulator: no host is called (`delivery/simulator`). `host`: the name under which attempts share slots. */
+  | { readonly kind: 'scripted'; readonly host: DomainName }
   /** DNS does not answer, a route has no address, or policies rule out all hosts. `status`: an enhanced code. */
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string; readonly status?: string }
 

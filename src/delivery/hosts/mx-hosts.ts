@@ -29,12 +29,15 @@ export interface DestinationDeps {
   readonly ownNames: ReadonlySet<string>
   /** Adds the TLS policies of the domain; absent: there are none. */
   readonly secure?: SecureDestination | undefined
+  /** Goes before routes; absent: there is none. */
+  readonly simulatorDomain?: DomainName
 }
 
 const MAX_ADDRESSES = 20
 
 export function createDestinationFinder(deps: DestinationDeps): FindDestination {
   return async (domain) => {
+    if (domain === deps.simulatorDomain) return { kind: 'scripted', host: domain }
     const routed = deps.findRoute(domain)
     if (routed !== null) return await findByRoute(deps, routed)
     const finding = findByMx(deps, domain)

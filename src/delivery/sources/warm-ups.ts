@@ -111,7 +111,7 @@ export class WarmUps {
       counted.reserved = counted.progress.sent
       this.changed.add(counted)
     }
-    await this.write()
+    await this.tryWrite()
   }
 
   private find(key: WarmUpKey): Counted {
@@ -185,8 +185,16 @@ export class WarmUps {
     this.changed.add(counted)
     this.timer ??= setTimeout(() => {
       this.timer = null
-      this.write().catch((error: unknown) => this.deps.log.error({ err: error }, 'the warm-up was not written'))
+      void this.tryWrite()
     }, WRITE_AFTER)
+  }
+
+  private async tryWrite(): Promise<void> {
+    try {
+      await this.write()
+    } catch (error) {
+      this.deps.log.error({ err: error }, 'the warm-up was not written')
+    }
   }
 
   /** One commit after the other. What could not be written stays changed. */

@@ -7,6 +7,7 @@
 import { dkimKeysOf } from '../../domains/dkim/signing-keys.js'
 import type { SendingDomain } from '../../domains/sending-domains.js'
 import { describeTrouble, readDomainsInSteps } from '../../domains/troubled-domains.js'
+import { suggestDmarcPolicy } from '../../domains/verification/dns-records.js'
 import { type Finding, judgeDmarc, judgeInboundMx, judgeRecords } from '../../domains/verification/judge-records.js'
 import { type DomainAnswers, dmarcNameOf, lookUpRecords } from '../../domains/verification/look-up-records.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -32,7 +33,11 @@ export const domainChecks: readonly Check[] = [
     run: (deps) => judgeEach(deps, judgeSpf),
   },
   { name: 'dkim', summary: 'the DKIM keys of each domain are in DNS', run: (deps) => judgeEach(deps, judgeDkim) },
-  { name: 'dmarc', summary: 'each domain has a DMARC policy', run: (deps) => judgeEach(deps, judgePolicy) },
+  {
+    name: 'dmarc',
+    summary: 'each domain has a DMARC policy',
+    run: (deps) => judgeEach(deps, (domain) => judgePolicy(domain, deps.config.service.zone)),
+  },
   {
     name: 'mx',
     summary: 'the MX records of domains that receive mail lead here',
@@ -106,7 +111,7 @@ function judgeRecord(subject: string, record: Finding, what: string, effect: str
   }
 }
 
-function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDomain): readonly Judgement[] {
+function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDomain, zone: string): readonly Judgement[] {
   const name = dmarcNameOf(domain)
   switch (judgeDmarc(dmarc)) {
     case 'verified':
@@ -114,7 +119,7 @@ function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDomain): r
     case 'pending':
       return [
         warning(domain, `there is no DMARC policy: large providers ask bulk senders for one`, [
-          `${name}. TXT "v=DMARC1; p=none"`,
+          `${name}. TXT "${suggestDmarcPolicy(zone)}"`,
         ]),
       ]
     default:

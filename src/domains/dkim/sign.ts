@@ -23,7 +23,7 @@ export interface DkimKey {
 }
 
 /** In the order of the `h=` tag. */
-const signedNames = [
+export const signedNames = [
   'from',
   'to',
   'cc',
@@ -49,7 +49,7 @@ const FOLD = '\r\n '
  */
 export function signDkim(raw: Buffer, key: DkimKey, now: number, bodyHash?: string): string {
   const { fields, bodyStart } = scanHeader(raw)
-  const signed = selectSignedFields(fields)
+  const signed = selectSignedFields(fields, signedNames)
   const names = [...signed.map((field) => field.name), 'from']
   const unsigned = buildSignatureField(key, now, names, bodyHash ?? hashRelaxedBody(raw, bodyStart))
   const canonical = signed.map((field) => canonicalizeField(raw, field)).join('') + canonicalizeSignatureField(unsigned)
@@ -58,8 +58,8 @@ export function signDkim(raw: Buffer, key: DkimKey, now: number, bodyHash?: stri
 }
 
 /** By name in the order of the tag; occurrences of one name from the bottom up. */
-function selectSignedFields(fields: readonly HeaderField[]): readonly HeaderField[] {
-  const byName = new Map<string, HeaderField[]>(signedNames.map((name) => [name, []]))
+export function selectSignedFields(fields: readonly HeaderField[], covered: readonly string[]): readonly HeaderField[] {
+  const byName = new Map<string, HeaderField[]>(covered.map((name) => [name, []]))
   for (const field of fields) byName.get(field.name)?.unshift(field)
   return [...byName.values()].flat()
 }
@@ -77,7 +77,7 @@ function buildSignatureField(key: DkimKey, now: number, names: readonly string[]
 }
 
 /** The names separated by colons, folded after a colon. */
-function foldNames(names: readonly string[]): string {
+export function foldNames(names: readonly string[]): string {
   let text = ''
   let room = MAX_LINE_LENGTH - ' h='.length
   for (const [index, name] of names.entries()) {
@@ -93,7 +93,7 @@ function foldNames(names: readonly string[]): string {
 }
 
 /** `text` in lines, the first of which already holds `used` octets. */
-function foldBase64(text: string, used: number): string {
+export function foldBase64(text: string, used: number): string {
   const lines = [text.slice(0, MAX_LINE_LENGTH - used)]
   for (let at = MAX_LINE_LENGTH - used; at < text.length; at += MAX_LINE_LENGTH - 1)
     lines.push(text.slice(at, at + MAX_LINE_LENGTH - 1))

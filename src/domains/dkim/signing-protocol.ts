@@ -5,6 +5,7 @@
  * answer. The bytes of all messages of a batch are concatenated in one buffer, which is transferred without a copy. A
  * key is sent once; after that its number stands for it.
  */
+import type { ArcSet } from './arc-seal.js'
 import type { DkimKey } from './sign.js'
 
 export type SignerMessage =
@@ -20,8 +21,14 @@ export interface SigningBatch {
   readonly bytes: Uint8Array
 }
 
-/** `length`: bytes of the message in the buffer; with `bodyHash` the header only. */
-export type SigningJob = readonly [key: number, now: number, length: number, bodyHash: string | undefined]
+/** `length`: bytes of the message in the buffer; with `bodyHash` the header only. `arc`: an ARC set is asked for. */
+export type SigningJob = readonly [
+  key: number,
+  now: number,
+  length: number,
+  bodyHash: string | undefined,
+  arc: ArcSet | undefined,
+]
 
 /** The field, or the reason why there is none. */
 export type SigningAnswer = string | { readonly failure: string }

@@ -12,6 +12,7 @@ import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../../mail/header-fields.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
+import type { ArcSet } from './arc-seal.js'
 import { hashRelaxedBodyAsync } from './canonical.js'
 import type { DkimKey } from './sign.js'
 import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
@@ -30,6 +31,7 @@ interface PendingSignature {
   readonly key: DkimKey
   readonly now: number
   readonly bodyHash: string | undefined
+  readonly arc: ArcSet | undefined
   readonly resolve: (field: string) => void
   readonly reject: (error: Error) => void
 }
@@ -59,12 +61,24 @@ export class SigningThread {
    * The field to put on top of `raw`. `key` must be the same object for each message: the thread knows it by identity.
    * `isBulk`: the message belongs to a broadcast.
    */
-  async sign(raw: Buffer, key: DkimKey, now: number, isBulk = false): Promise<string> {
-    const queue = isBulk ? this.pendingBulk : this.pending
-    if (raw.length <= MAX_COPIED_BYTES) return this.enqueue(queue, { raw, key, now, bodyHash: undefined })
+  sign(raw: Buffer, key: DkimKey, now: number, isBulk = false): Promise<string> {
+    return this.request(isBulk ? this.pendingBulk : this.pending, { raw, key, now, arc: undefined })
+  }
+
+  /** The fields of an ARC set to put on top of `raw`. */
+  seal(raw: Buffer, key: DkimKey, now: number, arc: ArcSet): Promise<string> {
+    return this.request(this.pending, { raw, key, now, arc })
+  }
+
+  private async request(
+    queue: PendingSignature[],
+    job: Pick<PendingSignature, 'raw' | 'key' | 'now' | 'arc'>,
+  ): Promise<string> {
+    const { raw } = job
+    if (raw.length <= MAX_COPIED_BYTES) return this.enqueue(queue, { ...job, bodyHash: undefined })
     const { bodyStart } = scanHeader(raw)
     const bodyHash = await hashRelaxedBodyAsync(raw, bodyStart)
-    return this.enqueue(queue, { raw: raw.subarray(0, bodyStart), key, now, bodyHash })
+    return this.enqueue(queue, { ...job, raw: raw.subarray(0, bodyStart), bodyHash })
   }
 
   /** Keys may have changed: the thread drops all of them. */
@@ -126,14 +140,14 @@ export class SigningThread {
   private numberKeys(pending: readonly PendingSignature[]): Pick<SigningBatch, 'keys' | 'jobs'> {
     if (this.keyNumbers.size + pending.length > MAX_KEYS) this.forgetKeys()
     const keys: DkimKey[] = []
-    const jobs = pending.map(({ key, now, raw, bodyHash }): SigningJob => {
+    const jobs = pending.map(({ key, now, raw, bodyHash, arc }): SigningJob => {
       let number = this.keyNumbers.get(key)
       if (number === undefined) {
         number = this.keyNumbers.size
         this.keyNumbers.set(key, number)
         keys.push(key)
       }
-      return [number, now, raw.length, bodyHash]
+      return [number, now, raw.length, bodyHash, arc]
     })
     return { keys, jobs }
   }

@@ -4,6 +4,7 @@
  * A message that cannot be signed does not affect the others of its batch.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
+import { sealArc } from './arc-seal.js'
 import { type DkimKey, signDkim } from './sign.js'
 import type { SignerMessage, SigningAnswer, SigningBatch, SigningJob } from './signing-protocol.js'
 
@@ -28,11 +29,11 @@ function signBatch({ jobs, bytes }: SigningBatch, keys: readonly DkimKey[]): rea
   })
 }
 
-function signJob([number, now, , bodyHash]: SigningJob, raw: Buffer, keys: readonly DkimKey[]): SigningAnswer {
+function signJob([number, now, , bodyHash, arc]: SigningJob, raw: Buffer, keys: readonly DkimKey[]): SigningAnswer {
   try {
     const key = keys[number]
     if (key === undefined) throw new Error(`no key has the number ${number}`)
-    return signDkim(raw, key, now, bodyHash)
+    return arc === undefined ? signDkim(raw, key, now, bodyHash) : sealArc(raw, key, now, arc, bodyHash)
   } catch (error) {
     return { failure: error instanceof Error ? error.message : String(error) }
   }

@@ -35,6 +35,11 @@ function labelOf(id: string): string {
   return id.replaceAll('-', '').slice(-20)
 }
 
+/** The DMARC record that is suggested for a domain: its reports come to us. Any policy is accepted. */
+export function suggestDmarcPolicy(zone: string): string {
+  return `v=DMARC1; p=none; rua=mailto:dmarc@${zone}`
+}
+
 export function dnsRecordsOf(row: Pick<SendingDomain, 'id' | 'domain'>, zone: string): DnsRecord[] {
   return [
     { type: 'CNAME', name: mailHostOf(row.domain), value: mailTargetOf(zone), purpose: 'mail_cname' },

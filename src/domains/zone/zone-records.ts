@@ -121,6 +121,11 @@ export function buildFixedRecords(settings: ZoneSettings, keys: readonly Service
   return [...distinct.values()].sort((a, b) => (rank(a.name) < rank(b.name) ? -1 : rank(a.name) > rank(b.name) ? 1 : 0))
 }
 
+/** The name below which each domain has its consent to get reports about it. */
+export function reportConsentsOf(zone: string): string {
+  return `_report._dmarc.${zone}`
+}
+
 type NamedData = readonly [name: string, data: RecordData]
 
 function buildApexRecords({ zone, nameservers, issuers }: ZoneSettings): readonly NamedData[] {
@@ -176,6 +181,8 @@ function buildServiceMailRecords(
     ...buildPolicyRecords(zone, [zone, mailDomain], policyId).map(
       ({ name, text }): NamedData => [name, { type: 'TXT', text }],
     ),
+    // RFC 7489 section 7.1: reports about any domain may be sent to addresses of the zone.
+    [`*.${reportConsentsOf(zone)}`, { type: 'TXT', text: 'v=DMARC1' }],
     ...keys.map(
       ({ selector, public_record: text }): NamedData => [`${selector}._domainkey.${mailDomain}`, { type: 'TXT', text }],
     ),

@@ -13,6 +13,7 @@ import { keysOfLabel, type PublishedKey, publishedNameOf, readKeyPages } from '.
 import {
   buildFixedRecords,
   buildSoaRecord,
+  reportConsentsOf,
   type ServiceKey,
   type SoaRecord,
   type ZoneRecord,
@@ -42,6 +43,7 @@ interface Snapshot {
 export function createServiceZone({ read }: { readonly read: Read }, settings: ZoneSettings): ServiceZone {
   const { zone, ttl } = settings
   const keysBelow = `._domainkey.${zone}`
+  const consentsEnd = `.${reportConsentsOf(zone)}`
   const toRecord = (key: PublishedKey): ZoneRecord => ({
     name: publishedNameOf(key, zone),
     ttl,
@@ -76,6 +78,7 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
     findRecords: (name) => {
       const { fixed, keyRecords } = currentSnapshot()
       const there = fixed.get(name) ?? keyRecords.get(name)
+      if (there === undefined && name.endsWith(consentsEnd)) return expandWildcard(fixed.get(`*${consentsEnd}`), name)
       if (there !== undefined || !name.endsWith(keysBelow)) return there ?? null
       const found = findKeyRecords(name)
       if (found === null) return null
@@ -87,6 +90,11 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
       for (const keys of readKeyPages(read)) yield keys.map(toRecord)
     },
   }
+}
+
+/** The records of a wildcard at a name that it stands for (RFC 4592). */
+function expandWildcard(records: readonly ZoneRecord[] | undefined, name: string): readonly ZoneRecord[] | null {
+  return records?.map((record) => ({ ...record, name })) ?? null
 }
 
 function readServiceKeys(read: Read, { mailDomain }: ZoneSettings): readonly ServiceKey[] {

@@ -1,6 +1,6 @@
 /**
  * A delivery status notification to the envelope sender of a message that an app submitted by SMTP (REST clients
- * have events), as mail of the service with the null return path.
+ * have events), or that a forwarding rule passed on, as mail of the service with the null return path.
  *
  * Never to `<>`, and never about the service's own mail, so that no loop arises (RFC 3464 section 2). The
  * recipient's NOTIFY decides whether one is sent, the email's RET and ENVID what it contains (RFC 3461).
@@ -9,7 +9,7 @@ import type { DsnNotify } from '../../mail/dsn-parameters.js'
 import { createMessageId } from '../../mail/message-id.js'
 import { uuidv7 } from '../../platform/ids.js'
 import type { Email } from '../email.js'
-import { enqueueServiceEmail, type ServiceNotice, type ServiceSender } from '../service-email.js'
+import { enqueueServiceEmail, isForwarded, type ServiceNotice, type ServiceSender } from '../service-email.js'
 import { buildDsn, type Dsn, shouldSendDsn } from './dsn.js'
 import type { DsnKind, DsnRecipient } from './dsn-report.js'
 import { formatDsnSubject } from './dsn-text.js'
@@ -25,7 +25,8 @@ interface NoticeSubject {
 
 /** Whether a notification is requested. */
 export function shouldNotifySender({ email, notify }: Omit<NoticeSubject, 'raw'>, kind: DsnKind): boolean {
-  return email.source === 'smtp' && email.envelope_from !== '' && shouldSendDsn(notify, kind)
+  const isExpected = email.source === 'smtp' || isForwarded(email)
+  return isExpected && email.envelope_from !== '' && shouldSendDsn(notify, kind)
 }
 
 interface NoticeReport {

@@ -108,7 +108,7 @@ export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): 
 }
 
 export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
-  return { earlyTalker: false, listings: [], spamReason: null, ...parseJson(arrival) }
+  return { earlyTalker: false, listings: [], allowListings: [], spamReason: null, ...parseJson(arrival) }
 }
 
 /** Misses if it was processed before, or deleted in the meantime. A verdict that a person has given by then stays. */

@@ -7,6 +7,7 @@ import type { Database } from '../../storage/database.js'
 import { prepareRead, prepareWrite, rowidOf } from '../../storage/prepared.js'
 import type { RetentionLimits } from '../retention.js'
 import { removeInboundRaw } from './inbound-email.js'
+import { removeForwards } from './inbound-forwards.js'
 
 const BATCH_SIZE = 200
 
@@ -25,6 +26,7 @@ export function createInboundPurge(
     const gone = records.filter(({ status }) => status !== 'received')
     const writes = [
       ...[...raws.filter(({ status }) => status !== 'received'), ...gone].map(removeInboundRaw),
+      ...gone.map(removeForwards),
       ...gone.map(removeRecord),
     ]
     if (writes.length > 0) await commit(writes)

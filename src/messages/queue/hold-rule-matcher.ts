@@ -1,7 +1,7 @@
 /**
  * Finds the hold rule that an entry matches, in memory.
  *
- * Rules with a recipient domain are found by it; each other one is compared. Patterns have no syntax but `*`, so one is
+ * Rules with a recipient domain are found by it, others of a workspace by that; each other one is compared. Patterns have no syntax but `*`, so one is
  * matched by searching its pieces from left to right.
  */
 
@@ -17,16 +17,18 @@ interface CompiledRule {
   readonly pieces: readonly string[] | null
 }
 
-/** The oldest rule that matches; null: none. `readSender`: called only for rules with a sender. */
+/** Of the rules with a domain, of those of a workspace, or of the others, the oldest that matches; null: none. `readSender`: called only for rules with a sender. */
 export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
 
 export function compileHoldRules(rules: readonly HoldRule[]): MatchHoldRule {
   const byDomain = new Map<string, CompiledRule[]>()
+  const byWorkspace = new Map<string, CompiledRule[]>()
   const others: CompiledRule[] = []
   for (const rule of rules) {
     const compiled = { rule, pieces: rule.pattern?.split('*') ?? null }
-    if (rule.domain === null) others.push(compiled)
-    else byDomain.set(rule.domain, [...(byDomain.get(rule.domain) ?? []), compiled])
+    if (rule.domain !== null) addTo(byDomain, rule.domain, compiled)
+    else if (rule.workspace_id !== SERVICE_WORKSPACE) addTo(byWorkspace, rule.workspace_id, compiled)
+    else others.push(compiled)
   }
   return (entry, readSender) => {
     let sender: string | null | undefined
@@ -35,8 +37,19 @@ export function compileHoldRules(rules: readonly HoldRule[]): MatchHoldRule {
       return sender
     }
     const matching = (compiled: CompiledRule): boolean => matchesRule(compiled, entry, senderOf)
-    return (byDomain.get(entry.domain)?.find(matching) ?? others.find(matching))?.rule ?? null
+    const found = [byDomain.get(entry.domain), byWorkspace.get(entry.workspace_id), others]
+    for (const rules of found) {
+      const first = rules?.find(matching)
+      if (first !== undefined) return first.rule
+    }
+    return null
   }
+}
+
+function addTo(rules: Map<string, CompiledRule[]>, key: string, rule: CompiledRule): void {
+  const known = rules.get(key)
+  if (known === undefined) rules.set(key, [rule])
+  else known.push(rule)
 }
 
 function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, senderOf: () => string | null): boolean {

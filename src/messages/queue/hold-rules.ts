@@ -17,8 +17,10 @@ import type { Write } from '../../storage/writer/write.js'
 
 export type HoldRule = Selectable<Tables['hold_rules']>
 
-/** Rules of the installation: each attempt is compared with those that have no domain. */
+/** Rules of the operator: each attempt is compared with those that have no domain and no workspace. */
 const MAX_HOLD_RULES = 200
+/** Rules that the circuit breaker makes. */
+const MAX_BREAKER_RULES = 300
 /** Characters of a pattern: as many as an address may have. */
 const MAX_PATTERN = 254
 const MAX_WILDCARDS = 8
@@ -32,6 +34,8 @@ interface HoldCriteria {
   /** From `parsePattern`. */
   readonly pattern: string | null
   readonly until: number | null
+  /** Why the circuit breaker makes it; absent: the operator does. */
+  readonly reason?: string
 }
 
 /** Is it a pattern of addresses, in which `*` stands for any characters? */
@@ -52,13 +56,21 @@ const insertRule = prepareWrite<HoldRule>(({ db, slots }) =>
   db
     .insertInto('hold_rules')
     .values(
-      slots(['id', 'workspace_id', 'domain', 'sender', 'pattern', 'until', 'created_at', 'ending', 'cursor'] as const),
+      slots([
+        ...(['id', 'workspace_id', 'domain', 'sender', 'pattern', 'until'] as const),
+        ...(['created_at', 'ending', 'cursor', 'reason'] as const),
+      ]),
     ),
 )
 
 /** Oldest first; those that are ending too. */
 export const allHoldRules = prepareRead<Record<never, never>>()(({ db }) =>
-  db.selectFrom('hold_rules').selectAll().orderBy('created_at').orderBy('id').limit(MAX_HOLD_RULES),
+  db
+    .selectFrom('hold_rules')
+    .selectAll()
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(MAX_HOLD_RULES + MAX_BREAKER_RULES),
 )
 
 export const holdRuleById = prepareRead<{ id: string }>()(({ db, slot }) =>
@@ -72,18 +84,25 @@ export function createHoldRule(
   actor: Actor,
   now: number,
 ): { readonly rule: HoldRule; readonly writes: readonly Write[] } {
-  const { workspaceId, domain, sender, pattern, until } = criteria
+  const { workspaceId, domain, sender, pattern, until, reason = null } = criteria
   if ([workspaceId, domain, sender, pattern].every((one) => one === null)) {
     throw new Refusal('invalid-parameter', 'a rule names a domain, a sender, a pattern or a workspace', {})
   }
   if (until !== null && until <= now) throw new Refusal('invalid-parameter', 'a rule ends in the future', {})
-  if (allHoldRules(read, {}).length >= MAX_HOLD_RULES) {
-    throw new Refusal('conflict', `there are ${MAX_HOLD_RULES} hold rules, as many as there may be: remove one`, {})
-  }
+  checkRoom(
+    read,
+    reason === null ? MAX_HOLD_RULES : MAX_BREAKER_RULES,
+    (rule) => (rule.reason === null) === (reason === null),
+  )
   const id = `hr_${randomSecret(4).toString('hex')}`
   const places = { workspace_id: workspaceId ?? SERVICE_WORKSPACE, domain, sender, pattern }
-  const rule: HoldRule = { id, ...places, until, created_at: now, ending: 0, cursor: '' }
+  const rule: HoldRule = { id, ...places, until, created_at: now, ending: 0, cursor: '', reason }
   return { rule, writes: [insertRule(rule), recordAct(rule, actor, 'hold_rule.added', now)] }
+}
+
+function checkRoom(read: Read, limit: number, isCounted: (rule: HoldRule) => boolean): void {
+  if (allHoldRules(read, {}).filter(isCounted).length < limit) return
+  throw new Refusal('conflict', `there are ${limit} hold rules, as many as there may be: remove one`, {})
 }
 
 const markEnding = prepareWrite<{ id: string }>(
@@ -98,8 +117,8 @@ export function endHoldRule(rule: HoldRule, actor: Actor, now: number): readonly
 }
 
 function recordAct(rule: HoldRule, actor: Actor, action: 'hold_rule.added' | 'hold_rule.removed', at: number): Write {
-  const { id: target, workspace_id: workspaceId, domain, sender, pattern, until } = rule
-  const given = Object.entries({ domain, sender, pattern }).filter(([, value]) => value !== null)
+  const { id: target, workspace_id: workspaceId, domain, sender, pattern, until, reason } = rule
+  const given = Object.entries({ domain, sender, pattern, reason }).filter(([, value]) => value !== null)
   const details = { ...Object.fromEntries(given), ...(until === null ? {} : { until: formatTimestamp(until) }) }
   return recordAuditEntry({ workspaceId, actor, action, target, at, details })
 }
@@ -110,12 +129,13 @@ export const removeHoldRule = prepareWrite<{ id: string }>(({ db, slot }) =>
 )
 
 /** What it holds, in a few words: `to example.org, from a@b.test, until 2030-01-31T09:00:00.000Z`. */
-export function describeHoldRule({ workspace_id, domain, sender, pattern, until }: HoldRule): string {
+export function describeHoldRule({ workspace_id, domain, sender, pattern, until, reason }: HoldRule): string {
   return [
     ...(domain === null ? [] : [`to ${domain}`]),
     ...(pattern === null ? [] : [`to ${pattern}`]),
     ...(sender === null ? [] : [`from ${sender}`]),
     ...(workspace_id === SERVICE_WORKSPACE ? [] : [`of ${workspace_id}`]),
     ...(until === null ? [] : [`until ${formatTimestamp(until)}`]),
+    ...(reason === null ? [] : [`because ${reason}`]),
   ].join(', ')
 }

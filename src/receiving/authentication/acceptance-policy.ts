@@ -4,31 +4,41 @@
  * Two From fields are refused under every setting, because readers disagree about the author (RFC 5322 section
  * 3.6). A failed DMARC check has the effect that the domain owner requests, as far as the setting allows: `reject`
  * refuses and quarantines, `quarantine` makes both spam, `report` has no effect. Authors of several domains, whose
- * owners cannot be asked, count as quarantined (RFC 9989 section 11.5). A `temperror` never refuses, nor does any
- * check except DMARC.
+ * owners cannot be asked, count as quarantined (RFC 9989 section 11.5). `strict`, which a receiving domain may choose,
+ * refuses every failed check. A `temperror` never refuses, nor does any check except DMARC.
  */
 import type { Authentication } from '../../mail/authentication-results.js'
 
 export type DmarcSetting = 'reject' | 'quarantine' | 'report'
 
-type AcceptanceDecision =
+type SpamReason = 'dmarc-quarantine' | 'dmarc-reject' | 'several-author-domains'
+type RefusedReason = SpamReason | 'dmarc-strict' | 'two-from-fields'
+
+export type AcceptanceDecision =
   | { readonly kind: 'accept' }
-  | { readonly kind: 'spam'; readonly reason: 'dmarc-quarantine' | 'dmarc-reject' | 'several-author-domains' }
+  | { readonly kind: 'spam'; readonly reason: SpamReason }
   | {
       readonly kind: 'refuse'
-      readonly reason: 'dmarc-reject' | 'two-from-fields'
+      readonly reason: RefusedReason
       readonly code: 550
       readonly enhanced: '5.7.1'
       readonly text: string
     }
 
-export function decideAcceptance({ dmarc, fromFields }: Authentication, setting: DmarcSetting): AcceptanceDecision {
+export function decideAcceptance(
+  { dmarc, fromFields }: Authentication,
+  setting: DmarcSetting | 'strict',
+): AcceptanceDecision {
   if (fromFields > 1) return buildRefusal('two-from-fields', `${fromFields} From fields where RFC 5322 allows one`)
   if (setting === 'report') return { kind: 'accept' }
   if (dmarc.reason === 'multiple-author-domains' || dmarc.reason === 'invalid-author-domain') {
     return { kind: 'spam', reason: 'several-author-domains' }
   }
   if (dmarc.result !== 'fail') return { kind: 'accept' }
+  if (setting === 'strict') {
+    const author = toPrintable(dmarc.domain ?? '')
+    return buildRefusal('dmarc-strict', `neither SPF nor DKIM authenticates From in ${author}`)
+  }
   switch (dmarc.disposition) {
     case 'none':
       return { kind: 'accept' }
@@ -44,7 +54,7 @@ export function decideAcceptance({ dmarc, fromFields }: Authentication, setting:
   }
 }
 
-function buildRefusal(reason: 'dmarc-reject' | 'two-from-fields', text: string): AcceptanceDecision {
+function buildRefusal(reason: RefusedReason, text: string): AcceptanceDecision {
   return { kind: 'refuse', reason, code: 550, enhanced: '5.7.1', text }
 }
 

@@ -7,9 +7,10 @@
  * `claim` decides whom a report may concern, `messages/late-outcome` what it changes. A report without effect is
  * counted by its reason and logged.
  */
-import type { Address } from '../../mail/address.js'
+import { type Address, domainOf } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { describeReason } from '../../mail/reasons.js'
+import { simulatorDomainOf } from '../../mail/simulator-address.js'
 import { emailById } from '../../messages/email.js'
 import {
   type InboundEmail,
@@ -44,6 +45,8 @@ export interface ReportDeps {
   readonly notices: ServiceSender | null
   /** Hands a stored notification to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+  /** A report has shown that the address is dead, or that the email was taken for spam; called once it is on disk. */
+  readonly onLateOutcome?: ((subject: OutcomeSubject, kind: 'returned' | 'complained') => void) | undefined
 }
 
 /**
@@ -58,10 +61,14 @@ export interface ReportHandler {
   readonly ignoredCounts: ReadonlyMap<IgnoredReason, number>
 }
 
+type LateFinding = readonly [OutcomeSubject, 'returned' | 'complained']
+
 interface ReportEffect {
   readonly writes: readonly Write[]
   readonly notice: ServiceNotice | null
   readonly ignoredReason: IgnoredReason | null
+  /** For `onLateOutcome`; absent: it is not called. */
+  readonly late?: LateFinding | null
   /** For the log. */
   readonly facts: Readonly<Record<string, unknown>>
 }
@@ -76,9 +83,10 @@ type ProvenClaim = Exclude<ReportClaim, { kind: 'none' }>
 export function createReportHandler(deps: ReportDeps): ReportHandler {
   const ignoredCounts = new Map<IgnoredReason, number>()
   const onCommitted = (email: InboundEmail, effects: readonly ReportEffect[]): void => {
-    for (const { notice, ignoredReason: why, facts } of effects) {
+    for (const { notice, ignoredReason: why, late, facts } of effects) {
       const about = { report: email.id, client: email.client_address, ...facts }
       if (notice !== null) deps.offer(notice.enqueued, notice.raw)
+      if (late) deps.onLateOutcome?.(...late)
       if (why === null) {
         deps.log.info(about, 'a report acted')
         continue
@@ -140,14 +148,16 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   const outcome = outcomeOf(claim, bounce)
   if (outcome === null) return noEffect('other-recipient', { ...facts, named: listNamedRecipients(bounces) })
   const late = resolveLateOutcome(deps.read, subject, outcome, now)
-  const suppressions = buildSuppressions(subject, outcome, bounce, now)
+  const isSimulated = domainOf(subject.recipient.address) === simulatorDomainOf(deps.policy.zone)
+  const suppressions = isSimulated ? [] : buildSuppressions(subject, outcome, bounce, now)
   // Not its text: for a bounce in prose that is the body.
   const loggedFacts = { ...facts, news: outcome.kind, reason: bounce?.reason }
   const notice =
     late.kind === 'acts' || isDeliveryConfirmed(subject, outcome) ? buildNotice(deps, subject, bounce, now) : null
   const noticed = notice?.writes ?? []
   if (late.kind === 'acts') {
-    return { writes: [...late.writes, ...suppressions, ...noticed], notice, ignoredReason: null, facts: loggedFacts }
+    const writes = [...late.writes, ...suppressions, ...noticed]
+    return { writes, notice, ignoredReason: null, late: toCounted(subject, outcome, bounce), facts: loggedFacts }
   }
   return {
     writes: noticed,
@@ -155,6 +165,12 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
     ignoredReason: notice === null ? late.why : null,
     facts: loggedFacts,
   }
+}
+
+/** Null: it says nothing about the address. */
+function toCounted(subject: OutcomeSubject, { kind }: LateOutcome, bounce: Bounce | null): LateFinding | null {
+  if (kind === 'complained') return [subject, 'complained']
+  return kind === 'refused' && bounce?.recipientsFault === true ? [subject, 'returned'] : null
 }
 
 function buildUnsubscribeEffect(read: Read, id: string, facts: ReportEffect['facts'], now: number): ReportEffect {

@@ -56,6 +56,7 @@ export function verifyClaim(policy: RecipientPolicy, address: Address, mail: Rep
     case 'system':
       return claimAtSystemAddress(policy.secret, recipient, mail)
     case 'mailbox':
+    case 'forwarded-sender':
     case 'refused':
       return noClaim('not-ours')
     default:

@@ -5,9 +5,9 @@
  * a report depends, and a hostile returned message can make it exceed its limits. Here the returned message
  * (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
  *
- * Never throws and never waits. Limits: the first megabyte, the first 128 KB of each part, 50 parts in four
- * levels, each level one pass. If a boundary never comes, the body is one part. Charsets are those of
- * `mail/charset.ts`.
+ * Never throws and never waits. Limits: the first megabyte and the first 128 KB of each part unless the caller says
+ * otherwise, 50 parts in four levels, each level one pass. If a boundary never comes, the body is one part. Charsets
+ * are those of `mail/charset.ts`.
  */
 
 import { decodeCharset } from '../../mail/charset.js'
@@ -21,25 +21,48 @@ export interface ReportPart {
   readonly text: string
 }
 
+/** A part as its bytes. */
+interface SplitPart {
+  /** `type/subtype`, lower case. */
+  readonly type: string
+  readonly charset: string
+  /** Decoded; each character stands for one byte. */
+  readonly content: string
+}
+
+interface SplitLimits {
+  /** Bytes of the message that are read. */
+  readonly bytes: number
+  /** Bytes of one part, before they are decoded. */
+  readonly part: number
+}
+
 export interface ParsedReport {
   readonly header: ReportedHeader
   readonly parts: readonly ReportPart[]
 }
 
-const MAX_BYTES = 1_048_576
-const MAX_PART = 131_072
+const defaultLimits: SplitLimits = { bytes: 1_048_576, part: 131_072 }
 const MAX_HEADER = 65_536
 const MAX_PARTS = 50
 const MAX_DEPTH = 4
 
 export function parseReport(raw: Buffer): ParsedReport {
-  const text = raw.toString('latin1', 0, Math.min(raw.length, MAX_BYTES))
-  const parts: ReportPart[] = []
-  collectParts(text, 0, parts)
-  return { header: parseHeader(decodeText(text.slice(0, findBodyStart(text)), 'utf-8')), parts }
+  const text = raw.toString('latin1', 0, Math.min(raw.length, defaultLimits.bytes))
+  return {
+    header: parseHeader(decodeText(text.slice(0, findBodyStart(text)), 'utf-8')),
+    parts: splitReport(raw).map(({ type, charset, content }) => ({ type, text: decodeText(content, charset) })),
+  }
 }
 
-function collectParts(source: string, depth: number, parts: ReportPart[]): void {
+/** The parts as bytes, with limits of the caller. */
+export function splitReport(raw: Buffer, limits = defaultLimits): readonly SplitPart[] {
+  const parts: SplitPart[] = []
+  collectParts(raw.toString('latin1', 0, Math.min(raw.length, limits.bytes)), 0, limits.part, parts)
+  return parts
+}
+
+function collectParts(source: string, depth: number, maxPart: number, parts: SplitPart[]): void {
   if (parts.length >= MAX_PARTS) return
   const body = findBodyStart(source)
   const header = parseHeader(source.slice(0, body))
@@ -48,14 +71,14 @@ function collectParts(source: string, depth: number, parts: ReportPart[]): void 
   const boundary = type.startsWith('multipart/') && depth < MAX_DEPTH ? readParameter(declared, 'boundary') : null
   const pieces = boundary === null ? [] : splitAtBoundary(source, body, boundary)
   if (pieces.length > 0) {
-    for (const piece of pieces) collectParts(piece, depth + 1, parts)
+    for (const piece of pieces) collectParts(piece, depth + 1, maxPart, parts)
     return
   }
-  const bytes = decodeTransfer(
-    source.slice(body, body + MAX_PART),
+  const content = decodeTransfer(
+    source.slice(body, body + maxPart),
     firstValueOf(header, 'content-transfer-encoding') ?? '',
   )
-  parts.push({ type, text: decodeText(bytes, readParameter(declared, 'charset') ?? 'utf-8') })
+  parts.push({ type, charset: readParameter(declared, 'charset') ?? 'utf-8', content })
 }
 
 /** Where the body begins: after the first empty line, or after the header limit if there is none. */

@@ -7,7 +7,10 @@ import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { ReceivedMessage } from '../../receiving/received-message.js'
 import type { Listing } from '../../spam/dnsbl.js'
+import type { InboundPolicy } from '../../storage/tables/domain-tables.js'
+import type { AllowListing } from '../../storage/tables/inbound-tables.js'
 import type { Endpoint, ListenerSettings, SessionLimits, SessionObserver } from '../session/session-gate.js'
+import type { MxGreylist } from './greylist-recipient.js'
 import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
 
 /** A recipient that receives mail here. */
@@ -16,15 +19,24 @@ export interface AcceptedRecipient {
   readonly workspaceId: string | null
   /** The workspace may lack room for a message of unknown size, so its message must not be shared with another workspace. */
   readonly alone?: boolean
+  /** The setting of its domain; null or absent: it is never greylisted. */
+  readonly greylisting?: InboundPolicy['greylisting'] | null
 }
 
 export interface MxDeps {
-  /** `size`: of the message, as declared; 0: not declared. */
-  checkRecipient(address: Address, size: number): AcceptedRecipient | RecipientRefusal | RecipientDelay
+  /** `size`: of the message, as declared; 0: not declared. `from`: its envelope sender, empty for `<>`. */
+  checkRecipient(
+    address: Address,
+    size: number,
+    from: Address | '',
+  ): AcceptedRecipient | RecipientRefusal | RecipientDelay
   /** Resolves once the message is on disk. */
   accept(message: ReceivedMessage): Promise<{ readonly id: string }>
   /** The entries of DNS block lists about a client; never rejects. */
   findListings(address: string): Promise<readonly Listing[]>
+  /** What DNS allow lists say of a client; never rejects. */
+  findAllowListings(address: string): Promise<readonly AllowListing[]>
+  readonly greylist: MxGreylist
   /** False: the disk is nearly full. */
   hasDiskSpace(): boolean
   /** Shared by all listeners. Absent: this listener has only its own limit. */

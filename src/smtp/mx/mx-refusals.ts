@@ -27,6 +27,8 @@ export type MxReason =
   | 'harvest'
   /** The client is on block lists. */
   | 'listed'
+  /** The recipient has to wait: the reply says how long. */
+  | 'greylisted'
   | RecipientRefusal
   /** The workspace stores as much mail as it may. */
   | 'mailbox-full'
@@ -35,21 +37,22 @@ export type MxReason =
   /** Too large for a system address. */
   | 'system-mail-size'
 
-export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal | CommonReason>, SmtpReply>> = {
-  'connection-rate': {
-    code: 421,
-    status: '4.7.0',
-    text: 'Too many new connections from your address, try again later',
-  },
-  'message-rate': { code: 451, status: '4.7.1', text: 'Too many messages from your address, try again later' },
-  'early-talker': { code: 554, status: '5.5.1', text: 'You spoke before you were greeted' },
-  memory: { code: 421, status: '4.3.2', text: 'Too many messages are being received, try again later' },
-  harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
-  'mailbox-full': { code: 452, status: '4.2.2', text: 'The mailbox has no room now, try again later' },
-  'no-operator': { code: 451, status: '4.3.5', text: 'Mail to this address cannot be filed yet, try again later' },
-  'system-mail-size': { code: 552, status: '5.3.4', text: 'Mail to this address may have at most 1 MB' },
-  listed: { code: 550, status: '5.7.1', text: 'Your address is on block lists that this server uses' },
-}
+export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal | CommonReason | 'greylisted'>, SmtpReply>> =
+  {
+    'connection-rate': {
+      code: 421,
+      status: '4.7.0',
+      text: 'Too many new connections from your address, try again later',
+    },
+    'message-rate': { code: 451, status: '4.7.1', text: 'Too many messages from your address, try again later' },
+    'early-talker': { code: 554, status: '5.5.1', text: 'You spoke before you were greeted' },
+    memory: { code: 421, status: '4.3.2', text: 'Too many messages are being received, try again later' },
+    harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
+    'mailbox-full': { code: 452, status: '4.2.2', text: 'The mailbox has no room now, try again later' },
+    'no-operator': { code: 451, status: '4.3.5', text: 'Mail to this address cannot be filed yet, try again later' },
+    'system-mail-size': { code: 552, status: '5.3.4', text: 'Mail to this address may have at most 1 MB' },
+    listed: { code: 550, status: '5.7.1', text: 'Your address is on block lists that this server uses' },
+  }
 
 /** Their codes are in `session/smtp-reply.ts`. */
 export const recipientTexts: Readonly<Record<RecipientRefusal, string>> = {

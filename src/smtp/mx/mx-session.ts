@@ -13,6 +13,7 @@ import { Refusal } from '../../mail/refusal.js'
 import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
 import type { ReceivedMessage } from '../../receiving/received-message.js'
 import { type Listing, totalWeight } from '../../spam/dnsbl.js'
+import type { AllowListing } from '../../storage/tables/inbound-tables.js'
 import { type PlainMailCommand, parsePlainMail } from '../commands/mail-command.js'
 import { parsePlainRcpt } from '../commands/rcpt-command.js'
 import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
@@ -31,6 +32,7 @@ import {
 import { type ProtocolFault, type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { transmissionTypeOf } from '../session/transmission-type.js'
+import { findGreylistReply } from './greylist-recipient.js'
 import type { AcceptedRecipient } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
 import { isRefusal, mxReplies, recipientReasonOf, recipientTexts, tarpitDelay, toMxReply } from './mx-refusals.js'
@@ -45,6 +47,7 @@ export class MxSession implements SmtpSession {
   private readonly ending: SessionEnding
   private transaction: Transaction | null = null
   private listings: Promise<readonly Listing[]> = Promise.resolve([])
+  private allowListings: Promise<readonly AllowListing[]> = Promise.resolve([])
   private isEarlyTalker = false
   private refusedRecipients = 0
   private cancelWait: () => void = () => undefined
@@ -69,6 +72,7 @@ export class MxSession implements SmtpSession {
     const { deps, settings } = this.gate
     this.ending.startDeadline()
     this.listings = deps.findListings(this.connection.remoteAddress)
+    this.allowListings = deps.findAllowListings(this.connection.remoteAddress)
     return this.delay(settings.greetingDelay, () => this.greet())
   }
 
@@ -133,13 +137,15 @@ export class MxSession implements SmtpSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.checkRecipient(address, mail.size)
+    const verdict = this.gate.deps.checkRecipient(address, mail.size, mail.from)
     if (typeof verdict === 'string') {
       if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
     }
     this.requireRoomInEnvelope(recipients, address, verdict)
     if (await this.isRefusedAsListed(address)) return this.turnAway('listed', { recipient: address })
+    const delayed = await this.findDelay(mail, address, verdict)
+    if (delayed !== null) return delayed
     recipients.set(address, verdict)
     this.advancedAt = this.gate.deps.clock()
     return recipientOk
@@ -164,11 +170,23 @@ export class MxSession implements SmtpSession {
     }
   }
 
+  private async findDelay(
+    { from: sender }: PlainMailCommand,
+    recipient: Address,
+    { greylisting = null }: AcceptedRecipient,
+  ): Promise<SmtpReply | null> {
+    const tuple = { client: this.connection.remoteAddress, sender, recipient }
+    const reply = await findGreylistReply(this.gate.deps.greylist, greylisting, tuple, this.allowListings)
+    if (reply !== null) this.gate.note('greylisted', { ...this.buildFacts(), recipient })
+    return reply
+  }
+
   /** The postmaster takes mail of listed clients too: they may ask to be taken off a list. */
   private async isRefusedAsListed(recipient: Address): Promise<boolean> {
     const { refuseListedFrom } = this.gate.settings
     if (refuseListedFrom === null || localPartOf(recipient).toLowerCase() === 'postmaster') return false
-    return totalWeight(await this.listings) >= refuseListedFrom
+    if (totalWeight(await this.listings) < refuseListedFrom) return false
+    return (await this.allowListings).length === 0
   }
 
   private refuseRecipient(error: unknown): Answer<SmtpReply> {
@@ -209,7 +227,8 @@ export class MxSession implements SmtpSession {
   }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
     const { id: session, remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
-    const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings: await this.listings }
+    const [listings, allowListings] = await Promise.all([this.listings, this.allowListings])
+    const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings, allowListings }
     return { envelopeFrom: from, client, tls, protocol, smtputf8 }
   }
 

@@ -131,6 +131,14 @@ const checks: readonly Check[] = [
       and not exists (select 1 from audience_removals where audience_removals.audience_id = contacts.audience_id)`,
   },
   {
+    check: 'domain-report-rows',
+    message: 'reports about domains without their rows, or rows without their report',
+    sql: `select id from domain_reports as report where ${notErasing}
+        and not exists (select 1 from domain_report_rows as stored where stored.report_id = report.id)
+      union all select report_id from domain_report_rows as stored where ${notErasing}
+        and not exists (select 1 from domain_reports as report where report.id = stored.report_id)`,
+  },
+  {
     check: 'cached-file-chunks',
     message: 'cached files whose chunks are not all of them',
     sql: `select key from cached_files where size <> (

@@ -124,7 +124,27 @@ export type ImportOptions =
       readonly actor: { readonly id: string; readonly keyId: string | null }
     }
 
-export interface ContactImportReport extends RefusedSummary {
+/** What may be wrong with an address that was imported all the same. */
+export interface AddressHint {
+  /** `role`: a function, not a person. `disposable`: of a service for throw-away addresses. `typo`: of its domain. */
+  readonly hint: 'role' | 'disposable' | 'typo'
+  /** The address that was probably meant; null: no other. */
+  readonly suggestion: string | null
+}
+
+export interface HintedLine extends AddressHint {
+  readonly line: number
+  readonly email: string
+}
+
+export interface HintSummary {
+  /** How many lines have each hint. */
+  readonly hinted: Readonly<Record<AddressHint['hint'], number>>
+  /** The first of them. */
+  readonly hints: readonly HintedLine[]
+}
+
+export interface ContactImportReport extends RefusedSummary, HintSummary {
   readonly added: number
   readonly updated: number
   /** Lines that say what is stored already. */

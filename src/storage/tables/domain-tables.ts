@@ -14,6 +14,15 @@ export type RecordPurpose = 'mail_cname' | Selector
 /** A record that is missing is `pending`. */
 export type RecordStates = Readonly<Partial<Record<RecordPurpose | 'mx' | 'dmarc' | 'policy_host', RecordState>>>
 
+/** What a domain asks of the mail that it receives. Words that are not there are the first of each list. */
+export interface InboundPolicy {
+  readonly greylisting: 'default' | 'on' | 'off'
+  /** What becomes of a message whose score is that of spam. */
+  readonly spam: 'file' | 'refuse'
+  /** `strict`: every failed check refuses. `off`: none does, and none makes a message spam. */
+  readonly dmarc: 'default' | 'strict' | 'off'
+}
+
 export interface DomainsTable {
   id: string
   workspace_id: string
@@ -36,6 +45,7 @@ export interface DomainsTable {
   unproved_since: Timestamp | null
   /** Since when a rotation to the other DKIM key is under way. */
   rotation_asked_at: Timestamp | null
+  inbound_policy: Json<Partial<InboundPolicy>>
 }
 
 export interface DkimKeysTable {

@@ -161,6 +161,8 @@ export interface HoldRulesTable {
   ending: Flag
   /** How far the walk over the entries that waited when it was made has come; null: it is over. */
   cursor: string | null
+  /** Why the circuit breaker made it; null: the operator did. */
+  reason: string | null
 }
 
 export interface AttemptsTable {
@@ -204,6 +206,9 @@ export type EventType =
   | 'sms.delivered'
   | 'sms.failed'
   | 'sms.verified'
+  | 'sending.warned'
+  | 'sending.held'
+  | 'sending.released'
   | 'service.check_failed'
   | 'service.check_recovered'
 

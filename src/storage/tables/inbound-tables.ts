@@ -16,8 +16,20 @@ export interface Arrival {
   readonly earlyTalker: boolean
   /** DNS block lists that list its address. */
   readonly listings: readonly { readonly zone: string; readonly weight: number; readonly answer: string }[]
+  /** DNS allow lists that know its address. */
+  readonly allowListings: readonly AllowListing[]
   /** Why the message is spam whatever its score; null: its score decides. */
   readonly spamReason: string | null
+}
+
+/** What a DNS allow list says of a client. */
+export interface AllowListing {
+  readonly zone: string
+  /** Points that each degree of trust takes off the spam score. */
+  readonly weight: number
+  /** 1 to 3. */
+  readonly trust: number
+  readonly answer: string
 }
 
 /** One named part of a spam score. */
@@ -70,6 +82,22 @@ export interface InboundEmailsTable {
   spam_report: Json<readonly SpamContribution[]>
   received_at: Timestamp
   processed_at: Timestamp | null
+}
+
+/** A tuple of greylisting, or a client network: see `receiving/greylisting/`. */
+export interface GreylistEntriesTable {
+  /** A hash. */
+  key: string
+  first_at: Timestamp
+  seen_at: Timestamp
+  /** Of a tuple: 0 while it waits. Of a network: how many of its tuples have passed. */
+  passes: number
+}
+
+/** Numbers of entries: maintained by triggers. */
+export interface GreylistTotalsTable {
+  kind: 'waiting' | 'known'
+  entries: number
 }
 
 export interface InboundRawTable {

@@ -15,6 +15,7 @@ import type {
   UsersTable,
   WorkspacesTable,
 } from './account-tables.js'
+import type { BreakerCountsTable, BreakerStatesTable } from './breaker-tables.js'
 import type {
   BroadcastCountsTable,
   BroadcastFramesTable,
@@ -37,6 +38,7 @@ import type {
 } from './content-tables.js'
 import type { StsPoliciesTable } from './delivery-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
+import type { DomainReportRowsTable, DomainReportsTable } from './domain-report-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
   AttemptsTable,
@@ -51,6 +53,7 @@ import type {
   RecipientsTable,
 } from './email-tables.js'
 import type { ExportsTable } from './export-tables.js'
+import type { ForwardRulesTable, ForwardTargetsTable, InboundForwardsTable } from './forward-tables.js'
 import type {
   BayesCountsTable,
   BayesDaysTable,
@@ -58,6 +61,8 @@ import type {
   BayesMessagesTable,
   BayesTokensTable,
   BlockedAddressesTable,
+  GreylistEntriesTable,
+  GreylistTotalsTable,
   InboundEmailsTable,
   InboundRawTable,
   InboundTotalsTable,
@@ -91,6 +96,8 @@ export interface Tables {
   members: MembersTable
   api_keys: ApiKeysTable
   domains: DomainsTable
+  domain_reports: DomainReportsTable
+  domain_report_rows: DomainReportRowsTable
   dkim_keys: DkimKeysTable
   emails: EmailsTable
   raw_messages: RawMessagesTable
@@ -116,6 +123,11 @@ export interface Tables {
   inbound_raw: InboundRawTable
   inbound_totals: InboundTotalsTable
   blocked_addresses: BlockedAddressesTable
+  greylist_entries: GreylistEntriesTable
+  greylist_totals: GreylistTotalsTable
+  forward_rules: ForwardRulesTable
+  forward_targets: ForwardTargetsTable
+  inbound_forwards: InboundForwardsTable
   audiences: AudiencesTable
   contacts: ContactsTable
   contact_counts: ContactCountsTable
@@ -158,4 +170,6 @@ export interface Tables {
   tls_policies: TlsPoliciesTable
   tls_results: TlsResultsTable
   tls_reports: TlsReportsTable
+  breaker_counts: BreakerCountsTable
+  breaker_states: BreakerStatesTable
 }

@@ -104,6 +104,38 @@ t.test('a file adds, updates and refuses contacts line by line', async (t) => {
   t.same(app.errors, [])
 })
 
+t.test('addresses that may not belong on a list are imported, and hinted at', async (t) => {
+  const app = await testDaemon(t)
+  const check = schemaCheck(app.daemon.routes)
+  const id = await audience(app)
+  const file = 'email\nann@b.test\nInfo@b.test\nbob@gmial.com\ncid@mailinator.com\nnobody\n'
+  const answer = await bring(app, id, file)
+  t.same(check('POST /audiences/:id/import', answer), [])
+  const hints = {
+    hinted: { role: 1, disposable: 1, typo: 1 },
+    hints: [
+      { line: 3, email: 'Info@b.test', hint: 'role', suggestion: null },
+      { line: 4, email: 'bob@gmial.com', hint: 'typo', suggestion: 'bob@gmail.com' },
+      { line: 5, email: 'cid@mailinator.com', hint: 'disposable', suggestion: null },
+    ],
+  }
+  t.match(answer.json(), { added: 4, refused: 1, ...hints })
+  const begun = await bring(app, id, `${file}${'x@b.test\n'.repeat(1_000)}`)
+  const { import_id: importId } = begun.json<{ data: { import_id: string } }>().data
+  t.match((await importOver(app, importId)).report, hints, 'over several batches too')
+  const added = await app.rest('POST', '/v1/contacts', { body: { email: 'sales@outlok.com' } })
+  t.same(check('POST /contacts', added), [])
+  t.match(added.json(), {
+    hints: [
+      { hint: 'typo', suggestion: 'sales@outlook.com' },
+      { hint: 'role', suggestion: null },
+    ],
+  })
+  const plain = await app.rest('POST', '/v1/contacts', { body: { email: 'dan@b.test' } })
+  t.notOk('hints' in plain.json<object>())
+  t.same(app.errors, [])
+})
+
 t.test('an unsubscribed contact stays so unless the request says twice to subscribe it', async (t) => {
   const app = await testDaemon(t)
   const id = await audience(app)

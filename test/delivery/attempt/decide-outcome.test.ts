@@ -53,6 +53,20 @@ const table: readonly (readonly [what: string, AttemptOutcome, age: Partial<Entr
     0,
     { kind: 'deferred', at: hour, notice: false, reason: 'greylisted', status: '4.7.1' },
   ],
+  [
+    'deferred with a time of its own',
+    { ...deferred, retry: { after: 30_000 } },
+    {},
+    hour,
+    { kind: 'deferred', at: hour + 30_000, notice: false, reason: 'greylisted', status: '4.0.0' },
+  ],
+  [
+    'deferred for the last time',
+    { ...deferred, retry: 'never' },
+    {},
+    hour,
+    { kind: 'bounced', hard: false, reason: 'expired', status: '4.4.7', recipientsFault: false },
+  ],
   ['deferred', deferred, {}, 0, { kind: 'deferred', at: hour, notice: false, reason: 'greylisted', status: '4.0.0' }],
   [
     'deferred twice',

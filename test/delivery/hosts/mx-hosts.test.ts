@@ -17,6 +17,7 @@ function find(domain: string, zone: Zone, { routes = {}, ...changes }: Changes =
     random: () => 0,
     port: 25,
     ownNames: new Set(['mail.own.test']),
+    simulatorDomain: parseDomainName('simulator.own.test'),
     ...changes,
   })
   return findDestination(parseDomainName(domain))

@@ -78,3 +78,18 @@ t.test('each source address is asked about, IPv6 by its nibbles', async (t) => {
   ])
   t.ok(resolver.asked.includes('PTR 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.2.2.0.0.0.8.2.6.0.6.2.ip6.arpa'))
 })
+
+t.test('an address with an EHLO name of its own is compared with that name', async (t) => {
+  const resolver = zoneResolver({
+    '34.216.184.93.in-addr.arpa': { PTR: ['mail2.test'] },
+    'mail2.test': { addresses: ['93.184.216.34'] },
+  })
+  const config = testConfig({ outbound: { sources: [{ address: '93.184.216.34', hello: 'mail2.test' }] } })
+  const run = (name: string): unknown =>
+    addressChecks
+      .find((check) => check.name === name)
+      ?.run({ config, resolver, ownAddresses: ['93.184.216.34'] } as unknown as CheckDeps)
+  t.match(await run('ptr'), [{ state: 'ok', subject: '93.184.216.34' }])
+  t.match(await run('helo'), [{ state: 'ok', subject: 'mail2.test' }])
+  t.match(await run('source'), [{ state: 'ok' }])
+})

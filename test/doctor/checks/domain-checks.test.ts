@@ -67,7 +67,7 @@ t.test('records that are wrong, with the record to publish', async (t) => {
   const dkim = await check('dkim', { 'dkim1._domainkey.a.test': {} })
   t.match(dkim, [{ state: 'fail', remedy: [/^dkim1\._domainkey\.a\.test\. CNAME dkim1\./] }, { state: 'ok' }])
   t.match(await check('dmarc', { '_dmarc.a.test': {} }), [
-    { state: 'warn', remedy: ['_dmarc.a.test. TXT "v=DMARC1; p=none"'] },
+    { state: 'warn', remedy: ['_dmarc.a.test. TXT "v=DMARC1; p=none; rua=mailto:dmarc@mail.example.net"'] },
   ])
   t.match(await check('dmarc', { '_dmarc.a.test': 'failure' }), [{ undecided: true }])
   t.match(await check('mx', { 'a.test': { mx: [[10, 'mx.other.test']] } }), [

@@ -81,6 +81,7 @@ t.test('a zone that is right, and one whose server does not answer', async (t) =
     'mx.mail.example.net': { addresses: ['192.0.2.1'] },
     'ns.mail.example.net': { addresses: ['192.0.2.1'] },
     '_smtp._tls.mail.example.net': { TXT: ['v=TLSRPTv1; rua=mailto:tlsrpt@mail.example.net'] },
+    '*._report._dmarc.mail.example.net': { TXT: ['v=DMARC1'] },
     '_dmarc.mail.example.net': { TXT: ['v=DMARC1; p=reject; rua=mailto:dmarc@mail.example.net'] },
   }
   const run = async (zone: Zone, server: Zone) => {

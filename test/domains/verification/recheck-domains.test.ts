@@ -34,6 +34,7 @@ const rowOf = (domain: string, more: Partial<SendingDomain> = {}): SendingDomain
   next_check_at: now - 1,
   unproved_since: now,
   rotation_asked_at: null,
+  inbound_policy: toJson({}),
   ...more,
 })
 

@@ -41,6 +41,7 @@ const row: SendingDomain = {
   next_check_at: 0,
   unproved_since: 0,
   rotation_asked_at: null,
+  inbound_policy: toJson({}),
 }
 const keyRow = (selector: string, letter: string, more: Partial<DkimKeyRow> = {}): DkimKeyRow => ({
   id: selector,

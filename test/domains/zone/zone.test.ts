@@ -57,6 +57,7 @@ t.test('the zone has the records that customers and other servers look up, each 
     'mail.service.test. 120 IN CAA 0 issue "ca.test"',
     ...host('mail.service.test'),
     ...mail('mail.service.test'),
+    '*._report._dmarc.mail.service.test. 120 IN TXT "v=DMARC1"',
     `_dmarc.mail.service.test. 120 IN ${policy}`,
     '_smtp._tls.mail.service.test. 120 IN TXT "v=TLSRPTv1; rua=mailto:tlsrpt@mail.service.test"',
     ...host('mail.mail.service.test'),
@@ -85,6 +86,7 @@ nameservers = ["ns.az.service.test"]
 `)
   t.same(names(settings), [
     'z.service.test',
+    '*._report._dmarc.z.service.test',
     '_dmarc.z.service.test',
     '_smtp._tls.z.service.test',
     'mail.z.service.test',
@@ -102,6 +104,7 @@ public_addresses = ["192.0.2.1"]
 `)
   t.same(names(settings), [
     'z.test',
+    '*._report._dmarc.z.test',
     '_dmarc.office.z.test',
     '_dmarc.z.test',
     '_smtp._tls.office.z.test',
@@ -138,6 +141,26 @@ t.test('SPF allows the public addresses from which mail leaves', async (t) => {
   })
   t.match(spfOf(sources), { text: 'v=spf1 ip4:198.51.99.7 ip6:2a00::7 -all' })
   t.equal(spfOf(''), undefined, 'no record rather than one that forbids all')
+})
+
+t.test('the EHLO name of a source address inside the zone leads to that address', async (t) => {
+  const source = (address: string, hello: string): string =>
+    `[[outbound.sources]]\naddress = "${address}"\nhello = "${hello}"\n`
+  const toml = `[service]\nhostname = "z.test"\n${source('198.51.99.7', 'out1.z.test')}${source('10.0.0.7', 'out2.z.test')}`
+  const records = buildFixedRecords(settingsOf(toml), []).filter(({ name }) => name.startsWith('out'))
+  t.same(
+    records.filter(({ name }) => name === 'out1.z.test').map(({ data }) => data),
+    [
+      { type: 'A', address: '198.51.99.7' },
+      { type: 'MX', preference: 10, host: 'mx.z.test' },
+      { type: 'TXT', text: 'v=spf1 ip4:198.51.99.7 -all' },
+    ],
+  )
+  t.same(
+    records.filter(({ name }) => name === 'out2.z.test'),
+    [],
+    'a private address is not published',
+  )
 })
 
 t.test('a text is split into strings of 255 octets, and its quotes are escaped', async (t) => {
@@ -179,6 +202,17 @@ t.test('keys of all registrations are at the names that their CNAMEs point to', 
       t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text } }], name)
     }
   }
+})
+
+t.test('any domain has the consent of the zone to get reports about it', async (t) => {
+  const { database } = await shared
+  const zone = createServiceZone(database, usual)
+  const end = '_report._dmarc.mail.service.test'
+  for (const name of [`a.test.${end}`, `deep.below.a.test.${end}`, `*.${end}`]) {
+    t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text: 'v=DMARC1' } }], name)
+  }
+  t.same(zone.findRecords(end), [], 'an empty non-terminal')
+  t.equal(zone.findRecords('x_report._dmarc.mail.service.test'), null)
 })
 
 t.test('an empty non-terminal exists, and a name without names below it does not', async (t) => {

@@ -9,6 +9,7 @@ export const smallTables: ReadonlySet<string> = new Set([
   'webhook_removals',
   'erasures',
   'hold_rules', // 200
+  'greylist_totals', // 2
 ])
 
 /** Tables whose rows of a workspace are bounded when they are made, or of a few kinds. */
@@ -86,6 +87,19 @@ export const allowedPlans: readonly AllowedPlan[] = [
   {
     statement: 'select count(*) as "count" from (select "id" from "queue" where "hold_rule" = ? limit ?) as "held"',
     because: 'the entries of one rule in its index, and no more of them than the limit',
+  },
+  {
+    statement:
+      'select count(*) as "count" from (select "subject" from "breaker_states" where "state" = ? and "scope" = ? ' +
+      'limit ?) as "some"',
+    because: 'the same: the scopes in one state',
+  },
+  {
+    statement:
+      'select sum("settled") as "settled", sum("bounced") as "bounced", sum("complained") as "complained" from ' +
+      '(select "settled", "bounced", "complained" from "breaker_counts" where "workspace_id" = ? and "scope" = ? ' +
+      'and "subject" = ? and "bucket" > ? limit ?) as "rows"',
+    because: 'the same: the quarters of an hour of one scope',
   },
   {
     statement:

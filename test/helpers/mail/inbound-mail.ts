@@ -25,7 +25,7 @@ export function inboundMail(more: InboundMail): NewInbound {
     spf_result: 'pass',
     dkim_result: 'none',
     dmarc_result: 'none',
-    arrival: { earlyTalker: false, listings: [], spamReason: null },
+    arrival: { earlyTalker: false, listings: [], allowListings: [], spamReason: null },
     // A fixed date would be past its retention: a daemon's housekeeping would remove it, at the minute when it runs.
     received_at: systemClock(),
     ...more,

@@ -1,8 +1,10 @@
 /** Effects of reports on a real database: bounces, complaints, unsubscriptions, and reports without effect. */
+
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { emailLines } from '../../../src/cli/email-lines.js'
+import { defaultInboundPolicy } from '../../../src/domains/inbound-policy.js'
 import { type DomainName, parseAddress } from '../../../src/mail/address.js'
 import { createReferenceField, createReturnPath, createUnsubscribeAddress } from '../../../src/mail/recipient-token.js'
 import { detailsOfAnyWorkspace, readEmailDetails } from '../../../src/messages/email-details.js'
@@ -32,9 +34,10 @@ const policy: RecipientPolicy = {
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
+  clock: () => Date.UTC(2026, 6, 1),
   findVerifiedDomain: (domain) =>
     domain === 'a.test' || domain === 'other.test'
-      ? { workspaceId: 'ws_1', inbound: false, blocked: new Set() }
+      ? { workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }
       : undefined,
 }
 
@@ -748,7 +751,7 @@ t.test('the processor reads a report unchanged, even if its returned message is 
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { processMail: judge, processReport: acts.processReport }
+  const judges = { processMail: judge, processReport: acts.processReport, domainReportsOf: () => null }
   const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
   const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {

@@ -23,6 +23,8 @@ function openSession(settings: Partial<MxSettings> = {}, deps: Partial<MxDeps> =
     checkRecipient: (address) => (address.startsWith('no') ? 'unknown-recipient' : { workspaceId: address.slice(-8) }),
     accept: async (message) => ({ id: `mail-${accepted.push(message)}` }),
     findListings: async () => [],
+    findAllowListings: async () => [],
+    greylist: { applies: () => false, check: () => 0 },
     hasDiskSpace: () => true,
     schedule(milliseconds, act) {
       waits.push(milliseconds)

@@ -1,6 +1,8 @@
-/** What `verify-data` finds in the counts of a broadcast. `backup.test.ts` and the tests of each part have the rest. */
+/** What `verify-data` finds in the counts of a broadcast and in reports about domains. `backup.test.ts` and the tests of each part have the rest. */
 import t from 'tap'
+import { storeReport } from '../../../src/receiving/domain-reports/report-records.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { sentBroadcast } from '../../helpers/database/broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
@@ -42,3 +44,27 @@ t.test(
     t.same(problems(), [], 'with their broadcast')
   },
 )
+
+t.test('reports about domains without their rows, and rows without their report', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const { commit } = database
+  const report = (id: string) => ({
+    ...({
+      id,
+      workspace_id: workspaceId,
+      domain_id: 'dom_1',
+      kind: 'tls',
+      domain: 'a.test',
+      reporter: 'b.test',
+    } as const),
+    ...{ organization: '', report_id: id, policy: '', begins_at: 1, ends_at: 2, messages: 1, passed: 1 },
+    ...{ size: 2, received_at: 3 },
+  })
+  const problems = (): unknown[] => verifyData(file).filter(({ check }) => check === 'domain-report-rows')
+  await commit([...storeReport(report('one'), toJson([])), ...storeReport(report('two'), toJson([]))])
+  t.same(problems(), [])
+  await commit([{ sql: `delete from domain_report_rows where report_id = 'one'`, parameters: [] }])
+  t.match(problems(), [{ message: /one$/ }])
+  await commit([{ sql: `update domain_report_rows set report_id = 'three'`, parameters: [] }])
+  t.match(problems(), [{ message: /^3 reports/ }])
+})

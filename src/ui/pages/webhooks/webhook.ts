@@ -24,6 +24,9 @@ const meanings: Readonly<Record<EventType, string>> = {
   'sms.delivered': 'A code reached the phone.',
   'sms.failed': 'A code did not reach the phone.',
   'sms.verified': 'A code was checked and is correct.',
+  'sending.warned': 'Too many bounces or complaints.',
+  'sending.held': 'Mail is held because of them.',
+  'sending.released': 'That mail is sent again.',
   'service.check_failed': 'A daily check of the server found something wrong.',
   'service.check_recovered': 'What a daily check had found is right again.',
 }

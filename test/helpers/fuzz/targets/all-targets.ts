@@ -12,6 +12,7 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./mime-targets.js')).mimeTargets,
   async () => (await import('./content-targets.js')).contentTargets,
   async () => (await import('./report-targets.js')).reportTargets,
+  async () => (await import('./domain-report-targets.js')).domainReportTargets,
   async () => (await import('./authentication-targets.js')).authenticationTargets,
   async () => (await import('./dns-targets.js')).dnsTargets,
   async () => (await import('./session-targets.js')).sessionTargets,
@@ -21,6 +22,7 @@ const groups: readonly (() => Promise<readonly FuzzTarget[]>)[] = [
   async () => (await import('./sms-targets.js')).smsTargets,
   async () => (await import('./transport-security-targets.js')).transportSecurityTargets,
   async () => (await import('./tls-report-targets.js')).tlsReportTargets,
+  async () => (await import('./forward-targets.js')).forwardTargets,
 ]
 
 interface GroupedTarget {

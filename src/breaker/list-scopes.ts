@@ -1,0 +1,35 @@
+/** What people are shown of the breaker: the workspace, and each scope in it that is not ok, with its present figures. */
+import type { Read } from '../storage/prepared.js'
+import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
+import { describeFinding, type Figures } from './judge-figures.js'
+import { readFigures, type ScopeRef } from './outcome-counts.js'
+
+export interface ShownScope {
+  readonly scope: BreakerState['scope']
+  readonly id: string
+  readonly state: 'ok' | BreakerState['state']
+  readonly since: number | null
+  /** The figures that led to the state, as a sentence; null: it is ok. */
+  readonly reason: string | null
+  /** Of the windows that end now. */
+  readonly figures: Figures
+}
+
+export function listScopes(read: Read, workspaceId: string, now: number): readonly ShownScope[] {
+  const states = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES })
+  const shown = states.map((state) => showState(read, state, now))
+  const [own, others] = [shown.find(({ id }) => id === workspaceId), shown.filter(({ id }) => id !== workspaceId)]
+  return [own ?? showOk(read, { workspaceId, scope: 'workspace', subject: workspaceId }, now), ...others]
+}
+
+/** A scope without a state. */
+export function showOk(read: Read, ref: ScopeRef, now: number): ShownScope {
+  const { scope, subject: id } = ref
+  return { scope, id, state: 'ok', since: null, reason: null, figures: readFigures(read, ref, now) }
+}
+
+function showState(read: Read, row: BreakerState, now: number): ShownScope {
+  const { workspace_id: workspaceId, scope, subject, state, since } = row
+  const figures = readFigures(read, { workspaceId, scope, subject }, now)
+  return { scope, id: subject, state, since, reason: describeFinding(row), figures }
+}

@@ -1,0 +1,15 @@
+/** What the circuit breaker does with a broadcast: pauses it with a note, and resumes it. */
+import type { BroadcastSwitch } from '../breaker/hold-scope.js'
+import type { Read } from '../storage/prepared.js'
+import { broadcastSummaryById, pauseBroadcast, resumeBroadcast } from './broadcast-records.js'
+
+export function createBroadcastSwitch(read: Read): BroadcastSwitch {
+  return {
+    statusOf: (ref) => {
+      const status = broadcastSummaryById(read, ref)[0]?.status
+      return status === 'sending' || status === 'paused' ? status : 'ended'
+    },
+    pause: pauseBroadcast,
+    resume: resumeBroadcast,
+  }
+}

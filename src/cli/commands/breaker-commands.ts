@@ -1,0 +1,65 @@
+/** `breaker list|release`: mail that is held because of bounces or complaints. */
+import { operatorActor } from '../../accounts/audit-log.js'
+import { allWorkspaces } from '../../accounts/workspaces.js'
+import { listScopes, type ShownScope } from '../../breaker/list-scopes.js'
+import { releaseById } from '../../breaker/release-scope.js'
+import { createBroadcastSwitch } from '../../broadcasts/broadcast-switch.js'
+import { formatTimestamp } from '../../platform/clock.js'
+import { type Answer, type Call, type Command, refuseExtraWords, requiredWord, textOption } from '../command.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
+
+export const breakerCommands: readonly Command[] = [
+  {
+    name: 'breaker list',
+    usage: '[--workspace ID]',
+    summary: 'show the bounces and complaints of each workspace, and what is held because of them',
+    options: { workspace: 'string' },
+    run: list,
+  },
+  {
+    name: 'breaker release',
+    usage: 'ID [--workspace ID]',
+    summary: 'send what is held of a workspace, a sender domain or a broadcast; its figures begin anew',
+    options: { workspace: 'string' },
+    awaitsNotice: true,
+    run: release,
+  },
+]
+
+async function list({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { read } = await database()
+  const one = textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
+  const ids = one === null ? allWorkspaces(read, {}).map(({ id }) => id) : [one]
+  const now = clock()
+  const shown = ids.flatMap((workspace) => listScopes(read, workspace, now).map((scope) => ({ workspace, ...scope })))
+  return {
+    json: { data: shown.map((one) => ({ ...one, since: one.since === null ? null : formatTimestamp(one.since) })) },
+    lines: [
+      ...formatTable(
+        ['WORKSPACE', 'SCOPE', 'ID', 'STATE', 'SETTLED', 'BOUNCED', 'DELIVERED', 'COMPLAINTS', 'REASON'],
+        shown.map(toCells),
+      ),
+      `${shown.filter(({ state }) => state === 'held').length} held`,
+    ],
+  }
+}
+
+function toCells({ workspace, scope, id, state, figures, reason }: ShownScope & { readonly workspace: string }) {
+  const { settled, bounced, delivered, complained } = figures
+  return [workspace, scope, id, state, ...[settled, bounced, delivered, complained].map(String), reason ?? '']
+}
+
+async function release({ words, options, database, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const id = requiredWord(words, 0, 'ID')
+  const { read, commit } = await database()
+  const workspaceId = chooseWorkspace(read, options)
+  const deps = { read, commit, broadcasts: createBroadcastSwitch(read) }
+  const released = await releaseById(deps, { workspaceId, id, actor: operatorActor, now: clock() })
+  return {
+    json: { data: released.map(({ scope, subject }) => ({ workspace: workspaceId, scope, id: subject })) },
+    lines: released.map(({ scope, subject }) => `mail of the ${scope} ${subject} is sent again`),
+  }
+}

@@ -1,0 +1,86 @@
+/** `domain reports`: what other servers report about a domain. */
+import { toReportResource } from '../../api/domains/report-fields.js'
+import { isInside } from '../../domains/zone/zone-records.js'
+import { type DomainName, domainOf, parseDomainName } from '../../mail/address.js'
+import { type DomainRef, type ReportPage, reportsBefore } from '../../receiving/domain-reports/report-records.js'
+import { type ReportSummary, summarizeReports } from '../../receiving/domain-reports/summarize-reports.js'
+import { MAX_ID } from '../../storage/paging.js'
+import type { Read } from '../../storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { type Answer, type Call, type Command, requiredWord } from '../command.js'
+import { chooseDomain, requireDomain } from '../domain-choice.js'
+import { formatMoment, formatTable } from '../table.js'
+
+const MAX_LISTED = 20
+
+export const domainReportCommand: Command = {
+  name: 'domain reports',
+  usage: 'NAME [--workspace ID]',
+  summary: "show who sends in a domain's name, as DMARC and TLS reports of other servers say",
+  options: { workspace: 'string' },
+  run: showReports,
+}
+
+async function showReports(call: Call): Promise<Answer> {
+  const { read, ref, domain } = await chooseReported(call)
+  const all = { from: 0, to: Number.MAX_SAFE_INTEGER, before: MAX_ID, kind: 'any', limit: MAX_LISTED } as const
+  const page: ReportPage = { ...ref, ...all }
+  const summary = await summarizeReports(read, page)
+  const reports = reportsBefore(read, page)
+  return {
+    json: { domain, summary, reports: reports.map(toReportResource) },
+    lines: [
+      ...formatSummary(summary),
+      '',
+      `The newest ${MAX_LISTED} reports:`,
+      ...formatTable(
+        ['FROM', 'TYPE', 'REPORTER', 'DOMAIN', 'PASSED', 'FAILED'],
+        reports.map(({ begins_at, kind, reporter, domain, messages, passed }) => {
+          return [formatMoment(begins_at), kind, reporter, domain, String(passed), String(messages - passed)]
+        }),
+      ),
+    ],
+  }
+}
+
+interface ReportedDomain {
+  readonly read: Read
+  readonly ref: DomainRef
+  readonly domain: DomainName
+}
+
+/** A domain of the service itself belongs to no workspace. */
+async function chooseReported(call: Call): Promise<ReportedDomain> {
+  const { service } = call.config
+  const domain = parseDomainName(requiredWord(call.words, 0, 'NAME'))
+  const own = [service.zone, service.hostname, domainOf(service.mail_from)]
+  if (own.some((name) => isInside(domain, name))) {
+    const { read } = await call.database()
+    return { read, ref: { workspaceId: SERVICE_WORKSPACE, domainId: SERVICE_WORKSPACE }, domain }
+  }
+  const chosen = await chooseDomain(call)
+  const { id: domainId, workspace_id: workspaceId } = requireDomain(chosen)
+  return { read: chosen.database.read, ref: { workspaceId, domainId }, domain }
+}
+
+function formatSummary({ dmarc, tls }: ReportSummary): readonly string[] {
+  return [
+    `DMARC: ${dmarc.messages} messages in ${dmarc.reports} reports, ${dmarc.passed} passed, ${dmarc.failed} failed`,
+    ...formatTable(
+      ['SOURCE', 'PASSED', 'FAILED'],
+      dmarc.sources
+        .slice(0, MAX_LISTED)
+        .map((one) => [one.source_ip || 'others', String(one.passed), String(one.failed)]),
+    ),
+    '',
+    ...formatTable(
+      ['AUTHENTICATED AS', 'PASSED', 'FAILED'],
+      dmarc.authenticated
+        .slice(0, MAX_LISTED)
+        .map((one) => [one.domain ?? 'nobody', String(one.passed), String(one.failed)]),
+    ),
+    '',
+    `TLS: ${tls.sessions} sessions in ${tls.reports} reports, ${tls.passed} passed, ${tls.failed} failed`,
+    ...tls.failures.map(({ result, sessions }) => `  ${result || 'other'}: ${sessions}`),
+  ]
+}

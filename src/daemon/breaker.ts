@@ -1,0 +1,88 @@
+/** Wires the circuit breaker: what is counted, and what it holds. */
+import { Breaker } from '../breaker/breaker.js'
+import type { ScopeRef } from '../breaker/outcome-counts.js'
+import { PendingCounts } from '../breaker/pending-counts.js'
+import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
+import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
+import type { Config } from '../config/complete.js'
+import type { SettleDeps } from '../delivery/attempt/settle-attempt.js'
+import type { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { ReportDeps } from '../receiving/reports/act-on-report.js'
+import type { Database } from '../storage/database.js'
+
+interface BreakerDeps {
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+}
+
+/** What the breaker holds: built after it, because it stops after them. */
+type FindHolders = () => {
+  readonly holdRules: Pick<HoldRuleRunner, 'reload'>
+  readonly broadcasts: Pick<BroadcastEngine, 'wake'>
+}
+
+export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
+  /** Counts what an attempt has settled. */
+  readonly countAttempt: NonNullable<SettleDeps['onAttempt']>
+  /** Counts what a report has changed. */
+  readonly countReport: NonNullable<ReportDeps['onLateOutcome']>
+  /** To be called when these scopes were released: what is not stored of them yet counts no more. */
+  readonly onReleased: (scopes: readonly ScopeRef[]) => void
+}
+
+/** To be stopped after delivery and receiving, whose last outcomes it stores. */
+export function wireBreaker({ config, clock, log, database }: BreakerDeps, findHolders: FindHolders): BreakerService {
+  const { read, commit } = database
+  const simulator = `simulator.${config.service.zone}`
+  const counts = new PendingCounts({ clock, isSimulated: (domain) => domain === simulator })
+  const onHoldsChanged = (): void => {
+    const { holdRules, broadcasts } = findHolders()
+    holdRules.reload()
+    broadcasts.wake()
+  }
+  const breaker = new Breaker({
+    ...{ read, commit, clock, log, counts, onHoldsChanged },
+    get limits() {
+      return config.limits.breaker
+    },
+    broadcasts: createBroadcastSwitch(read),
+  })
+  return {
+    start: () => breaker.start(),
+    stop: () => breaker.stop(),
+    countAttempt: createAttemptCounter(counts),
+    countReport: ({ recipient, email }, kind) =>
+      counts.count({
+        workspaceId: email.workspace_id,
+        senderDomain: email.from_domain,
+        broadcastId: email.broadcast_id,
+        recipientDomain: recipient.domain,
+        kind,
+      }),
+    onReleased: (scopes) => {
+      counts.forget(scopes)
+      onHoldsChanged()
+    },
+  }
+}
+
+function createAttemptCounter(counts: PendingCounts): BreakerService['countAttempt'] {
+  return ({ outcome, recipientsFault, entry, email }) => {
+    if (outcome !== 'accepted' && !recipientsFault) return
+    counts.count({
+      workspaceId: entry.workspace_id,
+      senderDomain: senderDomainOf(email.from_email),
+      broadcastId: entry.broadcast_id,
+      recipientDomain: entry.domain,
+      kind: outcome === 'accepted' ? 'accepted' : 'bounced',
+    })
+  }
+}
+
+function senderDomainOf(from: string): string {
+  return from.slice(from.lastIndexOf('@') + 1)
+}

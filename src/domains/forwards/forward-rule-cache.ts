@@ -1,0 +1,62 @@
+/**
+ * The enabled forwarding rules of domains, from memory, for every message that comes in.
+ *
+ * Entries stay until they are dropped or pushed out. Limit: 100,000 targets and domains in all.
+ */
+import type { Address, DomainName } from '../../mail/address.js'
+import { createLruCache } from '../../platform/lru-cache.js'
+import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { domainByName } from '../sending-domains.js'
+import { type ForwardRule, rulesOfDomain } from './forward-rules.js'
+
+const MAX_WEIGHT = 100_000
+
+export interface ActiveRule {
+  readonly id: string
+  readonly targets: readonly Address[]
+  readonly webhookId: string | null
+  readonly keep: boolean
+}
+
+/** By local part. */
+type DomainRules = ReadonlyMap<string, ActiveRule>
+
+export interface ForwardRuleCache {
+  readonly find: (workspaceId: string, domain: DomainName) => DomainRules
+  readonly forget: (workspaceId: string, domain: DomainName) => void
+  readonly drop: () => void
+}
+
+export function createForwardRuleCache({ read }: { readonly read: Read }): ForwardRuleCache {
+  const cache = createLruCache<DomainRules>({ max: MAX_WEIGHT, weightOf })
+  const keyOf = (workspaceId: string, domain: DomainName): string => `${workspaceId} ${domain}`
+  return {
+    find: (workspaceId, domain) => {
+      const key = keyOf(workspaceId, domain)
+      const known = cache.get(key)
+      if (known !== undefined) return known
+      const rules = readRules(read, workspaceId, domain)
+      cache.set(key, rules)
+      return rules
+    },
+    forget: (workspaceId, domain) => {
+      cache.delete(keyOf(workspaceId, domain))
+    },
+    drop: () => cache.clear(),
+  }
+}
+
+function weightOf(rules: DomainRules): number {
+  return [...rules.values()].reduce((sum, { targets }) => sum + 1 + targets.length, 1)
+}
+
+function readRules(read: Read, workspaceId: string, domain: DomainName): DomainRules {
+  const [row] = domainByName(read, { workspaceId, domain })
+  const rules = row === undefined ? [] : rulesOfDomain(read, { workspaceId, domainId: row.id })
+  return new Map(rules.filter(({ enabled }) => enabled === 1).map((rule) => [rule.local_part, toActiveRule(rule)]))
+}
+
+function toActiveRule({ id, targets, webhook_id: webhookId, keep }: ForwardRule): ActiveRule {
+  return { id, targets: parseJson(targets), webhookId, keep: keep === 1 }
+}

@@ -1,0 +1,163 @@
+/**
+ * Addresses outside that a workspace forwards to. Nothing is forwarded to one before its owner has agreed, by a link in
+ * a mail; the same link withdraws it. So no workspace can have its mail sent to an address that did not ask for it.
+ *
+ * An address in a verified domain of the workspace itself needs no agreement. An agreement is for all rules of the
+ * workspace.
+ */
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
+import type { Selectable } from 'kysely'
+import { sql } from 'kysely'
+import { type Address, domainOf, toLowerCaseAddress } from '../../mail/address.js'
+import { Refusal } from '../../mail/refusal.js'
+import { uuidv7 } from '../../platform/ids.js'
+import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import type { Timestamp } from '../../storage/tables/columns.js'
+import type { Tables } from '../../storage/tables/tables.js'
+import type { Write } from '../../storage/writer/write.js'
+import { domainByName } from '../sending-domains.js'
+
+export type ForwardTarget = Selectable<Tables['forward_targets']>
+
+/** Addresses of a workspace, agreed or not. */
+const MAX_ADDRESSES = 1_000
+/** Requests that a workspace may have sent to addresses in a day. */
+const MAX_REQUESTS_PER_DAY = 50
+const DAY = 86_400_000
+
+const insertTarget = prepareWrite<ForwardTarget>(({ db, slot }) =>
+  db
+    .insertInto('forward_targets')
+    .values({
+      workspace_id: slot('workspace_id'),
+      address_key: slot('address_key'),
+      id: slot('id'),
+      address: slot('address'),
+      requested_at: slot('requested_at'),
+      confirmed_at: slot('confirmed_at'),
+    })
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'address_key']).doNothing()),
+)
+
+const setRequested = prepareWrite<{ id: string; at: Timestamp }>(({ db, slot }) =>
+  db
+    .updateTable('forward_targets')
+    .set({ requested_at: slot('at') })
+    .where('id', '=', slot('id')),
+)
+
+/** `at` null: the agreement is withdrawn. */
+export const setConfirmed = prepareWrite<{ id: string; at: Timestamp | null }>(({ db, slot }) =>
+  db
+    .updateTable('forward_targets')
+    .set({ confirmed_at: slot('at') })
+    .where('id', '=', slot('id')),
+)
+
+const targetByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('forward_targets')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('address_key', '=', slot('key')),
+)
+
+export const targetById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('forward_targets')
+    .innerJoin('workspaces', 'workspaces.id', 'forward_targets.workspace_id')
+    .select(['forward_targets.id', 'address', 'confirmed_at', 'workspaces.name as workspace'])
+    .where('forward_targets.id', '=', slot('id')),
+)
+
+const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({ db, slot }) =>
+  db
+    .selectFrom('forward_targets')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('all'),
+      sql<number>`count(*) filter (where requested_at > ${slot('since')})`.as('recent'),
+    ])
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Whether mail of the workspace may be forwarded to the address. */
+export function isConfirmed(read: Read, workspaceId: string, address: Address): boolean {
+  const [row] = targetByKey(read, { workspaceId, key: toLowerCaseAddress(address) })
+  return row !== undefined && row.confirmed_at !== null
+}
+
+/** What a rule with these addresses needs. */
+interface TargetRequests {
+  readonly writes: readonly Write[]
+  /** Who gets a mail with a link now. */
+  readonly asked: readonly Pick<ForwardTarget, 'id' | 'address'>[]
+}
+
+/** An address is asked again after a day at the earliest. Throws a Refusal `rate-limited` or `invalid-parameter`. */
+export function requestTargets(
+  read: Read,
+  workspaceId: string,
+  addresses: readonly Address[],
+  now: number,
+): TargetRequests {
+  const writes: Write[] = []
+  const asked: Pick<ForwardTarget, 'id' | 'address'>[] = []
+  for (const address of addresses) {
+    const key = toLowerCaseAddress(address)
+    const [known] = targetByKey(read, { workspaceId, key })
+    if (known === undefined) {
+      const confirmed = isOwnDomain(read, workspaceId, address)
+      const row = { workspace_id: workspaceId, address_key: key, id: uuidv7(now), address, requested_at: now }
+      writes.push(insertTarget({ ...row, confirmed_at: confirmed ? now : null }))
+      if (!confirmed) asked.push(row)
+    } else if (known.confirmed_at === null && known.requested_at < now - DAY) {
+      writes.push(setRequested({ id: known.id, at: now }))
+      asked.push(known)
+    }
+  }
+  requireCapacity(read, workspaceId, { added: writes.length, asked: asked.length, now })
+  return { writes, asked }
+}
+
+interface Demand {
+  readonly added: number
+  readonly asked: number
+  readonly now: number
+}
+
+function requireCapacity(read: Read, workspaceId: string, { added, asked, now }: Demand): void {
+  if (added === 0) return
+  const [count] = countTargets(read, { workspaceId, since: now - DAY })
+  if (asked > 0 && (count?.recent ?? 0) + asked > MAX_REQUESTS_PER_DAY) {
+    const message = `a workspace may ask ${MAX_REQUESTS_PER_DAY} addresses a day whether they take forwarded mail`
+    throw new Refusal('rate-limited', message)
+  }
+  if ((count?.all ?? 0) + added > MAX_ADDRESSES) {
+    const message = `to: a workspace may forward to ${MAX_ADDRESSES} addresses`
+    throw new Refusal('invalid-parameter', message, { field: 'to' })
+  }
+}
+
+function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean {
+  const [row] = domainByName(read, { workspaceId, domain: domainOf(address) })
+  return row?.status === 'verified'
+}
+
+/** Of the link in the mail, which is the permission to agree and to withdraw. */
+export function buildTargetToken(secret: KeyObject, id: string): string {
+  return `${id}.${signatureOf(secret, id)}`
+}
+
+/** The id of the address; null: the token is not ours. */
+export function parseTargetToken(secret: KeyObject, token: string): string | null {
+  const [, id, signature] = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([\w-]{43})$/.exec(token) ?? []
+  if (id === undefined || signature === undefined) return null
+  return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(secret, id))) ? id : null
+}
+
+/** Signs a JSON text with its purpose, so that no other signed link has the same text. */
+function signatureOf(secret: KeyObject, id: string): string {
+  return createHmac('sha256', secret)
+    .update(JSON.stringify(['forward target', id]))
+    .digest('base64url')
+}

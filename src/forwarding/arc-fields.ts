@@ -1,0 +1,33 @@
+/**
+ * The ARC set that a forwarded message gets (RFC 8617), so that the servers of the targets see what it proved when it
+ * came to us, even if its envelope no longer does.
+ *
+ * A chain that failed is not continued, nor one that DNS gave no answer about or that is full. The results are those of
+ * the Authentication-Results field that we wrote when the message was accepted.
+ */
+import { countArcSets, MAX_ARC_SETS } from '../domains/dkim/arc-seal.js'
+import type { DkimKey } from '../domains/dkim/sign.js'
+import type { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { Authentication } from '../mail/authentication-results.js'
+import { findFields, type Header, readFieldValue } from '../mail/header-fields.js'
+
+interface SealedMessage {
+  readonly raw: Buffer
+  readonly header: Header
+  readonly arc: Authentication['arc'] | undefined
+}
+
+/** The fields with their CRLF; empty: the message gets none. */
+export async function buildArcFields(
+  signing: Pick<SigningThread, 'seal'>,
+  key: DkimKey | undefined,
+  { raw, header, arc }: SealedMessage,
+  now: number,
+): Promise<string> {
+  const [results] = findFields(header, 'authentication-results')
+  if (key === undefined || results === undefined) return ''
+  const sets = countArcSets(raw, header)
+  const validation = arc?.result === 'pass' ? 'pass' : arc?.result === 'none' && sets === 0 ? 'none' : null
+  if (validation === null || sets >= MAX_ARC_SETS) return ''
+  return signing.seal(raw, key, now, { instance: sets + 1, validation, results: readFieldValue(raw, results) })
+}

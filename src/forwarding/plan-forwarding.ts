@@ -1,0 +1,231 @@
+/**
+ * What forwarding rules do with an inbound email: the writes that queue it for its targets, in the commit that processes
+ * it. So a message is forwarded once, whenever the process ends.
+ *
+ * The message keeps its bytes, and so its DKIM signatures; it gets an ARC set and Delivered-To on top, and loses the
+ * Return-Path field of ours. A failed delivery is reported to its sender only if SPF passed: a forged sender would get a
+ * bounce of mail that it never sent.
+ *
+ * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says.
+ */
+
+import type { DkimKey } from '../domains/dkim/sign.js'
+import type { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { ActiveRule, ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
+import { pickRule } from '../domains/forwards/forward-rules.js'
+import { isConfirmed } from '../domains/forwards/forward-targets.js'
+import { type Address, domainOf, toLowerCaseAddress } from '../mail/address.js'
+import { formatNotify } from '../mail/dsn-parameters.js'
+import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
+import { decodeHeaderText } from '../mail/header-text.js'
+import { localPartKey } from '../mail/mailbox-key.js'
+import { createMessageId, isMessageId } from '../mail/message-id.js'
+import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { insertForward } from '../messages/inbound/inbound-forwards.js'
+import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import type { Clock } from '../platform/clock.js'
+import { uuidv7 } from '../platform/ids.js'
+import type { Log } from '../platform/log.js'
+import type { PlanForwarding } from '../receiving/process-mail.js'
+import type { Read } from '../storage/prepared.js'
+import { parseJson } from '../storage/tables/columns.js'
+import type { NotForwardedReason } from '../storage/tables/forward-tables.js'
+import type { Write } from '../storage/writer/write.js'
+import { isSuppressed } from '../suppressions/suppressions.js'
+import { deliverReceived } from '../webhooks/request-delivery.js'
+import type { WebhookRef } from '../webhooks/webhook-records.js'
+import { buildArcFields } from './arc-fields.js'
+import { enqueuePassedOn } from './forwarded-email.js'
+import { judgeForwarding, readDeliveredTo } from './judge-forwarding.js'
+
+interface ForwardingDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'error'>
+  readonly hostname: string
+  readonly rules: ForwardRuleCache
+  readonly signing: Pick<SigningThread, 'seal'>
+  /** Of the service; undefined: nothing is sealed. */
+  readonly sealingKey: () => DkimKey | undefined
+  /** Hands a queued message to delivery, which reads its bytes from the database. */
+  readonly offer: (enqueued: EnqueuedEmail) => void
+  /** The webhook has a delivery that is due. */
+  readonly onWebhookDue: (webhook: WebhookRef) => void
+}
+
+/** An address of the envelope and the rule that matches it. */
+interface Match {
+  readonly address: Address
+  readonly rule: ActiveRule
+}
+
+interface Message {
+  readonly email: InboundEmail
+  readonly raw: Buffer
+  readonly header: Header
+  readonly now: number
+}
+
+/** An address that one of the rules names. */
+interface Target {
+  readonly address: Address
+  readonly rule: ActiveRule
+  readonly reason: NotForwardedReason | null
+}
+
+const MAX_SUBJECT = 998
+
+export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
+  return async (email, raw, spamStatus) => {
+    const addresses = parseJson(email.envelope_to)
+    const matches = findMatches(deps.rules, email.workspace_id, addresses)
+    if (matches.length === 0) return null
+    const message = { email, raw, header: scanHeaderOrEmpty(raw), now: deps.clock() }
+    const targets = judgeTargets(deps.read, message, matches, spamStatus)
+    const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
+    const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
+    const keep = !isComplete || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
+    const firsts = matches.filter(({ rule }, place) => matches.findIndex((other) => other.rule === rule) === place)
+    const queued = firsts.flatMap((match) => queueFor(deps, message, match, targets, arcFields))
+    const hooks = listWebhooks(email.workspace_id, matches)
+    return {
+      keep,
+      // First: they name the newest event.
+      writes: [
+        ...hooks.map((hook) => deliverReceived({ ...hook, deliveryId: uuidv7(message.now), at: message.now })),
+        ...queued.flatMap(({ enqueued }) => enqueued.writes),
+        ...(keep ? recordTargets(message, targets, queued) : []),
+      ],
+      onCommitted: () => handOver(deps, message, targets, queued, hooks),
+    }
+  }
+}
+
+/** Each address that a rule matches. */
+function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: readonly Address[]): readonly Match[] {
+  return addresses.flatMap((address) => {
+    const rule = pickRule(rules.find(workspaceId, domainOf(address)), localPartKey(address))
+    return rule === undefined ? [] : [{ address, rule }]
+  })
+}
+
+/** Each target once, for the first rule that names it. */
+function judgeTargets(
+  read: Read,
+  { email, raw, header }: Message,
+  matches: readonly Match[],
+  spamStatus: Parameters<PlanForwarding>[2],
+): readonly Target[] {
+  const { dmarc } = parseJson(email.authentication)
+  const deliveredTo = readDeliveredTo(raw, header)
+  const targets = new Map<string, Target>()
+  for (const { address, rule } of matches) {
+    const fault = judgeForwarding({ spamStatus, dmarc, deliveredTo, address })
+    for (const target of rule.targets) {
+      const key = toLowerCaseAddress(target)
+      if (targets.has(key)) continue
+      const reason = fault ?? findTargetFault(read, email.workspace_id, target)
+      targets.set(key, { address: target, rule, reason })
+    }
+  }
+  return [...targets.values()]
+}
+
+function findTargetFault(read: Read, workspaceId: string, target: Address): NotForwardedReason | null {
+  if (!isConfirmed(read, workspaceId, target)) return 'unconfirmed'
+  return isSuppressed(read, workspaceId, target) ? 'suppressed' : null
+}
+
+/** A fault of ours costs the seal, not the message. */
+async function sealMessage(
+  { signing, sealingKey, log }: ForwardingDeps,
+  { email, raw, header, now }: Message,
+): Promise<string> {
+  try {
+    const { arc } = parseJson(email.authentication)
+    return await buildArcFields(signing, sealingKey(), { raw, header, arc }, now)
+  } catch (error) {
+    log.error({ err: error, inbound: email.id }, 'a message is forwarded without an ARC seal')
+    return ''
+  }
+}
+
+interface Queued {
+  readonly enqueued: EnqueuedEmail
+  readonly ruleId: string
+}
+
+/** One email for the targets of each rule, named by the first of its addresses; none if all were left out. */
+function queueFor(
+  { hostname }: ForwardingDeps,
+  { email, raw, header, now }: Message,
+  { address, rule }: Match,
+  targets: readonly Target[],
+  arcFields: string,
+): readonly Queued[] {
+  const own = targets.filter((target) => target.rule === rule && target.reason === null)
+  if (own.length === 0) return []
+  const [top] = header.fields
+  const readFirst = (name: string): string => {
+    const [field] = findFields(header, name)
+    return field === undefined ? '' : readFieldValue(raw, field)
+  }
+  const messageId = readFirst('message-id')
+  const notify = email.spf_result === 'pass' ? null : formatNotify(['never'])
+  const enqueued = enqueuePassedOn({
+    inbound: email,
+    skipped: top?.name === 'return-path' ? top.end : 0,
+    fields: `${arcFields}Delivered-To: ${address}\r\n`,
+    messageId: isMessageId(messageId) ? messageId : createMessageId(email.id, hostname),
+    subject: decodeHeaderText(readFirst('subject'), MAX_SUBJECT),
+    envelopeFrom: email.envelope_from,
+    by: address,
+    to: own.map((target) => ({ address: target.address, suppressed: false, notify, orcpt: null })),
+    smtputf8: /with UTF8SMTP/.test(readFirst('received')),
+    now,
+  })
+  return [{ enqueued, ruleId: rule.id }]
+}
+
+/** Each once. */
+function listWebhooks(workspaceId: string, matches: readonly Match[]): readonly WebhookRef[] {
+  const ids = new Set(matches.flatMap(({ rule }) => rule.webhookId ?? []))
+  return [...ids].map((id) => ({ workspaceId, id }))
+}
+
+function recordTargets(
+  { email, now }: Message,
+  targets: readonly Target[],
+  queued: readonly Queued[],
+): readonly Write[] {
+  return targets.map(({ address, rule, reason }) =>
+    insertForward({
+      workspace_id: email.workspace_id,
+      inbound_id: email.id,
+      target: address,
+      rule_id: rule.id,
+      status: reason === null ? 'forwarded' : 'not-forwarded',
+      reason,
+      email_id: reason === null ? (queued.find(({ ruleId }) => ruleId === rule.id)?.enqueued.email.id ?? null) : null,
+      created_at: now,
+    }),
+  )
+}
+
+function handOver(
+  { offer, onWebhookDue, log }: ForwardingDeps,
+  { email }: Message,
+  targets: readonly Target[],
+  queued: readonly Queued[],
+  hooks: readonly WebhookRef[],
+): void {
+  for (const { enqueued, ruleId } of queued) {
+    offer(enqueued)
+    const recipients = enqueued.entries.length
+    log.info({ inbound: email.id, rule: ruleId, email: enqueued.email.id, recipients }, 'a message is forwarded')
+  }
+  for (const { address: recipient, rule, reason } of targets) {
+    if (reason !== null) log.info({ inbound: email.id, rule: rule.id, recipient, reason }, 'a message is not forwarded')
+  }
+  for (const hook of hooks) onWebhookDue(hook)
+}

@@ -1,0 +1,122 @@
+/**
+ * Brings bounces of forwarded mail back to the senders of that mail: what comes from the null sender to a rewritten
+ * sender of ours, or to the token of a message whose sender could not be rewritten.
+ *
+ * The report is passed on as it came, from the null sender, so that it causes no further bounce. Anyone who has seen a
+ * rewritten sender can write to it for three weeks, so each sender gets a limited number of reports.
+ */
+
+import { type Address, toLowerCaseAddress } from '../mail/address.js'
+import { createMessageId } from '../mail/message-id.js'
+import { emailById } from '../messages/email.js'
+import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { removeInbound, removeInboundRaw } from '../messages/inbound/inbound-email.js'
+import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import { recipientOfAnyWorkspace } from '../messages/recipients.js'
+import { isForwarded } from '../messages/service-email.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import { TokenBuckets } from '../platform/token-buckets.js'
+import type { ProcessingResult, ReportProcessor } from '../receiving/inbound-processor.js'
+import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
+import type { Read } from '../storage/prepared.js'
+import { parseJson } from '../storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
+import { isSuppressed } from '../suppressions/suppressions.js'
+import { enqueuePassedOn } from './forwarded-email.js'
+
+interface ReturnDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+  readonly policy: RecipientPolicy
+  readonly hostname: string
+  readonly offer: (enqueued: EnqueuedEmail) => void
+  /** Acts on reports about other mail. */
+  readonly processReport: ReportProcessor
+}
+
+/** Reports to one sender: at once, and in an hour. */
+const MAX_REPORTS = 60
+const HOUR = 3_600
+const MAX_SENDERS = 10_000
+/** What a message from the null sender begins with, as it is stored. */
+const RETURN_PATH = 'Return-Path: <>\r\n'
+
+interface Return {
+  /** The address of ours that the report came to. */
+  readonly at: Address
+  readonly sender: Address
+}
+
+export function createBounceReturner(deps: ReturnDeps): ReportProcessor {
+  const limit = { burst: MAX_REPORTS, perSecond: MAX_REPORTS / HOUR, maxKeys: MAX_SENDERS }
+  const buckets = new TokenBuckets(limit)
+  return async (email, mail) => {
+    const addresses = parseJson(email.envelope_to)
+    const returns = addresses.flatMap((at) => findReturn(deps, at))
+    if (returns.length === 0) return deps.processReport(email, mail)
+    const now = deps.clock()
+    const due = returns.filter((one) => email.envelope_from === '' && mayReturn(deps, buckets, email, one, now))
+    const queued = due.map((one) => queueReturn(deps, email, one, now))
+    const rest = returns.length === addresses.length ? removeReport(email) : await deps.processReport(email, mail)
+    return {
+      // Before those that remove its bytes.
+      writes: [...queued.flatMap(({ writes }) => writes), ...rest.writes],
+      onCommitted: () => {
+        rest.onCommitted?.()
+        for (const enqueued of queued) {
+          deps.offer(enqueued)
+          deps.log.info({ report: email.id, email: enqueued.email.id }, 'a bounce of forwarded mail is returned')
+        }
+      },
+    }
+  }
+}
+
+/** Empty: the address is of another kind. */
+function findReturn({ read, policy }: ReturnDeps, at: Address): readonly Return[] {
+  const recipient = classifyRecipient(policy, at)
+  if (recipient.kind === 'forwarded-sender') return [{ at, sender: recipient.sender }]
+  if (recipient.kind !== 'return-path' || recipient.recipientId === null) return []
+  const [row] = recipientOfAnyWorkspace(read, { id: recipient.recipientId })
+  if (row === undefined || row.workspace_id !== SERVICE_WORKSPACE) return []
+  const [sent] = emailById(read, { workspaceId: SERVICE_WORKSPACE, id: row.email_id })
+  return sent === undefined || !isForwarded(sent) || sent.envelope_from === ''
+    ? []
+    : [{ at, sender: sent.envelope_from }]
+}
+
+function mayReturn(
+  { read, log }: ReturnDeps,
+  buckets: TokenBuckets,
+  { id, client_address: client }: InboundEmail,
+  { sender }: Return,
+  now: number,
+): boolean {
+  const isKnownBad = isSuppressed(read, SERVICE_WORKSPACE, sender)
+  if (!isKnownBad && buckets.take(toLowerCaseAddress(sender), now) === 0) return true
+  const reason = isKnownBad ? 'suppressed' : 'rate'
+  log.info({ report: id, client, recipient: sender, reason }, 'a bounce of forwarded mail is not returned')
+  return false
+}
+
+function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, sender }: Return, now: number) {
+  return enqueuePassedOn({
+    inbound,
+    skipped: RETURN_PATH.length,
+    fields: '',
+    messageId: createMessageId(inbound.id, hostname),
+    subject: '',
+    envelopeFrom: '',
+    by: at,
+    to: [{ address: sender, suppressed: false, notify: null, orcpt: null }],
+    smtputf8: false,
+    now,
+  })
+}
+
+function removeReport({ id, workspace_id: workspaceId }: InboundEmail): ProcessingResult {
+  const place = { id, workspaceId }
+  return { writes: [removeInbound(place), removeInboundRaw(place)] }
+}

@@ -1,0 +1,183 @@
+/**
+ * Files what a message at `dmarc@` or `tlsrpt@` reports, with the sending domains that it is about, in the commit that
+ * removes the message. A message that is not filed is removed too, so these addresses fill no disk.
+ *
+ * Limits: the messages of a reporter, its reports about one domain, and what the reports of a domain weigh together:
+ * if that is too much, the reporter with the most gives way with its oldest, so that one who floods displaces itself.
+ */
+import type { DomainName } from '../../mail/address.js'
+import { type InboundEmail, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import type { DigestResult } from '../../messages/mime/mime-parts-protocol.js'
+import type { Clock } from '../../platform/clock.js'
+import { uuidv7 } from '../../platform/ids.js'
+import type { Log } from '../../platform/log.js'
+import { TokenBuckets } from '../../platform/token-buckets.js'
+import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import type { DomainReportKind } from '../../storage/tables/domain-report-tables.js'
+import type { Write } from '../../storage/writer/write.js'
+import type { ReportDigest } from './report-digest.js'
+import {
+  type DomainRef,
+  findStoredReport,
+  oldestOfReporter,
+  removeReport,
+  storeReport,
+  weighReporters,
+} from './report-records.js'
+import { findReporter, listEnclosingNames } from './report-trust.js'
+import type { ReportedDomain } from './reported-domain.js'
+
+/**
+ * `unauthenticated`: no domain is proved for its message. `rate`: too many of its reporter. `unknown-domain`: no workspace
+ * has the domain verified. `repeated`: it is stored already.
+ */
+export type ReportOutcome = 'filed' | 'unauthenticated' | 'rate' | 'unreadable' | 'unknown-domain' | 'repeated'
+
+interface DomainReportDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+  /** The sending domain of this name, or the service's own; null: neither. */
+  readonly findDomain: (name: DomainName) => DomainRef | null
+  /** `kind`: null if the report was not read. */
+  readonly onOutcome: (kind: DomainReportKind | null, outcome: ReportOutcome) => void
+}
+
+interface FilingResult {
+  readonly writes: readonly Write[]
+  readonly onCommitted: () => void
+}
+
+export interface DomainReportHandler {
+  /** What to write of a message that is not read at all; null: it may be read. */
+  readonly refuse: (email: InboundEmail) => FilingResult | null
+  readonly file: (email: InboundEmail, result: DigestResult<ReportDigest>) => FilingResult
+}
+
+/** Messages of one reporter: a large one reports about each domain every day, and at the same hour. */
+const messageLimits = { burst: 2_000, perSecond: 1, maxKeys: 10_000 }
+/** Reports of one reporter about one domain, in a day. */
+const MAX_DAILY = 50
+const domainLimits = { burst: MAX_DAILY, perSecond: MAX_DAILY / 86_400, maxKeys: 50_000 }
+/** Domains of one message. */
+const MAX_DOMAINS = 20
+/** Octets that the reports of a domain may weigh. */
+const MAX_WEIGHT = 16_777_216
+/** Reports that give way to one. */
+const REMOVED_AT_ONCE = 10
+
+interface Filing {
+  readonly writes: readonly Write[]
+  readonly outcome: ReportOutcome
+  /** Null: it was not read. */
+  readonly reported: ReportedDomain | null
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+export function createDomainReportHandler(deps: DomainReportDeps): DomainReportHandler {
+  const messages = new TokenBuckets(messageLimits)
+  const reports = new TokenBuckets(domainLimits)
+  const resultOf = (email: InboundEmail, filings: readonly Filing[]): FilingResult => ({
+    writes: [...removalOf(email), ...filings.flatMap(({ writes }) => writes)],
+    onCommitted: () => announce(deps, email, filings),
+  })
+  return {
+    refuse: (email) => {
+      const reporter = reporterOf(email)
+      if (reporter === null) return resultOf(email, [notFiled('unauthenticated')])
+      return messages.take(reporter, deps.clock()) === 0 ? null : resultOf(email, [notFiled('rate', { reporter })])
+    },
+    file: (email, result) => {
+      const reporter = reporterOf(email) ?? ''
+      if (result.kind === 'unreadable') {
+        return resultOf(email, [notFiled('unreadable', { reporter, reason: result.why })])
+      }
+      const { digest } = result
+      if (digest.kind === 'unreadable') {
+        return resultOf(email, [notFiled('unreadable', { reporter, reason: digest.why })])
+      }
+      const some = digest.domains.slice(0, MAX_DOMAINS)
+      return resultOf(
+        email,
+        some.map((reported) => buildFiling(deps, reports, reporter, reported)),
+      )
+    },
+  }
+}
+
+function reporterOf({ authentication }: InboundEmail): string | null {
+  return authentication === null ? null : findReporter(parseJson(authentication))
+}
+
+function removalOf({ id, workspace_id: workspaceId }: InboundEmail): readonly Write[] {
+  return [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })]
+}
+
+function notFiled(outcome: ReportOutcome, facts: Filing['facts'] = {}, reported: ReportedDomain | null = null): Filing {
+  return { writes: [], outcome, reported, facts }
+}
+
+function buildFiling(deps: DomainReportDeps, limits: TokenBuckets, reporter: string, reported: ReportedDomain): Filing {
+  const { read, clock } = deps
+  const { kind, domain, reportId } = reported
+  const facts = { reporter, kind, domain }
+  const owner = findOwner(deps, domain)
+  if (owner === null) return notFiled('unknown-domain', facts, reported)
+  const about = { ...facts, workspace: owner.workspaceId }
+  if (findStoredReport(read, { ...owner, ...facts, reportId }).length > 0) return notFiled('repeated', about, reported)
+  const now = clock()
+  if (limits.take(`${reporter} ${owner.domainId}`, now) > 0) return notFiled('rate', about, reported)
+  const { messages, passed } = reported
+  return {
+    writes: [...makeRoom(read, owner, reported.rows.length), ...writesOf(owner, reporter, reported, now)],
+    outcome: 'filed',
+    reported,
+    facts: { ...about, messages, passed },
+  }
+}
+
+function findOwner({ findDomain }: DomainReportDeps, domain: string): DomainRef | null {
+  for (const name of listEnclosingNames(domain)) {
+    const owner = findDomain(name)
+    if (owner !== null) return owner
+  }
+  return null
+}
+
+function makeRoom(read: Read, owner: DomainRef, size: number): readonly Write[] {
+  const reporters = weighReporters(read, owner)
+  const weight = reporters.reduce((sum, { weight }) => sum + weight, size)
+  if (weight <= MAX_WEIGHT) return []
+  const heaviest = reporters.reduce((one, other) => (other.weight > one.weight ? other : one))
+  return oldestOfReporter(read, { ...owner, reporter: heaviest.reporter, limit: REMOVED_AT_ONCE }).map(removeReport)
+}
+
+function writesOf(
+  { workspaceId, domainId }: DomainRef,
+  reporter: string,
+  { kind, domain, organization, reportId, policy, beginsAt, endsAt, messages, passed, rows }: ReportedDomain,
+  now: number,
+): readonly Write[] {
+  const report = {
+    id: uuidv7(now),
+    workspace_id: workspaceId,
+    domain_id: domainId,
+    report_id: reportId,
+    begins_at: beginsAt,
+    ends_at: endsAt,
+    size: rows.length,
+    received_at: now,
+    ...{ kind, domain, reporter, organization, policy, messages, passed },
+  }
+  return storeReport(report, rows)
+}
+
+function announce({ log, onOutcome }: DomainReportDeps, email: InboundEmail, filings: readonly Filing[]): void {
+  for (const { outcome, reported, facts } of filings) {
+    onOutcome(reported?.kind ?? null, outcome)
+    const about = { report: email.id, client: email.client_address, ...facts }
+    if (outcome === 'filed') log.info(about, 'a report about a domain was filed')
+    else log.info({ ...about, why: outcome }, 'a report about a domain was not filed')
+  }
+}

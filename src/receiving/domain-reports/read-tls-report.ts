@@ -1,0 +1,114 @@
+/**
+ * Reads a TLS report (RFC 8460 section 4): one JSON object with the results of each policy.
+ *
+ * Times are those of RFC 3339. Pure. Limits: 100 policies, 5,000 failure details of each, the rows of `report-rows`;
+ * the caller bounds the document.
+ */
+import { isRecord, ownValueOf } from '../../platform/records.js'
+import type { TlsRow } from '../../storage/tables/domain-report-tables.js'
+import { ReportRows } from './report-rows.js'
+import { toAddressText, toDomainText, toLabel, toTime, toWord } from './report-values.js'
+import type { ReportedDomain } from './reported-domain.js'
+import { UnreadableReport } from './unreadable-report.js'
+
+const MAX_POLICIES = 100
+const MAX_DETAILS = 5_000
+/** Sessions of one policy or detail. */
+const MAX_SESSIONS = 1_000_000_000
+
+type ReportHead = Pick<ReportedDomain, 'organization' | 'reportId' | 'beginsAt' | 'endsAt'>
+
+/** One for each domain that has policies in it. Throws `UnreadableReport`. */
+export function readTlsReport(document: string): readonly ReportedDomain[] {
+  const report = parseObject(document)
+  const head = readHead(report)
+  const domains = new Map<string, { rows: ReportRows<TlsRow>; types: Set<string> }>()
+  for (const result of listOf(ownValueOf(report, 'policies'), MAX_POLICIES)) {
+    const policy = ownValueOf(result, 'policy')
+    const domain = toDomainText(textOf(policy, 'policy-domain'))
+    if (domain === '') continue
+    const entry = domains.get(domain) ?? { rows: startRows(), types: new Set() }
+    domains.set(domain, entry)
+    const type = toWord(textOf(policy, 'policy-type'))
+    entry.types.add(type)
+    addResult(entry.rows, type, result)
+  }
+  if (domains.size === 0) throw new UnreadableReport('a TLS report without the domain of a policy')
+  return [...domains].map(([domain, { rows, types }]) => ({
+    kind: 'tls',
+    domain,
+    ...head,
+    policy: [...types].filter((type) => type !== '').join(' '),
+    ...rows.sum(),
+    rows: rows.encode(),
+  }))
+}
+
+function parseObject(document: string): unknown {
+  try {
+    const value: unknown = JSON.parse(document)
+    if (isRecord(value)) return value
+  } catch {}
+  throw new UnreadableReport('no JSON object')
+}
+
+function readHead(report: unknown): ReportHead {
+  const range = ownValueOf(report, 'date-range')
+  const reportId = toLabel(textOf(report, 'report-id'))
+  const [beginsAt, endsAt] = [timeOf(range, 'start-datetime'), timeOf(range, 'end-datetime')]
+  if (reportId === '') throw new UnreadableReport('a TLS report without an id')
+  if (beginsAt === null || endsAt === null || endsAt < beginsAt)
+    throw new UnreadableReport('a TLS report without its times')
+  return { organization: toLabel(textOf(report, 'organization-name')), reportId, beginsAt, endsAt }
+}
+
+function addResult(rows: ReportRows<TlsRow>, type: string, result: unknown): void {
+  const summary = ownValueOf(result, 'summary')
+  const succeeded = countOf(summary, 'total-successful-session-count')
+  const failed = countOf(summary, 'total-failure-session-count')
+  if (succeeded > 0) rows.add({ ...buildRow(type, true), result: 'success' }, succeeded)
+  let detailed = 0
+  for (const detail of listOf(ownValueOf(result, 'failure-details'), MAX_DETAILS)) {
+    const sessions = countOf(detail, 'failed-session-count')
+    if (sessions === 0) continue
+    detailed += sessions
+    const row: TlsRow = {
+      ...buildRow(type, false),
+      result: toWord(textOf(detail, 'result-type')),
+      source_ip: toAddressText(textOf(detail, 'sending-mta-ip')),
+      mx_host: toDomainText(textOf(detail, 'receiving-mx-hostname')),
+    }
+    rows.add(row, sessions)
+  }
+  if (failed > detailed) rows.add(buildRow(type, false), failed - detailed)
+}
+
+function startRows(): ReportRows<TlsRow> {
+  return new ReportRows<TlsRow>(
+    (passed) => buildRow('', passed),
+    (row, sessions) => ({ ...row, sessions }),
+  )
+}
+
+function buildRow(type: string, passed: boolean): TlsRow {
+  return { policy_type: type, result: '', sessions: 0, passed, source_ip: '', mx_host: '' }
+}
+
+function listOf(value: unknown, max: number): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, max) : []
+}
+
+function textOf(value: unknown, name: string): string {
+  const text = ownValueOf(value, name)
+  return typeof text === 'string' ? text : ''
+}
+
+function countOf(value: unknown, name: string): number {
+  const count = ownValueOf(value, name)
+  return typeof count === 'number' && Number.isInteger(count) && count > 0 ? Math.min(count, MAX_SESSIONS) : 0
+}
+
+function timeOf(value: unknown, name: string): number | null {
+  const text = textOf(value, name)
+  return text.length > 40 || !/^\d{4}-\d\d-\d\d/.test(text) ? null : toTime(Date.parse(text) || null)
+}

@@ -1,0 +1,30 @@
+/**
+ * Greylisting at RCPT: whether a recipient that is accepted otherwise has to wait, and the reply that says how long.
+ *
+ * Exempt are recipients without a setting (return paths and system addresses), clients that a DNS allow list trusts,
+ * and the networks of `inbound.greylisting.exempt`. SPF is not asked: a spammer's domain passes it too, and DKIM is not
+ * known before DATA.
+ */
+import type { GreylistTuple } from '../../receiving/greylisting/greylist.js'
+import type { InboundPolicy } from '../../storage/tables/domain-tables.js'
+import type { SmtpReply } from '../session/smtp-reply.js'
+
+export interface MxGreylist {
+  /** Whether mail of the client to a domain with this setting is greylisted at all. */
+  readonly applies: (setting: InboundPolicy['greylisting'], client: string) => boolean
+  /** Seconds until the recipient is accepted; 0: it is now. */
+  readonly check: (tuple: GreylistTuple) => number
+}
+
+/** `setting`: of the recipient's domain; null: exempt. Null: accepted. */
+export async function findGreylistReply(
+  greylist: MxGreylist,
+  setting: InboundPolicy['greylisting'] | null,
+  tuple: GreylistTuple,
+  allowListings: Promise<readonly unknown[]>,
+): Promise<SmtpReply | null> {
+  if (setting === null || !greylist.applies(setting, tuple.client) || (await allowListings).length > 0) return null
+  const seconds = greylist.check(tuple)
+  if (seconds === 0) return null
+  return { code: 451, status: '4.7.1', text: `Greylisted, please try again in ${seconds} seconds` }
+}

@@ -1,0 +1,42 @@
+import t from 'tap'
+import { judgeForwarding, readDeliveredTo } from '../../src/forwarding/judge-forwarding.js'
+import type { DmarcVerdict } from '../../src/mail/authentication-results.js'
+import { scanHeader } from '../../src/mail/header-fields.js'
+
+const dmarc = (result: DmarcVerdict['result'], policy: DmarcVerdict['policy']): DmarcVerdict => ({
+  ...{ result, policy, domain: 'b.test', policyDomain: 'b.test', disposition: 'none', reason: null },
+})
+const honest = {
+  spamStatus: 'clean',
+  dmarc: dmarc('pass', 'reject'),
+  deliveredTo: new Set<string>(),
+  address: 'A@in.test',
+} as const
+
+const cases = [
+  ['an honest message', {}, null],
+  ['spam', { spamStatus: 'spam' }, 'spam'],
+  ['what may be spam', { spamStatus: 'suspicious' }, null],
+  ['a message without a verdict', { spamStatus: null }, null],
+  ['DMARC fails, reject', { dmarc: dmarc('fail', 'reject') }, 'dmarc'],
+  ['DMARC fails, quarantine', { dmarc: dmarc('fail', 'quarantine') }, 'dmarc'],
+  ['DMARC fails, none', { dmarc: dmarc('fail', 'none') }, null],
+  ['no DMARC record', { dmarc: dmarc('none', null) }, null],
+  ['DNS gave no answer', { dmarc: dmarc('temperror', null) }, null],
+  ['no results', { dmarc: undefined }, null],
+  ['it was here', { deliveredTo: new Set(['a@in.test']) }, 'loop'],
+  ['it was at another address', { deliveredTo: new Set(['b@in.test']) }, null],
+  ['spam that loops', { spamStatus: 'spam', deliveredTo: new Set(['a@in.test']) }, 'spam'],
+] as const
+
+for (const [name, more, reason] of cases) {
+  t.test(name, async (t) => t.equal(judgeForwarding({ ...honest, ...more }), reason))
+}
+
+t.test('Delivered-To fields are read in any case, the first hundred', async (t) => {
+  const fields = Array.from({ length: 101 }, (_, place) => `Delivered-To:  U${place}@in.test\r\n`)
+  const raw = Buffer.from(`Subject: x\r\n${fields.join('')}\r\n`)
+  const found = readDeliveredTo(raw, scanHeader(raw))
+  t.equal(found.size, 100)
+  t.ok(found.has('u0@in.test'))
+})

@@ -1,0 +1,170 @@
+/** The score before the answer: it refuses only what is certain, and is never in the way of a message. */
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type DomainName, parseAddress } from '../../src/mail/address.js'
+import type { Authentication } from '../../src/mail/authentication-results.js'
+import { scanHeader } from '../../src/mail/header-fields.js'
+import { openCrashGuard } from '../../src/receiving/crash-guard.js'
+import type { Destination } from '../../src/receiving/destinations.js'
+import { createEarlyScorer } from '../../src/receiving/early-score.js'
+import type { InboundSummary } from '../../src/receiving/inbound-content.js'
+import type { ReceivedMessage } from '../../src/receiving/received-message.js'
+import type { SpamVerdict } from '../../src/spam/spam-verdict.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import type { SpamStatus } from '../../src/storage/tables/inbound-tables.js'
+import { temporaryFolder } from '../helpers/database/database.js'
+
+type Deps = Parameters<typeof createEarlyScorer>[0]
+
+const authentication: Authentication = {
+  spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
+  dkim: [],
+  dmarc: { result: 'none', domain: null, policyDomain: null, policy: null, disposition: 'none', reason: null },
+  arc: { result: 'none', reason: null },
+  iprev: { result: 'fail', name: null },
+  fromFields: 1,
+}
+
+const summary: InboundSummary = {
+  message_id: null,
+  reference_ids: toJson([]),
+  from_email: '',
+  from_name: '',
+  to_emails: toJson([]),
+  cc_emails: toJson([]),
+  subject: '',
+  has_html: 0,
+  has_text: 1,
+  attachment_count: 0,
+}
+
+function mailTo(workspaceId: string): Destination {
+  const domain = `${workspaceId}.test` as DomainName
+  return { kind: 'mail', workspaceId, domain, addresses: [parseAddress(`a@${domain}`)] }
+}
+
+function scored(raw: Buffer, destinations: readonly Destination[]) {
+  const client = { session: 's', address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false }
+  const message: ReceivedMessage = {
+    envelopeFrom: '',
+    recipients: [parseAddress('a@one.test')],
+    raw,
+    header: scanHeader(raw),
+    client: { ...client, listings: [], allowListings: [] },
+    tls: null,
+    protocol: 'ESMTP',
+    smtputf8: false,
+  }
+  const arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
+  return { message, authentication, destinations, arrival, now: 1_000 }
+}
+
+const spam = Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\nspam\r\n')
+
+function scorer(
+  t: Test,
+  statuses: Readonly<Record<string, SpamStatus>>,
+  changes: Partial<Deps> = {},
+  file = join(temporaryFolder(t), 'in-hand-early'),
+) {
+  const read: Buffer[] = []
+  const logged: unknown[] = []
+  const crashGuard = openCrashGuard(file, { warn: (...line: unknown[]) => logged.push(line) })
+  const { isSpamForAll, stop } = createEarlyScorer({
+    mime: {
+      analyze: async (_workspaceId, source) => {
+        const raw = source()
+        if (raw === undefined) return { kind: 'unreadable', why: 'gone', message: '' }
+        read.push(raw)
+        return { kind: 'analyzed', summary, analysis: { rules: [], tokens: [] } }
+      },
+    },
+    judgeSpam: async ({ workspace_id }): Promise<SpamVerdict> => ({
+      ...{ spam_status: statuses[workspace_id] ?? 'clean', spam_score: 0, spam_report: toJson([]) },
+    }),
+    crashGuard,
+    log: { info: (...line: unknown[]) => logged.push(line) },
+    ...changes,
+  })
+  return { isSpamForAll, stop, read, logged, file }
+}
+
+t.test('a message is spam only if it is for each workspace', async (t) => {
+  const { isSpamForAll, read, logged } = scorer(t, { one: 'spam', two: 'spam', three: 'suspicious' })
+  t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), true)
+  t.equal(await isSpamForAll(scored(spam, [mailTo('one'), mailTo('two')])), true)
+  t.equal(await isSpamForAll(scored(spam, [mailTo('one'), mailTo('three')])), false)
+  t.equal(await isSpamForAll(scored(spam, [{ kind: 'report', addresses: [] }, mailTo('one')])), false)
+  t.equal(await isSpamForAll(scored(spam, [])), false)
+  t.ok(read.length > 0)
+  t.ok(
+    read.every((raw) => raw !== spam),
+    'the process gets a copy, for the message itself goes to the writer',
+  )
+  t.same(logged, [])
+})
+
+t.test('in doubt a message is accepted', async (t) => {
+  const never = new Promise<never>(() => undefined)
+  const analyses: Readonly<Record<string, Deps['mime']['analyze']>> = {
+    late: () => never,
+    refused: () => Promise.reject(new Error('too many messages')),
+    unreadable: async () => ({ kind: 'unreadable', why: 'memory', message: '' }),
+    unanalyzed: async (_workspaceId, source) => {
+      source()
+      return { kind: 'analyzed', summary, analysis: null }
+    },
+  }
+  for (const [name, analyze] of Object.entries(analyses)) {
+    const { isSpamForAll } = scorer(t, { one: 'spam' }, { mime: { analyze }, timeLimit: 5 })
+    t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), false, name)
+  }
+  const large = Buffer.concat([spam, Buffer.alloc(1_048_576, 'a')])
+  t.equal(await scorer(t, { one: 'spam' }).isSpamForAll(scored(large, [mailTo('one')])), false, 'a large one')
+})
+
+t.test('a message whose turn comes after its time is not read any more', async (t) => {
+  let source: (() => Buffer | undefined) | undefined
+  const analyze: Deps['mime']['analyze'] = (_workspaceId, given) => {
+    source = given
+    return new Promise(() => undefined)
+  }
+  const { isSpamForAll, logged } = scorer(t, { one: 'spam' }, { mime: { analyze }, timeLimit: 5 })
+  t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), false)
+  t.equal(source?.(), undefined)
+  t.equal(logged.length, 1)
+})
+
+t.test('at most twenty at a time', async (t) => {
+  const waiting: (() => void)[] = []
+  const analyze: Deps['mime']['analyze'] = async (_workspaceId, source) => {
+    source()
+    await new Promise<void>((resolve) => waiting.push(resolve))
+    return { kind: 'analyzed', summary, analysis: { rules: [], tokens: [] } }
+  }
+  const { isSpamForAll } = scorer(t, { one: 'spam' }, { mime: { analyze } })
+  const first = Array.from({ length: 20 }, () => isSpamForAll(scored(spam, [mailTo('one')])))
+  t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), false, 'the next one')
+  for (const resolve of waiting) resolve()
+  t.same(await Promise.all(first), Array(20).fill(true))
+})
+
+t.test('a message that was being scored at a crash is accepted when it comes again', async (t) => {
+  const file = join(temporaryFolder(t), 'in-hand-early')
+  const analyze: Deps['mime']['analyze'] = (_workspaceId, source) => {
+    source()
+    return new Promise(() => undefined)
+  }
+  const dying = scorer(t, { one: 'spam' }, { mime: { analyze }, timeLimit: 50 }, file)
+  void dying.isSpamForAll(scored(spam, [mailTo('one')]))
+  // The process ends here; the next one opens the same file.
+  const next = scorer(t, { one: 'spam' }, {}, file)
+  t.equal(await next.isSpamForAll(scored(spam, [mailTo('one')])), false)
+  t.equal(next.read.length, 0, 'unread')
+  const other = Buffer.from('From: a@b.test\r\n\r\nother spam\r\n')
+  t.equal(await next.isSpamForAll(scored(other, [mailTo('one')])), true)
+  const third = scorer(t, { one: 'spam' }, {}, file)
+  t.equal(await third.isSpamForAll(scored(spam, [mailTo('one')])), false, 'and after a further crash')
+  await third.stop()
+  t.equal(await scorer(t, { one: 'spam' }, {}, file).isSpamForAll(scored(spam, [mailTo('one')])), true, 'a clean stop')
+})

@@ -16,7 +16,7 @@ import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
-import { Paces } from '../delivery/shaping/paces.js'
+import type { Paces } from '../delivery/shaping/paces.js'
 import type { SecureDestination } from '../delivery/transport-security/secure-destination.js'
 import type { OnTlsResult } from '../delivery/transport-security/session-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
@@ -35,6 +35,7 @@ import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { createAttempt } from './attempts.js'
 import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
+import { wirePaces } from './paces.js'
 import { wireSources } from './sources.js'
 import { wireTransportSecurity } from './transport-security.js'
 
@@ -92,7 +93,6 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
   }
   const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
-  const stopParts = createStop({ holdRules, paces, runner, sources, pool, destinations })
   return {
     ...{ runner, holdRules },
     wake: () => {
@@ -104,45 +104,35 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     },
     countStsPolicies: destinations.countStsPolicies,
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
-    stop: (limit) => stopParts(limit, abortController),
+    stop: createStop({
+      ...{ holdRules, paces, runner, sources, pool, destinations },
+      abort: () => abortController.abort(),
+    }),
   }
 }
 
 interface StoppedParts {
-  readonly holdRules: HoldRuleRunner
-  readonly paces: Paces
-  readonly runner: QueueRunner
-  readonly sources: Pick<ReturnType<typeof wireSources>, 'stop'>
-  readonly pool: SessionPool
-  readonly destinations: Pick<Destinations, 'stop'>
+  readonly holdRules: Pick<HoldRuleRunner, 'stop'>
+  readonly paces: Pick<Paces, 'stop' | 'stopWaiting'>
+  readonly runner: Pick<QueueRunner, 'stop'>
+  readonly sources: { readonly stop: () => Promise<void> }
+  readonly pool: Pick<SessionPool, 'close'>
+  readonly destinations: { readonly stop: () => Promise<void> }
+  /** Ends DNS look-ups. */
+  readonly abort: () => void
 }
 
-/** What is counted and learned is written after the last attempt has ended. */
-function createStop({ holdRules, paces, runner, sources, pool, destinations }: StoppedParts) {
-  return async (limit: number, lookups: AbortController): Promise<void> => {
-    await holdRules.stop()
-    paces.stopWaiting()
-    await runner.stop(limit)
-    await sources.stop()
-    lookups.abort()
-    await pool.close()
-    await paces.stop()
-    await destinations.stop()
+function createStop(parts: StoppedParts): Delivery['stop'] {
+  return async (limit) => {
+    await parts.holdRules.stop()
+    parts.paces.stopWaiting()
+    await parts.runner.stop(limit)
+    await parts.sources.stop()
+    parts.abort()
+    await parts.pool.close()
+    await parts.paces.stop()
+    await parts.destinations.stop()
   }
-}
-
-function wirePaces({ database: { read, commit }, clock, log, observers }: DeliveryDeps): Paces {
-  const timer = {
-    now: () => performance.now(),
-    after: (milliseconds: number, run: () => void) => {
-      const timeout = setTimeout(run, milliseconds).unref()
-      return () => clearTimeout(timeout)
-    },
-  }
-  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
-  paces.load()
-  observers?.watchPaces(() => paces.list())
-  return paces
 }
 
 function wireMessages(

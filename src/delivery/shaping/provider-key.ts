@@ -17,9 +17,11 @@ const addressInName = /(?:^|\D)\d{1,3}(?:[.-]\d{1,3}){3}(?:\D|$)/
 
 export function providerKeyOf({ mx, port, isRouted }: Pick<Host, 'mx' | 'port' | 'isRouted'>): string {
   if (isRouted === true) return `${mx}:${port}`
-  if (isIP(mx) !== 0 || isOfCustomer(mx)) return mx
+  if (isIP(mx) !== 0) return mx
+  const provider = providerOfHost(mx)
+  if (provider !== null) return isOfCustomer(mx) ? mx : provider
   // Private suffixes: names under them belong to customers too.
-  return providerOfHost(mx) ?? getDomain(mx, { allowPrivateDomains: true }) ?? mx
+  return getDomain(mx, { allowPrivateDomains: true }) ?? mx
 }
 
 function isOfCustomer(mx: string): boolean {

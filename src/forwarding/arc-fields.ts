@@ -17,6 +17,9 @@ interface SealedMessage {
   readonly arc: Authentication['arc'] | undefined
 }
 
+/** Octets of our results that are sealed. */
+const MAX_RESULTS = 65_536
+
 /** The fields with their CRLF; empty: the message gets none. */
 export async function buildArcFields(
   signing: Pick<SigningThread, 'seal'>,
@@ -29,5 +32,9 @@ export async function buildArcFields(
   const sets = countArcSets(raw, header)
   const validation = arc?.result === 'pass' ? 'pass' : arc?.result === 'none' && sets === 0 ? 'none' : null
   if (validation === null || sets >= MAX_ARC_SETS) return ''
-  return signing.seal(raw, key, now, { instance: sets + 1, validation, results: readFieldValue(raw, results) })
+  return signing.seal(raw, key, now, {
+    instance: sets + 1,
+    validation,
+    results: readFieldValue(raw, results, MAX_RESULTS),
+  })
 }

@@ -13,6 +13,8 @@ import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 
 /** Delivered-To fields that are looked at: a message has at most one for each hop. */
 const MAX_FIELDS = 100
+/** Octets of one that are read: the header of a stranger may have megabytes. */
+const MAX_VALUE = 1_024
 /** Times that this server has received a message that is passed on, its submission included. */
 const MAX_OWN_HOPS = 3
 
@@ -42,7 +44,7 @@ export function judgeForwarding({
 
 export function readDeliveredTo(raw: Buffer, header: Header): ReadonlySet<string> {
   const fields = findFields(header, 'delivered-to').slice(0, MAX_FIELDS)
-  return new Set(fields.map((field) => readFieldValue(raw, field).toLowerCase()))
+  return new Set(fields.map((field) => readFieldValue(raw, field, MAX_VALUE).toLowerCase()))
 }
 
 /** By our Received fields. */
@@ -50,6 +52,6 @@ export function countOwnHops(raw: Buffer, header: Header, hostname: string): num
   const fields = findFields(header, 'received').slice(0, MAX_FIELDS)
   const mark = ` by ${hostname} with `.toLowerCase()
   const isOwn = (field: HeaderField): boolean =>
-    readFieldValue(raw, field).toLowerCase().split(/\s+/).join(' ').includes(mark)
+    readFieldValue(raw, field, MAX_VALUE).toLowerCase().split(/\s+/).join(' ').includes(mark)
   return fields.filter(isOwn).length
 }

@@ -74,6 +74,8 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
+/** Octets of a field that are read. */
+const MAX_VALUE = 16_384
 
 export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
   return async (email, raw, spamStatus) => {
@@ -168,7 +170,7 @@ function queueFor(
   const [top] = header.fields
   const readFirst = (name: string): string => {
     const [field] = findFields(header, name)
-    return field === undefined ? '' : readFieldValue(raw, field)
+    return field === undefined ? '' : readFieldValue(raw, field, MAX_VALUE)
   }
   const messageId = readFirst('message-id')
   const notify = email.spf_result === 'pass' ? null : NO_NOTICE

@@ -50,3 +50,11 @@ t.test('our Received fields are counted, in the form that we write them', async 
   const raw = Buffer.from(`${own}${other}${own}Subject: by mx.home.test with x\r\n\r\n`)
   t.equal(countOwnHops(raw, scanHeader(raw), 'mx.home.test'), 2)
 })
+
+t.test('of very long fields the beginning is read', async (t) => {
+  const raw = Buffer.from(
+    `Received: ${'x '.repeat(500_000)}by mx.home.test with y\r\nDelivered-To: ${'u'.repeat(5_000)}\r\n\r\n`,
+  )
+  t.equal(countOwnHops(raw, scanHeader(raw), 'mx.home.test'), 0)
+  t.equal([...readDeliveredTo(raw, scanHeader(raw))][0]?.length, 1_023, 'with the blank before it')
+})

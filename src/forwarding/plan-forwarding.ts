@@ -28,6 +28,7 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import type { PlanForwarding } from '../receiving/process-mail.js'
 import type { Read } from '../storage/prepared.js'
+import { waitForStep } from '../storage/stepped-walk.js'
 import { parseJson } from '../storage/tables/columns.js'
 import type { NotForwardedReason } from '../storage/tables/forward-tables.js'
 import type { Write } from '../storage/writer/write.js'
@@ -83,12 +84,16 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
     const matches = findMatches(deps.rules, email.workspace_id, addresses)
     if (matches.length === 0) return null
     const message = { email, raw, header: scanHeaderOrEmpty(raw), now: deps.clock() }
-    const targets = judgeTargets(deps, message, matches, spamStatus)
+    const targets = await judgeTargets(deps, message, matches, spamStatus)
     const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
     const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
     const keep = !isComplete || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
     const firsts = matches.filter(({ rule }, place) => matches.findIndex((other) => other.rule === rule) === place)
-    const queued = firsts.flatMap((match) => queueFor(deps, message, match, targets, arcFields))
+    const queued: Queued[] = []
+    for (const [place, match] of firsts.entries()) {
+      if (place > 0) await waitForStep()
+      queued.push(...queueFor(deps, message, match, targets, arcFields))
+    }
     const hooks = listWebhooks(email.workspace_id, matches)
     return {
       keep,
@@ -111,17 +116,18 @@ function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: re
   })
 }
 
-/** Each target once, for the first rule that names it. */
-function judgeTargets(
+/** Each target once, for the first rule that names it. In steps: a message may match a hundred rules of ten targets. */
+async function judgeTargets(
   { read, hostname }: ForwardingDeps,
   { email, raw, header }: Message,
   matches: readonly Match[],
   spamStatus: Parameters<PlanForwarding>[2],
-): readonly Target[] {
+): Promise<readonly Target[]> {
   const { dmarc } = parseJson(email.authentication)
   const trace = { deliveredTo: readDeliveredTo(raw, header), ownHops: countOwnHops(raw, header, hostname) }
   const targets = new Map<string, Target>()
-  for (const { address, rule } of matches) {
+  for (const [place, { address, rule }] of matches.entries()) {
+    if (place > 0) await waitForStep()
     const fault = judgeForwarding({ spamStatus, dmarc, ...trace, address })
     for (const target of rule.targets) {
       const key = toLowerCaseAddress(target)

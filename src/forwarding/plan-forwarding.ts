@@ -75,6 +75,8 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
+/** Octets of the copies of one message, each for the targets of one rule; the first may be of any size. */
+const MAX_COPIED = 104_857_600
 /** Octets of a field that are read. */
 const MAX_VALUE = 16_384
 
@@ -126,13 +128,16 @@ async function judgeTargets(
   const { dmarc } = parseJson(email.authentication)
   const trace = { deliveredTo: readDeliveredTo(raw, header), ownHops: countOwnHops(raw, header, hostname) }
   const targets = new Map<string, Target>()
+  const copied = new Set<ActiveRule>()
   for (const [place, { address, rule }] of matches.entries()) {
     if (place > 0) await waitForStep()
     const fault = judgeForwarding({ spamStatus, dmarc, ...trace, address })
     for (const target of rule.targets) {
       const key = toLowerCaseAddress(target)
       if (targets.has(key)) continue
-      const reason = fault ?? findTargetFault(read, email.workspace_id, target)
+      const isTooMuch = !copied.has(rule) && copied.size > 0 && (copied.size + 1) * email.size > MAX_COPIED
+      const reason = fault ?? findTargetFault(read, email.workspace_id, target) ?? (isTooMuch ? 'size' : null)
+      if (reason === null) copied.add(rule)
       targets.set(key, { address: target, rule, reason })
     }
   }

@@ -3,7 +3,7 @@ import type { Address } from '../../mail/address.js'
 import type { Flag, Json, Timestamp } from './columns.js'
 
 /** Why a message was not forwarded to an address. */
-export type NotForwardedReason = 'spam' | 'dmarc' | 'loop' | 'unconfirmed' | 'suppressed'
+export type NotForwardedReason = 'spam' | 'dmarc' | 'loop' | 'unconfirmed' | 'suppressed' | 'size'
 
 export interface ForwardRulesTable {
   id: string

@@ -13,7 +13,7 @@ import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 
 /** Delivered-To fields that are looked at: a message has at most one for each hop. */
 const MAX_FIELDS = 100
-/** Octets of one that are read: the header of a stranger may have megabytes. */
+/** Octets of one that are read: a header from outside may have megabytes. */
 const MAX_VALUE = 1_024
 /** Times that this server has received a message that is passed on, its submission included. */
 const MAX_OWN_HOPS = 3

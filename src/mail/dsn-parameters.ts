@@ -40,7 +40,7 @@ export function parseRet(text: string): DsnReturn {
   return word === 'FULL' ? 'full' : 'headers'
 }
 
-/** NOTIFY as it is stored if nobody is to be told of an outcome. */
+/** NOTIFY as it is stored if no outcome is to be reported. */
 export const NO_NOTICE = formatNotify(['never'])
 
 export function formatRet(ret: DsnReturn): string {

@@ -176,8 +176,8 @@ function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string)
 
 /**
  * The service's own mail has the null return path, so that its bounces end there; a forwarded message has its rewritten
- * sender, or a token if that cannot be rewritten. So it has if the sender was not proved, and is to get nothing: whoever
- * knows the rewritten form of a sender can write to that sender through us, and must not choose the sender.
+ * sender, or a token if that cannot be rewritten. So it has if the sender was not proved, and is to get nothing: with the
+ * rewritten form of a sender anyone can write to that sender through us, so a client must not be able to choose the sender.
  */
 function returnPathOf(secret: KeyObject, email: Email, recipientId: string, requests: DsnRequest | undefined): string {
   const host = mailHostOf(domainOf(email.from_email))

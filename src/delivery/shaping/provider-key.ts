@@ -2,8 +2,8 @@
  * Which hosts share one pace: those of a known mailbox provider, else those whose names end in the same registrable
  * domain. A host of a route stands for itself.
  *
- * So does a machine that a provider lets to somebody, or the name that it gives to a customer's line: its owner is a
- * stranger, whose replies must not slow down the mail of all others to the provider.
+ * So does a machine that a provider lets to a customer, and the name that it gives to a customer's line: the replies of
+ * customers must not slow down the mail of all others to the provider.
  */
 import { isIP } from 'node:net'
 import { getDomain } from 'tldts'

@@ -8,7 +8,7 @@
  * policy that is known is used at once, and its TXT record is looked at beside.
  *
  * The names under one registrable domain have an owner who can make up any number of them. So they share a small part of
- * the memory and of the fetches: nobody can push out the policies of others, and thereby their encryption.
+ * the memory and of the fetches: no owner can push out the policies of others, and thereby their encryption.
  */
 import { getDomain } from 'tldts'
 import type { Clock } from '../../platform/clock.js'

@@ -2,7 +2,7 @@
  * Sums up the reports about a domain: who sends in its name and passes or fails, and how connections to its hosts went.
  *
  * Aggregate reports alone are counted as messages: failure reports tell of the same ones again. It reads one report in a
- * step, so that the event loop is free in between, and picks the largest numbers in steps too: strangers write the reports.
+ * step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come from outside.
  */
 import type { Read } from '../../storage/prepared.js'
 import { waitForStep } from '../../storage/stepped-walk.js'

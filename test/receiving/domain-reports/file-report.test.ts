@@ -113,7 +113,7 @@ t.test('the messages of one reporter are limited before they are read', async (t
 t.test('messages of which nothing is filed count as many', async (t) => {
   const { reports, store } = await home(t)
   const [email, other] = [await store('b.test'), await store('c.test')]
-  const bomb = { kind: 'unreadable', why: 'it is none' } as const
+  const bomb = { kind: 'digested', digest: { kind: 'unreadable', why: 'it is none' } } as const
   let read = 0
   while (reports.refuse(email) === null) {
     read += 1

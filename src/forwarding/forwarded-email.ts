@@ -6,6 +6,7 @@
 import type { Address } from '../mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewRecipient } from '../messages/queue/enqueue.js'
 import { copyInboundRaw } from '../messages/raw-message.js'
+import { PASSED_ON_PRIORITY } from '../messages/service-email.js'
 import { uuidv7 } from '../platform/ids.js'
 import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
@@ -55,7 +56,7 @@ export function enqueuePassedOn({ inbound, skipped, fields, by, to, now, ...mess
       track_clicks: 0,
       tracking_skipped: null,
       has_copies: 0,
-      priority: 'low',
+      priority: PASSED_ON_PRIORITY,
       smtputf8: message.smtputf8 ? 1 : 0,
       created_at: now,
       scheduled_for: null,

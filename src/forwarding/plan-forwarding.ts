@@ -6,7 +6,8 @@
  * Return-Path field of ours. A failed delivery is reported to its sender only if SPF passed: a forged sender would get a
  * bounce of mail that it never sent.
  *
- * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says.
+ * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says; so it is
+ * if its sender cannot be told of a failure, or nobody would know of a message that the target refuses.
  */
 
 import type { DkimKey } from '../domains/dkim/sign.js'
@@ -84,7 +85,8 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
     const targets = judgeTargets(deps.read, message, matches, spamStatus)
     const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
     const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
-    const keep = !isComplete || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
+    const keep =
+      !isComplete || !canTellSender(email) || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
     const firsts = matches.filter(({ rule }, place) => matches.findIndex((other) => other.rule === rule) === place)
     const queued = firsts.flatMap((match) => queueFor(deps, message, match, targets, arcFields))
     const hooks = listWebhooks(email.workspace_id, matches)
@@ -171,7 +173,7 @@ function queueFor(
     return field === undefined ? '' : readFieldValue(raw, field)
   }
   const messageId = readFirst('message-id')
-  const notify = email.spf_result === 'pass' ? null : formatNotify(['never'])
+  const notify = canTellSender(email) ? null : formatNotify(['never'])
   const enqueued = enqueuePassedOn({
     inbound: email,
     skipped: top?.name === 'return-path' ? top.end : 0,
@@ -185,6 +187,11 @@ function queueFor(
     now,
   })
   return [{ enqueued, ruleId: rule.id }]
+}
+
+/** The null sender has asked for no report; any other may be forged unless SPF passed. */
+function canTellSender({ envelope_from: sender, spf_result: spf }: InboundEmail): boolean {
+  return sender !== '' && spf === 'pass'
 }
 
 /** Each once. */

@@ -157,6 +157,20 @@ t.test('the most exact rule wins; a rule may keep no copy', async (t) => {
   ])
 })
 
+t.test('a message whose sender cannot be told of a failure is kept, and its refusal suppresses nobody', async (t) => {
+  await addRule({ match: 'null', to: ['gone@out.test'], keep: false })
+  isGone = true
+  const id = await arrive(t, ['null@home.test'], signed('from nobody'), '')
+  const outcome = await waitUntil('its outcome', async () => {
+    const shown = JSON.stringify(await forwardsOf(id))
+    return shown.includes('"bounced"') ? shown : null
+  })
+  isGone = false
+  t.match(outcome, /no such user/)
+  t.equal((await app.rest('GET', `/v1/inbound/${id}`)).status, 200)
+  t.same(app.rows(`select 1 from suppressions where email = 'gone@out.test'`), [])
+})
+
 t.test('what is not passed on: spam, mail against DMARC, loops, suppressed addresses', async (t) => {
   await addRule({ match: 'held', to: ['held@out.test'], keep: false })
   const soft = inboundText({ from: 'x@soft.test', to: 'held@home.test', subject: 'soft' })

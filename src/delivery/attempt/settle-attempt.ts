@@ -20,7 +20,7 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
-import { isForwarded, type ServiceNotice } from '../../messages/service-email.js'
+import { isForwarded, isPassedOn, type ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
@@ -162,7 +162,7 @@ function writesOf(
     case 'bounced':
       return [
         ...settleBounced(record, decision.hard),
-        ...(decision.recipientsFault && !isForwarded(readyMessage.email) ? suppressRecipient(record, now) : []),
+        ...(decision.recipientsFault && !isPassedOn(readyMessage.email) ? suppressRecipient(record, now) : []),
       ]
     case 'failed':
       return settleFailed(record)
@@ -173,8 +173,8 @@ function writesOf(
 
 /**
  * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
- * mail suppresses the address for the service alone, and for no other workspace; that of a forwarded message
- * suppresses nothing, because no workspace has written it.
+ * mail suppresses the address for the service alone, and for no other workspace; that of a message
+ * that is passed on suppresses nothing, because neither has written it.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }

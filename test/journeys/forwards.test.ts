@@ -267,5 +267,9 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
 })
 
 t.test('at the end', async (t) => {
+  const waiting = 'select count(*) as n from queue'
+  await waitUntil('an empty queue', () => app.rows<{ n: number }>(waiting)[0]?.n === 0)
+  const kept = `select 1 from raw_messages join emails on emails.id = email_id where priority = 'low'`
+  t.same(app.rows(kept), [], 'no bytes of what was passed on')
   t.same(app.errors, [])
 })

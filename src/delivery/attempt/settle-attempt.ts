@@ -20,6 +20,7 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
+import { removeSettledRaw } from '../../messages/raw-message.js'
 import { isForwarded, isPassedOn, type ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
@@ -73,7 +74,7 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     const decision = decideOutcome(result.outcome, entryAgeOf(deps.read, finished), deps.policy, now, deps.random())
     const record = toAttemptRecord(finished, decision, now)
     const notice = buildNotice(deps, finished, record, decision, now)
-    const outcome = writesOf(record, decision, finished, now)
+    const outcome = [...writesOf(record, decision, finished, now), ...releaseBytes(finished, decision)]
     const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
     logOutcome(deps.log, record, decision)
@@ -169,6 +170,11 @@ function writesOf(
     default:
       return assertNever(decision)
   }
+}
+
+/** No quota bounds what strangers have passed on, and nobody looks at its bytes later. */
+function releaseBytes({ readyMessage: { email } }: FinishedAttempt, { kind }: Decision): Write[] {
+  return kind !== 'deferred' && isPassedOn(email) ? [removeSettledRaw({ emailId: email.id })] : []
 }
 
 /**

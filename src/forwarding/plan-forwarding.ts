@@ -12,14 +12,12 @@
 
 import type { DkimKey } from '../domains/dkim/sign.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
-import type { ActiveRule, ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
-import { pickRule } from '../domains/forwards/forward-rules.js'
+import { type ActiveRule, type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
 import { isConfirmed } from '../domains/forwards/forward-targets.js'
-import { type Address, domainOf, toLowerCaseAddress } from '../mail/address.js'
+import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { localPartKey } from '../mail/mailbox-key.js'
 import { createMessageId, isMessageId } from '../mail/message-id.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
 import { insertForward } from '../messages/inbound/inbound-forwards.js'
@@ -106,7 +104,7 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
 /** Each address that a rule matches. */
 function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: readonly Address[]): readonly Match[] {
   return addresses.flatMap((address) => {
-    const rule = pickRule(rules.find(workspaceId, domainOf(address)), localPartKey(address))
+    const rule = findRule(rules, workspaceId, address)
     return rule === undefined ? [] : [{ address, rule }]
   })
 }

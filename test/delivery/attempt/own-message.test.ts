@@ -115,7 +115,7 @@ t.test('what is passed on is not signed, from the null sender either', async (t)
   const [stored] = emailById(database.read, { workspaceId, id: emailId })
   if (row === undefined || stored === undefined) throw new Error('nothing was stored')
   const key = deps.signingKeys.find(workspaceId, domainOf(stored.from_email))
-  const signingKeys = { find: () => key }
+  const signingKeys = { ...deps.signingKeys, find: () => key }
   const sign = (more: Partial<Email>): Promise<string | null> => {
     const message: CachedMessage = { email: { ...stored, ...more }, raw, copies: new Map(), isSignatureStored: false }
     return ensureSignature({ ...deps, signingKeys }, message, findOwnMessage(database.read, message, row), 1)

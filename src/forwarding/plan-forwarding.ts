@@ -7,7 +7,7 @@
  * bounce of mail that it never sent.
  *
  * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says; so it is
- * if its sender cannot be told of a failure, or nobody would know of a message that the target refuses.
+ * if its sender cannot be told of a failure, or a message that the target refuses would be lost unnoticed.
  */
 
 import type { DkimKey } from '../domains/dkim/sign.js'
@@ -73,6 +73,8 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
+/** Octets of a field that are read here. */
+const MAX_FIELD_LENGTH = 16_384
 
 export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
   return async (email, raw, spamStatus) => {
@@ -168,7 +170,8 @@ function queueFor(
   const [top] = header.fields
   const readFirst = (name: string): string => {
     const [field] = findFields(header, name)
-    return field === undefined ? '' : readFieldValue(raw, field)
+    if (field === undefined) return ''
+    return readFieldValue(raw, { ...field, end: Math.min(field.end, field.colon + MAX_FIELD_LENGTH) })
   }
   const messageId = readFirst('message-id')
   const notify = canTellSender(email) ? null : formatNotify(['never'])

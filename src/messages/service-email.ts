@@ -38,7 +38,7 @@ export function isForwarded({ workspace_id, envelope_from }: Pick<Email, 'worksp
 export const PASSED_ON_PRIORITY = 'low'
 
 /**
- * Whether somebody else has written it: a forwarded message, from the null sender too, or a bounce of one on its way back.
+ * Whether the service has not written it: a forwarded message, from the null sender too, or a bounce of one on its way back.
  * It is never signed, since its author may be forged, and its bounces suppress no address.
  */
 export function isPassedOn({ workspace_id, priority }: Pick<Email, 'workspace_id' | 'priority'>): boolean {

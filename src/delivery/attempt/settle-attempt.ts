@@ -172,7 +172,7 @@ function writesOf(
   }
 }
 
-/** No quota bounds what strangers have passed on, and nobody looks at its bytes later. */
+/** No quota bounds what is passed on, and no one looks at its bytes later. */
 function releaseBytes({ readyMessage: { email } }: FinishedAttempt, { kind }: Decision): Write[] {
   return kind !== 'deferred' && isPassedOn(email) ? [removeSettledRaw({ emailId: email.id })] : []
 }

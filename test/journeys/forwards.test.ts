@@ -90,6 +90,9 @@ t.test('a message goes on with its signature, an ARC set and a rewritten sender'
   t.match(text, /^ARC-Seal: i=1; .*cv=none/)
   t.match(text, /\r\nDelivered-To: sales\+shop@home\.test\r\nAuthentication-Results: /)
   t.notMatch(text, /Return-Path:/i)
+  const [, results = ''] = /^ARC-Authentication-Results: i=1;(.*?)\r\n(?! )/ms.exec(text) ?? []
+  t.match(results.replaceAll('\r\n', ''), / smtp\.mailfrom=b\.test; dkim=pass header\./)
+  t.notMatch(results, /\?/)
   t.equal((text.match(/^DKIM-Signature/gm) ?? []).length, 1, 'its own alone')
   const verdict = await authenticate(passed.raw, {
     ...{ ip: '127.0.0.1', helo: 'mx', mta: 'mx.out.test', sender: rewritten, trustReceived: false },

@@ -80,6 +80,28 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
+/** Not asked in the last day, so that a rule that is made anew does not ask more often; `lower` is that of ASCII. */
+const isUnused = sql<boolean>`address_key = lower(address) and address_key not in
+  (select lower(value) from forward_rules, json_each(targets)
+    where forward_rules.workspace_id = forward_targets.workspace_id)`
+
+const countUnused = prepareRead<{ workspaceId: string; before: Timestamp }>()(({ db, slot }) =>
+  db
+    .selectFrom('forward_targets')
+    .select((eb) => eb.fn.countAll<number>().as('unused'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('requested_at', '<', slot('before'))
+    .where(isUnused),
+)
+
+const removeUnused = prepareWrite<{ workspaceId: string; before: Timestamp }>(({ db, slot }) =>
+  db
+    .deleteFrom('forward_targets')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('requested_at', '<', slot('before'))
+    .where(isUnused),
+)
+
 /** Whether mail of the workspace may be forwarded to the address. */
 export function isConfirmed(read: Read, workspaceId: string, address: Address): boolean {
   const [row] = targetByKey(read, { workspaceId, key: toLowerCaseAddress(address) })
@@ -115,8 +137,8 @@ export function requestTargets(
       asked.push(known)
     }
   }
-  requireCapacity(read, workspaceId, { added: writes.length, asked: asked.length, now })
-  return { writes, asked }
+  const room = makeRoom(read, workspaceId, { added: writes.length, asked: asked.length, now })
+  return { writes: [...room, ...writes], asked }
 }
 
 interface Demand {
@@ -125,17 +147,20 @@ interface Demand {
   readonly now: number
 }
 
-function requireCapacity(read: Read, workspaceId: string, { added, asked, now }: Demand): void {
-  if (added === 0) return
+/** Addresses that no rule names any more give way. */
+function makeRoom(read: Read, workspaceId: string, { added, asked, now }: Demand): readonly Write[] {
+  if (added === 0) return []
   const [count] = countTargets(read, { workspaceId, since: now - DAY })
   if (asked > 0 && (count?.recent ?? 0) + asked > MAX_REQUESTS_PER_DAY) {
     const message = `a workspace may ask ${MAX_REQUESTS_PER_DAY} addresses a day whether they take forwarded mail`
     throw new Refusal('rate-limited', message)
   }
-  if ((count?.all ?? 0) + added > MAX_ADDRESSES) {
-    const message = `to: a workspace may forward to ${MAX_ADDRESSES} addresses`
-    throw new Refusal('invalid-parameter', message, { field: 'to' })
-  }
+  const excess = (count?.all ?? 0) + added - MAX_ADDRESSES
+  if (excess <= 0) return []
+  const place = { workspaceId, before: now - DAY }
+  if ((countUnused(read, place)[0]?.unused ?? 0) >= excess) return [removeUnused(place)]
+  const message = `to: a workspace may forward to ${MAX_ADDRESSES} addresses`
+  throw new Refusal('invalid-parameter', message, { field: 'to' })
 }
 
 function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean {

@@ -1,6 +1,6 @@
 /** Closing a workspace is one small commit, whatever its domains have gathered; erasing it takes the rest. */
 import t from 'tap'
-import { storeReport } from '../../../src/receiving/domain-reports/report-records.js'
+import { type DomainReport, storeReport } from '../../../src/receiving/domain-reports/report-records.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -13,7 +13,7 @@ t.test('reports about domains go with their domain, but not in the commit that c
   const domainOf = (workspace: string): string =>
     read<{ id: string }>('select id from domains where workspace_id = ?', [workspace])[0]?.id ?? ''
   const store = (workspace: string): Promise<unknown> => {
-    const report = {
+    const report: DomainReport = {
       ...{
         id: `r-${workspace}`,
         workspace_id: workspace,
@@ -23,7 +23,7 @@ t.test('reports about domains go with their domain, but not in the commit that c
       },
       ...{ reporter: 'b.test', organization: 'B', report_id: 'one', policy: '', begins_at: 1, ends_at: 2 },
       ...{ messages: 1, passed: 1, size: 2, received_at: 3 },
-    } as const
+    }
     return commit(storeReport(report, toJson([])))
   }
   const left = (): readonly unknown[] =>

@@ -25,6 +25,8 @@ interface PassedOn {
   readonly by: Address
   readonly to: readonly NewRecipient[]
   readonly smtputf8: boolean
+  /** It came with REQUIRETLS (RFC 8689). */
+  readonly requiresTls: boolean
   readonly now: number
 }
 
@@ -58,6 +60,7 @@ export function enqueuePassedOn({ inbound, skipped, fields, by, to, now, ...mess
       has_copies: 0,
       priority: PASSED_ON_PRIORITY,
       smtputf8: message.smtputf8 ? 1 : 0,
+      tls_required: message.requiresTls ? 'yes' : null,
       created_at: now,
       scheduled_for: null,
       key_id: null,

@@ -19,7 +19,7 @@ import { formatNotify } from '../mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { createMessageId, isMessageId } from '../mail/message-id.js'
-import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
 import { insertForward } from '../messages/inbound/inbound-forwards.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import type { Clock } from '../platform/clock.js'
@@ -185,6 +185,7 @@ function queueFor(
     by: address,
     to: own.map((target) => ({ address: target.address, suppressed: false, notify, orcpt: null })),
     smtputf8: /with UTF8SMTP/.test(readFirst('received')),
+    requiresTls: parseArrival(email).requiresTls === true,
     now,
   })
   return [{ enqueued, ruleId: rule.id }]

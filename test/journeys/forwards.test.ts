@@ -5,7 +5,13 @@ import t, { type Test } from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { rsaKey, signMessage } from '../helpers/mail/sign-message.js'
 import { dsn } from '../helpers/receiving/report-text.js'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import {
+  deliverInbound,
+  idOfReply,
+  inboundText,
+  openMxSession,
+  waitUntilProcessed,
+} from '../helpers/smtp/deliver-inbound.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -253,6 +259,29 @@ t.test('rules are checked, changed and deleted', async (t) => {
   t.equal((await app.rest('GET', path)).json<{ data: readonly unknown[] }>().data.length > 3, true)
 })
 
+t.test('what came with REQUIRETLS goes on with it or not at all', async (t) => {
+  await addRule({ match: 'secret', to: ['secret@out.test'] })
+  const client = await openMxSession(t, app)
+  await client.sendCommand('EHLO mx.b.test')
+  t.match(await client.sendCommand('STARTTLS'), /^220/)
+  await client.startTls()
+  await client.sendCommand('EHLO mx.b.test')
+  t.match(await client.sendCommand('MAIL FROM:<ann@b.test> REQUIRETLS'), /^250/)
+  await client.sendCommand('RCPT TO:<secret@home.test>')
+  await client.sendCommand('DATA')
+  const id = idOfReply(await client.sendCommand(`${signed('secret')}.`))
+  await forwardsOf(id)
+  const waiting = `select tls_required, recipients.last_response from emails join recipients on email_id = emails.id
+    where address = 'secret@out.test' and priority = 'low'`
+  const row = await waitUntil('an attempt', () => {
+    const [found] = app.rows<{ tls_required: string; last_response: string | null }>(waiting)
+    return found?.last_response ? found : null
+  })
+  t.equal(row.tls_required, 'yes')
+  t.match(row.last_response, /TLS/)
+  t.notOk(sink.messages.some(({ raw }) => `${raw}`.includes('Subject: secret')))
+})
+
 t.test('a webhook gets email.received of what its rule matches alone', async (t) => {
   const hook = await app.rest('POST', '/v1/webhooks', {
     body: { url: 'http://hooks.test/x', events: ['domain.failed'] },
@@ -270,9 +299,9 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
 })
 
 t.test('at the end', async (t) => {
-  const waiting = 'select count(*) as n from queue'
+  const waiting = `select count(*) as n from queue where recipient <> 'secret@out.test'`
   await waitUntil('an empty queue', () => app.rows<{ n: number }>(waiting)[0]?.n === 0)
-  const kept = `select 1 from raw_messages join emails on emails.id = email_id where priority = 'low'`
+  const kept = `select 1 from raw_messages join emails on emails.id = email_id where priority = 'low' and tls_required is null`
   t.same(app.rows(kept), [], 'no bytes of what was passed on')
   t.same(app.errors, [])
 })

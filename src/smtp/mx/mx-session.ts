@@ -206,12 +206,13 @@ export class MxSession implements SmtpSession {
   private async buildEnvelopeFacts({
     from,
     smtputf8,
+    requiresTls,
   }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
     const { id: session, remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
     const [listings, allowListings] = await Promise.all([this.listings, this.allowListings])
     const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings, allowListings }
-    return { envelopeFrom: from, client, tls, protocol, smtputf8 }
+    return { envelopeFrom: from, client, tls, protocol, smtputf8, requiresTls }
   }
 
   reset(): void {

@@ -11,6 +11,7 @@ import { sql } from 'kysely'
 import { type Address, domainOf, toLowerCaseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
+import { isListedIn } from '../../storage/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Timestamp } from '../../storage/tables/columns.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -81,9 +82,10 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
 )
 
 /** Not asked in the last day, so that a rule that is made anew does not ask more often; `lower` is that of ASCII. */
-const isUnused = sql<boolean>`address_key = lower(address) and address_key not in
-  (select lower(value) from forward_rules, json_each(targets)
-    where forward_rules.workspace_id = forward_targets.workspace_id)`
+const isUnused = sql<boolean>`address_key = lower(address) and not ${isListedIn(
+  { table: 'forward_rules', column: 'targets' },
+  { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
+)}`
 
 const countUnused = prepareRead<{ workspaceId: string; before: Timestamp }>()(({ db, slot }) =>
   db

@@ -301,6 +301,10 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
 t.test('at the end', async (t) => {
   const waiting = `select count(*) as n from queue where recipient <> 'secret@out.test'`
   await waitUntil('an empty queue', () => app.rows<{ n: number }>(waiting)[0]?.n === 0)
+  const [one] = app.rows<{ id: string }>(
+    `select id from emails where priority = 'low' and status = 'delivered' limit 1`,
+  )
+  t.match(await app.cli('log', one?.id ?? ''), { out: /passed on, were removed when all recipients were settled/ })
   const kept = `select 1 from raw_messages join emails on emails.id = email_id where priority = 'low' and tls_required is null`
   t.same(app.rows(kept), [], 'no bytes of what was passed on')
   t.same(app.errors, [])

@@ -76,7 +76,10 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .selectFrom('forward_targets')
     .select((eb) => [
       eb.fn.countAll<number>().as('all'),
-      sql<number>`count(*) filter (where requested_at > ${slot('since')})`.as('recent'),
+      // Those inside an own domain were never asked: they had agreed at once.
+      sql<number>`count(*) filter (where requested_at > ${slot('since')} and confirmed_at is not requested_at)`.as(
+        'recent',
+      ),
     ])
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -5,6 +5,7 @@ import { isConfirmed, requestTargets, setConfirmed } from '../../../src/domains/
 import { parseAddress } from '../../../src/mail/address.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { seedDatabase } from '../../helpers/database/seed-data.js'
 
 const DAY = 86_400_000
 
@@ -51,4 +52,19 @@ t.test('addresses in use do not', async (t) => {
   const state = { keep: 1, enabled: 1, created_at: 1 } as const
   await commit([insertRule({ ...rule, ...state, targets: toJson(addresses.map(parseAddress)) })])
   t.throws(() => requestTargets(read, 'ws_1', [parseAddress('y@b.test')], 9 * DAY), /1000 addresses/)
+})
+
+t.test('addresses of an own domain are not asked, and do not count as asked', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const { workspaceId } = await seedDatabase(database)
+  const own = Array.from({ length: 60 }, (_, place) => parseAddress(`x${place}@a.test`))
+  const first = requestTargets(read, workspaceId, own, DAY)
+  t.same(first.asked, [])
+  await commit(first.writes)
+  const others = Array.from({ length: 50 }, (_, place) => parseAddress(`x${place}@b.test`))
+  const second = requestTargets(read, workspaceId, others, DAY + 1)
+  t.equal(second.asked.length, 50)
+  await commit(second.writes)
+  t.throws(() => requestTargets(read, workspaceId, [parseAddress('y@b.test')], DAY + 2), /50 addresses a day/)
 })

@@ -118,7 +118,7 @@ async function attemptFrom(
   const { destination } = sources
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
-  const pause = deps.paces.findPause(hosts)
+  const pause = sources.narrow(deps.paces.findPause(hosts))
   const outage = sources.wait ?? (reachability.kind === 'outage' ? reachability : pause)
   if (outage !== null && !ignoreOutages) {
     await deps.postponements.postpone(entry, outage)

@@ -43,6 +43,11 @@ export class AttemptSources {
     return this.assignment?.destination ?? this.found
   }
 
+  /** The pause of a provider, which asks one of our addresses to wait: entries that leave from another one need not. */
+  narrow(pause: Outage | null): Outage | null {
+    return pause !== null && this.assignment?.isOfEntry === true ? { ...pause, isOfEntry: true } : pause
+  }
+
   readonly count = (host: Host, sent: SendResult): void => this.assignment?.count(host, sent)
 
   /** False: the error is another one, or no more addresses are tried. */

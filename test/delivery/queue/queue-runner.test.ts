@@ -16,6 +16,7 @@ import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
 import { noPaces } from '../../helpers/free-pace.js'
+import { hostAt } from '../../helpers/smtp/sink-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 import { readyDeps } from '../attempt/ready-deps.js'
 
@@ -96,6 +97,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     assignSources: async (_entry, destination) => ({
       destination,
       wait: null,
+      isOfEntry: false,
       count: () => undefined,
       release: () => undefined,
     }),
@@ -209,6 +211,32 @@ t.test(
     ])
   },
 )
+
+t.test('a pause of one of our addresses does not hold up what leaves from another one', async (t) => {
+  const until = Date.UTC(2026, 10, 21) + 600_000
+  const host = hostAt({ port: 25 }, { mx: 'mx.b.test' })
+  const [paused, free] = ['192.0.2.1', '192.0.2.2'] as const
+  const app: Running = await running(t, {
+    findDestination: async () => ({ kind: 'hosts', hosts: [host] }),
+    assignSources: async ({ recipient }) => ({
+      destination: { kind: 'hosts', hosts: [{ ...host, source: recipient === 'one@b.test' ? paused : free }] },
+      wait: null,
+      isOfEntry: true,
+      count: () => undefined,
+      release: () => undefined,
+    }),
+    paces: {
+      ...noPaces,
+      findPause: ([first]) => (first?.source === paused ? { kind: 'outage', until, why: 'b.test blocks us' } : null),
+    },
+  })
+  await app.add('one@b.test', false)
+  await app.add('two@b.test', false)
+  await app.runner.start()
+  await waitUntil('the other one arrives', () => app.status('two@b.test') === 'delivered')
+  await waitUntil('one waits', () => app.row('one@b.test')?.next_attempt_at === until)
+  t.same(app.attempted, ['two@b.test'])
+})
 
 t.test('an outcome that cannot be stored is kept, and nothing more is taken meanwhile', async (t) => {
   const { runner, faults, add, attempted, status, errors, row } = await running(t)

@@ -176,7 +176,9 @@ export class PaceControl {
   judge(sent: SendResult, passage: Passage): PaceVerdict {
     const now = this.deps.timer.now()
     if (sent.kind === 'accepted') return this.noteTaken(passage, now)
-    if (sent.kind !== 'refused') return noVerdict
+    // Without an answer of the probe the pause says nothing any more: hosts that are down have waits of their own.
+    if (sent.kind !== 'refused')
+      return sent.kind === 'failed' && !this.isPaused ? this.endPause(passage, now) : noVerdict
     const signal = readPaceSignal(sent.stage, sent.reply)
     if (signal !== null) return this.noteRefused(signal, sent.reply, passage, now)
     return isPastMail(sent.stage) ? this.noteTaken(passage, now) : noVerdict
@@ -198,9 +200,13 @@ export class PaceControl {
     return this.pauseLeft > 0
   }
 
-  private noteTaken({ begunAt }: Passage, now: number): PaceVerdict {
+  private noteTaken(passage: Passage, now: number): PaceVerdict {
     this.estimate.noteTaken(now)
     if (this.waiters.size > 0) this.window.noteTaken(this.sessions.count, now)
+    return this.endPause(passage, now)
+  }
+
+  private endPause({ begunAt }: Passage, now: number): PaceVerdict {
     if (this.pauseNow === null || begunAt < this.pauseNow.since) return noVerdict
     if (this.pauseNow.kind === 'rate') this.estimate.noteRecovered(now)
     else this.estimate.beginCycle(now)
@@ -255,7 +261,10 @@ export class PaceControl {
   private serve(): void {
     const outage = this.stopOutage ?? this.outage
     if (outage !== null) {
-      for (const waiter of this.waiters) this.leave(waiter).turnAway(outage)
+      for (const waiter of this.waiters) {
+        this.waiters.delete(waiter)
+        waiter.turnAway(outage)
+      }
     }
     if (this.isPaused) {
       this.arm(this.pauseLeft)
@@ -270,13 +279,9 @@ export class PaceControl {
         return
       }
       this.permits += 1
-      this.leave(waiter).grant()
+      this.waiters.delete(waiter)
+      waiter.grant()
     }
-  }
-
-  private leave(waiter: PaceWaiter): PaceWaiter {
-    this.waiters.delete(waiter)
-    return waiter
   }
 
   private arm(milliseconds: number): void {

@@ -162,6 +162,22 @@ t.test('a block turns away who waits, lets few entries begin, and is over after 
   t.equal(control.state.rate, null, 'a block says nothing about the rate')
 })
 
+t.test('a probe without an answer ends the pause: hosts that are down have waits of their own', async (t) => {
+  const { control, timer } = controlled()
+  control.judge(blocked, control.beginPassage(0))
+  const lost: SendResult = { kind: 'failed', stage: 'connect', failure: 'timeout', detail: 'no connection' }
+  timer.advanceTo(30_000)
+  control.judge(lost, control.beginPassage(0))
+  t.not(control.outage, null, 'what was under way meanwhile does not')
+  timer.advanceTo(60_000)
+  const granted: number[] = []
+  for (const number of [1, 2, 3]) control.request({ grant: () => granted.push(number), turnAway: () => t.fail() })
+  t.same(granted, [1])
+  control.judge(lost, control.beginPassage(0))
+  t.same(granted, [1, 2, 3])
+  t.equal(control.state.pause, null)
+})
+
 t.test('messages a session are learned, and the message goes again at once', async (t) => {
   const { control } = controlled()
   const full = refusal(421, '4.7.0', 'too many messages in this session')

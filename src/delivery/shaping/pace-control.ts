@@ -76,7 +76,7 @@ export class PaceControl {
     this.messages = state.messages
     this.sessions = new OpenSessions(deps.timer)
     this.pauseNow = state.pause
-    if (this.isPaused) this.arm(this.pauseLeft)
+    if (this.pauseLeft > 0) this.arm(this.pauseLeft)
   }
 
   get state(): PaceState {
@@ -178,7 +178,7 @@ export class PaceControl {
     if (sent.kind === 'accepted') return this.noteTaken(passage, now)
     // Without an answer of the probe the pause says nothing any more: hosts that are down have waits of their own.
     if (sent.kind !== 'refused')
-      return sent.kind === 'failed' && !this.isPaused ? this.endPause(passage, now) : noVerdict
+      return sent.kind === 'failed' && this.pauseLeft <= 0 ? this.endPause(passage, now) : noVerdict
     const signal = readPaceSignal(sent.stage, sent.reply)
     if (signal !== null) return this.noteRefused(signal, sent.reply, passage, now)
     return isPastMail(sent.stage) ? this.noteTaken(passage, now) : noVerdict
@@ -194,10 +194,6 @@ export class PaceControl {
 
   private get pauseLeft(): number {
     return this.pauseNow === null ? 0 : this.pauseNow.until - this.deps.timer.now()
-  }
-
-  private get isPaused(): boolean {
-    return this.pauseLeft > 0
   }
 
   private noteTaken(passage: Passage, now: number): PaceVerdict {
@@ -266,7 +262,7 @@ export class PaceControl {
         waiter.turnAway(outage)
       }
     }
-    if (this.isPaused) {
+    if (this.pauseLeft > 0) {
       this.arm(this.pauseLeft)
       return
     }

@@ -40,10 +40,10 @@ t.test('a block of the address', async (t) => {
     await browser.signIn('owner@a.test')
     t.equal((await browser.ask('GET', '/operator/shaping')).status, 403)
     await app.cli('workspace', 'set-operator', app.workspaceId)
-    const listed = await waitUntil('it is on disk', async () => {
-      const { data } = (await browser.ask('GET', '/operator/shaping')).json<{ readonly data: readonly object[] }>()
-      return data[0]
-    })
+    // By the table: requests are limited.
+    await waitUntil('it is on disk', () => app.rows('select 1 from provider_paces').length === 1)
+    const { data } = (await browser.ask('GET', '/operator/shaping')).json<{ readonly data: readonly object[] }>()
+    const [listed] = data
     t.match(listed, { provider, name: provider, state: 'paused', sessions: null })
   })
 

@@ -10,6 +10,7 @@
  *   takes, and learns from each reply.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isIpv6Refusal } from '../attempt/ipv6-refusal.js'
 import type { Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { PaceControl } from '../shaping/pace-control.js'
@@ -135,7 +136,7 @@ export class SessionPool {
     const { exchange } =
       opened.kind === 'outage'
         ? { exchange: opened }
-        : judge({ sent: opened.failure, tls: opened.tls, transcript: opened.transcript }, pace, passage)
+        : judge({ sent: opened.failure, tls: opened.tls, transcript: opened.transcript }, { host, pace }, passage)
     pace.closeSession()
     return exchange
   }
@@ -149,7 +150,7 @@ export class SessionPool {
     const passage = of.pace.beginPassage(session.sentCount)
     try {
       const sent = await session.send(message, signal)
-      return judge({ sent, tls: session.tls, transcript: session.transcript }, of.pace, passage)
+      return judge({ sent, tls: session.tls, transcript: session.transcript }, of, passage)
     } finally {
       this.returnSession(of, session)
     }
@@ -215,8 +216,11 @@ export class SessionPool {
   }
 }
 
-function judge(exchange: Exchange, pace: PaceControl, passage: Passage): JudgedExchange {
-  const verdict = pace.judge(exchange.sent, passage)
+/** A refusal of IPv6 is about that way alone: the provider may take the message over IPv4 at the same pace as before. */
+function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passage): JudgedExchange {
+  const { sent } = exchange
+  if (sent.kind === 'refused' && isIpv6Refusal(host, sent.reply)) return { exchange, verdict: { kind: 'none' } }
+  const verdict = pace.judge(sent, passage)
   return { exchange: verdict.kind === 'retry' ? { ...exchange, retryAt: verdict.at } : exchange, verdict }
 }
 

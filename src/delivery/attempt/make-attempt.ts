@@ -118,8 +118,8 @@ async function attemptFrom(
   const { destination } = sources
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
-  const pause = sources.narrow(deps.paces.findPause(hosts))
-  const outage = sources.wait ?? (reachability.kind === 'outage' ? reachability : pause)
+  const pause = deps.paces.findPause(hosts)
+  const outage = sources.wait ?? sources.narrow(reachability.kind === 'outage' ? reachability : pause)
   if (outage !== null && !ignoreOutages) {
     await deps.postponements.postpone(entry, outage)
     return 'changed'

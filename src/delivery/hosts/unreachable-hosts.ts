@@ -71,7 +71,8 @@ export class UnreachableHosts {
     }
     if (known !== undefined && known.until > now) return
     const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, MAX_WAIT)
-    const why = `${host.mx} [${host.address}]:${host.port} (${failure.detail})`
+    const from = host.source === undefined ? '' : ` from ${host.source}`
+    const why = `${host.mx} [${host.address}]:${host.port}${from} (${failure.detail})`
     this.hosts.set(key, { until: now + wait, wait, why })
   }
 
@@ -98,6 +99,7 @@ function isUnreachable(failure: SmtpFailure): failure is Extract<SmtpFailure, { 
   return failure.stage === 'banner' && failure.failure !== 'protocol'
 }
 
-function keyOf({ address, port }: Host): string {
-  return `${address} ${port}`
+/** One of our addresses may be cut off while another one is not. */
+function keyOf({ address, port, source = '' }: Host): string {
+  return `${address} ${port} ${source}`
 }

@@ -198,9 +198,10 @@ export class SessionPool {
     return count
   }
 
-  private hasUsableSession({ address, port }: Host): boolean {
+  private hasUsableSession({ address, port, source }: Host): boolean {
     for (const [session, { host }] of this.openSessions) {
-      if (host.address === address && host.port === port && session.isUsable) return true
+      const isSame = host.address === address && host.port === port && host.source === source
+      if (isSame && session.isUsable) return true
     }
     return false
   }

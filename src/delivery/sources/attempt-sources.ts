@@ -43,9 +43,9 @@ export class AttemptSources {
     return this.assignment?.destination ?? this.found
   }
 
-  /** The pause of a provider, which asks one of our addresses to wait: entries that leave from another one need not. */
-  narrow(pause: Outage | null): Outage | null {
-    return pause !== null && this.assignment?.isOfEntry === true ? { ...pause, isOfEntry: true } : pause
+  /** What keeps one of our addresses from the hosts: entries that leave from another one need not wait for it. */
+  narrow(outage: Outage | null): Outage | null {
+    return outage !== null && this.assignment?.isOfEntry === true ? { ...outage, isOfEntry: true } : outage
   }
 
   readonly count = (host: Host, sent: SendResult): void => this.assignment?.count(host, sent)

@@ -148,8 +148,9 @@ async function attemptFrom(
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
 }
 
-function deferWithoutCall({ why }: Outage): AttemptResult {
-  const outcome = { kind: 'deferred', reason: 'rate-limited', response: why, reached: true } as const
+function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {
+  const reason = isBlock === true ? 'spam-block' : 'rate-limited'
+  const outcome = { kind: 'deferred', reason, response: why, reached: true } as const
   return { outcome, peer: null, transcript: '' }
 }
 

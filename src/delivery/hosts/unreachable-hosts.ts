@@ -25,6 +25,8 @@ export interface Outage {
   readonly why: string
   /** Other entries of the lane need not wait for it. */
   readonly isOfEntry?: true
+  /** The host refuses our address as a whole. */
+  readonly isBlock?: true
 }
 
 /** `open`: some host may be called. `probe`: one message may call. An outage: all hosts are down. */

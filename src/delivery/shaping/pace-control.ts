@@ -95,9 +95,9 @@ export class PaceControl {
   /** A pause in which entries wait in the database; null: none, or a short one. */
   get outage(): Outage | null {
     if (this.pauseNow === null || this.pauseLeft < LONG_PAUSE) return null
-    const { provider } = this.id
     const until = this.deps.timer.toWall(this.pauseNow.until)
-    return { kind: 'outage', until, why: describePause({ ...this.pauseNow, provider }) }
+    const why = describePause({ ...this.pauseNow, provider: this.id.provider })
+    return { kind: 'outage', until, why, ...(this.pauseNow.kind === 'block' ? { isBlock: true } : {}) }
   }
 
   /** Messages that one session may be given. */

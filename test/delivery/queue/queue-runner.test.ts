@@ -194,7 +194,8 @@ t.test(
   'in a pause of its provider an entry waits, and at the age of the notice its words are the outcome',
   async (t) => {
     const why = 'Google asked us to slow down: 421 4.7.28 too fast'
-    const pause = (): Outage => ({ kind: 'outage', until: app.now() + 9 * 3_600_000, why })
+    let isBlock: Pick<Outage, 'isBlock'> = {}
+    const pause = (): Outage => ({ kind: 'outage', until: app.now() + 9 * 3_600_000, why, ...isBlock })
     const app: Running = await running(t, { paces: { ...noPaces, findPause: () => pause() } })
     const { runner, add, attempted, row, database, now, pass } = app
     await runner.start()
@@ -209,6 +210,14 @@ t.test(
     t.match(database.read('select mx, reached, response, reason from attempts', []), [
       { mx: null, reached: 1, response: why, reason: 'rate-limited' },
     ])
+    isBlock = { isBlock: true }
+    await add('two@b.test', true)
+    pass(3_600_000)
+    await waitUntil('it expires', () => app.status('one@b.test') === 'bounced')
+    await waitUntil('the other is deferred', () => row('two@b.test')?.attempts === 1 && row('two@b.test')?.leased === 0)
+    const reasons = database.read<{ reason: string }>('select reason from attempts', []).map(({ reason }) => reason)
+    t.same(reasons.sort(), ['expired', 'rate-limited', 'spam-block'])
+    t.same(attempted, [], 'nor then')
   },
 )
 

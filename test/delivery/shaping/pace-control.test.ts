@@ -140,7 +140,7 @@ t.test('a block turns away who waits, lets few entries begin, and is over after 
   control.judge(blocked, first)
   control.request({ grant: () => t.fail(), turnAway: (outage) => turnedAway.push(outage) })
   const why = 'mx.test blocks our address: 554 5.7.1 your address is blocked'
-  t.same(turnedAway, [{ kind: 'outage', until: 60_000, why }])
+  t.same(turnedAway, [{ kind: 'outage', until: 60_000, why, isBlock: true }])
   t.same(outages, turnedAway)
   t.same(control.outage, turnedAway[0])
   control.judge(blocked, second)

@@ -3,7 +3,7 @@
  *
  * - How many messages may be sent to a host at a time is decided by the caller: each `send` holds a
  *   slot of `queue/host-concurrency.ts`. The pool closes idle sessions so that busy and idle ones
- *   together stay within the limit of the MX name, and of all names as far as that goes.
+ *   together stay within the limit of the MX name and of our address, and of all together as far as that goes.
  * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
  *   over yet, and the message is sent once more over a fresh connection.
  * - Each session has the pace of its provider (`shaping/`), which counts its open sessions, says how many messages one
@@ -11,7 +11,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isIpv6Refusal } from '../attempt/ipv6-refusal.js'
-import type { Host } from '../hosts/destination.js'
+import { type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { PaceControl } from '../shaping/pace-control.js'
 import type { PaceVerdict, Passage } from '../shaping/pace-state.js'
@@ -59,8 +59,8 @@ export class SessionPool {
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
   private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
-  /** Hosts of the messages that are being sent, one each. */
-  private readonly busyHosts = new Set<{ readonly mx: string }>()
+  /** Hosts (`pathOf`) of the messages that are being sent, one each. */
+  private readonly busyHosts = new Set<{ readonly path: string }>()
   /** Sessions that say QUIT. */
   private readonly endingSessions = new Set<Promise<void>>()
   private isClosed = false
@@ -86,7 +86,7 @@ export class SessionPool {
     ignoreOutages = false,
   ): Promise<Exchange | Outage> {
     signal.throwIfAborted()
-    const busy = { mx: host.mx }
+    const busy = { path: pathOf(host) }
     this.busyHosts.add(busy)
     try {
       const pace = this.paceOf(host)
@@ -115,7 +115,7 @@ export class SessionPool {
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
     const pace = this.paceOf(host)
-    this.makeRoom(host.mx)
+    this.makeRoom(pathOf(host))
     await this.waitForRoom(pace, signal)
     const passage = pace.beginPassage(0)
     pace.openSession()
@@ -185,16 +185,16 @@ export class SessionPool {
   }
 
   /** Makes room for the connection to come, which counts as busy already. */
-  private makeRoom(mx: string): void {
+  private makeRoom(path: string): void {
     const { connections, connectionsPerHost } = this.settings
-    if (this.idleSessions.countByMx(mx) + this.countBusy(mx) > connectionsPerHost)
-      this.idleSessions.evict((host) => host.mx === mx)
+    if (this.idleSessions.countByPath(path) + this.countBusy(path) > connectionsPerHost)
+      this.idleSessions.evict((host) => pathOf(host) === path)
     if (this.idleSessions.size + this.busyHosts.size > connections) this.idleSessions.evict(() => true)
   }
 
-  private countBusy(mx: string): number {
+  private countBusy(path: string): number {
     let count = 0
-    for (const busy of this.busyHosts) if (busy.mx === mx) count++
+    for (const busy of this.busyHosts) if (busy.path === path) count++
     return count
   }
 

@@ -41,6 +41,16 @@ t.test('keeps a session for the next message to the same host', async (t) => {
   t.equal(sink.messages.length, 5)
 })
 
+t.test('each of our addresses keeps its sessions', async (t) => {
+  const sink = await sinkFor(t)
+  const pool = poolFor(t, { connectionsPerHost: 1 })
+  for (let round = 0; round < 3; round++) {
+    for (const source of ['127.0.0.2', '127.0.0.3'])
+      t.match(await pool.send(hostAt(sink, { source }), outbound('a\r\n'), never), { sent: { kind: 'accepted' } })
+  }
+  t.equal(sink.connections, 2)
+})
+
 t.test('another address, user or kind of TLS is another session', async (t) => {
   const sink = await sinkFor(t, { extensions: ['AUTH PLAIN'] })
   const pool = poolFor(t)

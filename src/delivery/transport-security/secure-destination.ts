@@ -45,7 +45,7 @@ export function createDestinationSecurer(deps: SecurityLookupDeps): SecureDestin
   }
 }
 
-/** Without an answer nobody knows whether DNSSEC covers the hosts: an attacker may have suppressed it. */
+/** Without an answer it is not known whether DNSSEC covers the hosts: an attacker may have suppressed it. */
 function toTemporaryFailure(domain: DomainName, detail: string): Destination {
   const response = `the MX records of ${domain} cannot be looked up: ${detail}`
   return { kind: 'temporary', reason: 'dns', response, status: '4.4.3' }

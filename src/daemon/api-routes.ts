@@ -12,8 +12,6 @@ import { type BroadcastActDeps, broadcastActRoutes } from '../api/broadcasts/bro
 import { broadcastRoutes } from '../api/broadcasts/broadcasts.js'
 import { fileRoutes } from '../api/content/files.js'
 import { templateRoutes } from '../api/content/templates.js'
-import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
-import { type ForwardRouteDeps, forwardRoutes } from '../api/domains/forwards.js'
 import { batchRoute } from '../api/emails/batch.js'
 import { cancelRoute, rescheduleRoute } from '../api/emails/change.js'
 import { clicksRoute } from '../api/emails/clicks.js'
@@ -48,15 +46,11 @@ import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
-import type { Config } from '../config/complete.js'
 import { readEachTime } from '../config/follow-setting.js'
 import type { TemplateCache } from '../content/template-cache.js'
-import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
-import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import { exportFolder } from '../exports/export-file.js'
 import type { MessageReader } from '../messages/mime/mime-parts.js'
-import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
@@ -67,12 +61,12 @@ import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import { createContentFiller } from '../sending/template-content.js'
 import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
-import type { Database } from '../storage/database.js'
 import type { Hit } from '../tracking/hit.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
+import { buildDomainRoutes, type DomainRouteDeps } from './domain-routes.js'
 import { openRoutes } from './open-routes.js'
 import type { Operator } from './operator.js'
 import type { Sms } from './sms.js'
@@ -84,10 +78,8 @@ const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 /** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
-export interface RouteDeps {
-  readonly config: Config
+export interface RouteDeps extends DomainRouteDeps {
   readonly clock: Clock
-  readonly database: Database
   readonly limits: Limits
   readonly prepare: PrepareEmail
   readonly findVerifiedDomain: FindVerifiedDomain
@@ -97,7 +89,6 @@ export interface RouteDeps {
   readonly mime: MessageReader
   readonly templates: TemplateCache
   readonly identity: ServiceIdentity
-  readonly rotationDeps: RotationDeps
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   /** Queue entries of a workspace were rescheduled to this time. */
@@ -107,10 +98,6 @@ export interface RouteDeps {
   readonly sms: Pick<Sms, 'sendCode' | 'checkCode' | 'applyReceipt'>
   /** The callbacks drop what is cached of the changed thing, and nothing else. */
   readonly onKeyRevoked: (keyId: string) => void
-  readonly onDomainChanged: (domain: DomainRef) => void
-  readonly onDomainDeleted: (domain: DeletedDomain) => void
-  /** The mails that ask the addresses of forwarding rules. */
-  readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   readonly onAudienceDeleted: AudienceDeps['onAudienceDeleted']
   readonly onBroadcastChanged: BroadcastActDeps['onBroadcastChanged']
   readonly onScopesReleased: BreakerRouteDeps['onReleased']
@@ -130,7 +117,7 @@ export interface RouteDeps {
 }
 
 export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
-  const { config, database, onKeyRevoked, onDomainChanged, onDomainDeleted } = deps
+  const { database, onKeyRevoked } = deps
   const { read, commit } = database
   const files = {
     memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
@@ -148,14 +135,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
     ...broadcastEndpoints(deps),
     ...breakerRoutes({ read, commit, broadcasts: createBroadcastSwitch(read), onReleased: deps.onScopesReleased }),
     ...contentRoutes(deps),
-    ...forwardRoutes({ read, commit, onDomainChanged, ...deps.requestForwards }),
-    ...domainRoutes({
-      ...deps.rotationDeps,
-      onDomainChanged,
-      onDomainDeleted,
-      names: config.service,
-      countLookup: createCheckLimiter(),
-    }),
+    ...buildDomainRoutes(deps),
     ...eventRoutes({ read }),
     ...suppressionRoutes({ read, commit }),
     suppressionImportRoute(importing),

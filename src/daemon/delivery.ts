@@ -16,7 +16,7 @@ import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener } from '../delivery/sessions/session-opener.js'
 import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
-import { Paces } from '../delivery/shaping/paces.js'
+import type { Paces } from '../delivery/shaping/paces.js'
 import type { SecureDestination } from '../delivery/transport-security/secure-destination.js'
 import type { OnTlsResult } from '../delivery/transport-security/session-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
@@ -35,6 +35,7 @@ import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { createAttempt } from './attempts.js'
 import type { BreakerService } from './breaker.js'
 import type { Edges } from './edges.js'
+import { wirePaces } from './paces.js'
 import { wireSources } from './sources.js'
 import { wireTransportSecurity } from './transport-security.js'
 
@@ -103,31 +104,35 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     },
     countStsPolicies: destinations.countStsPolicies,
     dropMailFrom: (workspaceId, domain) => messageCache.dropDomain(workspaceId, domain),
-    stop: async (limit) => {
-      await holdRules.stop()
-      paces.stopWaiting()
-      await runner.stop(limit)
-      await sources.stop()
-      abortController.abort()
-      await pool.close()
-      await paces.stop()
-      await destinations.stop()
-    },
+    stop: createStop({
+      ...{ holdRules, paces, runner, sources, pool, destinations },
+      abort: () => abortController.abort(),
+    }),
   }
 }
 
-function wirePaces({ database: { read, commit }, clock, log, observers }: DeliveryDeps): Paces {
-  const timer = {
-    now: () => performance.now(),
-    after: (milliseconds: number, run: () => void) => {
-      const timeout = setTimeout(run, milliseconds).unref()
-      return () => clearTimeout(timeout)
-    },
+interface StoppedParts {
+  readonly holdRules: Pick<HoldRuleRunner, 'stop'>
+  readonly paces: Pick<Paces, 'stop' | 'stopWaiting'>
+  readonly runner: Pick<QueueRunner, 'stop'>
+  readonly sources: { readonly stop: () => Promise<void> }
+  readonly pool: Pick<SessionPool, 'close'>
+  readonly destinations: { readonly stop: () => Promise<void> }
+  /** Ends DNS look-ups. */
+  readonly abort: () => void
+}
+
+function createStop(parts: StoppedParts): Delivery['stop'] {
+  return async (limit) => {
+    await parts.holdRules.stop()
+    parts.paces.stopWaiting()
+    await parts.runner.stop(limit)
+    await parts.sources.stop()
+    parts.abort()
+    await parts.pool.close()
+    await parts.paces.stop()
+    await parts.destinations.stop()
   }
-  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
-  paces.load()
-  observers?.watchPaces(() => paces.list())
-  return paces
 }
 
 function wireMessages(

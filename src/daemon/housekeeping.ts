@@ -87,40 +87,46 @@ function greylistLimits(
   return { waitingBefore: now - greylisting.retry_window, knownBefore: now - greylisting.remember }
 }
 
+type RemovalStep = () => Promise<boolean>
+
+/** Each removes a portion, and resolves to whether there is more. */
+function listSteps({ config, database }: Pick<Deps, 'config' | 'database'>, now: number): readonly RemovalStep[] {
+  const { retention } = config
+  const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
+  const linksBefore = now - retention.messages - retention.links
+  return [
+    () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
+    createUsageCleanup(database, now),
+    createMessagePurge(database, limits),
+    () => removeOldLinks(database, linksBefore),
+    createInboundPurge(database, limits),
+    () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
+    () => removeOldUnsubscribeLinks(database, linksBefore),
+    createBroadcastMessagePurge(database, linksBefore),
+    createFramePurge(database, linksBefore),
+    () => removeOldAuditEntries(database, now - retention.audit),
+    () => removeOldInvitations(database, now),
+    () => removeOldSessions(database, now),
+    () => removeOldPasswordLinks(database, now),
+    () => removeOldBrowsers(database, now),
+    () => removeExpiredImports(database, now),
+    () => removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
+    () => removeOldDeliveries(database, limits.eventsBefore),
+    () => removeOldMetrics(database, now),
+    () => removeOldReports(database, now - retention.reports),
+    () => removeOldCounts(database, now),
+    () => removeOldHolds(database, now),
+    () => removeOldCodes(database, limits.messagesBefore),
+    () => removeOldGreylistEntries(database, greylistLimits(config, now)),
+  ]
+}
+
 /** A fault is logged; the next run is in an hour. */
 async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
   try {
     const now = clock()
-    const { retention } = config
-    const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
-    const linksBefore = now - retention.messages - retention.links
-    const kinds = [
-      () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
-      createUsageCleanup(database, now),
-      createMessagePurge(database, limits),
-      () => removeOldLinks(database, linksBefore),
-      createInboundPurge(database, limits),
-      () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
-      () => removeOldUnsubscribeLinks(database, linksBefore),
-      createBroadcastMessagePurge(database, linksBefore),
-      createFramePurge(database, linksBefore),
-      () => removeOldAuditEntries(database, now - retention.audit),
-      () => removeOldInvitations(database, now),
-      () => removeOldSessions(database, now),
-      () => removeOldPasswordLinks(database, now),
-      () => removeOldBrowsers(database, now),
-      () => removeExpiredImports(database, now),
-      () =>
-        removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
-      () => removeOldDeliveries(database, limits.eventsBefore),
-      () => removeOldMetrics(database, now),
-      () => removeOldReports(database, now - retention.reports),
-      () => removeOldCounts(database, now),
-      () => removeOldHolds(database, now),
-      () => removeOldCodes(database, limits.messagesBefore),
-      () => removeOldGreylistEntries(database, greylistLimits(config, now)),
-    ]
-    for (const step of kinds) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
+    for (const step of listSteps({ config, database }, now))
+      while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })
     await reclaimFreePages(database, signal)
     if (!(await purgeLog(database, signal)))

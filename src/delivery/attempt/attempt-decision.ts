@@ -12,7 +12,7 @@
  * | 5xx to how we talk (wrong order, syntax)        | deferred        | yes               |
  * | "we do not relay" of a smarthost                | deferred        | yes               |
  * | 4xx, 421                                        | deferred        | yes               |
- * | too many sessions, too fast, address blocked    | deferred        | another provider's |
+ * | too many sessions, too fast, blocked, greylisted | deferred        | another provider's |
  * | 4xx, 5xx because the session came over IPv6     | deferred        | yes, over IPv4    |
  * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
  * | TLS not as a policy of the domain demands       | deferred        | yes               |

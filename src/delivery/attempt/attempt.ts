@@ -76,7 +76,7 @@ async function tryHosts(
   let elapsed = 0
   let isIpv6Refused = false
   for (const host of hosts) {
-    if (calls.some((call) => refusesForPace(call, host))) continue
+    if (calls.some((call) => refusesForProvider(call, host))) continue
     if (isIpv6Refused && host.address.includes(':')) continue
     const call = await tryHost(message, host, deps, signal)
     if ('until' in call) {
@@ -95,9 +95,10 @@ async function tryHosts(
   throw new TypeError('a destination without hosts')
 }
 
-/** The other hosts of its provider would refuse too. */
-function refusesForPace({ retryAt, host }: HostAttempt, other: Host): boolean {
-  return retryAt !== undefined && providerKeyOf(host) === providerKeyOf(other)
+/** The other hosts of its provider would refuse too: they share the limits of pace, and what is greylisted. */
+function refusesForProvider({ retryAt, outcome, host }: HostAttempt, other: Host): boolean {
+  const isGreylisted = outcome.kind === 'deferred' && outcome.reason === 'greylisted'
+  return (isGreylisted || retryAt !== undefined) && providerKeyOf(host) === providerKeyOf(other)
 }
 
 /** Waiting for a slot takes nothing off the time of the attempt. */

@@ -5,9 +5,9 @@
  */
 import type { PaceTimer } from './pace-state.js'
 
-/** Milliseconds, four times as many where that was too short. */
+/** Milliseconds, doubled where that was too short. */
 const FIRST_LINGER = 30
-const MAX_LINGER = 1_000
+const MAX_LINGER = 240
 /** A refusal so long after an end may still be due to it. */
 const LATE_TIME = 1_000
 
@@ -42,7 +42,7 @@ export class OpenSessions {
   /** A session was refused. True: one ended a moment ago, and places are kept longer from now on. */
   waitLonger(): boolean {
     if (this.linger >= MAX_LINGER || this.timer.now() - this.closedAt > 2 * this.linger + LATE_TIME) return false
-    this.linger = Math.min(MAX_LINGER, this.linger * 4)
+    this.linger *= 2
     return true
   }
 

@@ -1,0 +1,27 @@
+/** Wires the paces of providers: a steady clock, metrics, and what was learned before the last stop. */
+import { Paces } from '../delivery/shaping/paces.js'
+import type { Observers } from '../monitoring/monitoring.js'
+import type { Clock } from '../platform/clock.js'
+import type { Log } from '../platform/log.js'
+import type { Database } from '../storage/database.js'
+
+interface PacesDeps {
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly observers: Observers | null
+}
+
+export function wirePaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Paces {
+  const timer = {
+    now: () => performance.now(),
+    after: (milliseconds: number, run: () => void) => {
+      const timeout = setTimeout(run, milliseconds).unref()
+      return () => clearTimeout(timeout)
+    },
+  }
+  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
+  paces.load()
+  observers?.watchPaces(() => paces.list())
+  return paces
+}

@@ -115,3 +115,23 @@ t.test('a pause that is over is probed after a restart', async (t) => {
   next.startEntry()
   t.notOk(next.mayStart())
 })
+
+t.test('after the clock was set back no pause is longer than any, and a probe ends it', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const wall = { now: Date.UTC(2026, 10, 21) }
+  const paces = pacesOf(t, database, wall)
+  const control = paces.of(mx('mx1.isp.test'))
+  control.judge(blocked, control.beginPassage(0))
+  await paces.stop()
+  wall.now -= 600_000
+  const next = pacesOf(t, database, wall)
+  const soon = next.of(mx('mx1.isp.test'))
+  t.equal(next.findPause([mx('mx1.isp.test')])?.until, wall.now + 660_000)
+  const reply = { code: 250, enhanced: '2.0.0', text: 'ok' }
+  soon.judge({ kind: 'accepted', reply, dsnRelayed: false }, soon.beginPassage(0))
+  t.equal(soon.outage, null)
+  soon.judge(blocked, soon.beginPassage(0))
+  await next.stop()
+  wall.now -= 86_400_000
+  t.equal(pacesOf(t, database, wall).of(mx('mx1.isp.test')).outage, null)
+})

@@ -21,6 +21,8 @@ import type { SecureDestination } from '../delivery/transport-security/secure-de
 import type { OnTlsResult } from '../delivery/transport-security/session-result.js'
 import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
+import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
+import { domainOfMailHost } from '../domains/sending-domains.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { DomainName } from '../mail/address.js'
 import { simulatorDomainOf } from '../mail/simulator-address.js'
@@ -50,6 +52,7 @@ interface DeliveryDeps {
   readonly database: Database
   readonly identity: ServiceIdentity
   readonly signingKeys: SigningKeyCache
+  readonly receivingDomains: ReceivingDomainCache
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
   readonly observers: Observers | null
@@ -185,7 +188,7 @@ function wireDestinations(deps: DeliveryDeps, onTlsResult: OnTlsResult, signal: 
 }
 
 function findDestinationOf(
-  { config: { outbound, service }, edges: { random } }: DeliveryDeps,
+  { config: { outbound, service }, edges: { random }, receivingDomains }: DeliveryDeps,
   resolver: Resolver,
   secure: SecureDestination | undefined,
 ): FindDestination {
@@ -200,6 +203,7 @@ function findDestinationOf(
         mayDial: (address: string) => guardNow()(address),
         random: createSteadyRandom(random, () => performance.now()),
         ownNames: new Set([service.hostname]),
+        receives: (domain: DomainName) => receivesMail(receivingDomains, domain),
         simulatorDomain: simulatorDomainOf(service.zone),
       },
       {
@@ -207,6 +211,13 @@ function findDestinationOf(
       },
     ),
   )
+}
+
+/** As the MX listener does: a domain with receiving on, and the mail host of each verified domain, for its bounces. */
+function receivesMail({ find }: ReceivingDomainCache, domain: DomainName): boolean {
+  if (find(domain)?.inbound === true) return true
+  const parent = domainOfMailHost(domain)
+  return parent !== null && find(parent) !== undefined
 }
 
 function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps, 'isLeftOut' | 'leaveOut'> {

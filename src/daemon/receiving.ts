@@ -10,9 +10,11 @@ import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
+import { type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
 import { defaultInboundPolicy } from '../domains/inbound-policy.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
+import type { Address } from '../mail/address.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
@@ -59,11 +61,15 @@ export interface ReceivingDeps {
   readonly observers: Observers | null
   readonly breaker: Pick<BreakerService, 'countReport'>
   readonly planForwarding: PlanForwarding
+  readonly forwardRules: ForwardRuleCache
   /** Reports about forwarded mail go back to its senders, the others to `processReport`. */
   readonly returnBounces: (policy: RecipientPolicy, processReport: ReportProcessor) => ReportProcessor
 }
 
-type Recipients = Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'>
+interface Recipients
+  extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'> {
+  readonly forwardRuleOf: (workspaceId: string, address: Address) => string | null
+}
 
 export interface Receiving {
   readonly recipients: Recipients
@@ -168,7 +174,7 @@ function buildRecipientPolicy({
 }
 
 function buildRecipients(
-  { database: { read }, inboundBytes, receivingDomains }: ReceivingDeps,
+  { database: { read }, inboundBytes, receivingDomains, forwardRules }: ReceivingDeps,
   policy: RecipientPolicy,
 ): Recipients {
   return {
@@ -176,6 +182,7 @@ function buildRecipients(
     operatorWorkspace: () => findOperatorWorkspace(read),
     inboundBytes,
     policyOf: (domain) => receivingDomains.find(domain)?.policy ?? defaultInboundPolicy,
+    forwardRuleOf: (workspaceId, address) => findRule(forwardRules, workspaceId, address)?.id ?? null,
   }
 }
 

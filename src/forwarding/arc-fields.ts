@@ -26,8 +26,11 @@ export async function buildArcFields(
 ): Promise<string> {
   const [results] = findFields(header, 'authentication-results')
   if (key === undefined || results === undefined) return ''
+  const validation = arc?.result ?? 'fail'
+  if (validation !== 'pass' && validation !== 'none') return ''
+  // Of a chain that was not verified, neither the number nor the size of its fields is known.
+  const seals = findFields(header, 'arc-seal').length
+  if (validation === 'none' ? seals > 0 : seals >= MAX_ARC_SETS) return ''
   const sets = countArcSets(raw, header)
-  const validation = arc?.result === 'pass' ? 'pass' : arc?.result === 'none' && sets === 0 ? 'none' : null
-  if (validation === null || sets >= MAX_ARC_SETS) return ''
   return signing.seal(raw, key, now, { instance: sets + 1, validation, results: readFieldValue(raw, results) })
 }

@@ -6,6 +6,7 @@
 import type { Address } from '../mail/address.js'
 import { type EnqueuedEmail, enqueue, type NewRecipient } from '../messages/queue/enqueue.js'
 import { copyInboundRaw } from '../messages/raw-message.js'
+import { PASSED_ON_PRIORITY } from '../messages/service-email.js'
 import { uuidv7 } from '../platform/ids.js'
 import { toJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
@@ -24,6 +25,8 @@ interface PassedOn {
   readonly by: Address
   readonly to: readonly NewRecipient[]
   readonly smtputf8: boolean
+  /** It came with REQUIRETLS (RFC 8689). */
+  readonly requiresTls: boolean
   readonly now: number
 }
 
@@ -41,8 +44,7 @@ export function enqueuePassedOn({ inbound, skipped, fields, by, to, now, ...mess
       source: 'service',
       message_id: message.messageId,
       envelope_from: message.envelopeFrom,
-      envid: null,
-      ret: null,
+      ...{ envid: null, ret: null },
       from_email: by,
       from_name: '',
       to_emails: toJson(to.map(({ address }) => address)),
@@ -51,12 +53,11 @@ export function enqueuePassedOn({ inbound, skipped, fields, by, to, now, ...mess
       reply_to: toJson([]),
       subject: message.subject,
       tags: toJson([]),
-      track_opens: 0,
-      track_clicks: 0,
-      tracking_skipped: null,
+      ...{ track_opens: 0, track_clicks: 0, tracking_skipped: null },
       has_copies: 0,
-      priority: 'low',
+      priority: PASSED_ON_PRIORITY,
       smtputf8: message.smtputf8 ? 1 : 0,
+      tls_required: message.requiresTls ? 'yes' : null,
       created_at: now,
       scheduled_for: null,
       key_id: null,

@@ -6,12 +6,14 @@
  * it is in a loop.
  */
 import type { Authentication } from '../mail/authentication-results.js'
-import { findFields, type Header, readFieldValue } from '../mail/header-fields.js'
+import { findFields, type Header, type HeaderField, readFieldValue } from '../mail/header-fields.js'
 import type { NotForwardedReason } from '../storage/tables/forward-tables.js'
 import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 
 /** Delivered-To fields that are looked at: a message has at most one for each hop. */
 const MAX_FIELDS = 100
+/** Octets of one: ours have an address alone. */
+const MAX_LENGTH = 1_000
 
 interface ForwardingFacts {
   readonly spamStatus: SpamStatus | null
@@ -35,6 +37,7 @@ export function judgeForwarding({
 }
 
 export function readDeliveredTo(raw: Buffer, header: Header): ReadonlySet<string> {
-  const fields = findFields(header, 'delivered-to').slice(0, MAX_FIELDS)
+  const isShort = ({ start, end }: HeaderField): boolean => end - start <= MAX_LENGTH
+  const fields = findFields(header, 'delivered-to').filter(isShort).slice(0, MAX_FIELDS)
   return new Set(fields.map((field) => readFieldValue(raw, field).toLowerCase()))
 }

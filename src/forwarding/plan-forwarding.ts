@@ -6,21 +6,20 @@
  * Return-Path field of ours. A failed delivery is reported to its sender only if SPF passed: a forged sender would get a
  * bounce of mail that it never sent.
  *
- * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says.
+ * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says; so it is
+ * if its sender cannot be told of a failure, or a message that the target refuses would be lost unnoticed.
  */
 
 import type { DkimKey } from '../domains/dkim/sign.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
-import type { ActiveRule, ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
-import { pickRule } from '../domains/forwards/forward-rules.js'
+import { type ActiveRule, type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
 import { isConfirmed } from '../domains/forwards/forward-targets.js'
-import { type Address, domainOf, toLowerCaseAddress } from '../mail/address.js'
+import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { localPartKey } from '../mail/mailbox-key.js'
 import { createMessageId, isMessageId } from '../mail/message-id.js'
-import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import { type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
 import { insertForward } from '../messages/inbound/inbound-forwards.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import type { Clock } from '../platform/clock.js'
@@ -74,6 +73,8 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
+/** Octets of a field that are read here. */
+const MAX_FIELD_LENGTH = 16_384
 
 export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
   return async (email, raw, spamStatus) => {
@@ -84,7 +85,8 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
     const targets = judgeTargets(deps.read, message, matches, spamStatus)
     const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
     const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
-    const keep = !isComplete || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
+    const keep =
+      !isComplete || !canTellSender(email) || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
     const firsts = matches.filter(({ rule }, place) => matches.findIndex((other) => other.rule === rule) === place)
     const queued = firsts.flatMap((match) => queueFor(deps, message, match, targets, arcFields))
     const hooks = listWebhooks(email.workspace_id, matches)
@@ -104,7 +106,7 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
 /** Each address that a rule matches. */
 function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: readonly Address[]): readonly Match[] {
   return addresses.flatMap((address) => {
-    const rule = pickRule(rules.find(workspaceId, domainOf(address)), localPartKey(address))
+    const rule = findRule(rules, workspaceId, address)
     return rule === undefined ? [] : [{ address, rule }]
   })
 }
@@ -168,10 +170,11 @@ function queueFor(
   const [top] = header.fields
   const readFirst = (name: string): string => {
     const [field] = findFields(header, name)
-    return field === undefined ? '' : readFieldValue(raw, field)
+    if (field === undefined) return ''
+    return readFieldValue(raw, { ...field, end: Math.min(field.end, field.colon + MAX_FIELD_LENGTH) })
   }
   const messageId = readFirst('message-id')
-  const notify = email.spf_result === 'pass' ? null : formatNotify(['never'])
+  const notify = canTellSender(email) ? null : formatNotify(['never'])
   const enqueued = enqueuePassedOn({
     inbound: email,
     skipped: top?.name === 'return-path' ? top.end : 0,
@@ -182,9 +185,15 @@ function queueFor(
     by: address,
     to: own.map((target) => ({ address: target.address, suppressed: false, notify, orcpt: null })),
     smtputf8: /with UTF8SMTP/.test(readFirst('received')),
+    requiresTls: parseArrival(email).requiresTls === true,
     now,
   })
   return [{ enqueued, ruleId: rule.id }]
+}
+
+/** The null sender has asked for no report; any other may be forged unless SPF passed. */
+function canTellSender({ envelope_from: sender, spf_result: spf }: InboundEmail): boolean {
+  return sender !== '' && spf === 'pass'
 }
 
 /** Each once. */

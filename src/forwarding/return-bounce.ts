@@ -112,6 +112,8 @@ function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, send
     by: at,
     to: [{ address: sender, suppressed: false, notify: null, orcpt: null }],
     smtputf8: false,
+    // Of the bounce, as of one that is passed on to a client.
+    requiresTls: false,
     now,
   })
 }

@@ -107,6 +107,18 @@ export const removeRaw = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db.deleteFrom('raw_messages').where('email_id', '=', slot('emailId')),
 )
 
+/** Does nothing while an entry of the email is in the queue. */
+export const removeSettledRaw = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db
+    .deleteFrom('raw_messages')
+    .where('email_id', '=', slot('emailId'))
+    .where((eb) =>
+      eb.not(
+        eb.exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'raw_messages.email_id')),
+      ),
+    ),
+)
+
 export const removeSignature = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db.deleteFrom('dkim_signatures').where('email_id', '=', slot('emailId')),
 )

@@ -27,11 +27,22 @@ interface ServiceEmail {
 }
 
 /**
- * Whether it is a message that was passed on by a forwarding rule. It is of the service too, charged to no workspace, and
- * the one kind that has an envelope sender: that of the message as it came.
+ * Whether it is a message that was passed on by a forwarding rule and whose sender can be told of a failure. It is of the
+ * service too, charged to no workspace, and the one kind that has an envelope sender: that of the message as it came.
  */
 export function isForwarded({ workspace_id, envelope_from }: Pick<Email, 'workspace_id' | 'envelope_from'>): boolean {
   return workspace_id === SERVICE_WORKSPACE && envelope_from !== ''
+}
+
+/** Of what is passed on. Mail that the service has written has the normal one. */
+export const PASSED_ON_PRIORITY = 'low'
+
+/**
+ * Whether the service has not written it: a forwarded message, from the null sender too, or a bounce of one on its way back.
+ * It is never signed, since its author may be forged, and its bounces suppress no address.
+ */
+export function isPassedOn({ workspace_id, priority }: Pick<Email, 'workspace_id' | 'priority'>): boolean {
+  return workspace_id === SERVICE_WORKSPACE && priority === PASSED_ON_PRIORITY
 }
 
 /** Ready to be committed. */

@@ -131,9 +131,9 @@ function buildSpamRefusal(): Refusal {
   return new Refusal('forbidden', 'the message is taken for spam', { reason: 'spam-score' })
 }
 
-function toArrival({ client }: ReceivedMessage, spamReason: string | null): Arrival {
+function toArrival({ client, requiresTls = false }: ReceivedMessage, spamReason: string | null): Arrival {
   const { earlyTalker, listings, allowListings } = client
-  return { earlyTalker, listings, allowListings, spamReason }
+  return { earlyTalker, listings, allowListings, spamReason, ...(requiresTls ? { requiresTls } : {}) }
 }
 
 /** An address that is no mailbox has the defaults. */

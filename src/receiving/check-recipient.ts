@@ -9,6 +9,8 @@ import { isTooLargeFor } from './system-mail.js'
 
 interface RecipientCheckDeps
   extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'> {
+  /** The id of the forwarding rule that matches an address of the workspace; null: none does. */
+  readonly forwardRuleOf: (workspaceId: string, address: Address) => string | null
   /** Bytes of the largest message that the listener accepts. */
   readonly maxSize: number
 }
@@ -20,6 +22,7 @@ interface CheckedRecipient {
   readonly alone: boolean
   /** Of the recipient's domain; null: never, since it is no mailbox. */
   readonly greylisting: InboundPolicy['greylisting'] | null
+  readonly forwardRule: string | null
 }
 
 type RecipientFault =
@@ -41,7 +44,7 @@ const MAX_TRACE_BYTES = 4096
 
 /** `size`: of the message as its client declares it; 0: not declared. `from`: its envelope sender, empty for `<>`. */
 export function checkRecipient(
-  { recipientOf, operatorWorkspace, inboundBytes, policyOf, maxSize }: RecipientCheckDeps,
+  { recipientOf, operatorWorkspace, inboundBytes, policyOf, forwardRuleOf, maxSize }: RecipientCheckDeps,
   address: Address,
   size: number,
   from: Address | '',
@@ -54,10 +57,17 @@ export function checkRecipient(
   const owner = findCopyOwner(recipient, operatorWorkspace())
   if (owner === 'refused') return 'unknown-recipient'
   if (owner === 'unowned') return 'no-operator'
-  const greylisting = recipient.kind === 'mailbox' ? policyOf(recipient.domain).greylisting : null
-  if (owner === null) return { workspaceId: null, alone: false, greylisting }
+  if (owner === null) return { workspaceId: null, alone: false, greylisting: null, forwardRule: null }
+  const isMailbox = recipient.kind === 'mailbox'
+  const greylisting = isMailbox ? policyOf(recipient.domain).greylisting : null
+  const forwardRule = isMailbox ? forwardRuleOf(recipient.workspaceId, address) : null
   const workspaceId = owner.kind === 'workspace' ? owner.id : null
   const room = remainingBytesOf(inboundBytes(workspaceId ?? SERVICE_WORKSPACE))
   if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
-  return { workspaceId, greylisting, alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES }
+  return {
+    workspaceId,
+    greylisting,
+    forwardRule,
+    alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES,
+  }
 }

@@ -38,4 +38,6 @@ export interface ReceivedMessage {
   readonly protocol: string
   /** The client asked for SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
+  /** The client asked for REQUIRETLS (RFC 8689); absent: it did not. */
+  readonly requiresTls?: boolean
 }

@@ -29,3 +29,13 @@ export function hasNamedValue(column: string, name: string | null, value: string
 export function hasText(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`exists (select 1 from json_each(${sql.ref(column)}) where json_each.value = ${sql.lit(text)})`
 }
+
+/** Whether a list in `column` of `table` has the text that `key` is, ASCII letters in lower case, in a row of the same workspace. */
+export function isListedIn(
+  { table, column }: { readonly table: string; readonly column: string },
+  { key, workspaceId }: { readonly key: string; readonly workspaceId: string },
+): RawBuilder<boolean> {
+  const [rows, list] = [sql.table(table), sql.ref(`${table}.${column}`)]
+  return sql<boolean>`${sql.ref(key)} in (select lower(json_each.value) from ${rows}, json_each(${list})
+    where ${sql.ref(`${table}.workspace_id`)} = ${sql.ref(workspaceId)})`
+}

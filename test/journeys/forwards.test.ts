@@ -5,7 +5,13 @@ import t, { type Test } from 'tap'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { rsaKey, signMessage } from '../helpers/mail/sign-message.js'
 import { dsn } from '../helpers/receiving/report-text.js'
-import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'
+import {
+  deliverInbound,
+  idOfReply,
+  inboundText,
+  openMxSession,
+  waitUntilProcessed,
+} from '../helpers/smtp/deliver-inbound.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -90,6 +96,9 @@ t.test('a message goes on with its signature, an ARC set and a rewritten sender'
   t.match(text, /^ARC-Seal: i=1; .*cv=none/)
   t.match(text, /\r\nDelivered-To: sales\+shop@home\.test\r\nAuthentication-Results: /)
   t.notMatch(text, /Return-Path:/i)
+  const [, results = ''] = /^ARC-Authentication-Results: i=1;(.*?)\r\n(?! )/ms.exec(text) ?? []
+  t.match(results.replaceAll('\r\n', ''), / smtp\.mailfrom=b\.test; dkim=pass header\./)
+  t.notMatch(results, /\?/)
   t.equal((text.match(/^DKIM-Signature/gm) ?? []).length, 1, 'its own alone')
   const verdict = await authenticate(passed.raw, {
     ...{ ip: '127.0.0.1', helo: 'mx', mta: 'mx.out.test', sender: rewritten, trustReceived: false },
@@ -155,6 +164,20 @@ t.test('the most exact rule wins; a rule may keep no copy', async (t) => {
   t.same(app.rows('select count(*) as n from inbound_raw where inbound_id not in (select id from inbound_emails)'), [
     { n: 0 },
   ])
+})
+
+t.test('a message whose sender cannot be told of a failure is kept, and its refusal suppresses nobody', async (t) => {
+  await addRule({ match: 'null', to: ['gone@out.test'], keep: false })
+  isGone = true
+  const id = await arrive(t, ['null@home.test'], signed('from nobody'), '')
+  const outcome = await waitUntil('its outcome', async () => {
+    const shown = JSON.stringify(await forwardsOf(id))
+    return shown.includes('"bounced"') ? shown : null
+  })
+  isGone = false
+  t.match(outcome, /no such user/)
+  t.equal((await app.rest('GET', `/v1/inbound/${id}`)).status, 200)
+  t.same(app.rows(`select 1 from suppressions where email = 'gone@out.test'`), [])
 })
 
 t.test('what is not passed on: spam, mail against DMARC, loops, suppressed addresses', async (t) => {
@@ -236,6 +259,29 @@ t.test('rules are checked, changed and deleted', async (t) => {
   t.equal((await app.rest('GET', path)).json<{ data: readonly unknown[] }>().data.length > 3, true)
 })
 
+t.test('what came with REQUIRETLS goes on with it or not at all', async (t) => {
+  await addRule({ match: 'secret', to: ['secret@out.test'] })
+  const client = await openMxSession(t, app)
+  await client.sendCommand('EHLO mx.b.test')
+  t.match(await client.sendCommand('STARTTLS'), /^220/)
+  await client.startTls()
+  await client.sendCommand('EHLO mx.b.test')
+  t.match(await client.sendCommand('MAIL FROM:<ann@b.test> REQUIRETLS'), /^250/)
+  await client.sendCommand('RCPT TO:<secret@home.test>')
+  await client.sendCommand('DATA')
+  const id = idOfReply(await client.sendCommand(`${signed('secret')}.`))
+  await forwardsOf(id)
+  const waiting = `select tls_required, recipients.last_response from emails join recipients on email_id = emails.id
+    where address = 'secret@out.test' and priority = 'low'`
+  const row = await waitUntil('an attempt', () => {
+    const [found] = app.rows<{ tls_required: string; last_response: string | null }>(waiting)
+    return found?.last_response ? found : null
+  })
+  t.equal(row.tls_required, 'yes')
+  t.match(row.last_response, /TLS/)
+  t.notOk(sink.messages.some(({ raw }) => `${raw}`.includes('Subject: secret')))
+})
+
 t.test('a webhook gets email.received of what its rule matches alone', async (t) => {
   const hook = await app.rest('POST', '/v1/webhooks', {
     body: { url: 'http://hooks.test/x', events: ['domain.failed'] },
@@ -253,5 +299,13 @@ t.test('a webhook gets email.received of what its rule matches alone', async (t)
 })
 
 t.test('at the end', async (t) => {
+  const waiting = `select count(*) as n from queue where recipient <> 'secret@out.test'`
+  await waitUntil('an empty queue', () => app.rows<{ n: number }>(waiting)[0]?.n === 0)
+  const [one] = app.rows<{ id: string }>(
+    `select id from emails where priority = 'low' and status = 'delivered' limit 1`,
+  )
+  t.match(await app.cli('log', one?.id ?? ''), { out: /passed on, were removed when all recipients were settled/ })
+  const kept = `select 1 from raw_messages join emails on emails.id = email_id where priority = 'low' and tls_required is null`
+  t.same(app.rows(kept), [], 'no bytes of what was passed on')
   t.same(app.errors, [])
 })

@@ -18,6 +18,7 @@ import {
 } from '../../messages/email-details.js'
 import { describeLaterReport, describeNext } from '../../messages/email-story.js'
 import { readRaw } from '../../messages/raw-message.js'
+import { isPassedOn } from '../../messages/service-email.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import type { ShowProgress } from '../progress.js'
@@ -155,7 +156,14 @@ function presentEntries(recipient: RecipientDetails): LogEntry[] {
   return [entryOf(null, 'now', text, { recipient: address, status, held_by, later, next: nextText })]
 }
 
-function describeBytes({ created_at, size }: Email, raw: Buffer | undefined, keptFor: number): LogEntry {
+function describeBytes(email: Email, raw: Buffer | undefined, keptFor: number): LogEntry {
+  const { created_at, size } = email
+  if (isPassedOn(email)) {
+    const when =
+      raw === undefined ? 'were removed when all recipients were settled' : 'are kept until all recipients are settled'
+    const facts = { stored: raw !== undefined, kept_until: null }
+    return entryOf(null, 'bytes', `the ${size} bytes of the message, which was passed on, ${when}`, facts)
+  }
   const until = formatTimestamp(created_at + keptFor)
   const text =
     raw === undefined

@@ -10,7 +10,7 @@ import { domainOf } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { insertSignature } from '../../messages/raw-message.js'
 import { copyOfRecipient, copyToPieces, firstRecipientOfEmail, signCopy } from '../../messages/recipient-copies.js'
-import { isForwarded } from '../../messages/service-email.js'
+import { isPassedOn } from '../../messages/service-email.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { CachedCopy, CachedMessage, SignedBytes } from './message-cache.js'
@@ -100,8 +100,7 @@ function signMessage(
   now: number,
 ): Promise<string | null> {
   const { email, raw } = message
-  // The author of a forwarded message may be forged: a signature of ours would vouch for it.
-  const key = isForwarded(email) ? undefined : signingKeys.find(email.workspace_id, domainOf(email.from_email))
+  const key = isPassedOn(email) ? undefined : signingKeys.find(email.workspace_id, domainOf(email.from_email))
   if (key === undefined) return Promise.resolve(null)
   const isBulk = email.broadcast_id !== null
   if (signed === message || raw.length < LARGE_MESSAGE) return signBytes(readRaw(), key, now, isBulk)

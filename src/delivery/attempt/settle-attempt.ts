@@ -20,7 +20,8 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../messages/queue/settle.js'
-import { isForwarded, type ServiceNotice } from '../../messages/service-email.js'
+import { removeSettledRaw } from '../../messages/raw-message.js'
+import { isForwarded, isPassedOn, type ServiceNotice } from '../../messages/service-email.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { RandomSource } from '../../platform/random.js'
@@ -73,7 +74,7 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     const decision = decideOutcome(result.outcome, entryAgeOf(deps.read, finished), deps.policy, now, deps.random())
     const record = toAttemptRecord(finished, decision, now)
     const notice = buildNotice(deps, finished, record, decision, now)
-    const outcome = writesOf(record, decision, finished, now)
+    const outcome = [...writesOf(record, decision, finished, now), ...releaseBytes(finished, decision)]
     const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
     await commitWithRetry(deps, writes, record, options)
     logOutcome(deps.log, record, decision)
@@ -162,7 +163,7 @@ function writesOf(
     case 'bounced':
       return [
         ...settleBounced(record, decision.hard),
-        ...(decision.recipientsFault && !isForwarded(readyMessage.email) ? suppressRecipient(record, now) : []),
+        ...(decision.recipientsFault && !isPassedOn(readyMessage.email) ? suppressRecipient(record, now) : []),
       ]
     case 'failed':
       return settleFailed(record)
@@ -171,10 +172,15 @@ function writesOf(
   }
 }
 
+/** No quota bounds what is passed on, and no one looks at its bytes later. */
+function releaseBytes({ readyMessage: { email } }: FinishedAttempt, { kind }: Decision): Write[] {
+  return kind !== 'deferred' && isPassedOn(email) ? [removeSettledRaw({ emailId: email.id })] : []
+}
+
 /**
  * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
- * mail suppresses the address for the service alone, and for no other workspace; that of a forwarded message
- * suppresses nothing, because no workspace has written it.
+ * mail suppresses the address for the service alone, and for no other workspace; that of a message
+ * that is passed on suppresses nothing, because neither has written it.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }

@@ -25,8 +25,10 @@ export interface DestinationDeps {
   readonly random: RandomSource
   /** Port of MX hosts. */
   readonly port: number
-  /** Names under which this server may be an MX itself; mail is never sent to them. */
+  /** Names under which this server may be an MX itself; mail is sent to them for domains alone that it receives mail for. */
   readonly ownNames: ReadonlySet<string>
+  /** Whether the MX listener accepts mail for the domain; absent: for none. */
+  readonly receives?: (domain: DomainName) => boolean
   /** Adds the TLS policies of the domain; absent: there are none. */
   readonly secure?: SecureDestination | undefined
   /** Goes before routes; absent: there is none. */
@@ -34,6 +36,7 @@ export interface DestinationDeps {
 }
 
 const MAX_ADDRESSES = 20
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 export function createDestinationFinder(deps: DestinationDeps): FindDestination {
   return async (domain) => {
@@ -70,7 +73,9 @@ async function findByMx(deps: DestinationDeps, domain: DomainName): Promise<Dest
     case 'records':
       break
   }
-  const order = orderMxHosts(lookup.records, deps.ownNames, deps.random)
+  const strict = orderMxHosts(lookup.records, deps.ownNames, deps.random)
+  const isLocal = strict.kind === 'loop' && deps.receives?.(domain) === true
+  const order = isLocal ? orderMxHosts(lookup.records, NO_NAMES, deps.random) : strict
   switch (order.kind) {
     case 'null-mx':
       return {

@@ -103,6 +103,8 @@ const MAX_LINE = 76
 function foldWords(text: string): string {
   const lines: string[] = []
   for (const word of text
+    // The field that they come from is folded with tabs.
+    .replaceAll('\t', ' ')
     .replace(/[^\x20-\x7e]/g, '?')
     .split(' ')
     .filter((one) => one !== '')) {

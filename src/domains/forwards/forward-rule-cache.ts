@@ -3,12 +3,13 @@
  *
  * Entries stay until they are dropped or pushed out. Limit: 100,000 targets and domains in all.
  */
-import type { Address, DomainName } from '../../mail/address.js'
+import { type Address, type DomainName, domainOf } from '../../mail/address.js'
+import { localPartKey } from '../../mail/mailbox-key.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { domainByName } from '../sending-domains.js'
-import { type ForwardRule, rulesOfDomain } from './forward-rules.js'
+import { type ForwardRule, pickRule, rulesOfDomain } from './forward-rules.js'
 
 const MAX_WEIGHT = 100_000
 
@@ -45,6 +46,15 @@ export function createForwardRuleCache({ read }: { readonly read: Read }): Forwa
     },
     drop: () => cache.clear(),
   }
+}
+
+/** The one that matches an address of the workspace. */
+export function findRule(
+  rules: Pick<ForwardRuleCache, 'find'>,
+  workspaceId: string,
+  address: Address,
+): ActiveRule | undefined {
+  return pickRule(rules.find(workspaceId, domainOf(address)), localPartKey(address))
 }
 
 function weightOf(rules: DomainRules): number {

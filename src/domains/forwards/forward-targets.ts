@@ -11,6 +11,7 @@ import { sql } from 'kysely'
 import { type Address, domainOf, toLowerCaseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { uuidv7 } from '../../platform/ids.js'
+import { isListedIn } from '../../storage/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import type { Timestamp } from '../../storage/tables/columns.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -75,9 +76,35 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .selectFrom('forward_targets')
     .select((eb) => [
       eb.fn.countAll<number>().as('all'),
-      sql<number>`count(*) filter (where requested_at > ${slot('since')})`.as('recent'),
+      // Those inside an own domain were never asked: they had agreed at once.
+      sql<number>`count(*) filter (where requested_at > ${slot('since')} and confirmed_at is not requested_at)`.as(
+        'recent',
+      ),
     ])
     .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Not asked in the last day, so that a rule that is made anew does not ask more often; `lower` is that of ASCII. */
+const isUnused = sql<boolean>`address_key = lower(address) and not ${isListedIn(
+  { table: 'forward_rules', column: 'targets' },
+  { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
+)}`
+
+const countUnused = prepareRead<{ workspaceId: string; before: Timestamp }>()(({ db, slot }) =>
+  db
+    .selectFrom('forward_targets')
+    .select((eb) => eb.fn.countAll<number>().as('unused'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('requested_at', '<', slot('before'))
+    .where(isUnused),
+)
+
+const removeUnused = prepareWrite<{ workspaceId: string; before: Timestamp }>(({ db, slot }) =>
+  db
+    .deleteFrom('forward_targets')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('requested_at', '<', slot('before'))
+    .where(isUnused),
 )
 
 /** Whether mail of the workspace may be forwarded to the address. */
@@ -115,8 +142,8 @@ export function requestTargets(
       asked.push(known)
     }
   }
-  requireCapacity(read, workspaceId, { added: writes.length, asked: asked.length, now })
-  return { writes, asked }
+  const room = makeRoom(read, workspaceId, { added: writes.length, asked: asked.length, now })
+  return { writes: [...room, ...writes], asked }
 }
 
 interface Demand {
@@ -125,17 +152,20 @@ interface Demand {
   readonly now: number
 }
 
-function requireCapacity(read: Read, workspaceId: string, { added, asked, now }: Demand): void {
-  if (added === 0) return
+/** Addresses that no rule names any more give way. */
+function makeRoom(read: Read, workspaceId: string, { added, asked, now }: Demand): readonly Write[] {
+  if (added === 0) return []
   const [count] = countTargets(read, { workspaceId, since: now - DAY })
   if (asked > 0 && (count?.recent ?? 0) + asked > MAX_REQUESTS_PER_DAY) {
     const message = `a workspace may ask ${MAX_REQUESTS_PER_DAY} addresses a day whether they take forwarded mail`
     throw new Refusal('rate-limited', message)
   }
-  if ((count?.all ?? 0) + added > MAX_ADDRESSES) {
-    const message = `to: a workspace may forward to ${MAX_ADDRESSES} addresses`
-    throw new Refusal('invalid-parameter', message, { field: 'to' })
-  }
+  const excess = (count?.all ?? 0) + added - MAX_ADDRESSES
+  if (excess <= 0) return []
+  const place = { workspaceId, before: now - DAY }
+  if ((countUnused(read, place)[0]?.unused ?? 0) >= excess) return [removeUnused(place)]
+  const message = `to: a workspace may forward to ${MAX_ADDRESSES} addresses`
+  throw new Refusal('invalid-parameter', message, { field: 'to' })
 }
 
 function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean {

@@ -21,6 +21,8 @@ export interface AcceptedRecipient {
   readonly alone?: boolean
   /** The setting of its domain; null or absent: it is never greylisted. */
   readonly greylisting?: InboundPolicy['greylisting'] | null
+  /** The forwarding rule that matches it; null or absent: none. */
+  readonly forwardRule?: string | null
 }
 
 export interface MxDeps {
@@ -54,6 +56,8 @@ export interface MxDeps {
 interface MxLimits extends SessionLimits {
   /** Workspaces that one message is filed for: all copies are in memory at once. */
   readonly maxWorkspaces: number
+  /** Forwarding rules that match one message: each stores a copy of its own, all in one commit. */
+  readonly maxForwardRules: number
   /** New connections from one address in any minute. */
   readonly connectionsPerMinute: number
   /** MAIL commands from one address in any minute. */
@@ -101,6 +105,7 @@ export const defaultMxLimits: MxLimits = {
   sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
   maxWorkspaces: 5,
+  maxForwardRules: 10,
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
   maxClients: 10_000,

@@ -50,7 +50,7 @@ export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal | Com
     harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },
     'mailbox-full': { code: 452, status: '4.2.2', text: 'The mailbox has no room now, try again later' },
     'no-operator': { code: 451, status: '4.3.5', text: 'Mail to this address cannot be filed yet, try again later' },
-    'system-mail-size': { code: 552, status: '5.3.4', text: 'Mail to this address may have at most 1 MB' },
+    'system-mail-size': { code: 552, status: '5.3.4', text: 'The message is too large for this address' },
     listed: { code: 550, status: '5.7.1', text: 'Your address is on block lists that this server uses' },
   }
 

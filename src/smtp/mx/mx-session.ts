@@ -32,6 +32,7 @@ import {
 import { type ProtocolFault, type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { transmissionTypeOf } from '../session/transmission-type.js'
+import { requireRoomInEnvelope } from './envelope-room.js'
 import { findGreylistReply } from './greylist-recipient.js'
 import type { AcceptedRecipient } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
@@ -142,32 +143,13 @@ export class MxSession implements SmtpSession {
       if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
     }
-    this.requireRoomInEnvelope(recipients, address, verdict)
+    requireRoomInEnvelope(recipients, address, verdict, this.gate.settings)
     if (await this.isRefusedAsListed(address)) return this.turnAway('listed', { recipient: address })
     const delayed = await this.findDelay(mail, address, verdict)
     if (delayed !== null) return delayed
     recipients.set(address, verdict)
     this.advancedAt = this.gate.deps.clock()
     return recipientOk
-  }
-
-  /** The client sends the message to the others in a further transaction (RFC 5321 section 4.5.3.1.10). */
-  private requireRoomInEnvelope(
-    recipients: Transaction['recipients'],
-    recipient: Address,
-    { workspaceId, alone }: AcceptedRecipient,
-  ): void {
-    const { maxRecipients, maxWorkspaces } = this.gate.settings
-    if (recipients.size >= maxRecipients) {
-      throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`, { recipient })
-    }
-    const accepted = [...recipients.values()]
-    const workspaces = new Set([...accepted.map((other) => other.workspaceId), workspaceId])
-    const mustSplit = workspaces.size > 1 && (alone === true || accepted.some((other) => other.alone === true))
-    if (mustSplit || workspaces.size > maxWorkspaces) {
-      const text = 'one message goes to a few organisations, send it to the others again'
-      throw new Refusal('too-many-recipients', text, { recipient })
-    }
   }
 
   private async findDelay(
@@ -224,12 +206,13 @@ export class MxSession implements SmtpSession {
   private async buildEnvelopeFacts({
     from,
     smtputf8,
+    requiresTls,
   }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
     const { id: session, remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
     const [listings, allowListings] = await Promise.all([this.listings, this.allowListings])
     const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings, allowListings }
-    return { envelopeFrom: from, client, tls, protocol, smtputf8 }
+    return { envelopeFrom: from, client, tls, protocol, smtputf8, requiresTls }
   }
 
   reset(): void {

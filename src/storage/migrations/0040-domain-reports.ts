@@ -19,7 +19,9 @@ export const up = runStatements([
   `create trigger domain_report_rows_gone after delete on domain_reports begin
     delete from domain_report_rows where report_id = old.id;
   end`,
-  `create trigger domain_reports_gone after delete on domains begin
+  // Those of a closed workspace are many, and go in small commits.
+  `create trigger domain_reports_gone after delete on domains
+    when not exists (select 1 from erasures where id = old.workspace_id) begin
     delete from domain_reports where workspace_id = old.workspace_id and domain_id = old.id;
   end`,
 ])

@@ -20,6 +20,8 @@ export interface Arrival {
   readonly allowListings: readonly AllowListing[]
   /** Why the message is spam whatever its score; null: its score decides. */
   readonly spamReason: string | null
+  /** It came with REQUIRETLS (RFC 8689), which holds where it is passed on; absent: it did not. */
+  readonly requiresTls?: boolean
 }
 
 /** What a DNS allow list says of a client. */

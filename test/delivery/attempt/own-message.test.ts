@@ -3,8 +3,11 @@ import t, { type Test } from 'tap'
 import { type CachedMessage, MessageCache } from '../../../src/delivery/attempt/message-cache.js'
 import { ensureSignature, findOwnMessage } from '../../../src/delivery/attempt/own-message.js'
 import { prepareMessage, type ReadyMessage } from '../../../src/delivery/attempt/ready-message.js'
+import { domainOf } from '../../../src/mail/address.js'
+import { type Email, emailById } from '../../../src/messages/email.js'
 import { insertCopy, rawOfRecipient } from '../../../src/messages/recipient-copies.js'
 import type { Database } from '../../../src/storage/database.js'
+import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { seedDatabase } from '../../helpers/database/seed-data.js'
@@ -103,4 +106,22 @@ t.test('large copies are joined one after another for their signatures', async (
     others.map((entry) => ensureSignature(deps, large, findOwnMessage(database.read, large, entry), 1)),
   )
   t.same([fields.length, most], [2, 1])
+})
+
+t.test('what is passed on is not signed, from the null sender either', async (t) => {
+  const { database, emailId, workspaceId, entries } = await storeEmail(t, ['one@b.test'], [])
+  const [row] = entries
+  const deps = readyDeps(t, database.read, new MessageCache(0))
+  const [stored] = emailById(database.read, { workspaceId, id: emailId })
+  if (row === undefined || stored === undefined) throw new Error('nothing was stored')
+  const key = deps.signingKeys.find(workspaceId, domainOf(stored.from_email))
+  const signingKeys = { ...deps.signingKeys, find: () => key }
+  const sign = (more: Partial<Email>): Promise<string | null> => {
+    const message: CachedMessage = { email: { ...stored, ...more }, raw, copies: new Map(), isSignatureStored: false }
+    return ensureSignature({ ...deps, signingKeys }, message, findOwnMessage(database.read, message, row), 1)
+  }
+  const passedOn = { workspace_id: SERVICE_WORKSPACE, priority: 'low' } as const
+  t.equal(await sign({ ...passedOn, envelope_from: stored.from_email }), null)
+  t.equal(await sign({ ...passedOn, envelope_from: '' }), null)
+  t.match(await sign({ workspace_id: SERVICE_WORKSPACE, envelope_from: '' }), /^DKIM-Signature: /, 'a notice is')
 })

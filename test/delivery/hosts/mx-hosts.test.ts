@@ -133,6 +133,11 @@ t.test('as an MX host ourselves, we deliver to better ones alone', async (t) => 
     },
   })
   t.match(loop, { ...refused, reason: 'routing-loop', status: '5.4.6' })
+  const local: Zone = { 'b.test': { mx: [[10, 'mail.own.test']] }, 'mail.own.test': { addresses: ['8.8.1.1'] } }
+  t.strictSame(namesOf(await find('b.test', local, { receives: (domain) => domain === 'b.test' })), [
+    'mail.own.test 8.8.1.1',
+  ])
+  t.match(await find('b.test', local, { receives: () => false }), { reason: 'routing-loop' })
 })
 
 t.test('a failing DNS is temporary', async (t) => {

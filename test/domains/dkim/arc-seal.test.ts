@@ -22,6 +22,15 @@ function seal(raw: Buffer, more: Partial<ArcSet> = {}): Buffer {
   return Buffer.concat([Buffer.from(sealArc(raw, key, now, set)), raw])
 }
 
+t.test('results that were folded with tabs are words again', async (t) => {
+  const set: ArcSet = {
+    instance: 1,
+    validation: 'none',
+    results: 'mx.test; spf=pass\tsmtp.mailfrom=b.test; dmarc=p\x01',
+  }
+  t.match(sealArc(plain, key, now, set), /mx\.test; spf=pass smtp\.mailfrom=b\.test; dmarc=p\?\r\n/)
+})
+
 async function verdict(raw: Buffer): Promise<string | undefined> {
   const resolver = async (): Promise<string[][]> => [[pair.publicRecord]]
   const found = await authenticate(raw, { ip: '127.0.0.1', helo: 'x', mta: 'x', sender: 'a@b.test', resolver })

@@ -105,6 +105,20 @@ const dialogues: readonly Dialogue[] = [
     steps: [mail, rcpt, ['RCPT TO:<full@one.test>', /^452 4\.5\.3 /]],
   },
   {
+    name: 'one message for at most so many forwarding rules',
+    settings: { maxForwardRules: 1 },
+    deps: {
+      checkRecipient: (address) => ({ workspaceId: 'ws', forwardRule: address.startsWith('b') ? address : null }),
+    },
+    steps: [
+      mail,
+      rcpt,
+      ['RCPT TO:<ann@one.test>', /^250 /],
+      ['RCPT TO:<ben@one.test>', /^452 4\.5\.3 one message is forwarded from a few addresses/],
+      ['RCPT TO:<amy@one.test>', /^250 /],
+    ],
+  },
+  {
     name: 'a client on block lists reaches the postmaster only',
     settings: { refuseListedFrom: 1 },
     deps: { findListings: async () => [{ list: 'bl.test', weight: 2, text: null } as never] },

@@ -51,15 +51,18 @@ export async function wireTlsReports(deps: TlsReportDeps): Promise<TlsReports> {
     startSending: (delivery) => {
       const runner = createRunner(deps, { counter, http, delivery }, stopped.signal)
       runner.start()
-      const stop = async (): Promise<void> => {
-        // What is being posted ends now, and is tried again after the next start.
-        await http.close()
-        await runner.stop()
+      return {
+        // A receiver that does not answer must not hold up the end of delivery.
+        stop: async () => {
+          const stopping = runner.stop()
+          stopped.abort()
+          await http.close()
+          await stopping
+        },
       }
-      return { stop }
     },
     stop: async () => {
-      stopped.abort()
+      await http.close()
       await counter.flush().catch((err: unknown) => log.error({ err }, 'TLS reports cannot be worked on now'))
     },
   }
@@ -87,6 +90,7 @@ function createRunner(
     post: createReportPost({
       http,
       userAgent: `Posthorn/${version}`,
+      signal,
       mayConnect: (address) => guard()(address),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
     }),

@@ -193,6 +193,33 @@ t.test('a report is posted over HTTPS, again while it is not taken, and never to
   t.match(failed[0]?.reason, /inside\.test has no public address/)
 })
 
+t.test('a receiver that does not answer holds up no stop, and gets the report after the next start', async (t) => {
+  const certificate = await createSelfSigned(['reports.test'])
+  let requests = 0
+  let answers = false
+  const server = createServer({ cert: certificate.cert, key: certificate.key }, (request, response) => {
+    requests += 1
+    request.resume()
+    if (answers) response.writeHead(201).end()
+  })
+  const port = await listen(server)
+  t.teardown(() => server.close())
+  const urls = ['v1', 'v2', 'v3'].map((path) => `https://reports.test:${port}/${path}`)
+  const texts = { '_smtp._tls.b.test': [`v=TLSRPTv1; rua=${urls.join()}`] }
+  const { options } = await openWorld(t, { 'b.test': {} }, texts, { 'reports.test': '127.0.0.1' })
+  const first = await testDaemon(t, { ...options, authorities: certificate.cert })
+  await first.waitUntilSettled(await first.submitAccepted({ to: ['bob@b.test'] }))
+  first.advance(UNTIL_REPORTS)
+  await waitUntil('the first request', () => requests === 1)
+  await first.stop()
+  t.equal(requests, 1, 'the others were not called, each for half a minute')
+  answers = true
+  const again = { folder: first.folder, authorities: certificate.cert, ahead: NOON + UNTIL_REPORTS + HOUR }
+  const second = await testDaemon(t, { ...options, ...again })
+  await waitUntil('it is sent', () => second.rows("select 1 from tls_reports where state = 'sent'").length === 1)
+  t.equal(requests, 4)
+})
+
 t.test('our own policy is served to the hosts of its domains, over TLS', async (t) => {
   const app = await testDaemon(t, {
     settings: {

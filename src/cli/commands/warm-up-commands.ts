@@ -68,7 +68,7 @@ function listRows(read: Read): readonly WarmUpRow[] {
 function describeRow(row: WarmUpRow, plan: WarmUpPlan, today: number) {
   const { workspace_id: workspaceId, subject, provider, ended } = row
   const stored: WarmUpProgress = { ...row, isEnded: ended === 1 }
-  const progress = toDay(stored, today, plan)
+  const progress = toDay(stored, Math.max(today, stored.day), plan)
   const next = { step: nextStepOf(progress, plan), isEnded: progress.isEnded }
   const cap = capOf(progress, plan)
   return {

@@ -119,7 +119,7 @@ async function attemptFrom(
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
   const pause = deps.paces.findPause(hosts)
-  const outage = sources.wait ?? (reachability.kind === 'outage' ? reachability : pause)
+  const outage = sources.wait ?? sources.narrow(reachability.kind === 'outage' ? reachability : pause)
   if (outage !== null && !ignoreOutages) {
     await deps.postponements.postpone(entry, outage)
     return 'changed'
@@ -148,8 +148,9 @@ async function attemptFrom(
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
 }
 
-function deferWithoutCall({ why }: Outage): AttemptResult {
-  const outcome = { kind: 'deferred', reason: 'rate-limited', response: why, reached: true } as const
+function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {
+  const reason = isBlock === true ? 'spam-block' : 'rate-limited'
+  const outcome = { kind: 'deferred', reason, response: why, reached: true } as const
   return { outcome, peer: null, transcript: '' }
 }
 

@@ -25,6 +25,8 @@ export interface Outage {
   readonly why: string
   /** Other entries of the lane need not wait for it. */
   readonly isOfEntry?: true
+  /** The host refuses our address as a whole. */
+  readonly isBlock?: true
 }
 
 /** `open`: some host may be called. `probe`: one message may call. An outage: all hosts are down. */
@@ -71,7 +73,8 @@ export class UnreachableHosts {
     }
     if (known !== undefined && known.until > now) return
     const wait = known === undefined ? FIRST_WAIT : Math.min(known.wait * 2, MAX_WAIT)
-    const why = `${host.mx} [${host.address}]:${host.port} (${failure.detail})`
+    const from = host.source === undefined ? '' : ` from ${host.source}`
+    const why = `${host.mx} [${host.address}]:${host.port}${from} (${failure.detail})`
     this.hosts.set(key, { until: now + wait, wait, why })
   }
 
@@ -98,6 +101,7 @@ function isUnreachable(failure: SmtpFailure): failure is Extract<SmtpFailure, { 
   return failure.stage === 'banner' && failure.failure !== 'protocol'
 }
 
-function keyOf({ address, port }: Host): string {
-  return `${address} ${port}`
+/** One of our addresses may be cut off while another one is not. */
+function keyOf({ address, port, source = '' }: Host): string {
+  return `${address} ${port} ${source}`
 }

@@ -3,7 +3,7 @@
  *
  * A session is dropped at once when the server closes it or sends something.
  */
-import type { Host } from '../hosts/destination.js'
+import { type Host, pathOf } from '../hosts/destination.js'
 import type { SmtpSession } from '../smtp/smtp-session.js'
 import { verificationKeyOf } from '../transport-security/host-security.js'
 
@@ -29,9 +29,10 @@ export class IdleSessions {
     return this.sessions.size
   }
 
-  countByMx(mx: string): number {
+  /** `path`: of `pathOf`. */
+  countByPath(path: string): number {
     let count = 0
-    for (const { host } of this.sessions) if (host.mx === mx) count++
+    for (const { host } of this.sessions) if (pathOf(host) === path) count++
     return count
   }
 

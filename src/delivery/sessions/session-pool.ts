@@ -3,14 +3,15 @@
  *
  * - How many messages may be sent to a host at a time is decided by the caller: each `send` holds a
  *   slot of `queue/host-concurrency.ts`. The pool closes idle sessions so that busy and idle ones
- *   together stay within the limit of the MX name, and of all names as far as that goes.
+ *   together stay within the limit of the MX name and of our address, and of all together as far as that goes.
  * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
  *   over yet, and the message is sent once more over a fresh connection.
  * - Each session has the pace of its provider (`shaping/`), which counts its open sessions, says how many messages one
  *   takes, and learns from each reply.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Host } from '../hosts/destination.js'
+import { isIpv6Refusal } from '../attempt/ipv6-refusal.js'
+import { type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { PaceControl } from '../shaping/pace-control.js'
 import type { PaceVerdict, Passage } from '../shaping/pace-state.js'
@@ -58,8 +59,8 @@ export class SessionPool {
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
   private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
-  /** Hosts of the messages that are being sent, one each. */
-  private readonly busyHosts = new Set<{ readonly mx: string }>()
+  /** Hosts (`pathOf`) of the messages that are being sent, one each. */
+  private readonly busyHosts = new Set<{ readonly path: string }>()
   /** Sessions that say QUIT. */
   private readonly endingSessions = new Set<Promise<void>>()
   private isClosed = false
@@ -85,7 +86,7 @@ export class SessionPool {
     ignoreOutages = false,
   ): Promise<Exchange | Outage> {
     signal.throwIfAborted()
-    const busy = { mx: host.mx }
+    const busy = { path: pathOf(host) }
     this.busyHosts.add(busy)
     try {
       const pace = this.paceOf(host)
@@ -114,7 +115,7 @@ export class SessionPool {
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
     const pace = this.paceOf(host)
-    this.makeRoom(host.mx)
+    this.makeRoom(pathOf(host))
     await this.waitForRoom(pace, signal)
     const passage = pace.beginPassage(0)
     pace.openSession()
@@ -135,7 +136,7 @@ export class SessionPool {
     const { exchange } =
       opened.kind === 'outage'
         ? { exchange: opened }
-        : judge({ sent: opened.failure, tls: opened.tls, transcript: opened.transcript }, pace, passage)
+        : judge({ sent: opened.failure, tls: opened.tls, transcript: opened.transcript }, { host, pace }, passage)
     pace.closeSession()
     return exchange
   }
@@ -149,7 +150,7 @@ export class SessionPool {
     const passage = of.pace.beginPassage(session.sentCount)
     try {
       const sent = await session.send(message, signal)
-      return judge({ sent, tls: session.tls, transcript: session.transcript }, of.pace, passage)
+      return judge({ sent, tls: session.tls, transcript: session.transcript }, of, passage)
     } finally {
       this.returnSession(of, session)
     }
@@ -184,22 +185,23 @@ export class SessionPool {
   }
 
   /** Makes room for the connection to come, which counts as busy already. */
-  private makeRoom(mx: string): void {
+  private makeRoom(path: string): void {
     const { connections, connectionsPerHost } = this.settings
-    if (this.idleSessions.countByMx(mx) + this.countBusy(mx) > connectionsPerHost)
-      this.idleSessions.evict((host) => host.mx === mx)
+    if (this.idleSessions.countByPath(path) + this.countBusy(path) > connectionsPerHost)
+      this.idleSessions.evict((host) => pathOf(host) === path)
     if (this.idleSessions.size + this.busyHosts.size > connections) this.idleSessions.evict(() => true)
   }
 
-  private countBusy(mx: string): number {
+  private countBusy(path: string): number {
     let count = 0
-    for (const busy of this.busyHosts) if (busy.mx === mx) count++
+    for (const busy of this.busyHosts) if (busy.path === path) count++
     return count
   }
 
-  private hasUsableSession({ address, port }: Host): boolean {
+  private hasUsableSession({ address, port, source }: Host): boolean {
     for (const [session, { host }] of this.openSessions) {
-      if (host.address === address && host.port === port && session.isUsable) return true
+      const isSame = host.address === address && host.port === port && host.source === source
+      if (isSame && session.isUsable) return true
     }
     return false
   }
@@ -215,8 +217,11 @@ export class SessionPool {
   }
 }
 
-function judge(exchange: Exchange, pace: PaceControl, passage: Passage): JudgedExchange {
-  const verdict = pace.judge(exchange.sent, passage)
+/** A refusal of IPv6 is about that way alone: the provider may take the message over IPv4 at the same pace as before. */
+function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passage): JudgedExchange {
+  const { sent } = exchange
+  if (sent.kind === 'refused' && isIpv6Refusal(host, sent.reply)) return { exchange, verdict: { kind: 'none' } }
+  const verdict = pace.judge(sent, passage)
   return { exchange: verdict.kind === 'retry' ? { ...exchange, retryAt: verdict.at } : exchange, verdict }
 }
 

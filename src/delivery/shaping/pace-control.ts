@@ -74,7 +74,7 @@ export class PaceControl {
     this.messages = state.messages
     this.sessions = new OpenSessions(deps.timer)
     this.pauseNow = state.pause
-    if (this.isPaused) this.arm(this.pauseLeft)
+    if (this.pauseLeft > 0) this.arm(this.pauseLeft)
   }
 
   get state(): PaceState {
@@ -93,9 +93,9 @@ export class PaceControl {
   /** A pause in which entries wait in the database; null: none, or a short one. */
   get outage(): Outage | null {
     if (this.pauseNow === null || this.pauseLeft < LONG_PAUSE) return null
-    const { provider } = this.id
     const until = this.deps.timer.toWall(this.pauseNow.until)
-    return { kind: 'outage', until, why: describePause({ ...this.pauseNow, provider }) }
+    const why = describePause({ ...this.pauseNow, provider: this.id.provider })
+    return { kind: 'outage', until, why, ...(this.pauseNow.kind === 'block' ? { isBlock: true } : {}) }
   }
 
   /** Messages that one session may be given. */
@@ -174,7 +174,9 @@ export class PaceControl {
   judge(sent: SendResult, passage: Passage): PaceVerdict {
     const now = this.deps.timer.now()
     if (sent.kind === 'accepted') return this.noteTaken(passage, now)
-    if (sent.kind !== 'refused') return noVerdict
+    // Without an answer of the probe the pause says nothing any more: hosts that are down have waits of their own.
+    if (sent.kind !== 'refused')
+      return sent.kind === 'failed' && this.pauseLeft <= 0 ? this.endPause(passage, now) : noVerdict
     const signal = readPaceSignal(sent.stage, sent.reply)
     if (signal !== null) return this.noteRefused(signal, sent.reply, passage, now)
     return isPastMail(sent.stage) ? this.noteTaken(passage, now) : noVerdict
@@ -192,13 +194,13 @@ export class PaceControl {
     return this.pauseNow === null ? 0 : this.pauseNow.until - this.deps.timer.now()
   }
 
-  private get isPaused(): boolean {
-    return this.pauseLeft > 0
-  }
-
-  private noteTaken({ begunAt }: Passage, now: number): PaceVerdict {
+  private noteTaken(passage: Passage, now: number): PaceVerdict {
     this.estimate.noteTaken(now)
     if (this.waiters.size > 0) this.window.noteTaken(this.sessions.count, now)
+    return this.endPause(passage, now)
+  }
+
+  private endPause({ begunAt }: Passage, now: number): PaceVerdict {
     if (this.pauseNow === null || begunAt < this.pauseNow.since) return noVerdict
     if (this.pauseNow.kind === 'rate') this.estimate.noteRecovered(now)
     else this.estimate.beginCycle(now)
@@ -253,9 +255,12 @@ export class PaceControl {
   private serve(): void {
     const outage = this.stopOutage ?? this.outage
     if (outage !== null) {
-      for (const waiter of this.waiters) this.leave(waiter).turnAway(outage)
+      for (const waiter of this.waiters) {
+        this.waiters.delete(waiter)
+        waiter.turnAway(outage)
+      }
     }
-    if (this.isPaused) {
+    if (this.pauseLeft > 0) {
       this.arm(this.pauseLeft)
       return
     }
@@ -268,13 +273,9 @@ export class PaceControl {
         return
       }
       this.permits += 1
-      this.leave(waiter).grant()
+      this.waiters.delete(waiter)
+      waiter.grant()
     }
-  }
-
-  private leave(waiter: PaceWaiter): PaceWaiter {
-    this.waiters.delete(waiter)
-    return waiter
   }
 
   private arm(milliseconds: number): void {

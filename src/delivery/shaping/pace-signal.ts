@@ -4,13 +4,14 @@
  * `sessions`: too many sessions at a time. `messages`: too many messages in this session. `rate`: too many messages in
  * a time. `block`: the address we come from is refused as a whole. `unnamed`: the session was refused without a reason,
  * which is a matter of sessions where others are open. Null: nothing about pace, as with greylisting, a full mailbox,
- * or what the message contains.
+ * what the message contains, or whose it is (`sender-refusal.ts`).
  *
  * Only replies before the recipient, and temporary ones later, are about us and not about the message. Known limit:
  * English, as the providers reply.
  */
 import type { Reply, Stage } from '../../mail/reply.js'
 import { classifyReply } from '../../messages/replies/classify-reply.js'
+import { isAboutSender } from './sender-refusal.js'
 
 export const paceSignals = ['sessions', 'messages', 'rate', 'block', 'unnamed'] as const
 
@@ -57,6 +58,7 @@ export function readPaceSignal(stage: Stage, reply: Reply): PaceSignal | null {
   const { reason } = classifyReply(stage, reply)
   if (reason === 'greylisted' || isAboutRecipient(stage, reply, text)) return null
   if (!stagesOfSession.has(stage) && ofSender.test(text)) return null
+  if (!stagesOfSession.has(stage) && isAboutSender(reply, text, reason)) return null
   const named = nameSignal(reply, text)
   if (named !== null) return named
   if (reason === 'spam-block' || (beforeRecipient && ofBlock.test(text))) return 'block'

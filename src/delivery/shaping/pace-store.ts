@@ -97,28 +97,30 @@ interface StoredPace {
   readonly state: PaceState
 }
 
-/** For the start of the process. */
-export function restorePaces(read: Read, offset: number): readonly StoredPace[] {
+/** For the start of the process. `at`: now. */
+export function restorePaces(read: Read, now: StoredAt): readonly StoredPace[] {
   return pacesByChange(read, { limit: MAX_PACES })
     .toReversed()
-    .map((row) => ({ id: { provider: row.provider, source: row.source }, state: toState(row, offset) }))
+    .map((row) => ({ id: { provider: row.provider, source: row.source }, state: toState(row, now) }))
 }
 
-function toState(row: PaceRow, offset: number): PaceState {
+/** Times of the future are from before the clock was set back. */
+function toState(row: PaceRow, { offset, at }: StoredAt): PaceState {
+  const steady = (wall: number): number => Math.min(wall, at) - offset
   const { sessions, ceiling, ceiling_at, messages, messages_at, rate, rate_refused_at } = row
   return {
-    window: { size: sessions ?? Number.POSITIVE_INFINITY, ceiling, ceilingAt: ceiling_at - offset },
-    messages: messages === null || messages_at === null ? null : { count: messages, at: messages_at - offset },
+    window: { size: sessions ?? Number.POSITIVE_INFINITY, ceiling, ceilingAt: steady(ceiling_at) },
+    messages: messages === null || messages_at === null ? null : { count: messages, at: steady(messages_at) },
     rate: rate === null ? null : rate / 1000,
-    rateRefusedAt: rate_refused_at - offset,
-    pause: toPause(row, offset),
+    rateRefusedAt: steady(rate_refused_at),
+    pause: toPause(row, { offset, at }),
   }
 }
 
-/** A pause that is longer than any: the clock was set back meanwhile. */
-function toPause(row: PaceRow, offset: number): Pause | null {
-  const { pause_kind: kind, pause_reply: reply, pause_since, pause_until, pause_probes: probes, updated_at } = row
+/** A pause that lasts longer than any: the clock was set back meanwhile. */
+function toPause(row: PaceRow, { offset, at }: StoredAt): Pause | null {
+  const { pause_kind: kind, pause_reply: reply, pause_since, pause_until, pause_probes: probes } = row
   if (kind === null || reply === null || pause_since === null || pause_until === null || probes === null) return null
-  if (pause_until - updated_at > MAX_PAUSE) return null
-  return { kind, reply, probes, since: pause_since - offset, until: pause_until - offset }
+  if (pause_until - at > MAX_PAUSE) return null
+  return { kind, reply, probes, since: Math.min(pause_since, at) - offset, until: pause_until - offset }
 }

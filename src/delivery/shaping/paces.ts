@@ -50,7 +50,8 @@ export class Paces {
   /** Takes up what was learned before the last stop. */
   load(): void {
     const { read, clock, timer } = this.deps
-    for (const { id, state } of restorePaces(read, clock() - timer.now())) this.add(id, state)
+    const at = clock()
+    for (const { id, state } of restorePaces(read, { offset: at - timer.now(), at })) this.add(id, state)
   }
 
   /** The listener is called when an entry that waits in memory may find room. */

@@ -21,6 +21,8 @@ export interface SourceAssignment {
   readonly destination: Destination
   /** Not null: the message may not be sent yet. */
   readonly wait: Outage | null
+  /** Other entries of the lane may leave from another address. */
+  readonly isOfEntry: boolean
   /** What the call of a host came to. */
   readonly count: (host: Host, sent: SendResult) => void
   /** To be called when the attempt has ended, or is not made. */
@@ -56,17 +58,20 @@ export function createSourceAssigner(deps: AssignDeps): AssignSources {
     const pool = pools?.find(entry, readDomain) ?? null
     const keys = warmUpKeysOf(deps, entry, found.hosts, warmsDomains ? readDomain : null)
     const choice = chooseHosts(deps, entry, pool, found.hosts, keys)
-    if (choice.kind === 'hosts') return await claimFor(deps, choice, keys)
+    if (choice.kind === 'hosts') {
+      const isOfEntry = pools !== null && (pools.dependsOnDomain || choice.hasOthers)
+      return { ...(await claimFor(deps, choice, keys)), isOfEntry }
+    }
     if (choice.kind === 'none') return assign({ kind: 'temporary', reason: 'local-error', response: choice.response })
     const overflow = await deps.findOverflow()
     if (overflow !== null) return assign(sendBeyond(deps, entry, pool, overflow))
     const isOfEntry = choice.isOfDomain || (pools?.dependsOnDomain ?? false)
-    return { ...assign(found), wait: isOfEntry ? { ...choice.wait, isOfEntry: true } : choice.wait }
+    return { ...assign(found), isOfEntry, wait: isOfEntry ? { ...choice.wait, isOfEntry } : choice.wait }
   }
 }
 
 function assign(destination: Destination): SourceAssignment {
-  return { destination, wait: null, count: () => undefined, release: () => undefined }
+  return { destination, wait: null, isOfEntry: false, count: () => undefined, release: () => undefined }
 }
 
 /** What is counted for a message; null: nothing is, because its hosts only pass mail on. */
@@ -94,7 +99,13 @@ function keyOfSource({ address }: Source, { provider }: WarmUpKeys): WarmUpKey {
 }
 
 type HostChoice =
-  | { readonly kind: 'hosts'; readonly hosts: readonly Host[]; readonly sources: readonly Source[] }
+  | {
+      readonly kind: 'hosts'
+      readonly hosts: readonly Host[]
+      readonly sources: readonly Source[]
+      /** The pool has more addresses than these. */
+      readonly hasOthers: boolean
+    }
   | { readonly kind: 'full'; readonly wait: Outage; readonly isOfDomain: boolean }
   | { readonly kind: 'none'; readonly response: string }
 
@@ -107,7 +118,7 @@ function chooseHosts(
 ): HostChoice {
   const domainWait = keys?.domain == null ? null : warmUps.findWait(keys.domain)
   if (domainWait !== null) return { kind: 'full', wait: domainWait, isOfDomain: true }
-  if (pool === null) return { kind: 'hosts', hosts, sources: [] }
+  if (pool === null) return { kind: 'hosts', hosts, sources: [], hasOthers: false }
   const findWait = (source: Source): Outage | null =>
     keys === null || !source.isWarming ? null : warmUps.findWait(keyOfSource(source, keys))
   const chosen = chooseSources(pool, familiesOf(hosts), seedOf(entry.id), (source) => {
@@ -115,11 +126,15 @@ function chooseHosts(
     return findWait(source) === null ? 'free' : 'full'
   })
   const sent = fromSources(hosts, chosen)
-  if (sent.length > 0) return { kind: 'hosts', hosts: sent, sources: Object.values(chosen.sources) }
+  if (sent.length > 0) {
+    const sources = Object.values(chosen.sources)
+    const hasOthers = pool.sources.some((source) => !sources.includes(source))
+    return { kind: 'hosts', hosts: sent, sources, hasOthers }
+  }
   const [full] = chosen.full
   const wait = full === undefined ? null : findWait(full)
   if (wait !== null) return { kind: 'full', wait, isOfDomain: false }
-  if (pool.isLenient && chosen.missing.length === 0) return { kind: 'hosts', hosts, sources: [] }
+  if (pool.isLenient && chosen.missing.length === 0) return { kind: 'hosts', hosts, sources: [], hasOthers: false }
   return { kind: 'none', response: describeNone(pool, chosen) }
 }
 
@@ -174,5 +189,5 @@ async function claimFor(
     bySource.get(host.source ?? '')?.count(result)
     ofDomain?.count(result)
   }
-  return { destination, wait: null, count, release }
+  return { ...assign(destination), count, release }
 }

@@ -43,6 +43,11 @@ export class AttemptSources {
     return this.assignment?.destination ?? this.found
   }
 
+  /** What keeps one of our addresses from the hosts: entries that leave from another one need not wait for it. */
+  narrow(outage: Outage | null): Outage | null {
+    return outage !== null && this.assignment?.isOfEntry === true ? { ...outage, isOfEntry: true } : outage
+  }
+
   readonly count = (host: Host, sent: SendResult): void => this.assignment?.count(host, sent)
 
   /** False: the error is another one, or no more addresses are tried. */

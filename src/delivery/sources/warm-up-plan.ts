@@ -48,9 +48,14 @@ function judgeDay({ sent, deferred, ...progress }: WarmUpProgress, plan: WarmUpP
   return deferred <= sent * MAX_DEFERRED ? 'on' : 'back'
 }
 
-/** The progress at the beginning of `today`; the same one if that day has begun. A clock that is set back changes nothing. */
+/**
+ * The progress at the beginning of `today`; the same one if that day has begun. A clock that is set back over midnight
+ * changes nothing; after a longer step the day is counted anew, because mail would wait for one of the future.
+ */
 export function toDay(progress: WarmUpProgress, today: number, plan: WarmUpPlan): WarmUpProgress {
-  if (today <= progress.day || progress.isEnded) return progress
+  if (progress.isEnded) return progress
+  if (today < progress.day - 1) return { ...progress, day: today, sent: 0, deferred: 0 }
+  if (today <= progress.day) return progress
   const step = nextStepOf(progress, plan)
   return { step, day: today, sent: 0, deferred: 0, isEnded: step >= plan.length }
 }

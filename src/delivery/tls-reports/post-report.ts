@@ -20,11 +20,14 @@ interface PostDeps {
   readonly resolveAddresses: Resolver['resolveAddresses']
   readonly http: Pick<HttpClient, 'post'>
   readonly userAgent: string
+  /** Strikes when the service stops, which closes `http` too. */
+  readonly signal: AbortSignal
 }
 
 export function createReportPost(deps: PostDeps): PostReport {
   return async (url, compressed) => {
     const found = await findHostAddresses(url, deps)
+    if (deps.signal.aborted) return 'the service was stopped'
     if (found.kind === 'refused') return `${url.hostname} has no public address`
     if (found.kind === 'unresolved') return `${url.hostname}: ${found.reason}`
     try {

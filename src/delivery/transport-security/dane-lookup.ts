@@ -41,6 +41,9 @@ async function findBaseDomains(judge: Judge, mx: string): Promise<readonly strin
   const found = answers.filter(({ lookup }) => lookup.kind === 'records')
   const alias = found.map((answer) => answer.alias).find((name) => name !== null)
   if (found.length > 0 && found.every(isSecure)) return alias === undefined ? [mx] : [alias, mx]
+  // They were there when the host was found: they are asked for again when that answer has left the cache.
+  const failure = answers.map(({ lookup }) => lookup).find((lookup) => lookup.kind === 'failure')
+  if (found.length === 0 && failure !== undefined) return { what: `A, AAAA ${mx}: ${failure.detail}` }
   if (alias === undefined) return []
   // The target is outside DNSSEC; the zone of the name itself need not be.
   const own = await judge(mx, 'CNAME')

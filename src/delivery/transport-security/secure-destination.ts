@@ -28,8 +28,10 @@ export function createDestinationSecurer(deps: SecurityLookupDeps): SecureDestin
   return async (domain, finding) => {
     const [destination, policy] = await Promise.all([finding, deps.mtaSts ? deps.stsPolicies.find(domain) : null])
     if (destination.kind !== 'hosts') return destination
-    // The answer that the destination was found by, from the cache.
-    const isMxAuthentic = deps.dane && (await deps.resolver.judgeMx(domain)).isAuthentic
+    // The answer that the destination was found by, unless it has left the cache meanwhile.
+    const mx = deps.dane ? await deps.resolver.judgeMx(domain) : null
+    if (mx?.lookup.kind === 'failure') return toTemporaryFailure(domain, mx.lookup.detail)
+    const isMxAuthentic = mx?.isAuthentic === true
     if (!isMxAuthentic && policy === null)
       return { kind: 'hosts', hosts: destination.hosts.map((host) => ({ ...host, security: noSecurity })) }
     const findings = isMxAuthentic ? await findEachDane(deps.resolver, destination.hosts) : null
@@ -41,6 +43,12 @@ export function createDestinationSecurer(deps: SecurityLookupDeps): SecureDestin
       }),
     }
   }
+}
+
+/** Without an answer it is not known whether DNSSEC covers the hosts: an attacker may have suppressed it. */
+function toTemporaryFailure(domain: DomainName, detail: string): Destination {
+  const response = `the MX records of ${domain} cannot be looked up: ${detail}`
+  return { kind: 'temporary', reason: 'dns', response, status: '4.4.3' }
 }
 
 async function findEachDane(

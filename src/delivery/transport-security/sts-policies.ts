@@ -106,12 +106,11 @@ export class StsPolicies {
   /** Fetches again what was fetched a day ago. Resolves when that has ended. */
   async refresh(): Promise<void> {
     const now = this.deps.clock()
-    const due: KnownPolicy[] = []
-    for (const policy of this.policies.values()) {
-      if (due.length === MAX_REFRESHES) break
-      if (isDue(policy, now) && (this.retryAt.peek(policy.domain) ?? 0) <= now) due.push(policy)
-    }
-    await Promise.all(due.map(({ domain, id }) => this.fetch(domain, id)))
+    const retryAt = ({ domain }: KnownPolicy): number => this.retryAt.peek(domain) ?? 0
+    const due = [...this.policies.values()].filter((policy) => isDue(policy, now) && retryAt(policy) <= now)
+    // Those that failed before come last: however many do, the others are refreshed.
+    const first = due.sort((a, b) => retryAt(a) - retryAt(b)).slice(0, MAX_REFRESHES)
+    await Promise.all(first.map(({ domain, id }) => this.fetch(domain, id)))
   }
 
   async stop(): Promise<void> {

@@ -77,6 +77,16 @@ t.test('a destination is unreachable when all its hosts are', async (t) => {
   t.same(hosts.checkReachability([two], 400_000), { kind: 'open' }, 'a clock that was set back prolongs nothing')
 })
 
+t.test('one of our addresses that is cut off says nothing about another one', async (t) => {
+  const hosts = new UnreachableHosts()
+  const from1 = hostAt({ port: 25 }, { mx: 'mx.test', source: '192.0.2.1' })
+  const from2 = { ...from1, source: '192.0.2.2' }
+  for (const host of [from1, from2]) hosts.recordResult(host, refusedConnection, 0)
+  hosts.recordResult(from2, null, 1)
+  t.equal(hosts.findOutage(from2, 2), null)
+  t.match(hosts.findOutage(from1, 2), { until: 30_000, why: /:25 from 192\.0\.2\.1 \(/ })
+})
+
 t.test('memory is bounded', async (t) => {
   const hosts = new UnreachableHosts()
   for (let port = 0; port <= 10_000; port++) hosts.recordResult(hostAt({ port }), refusedConnection, 0)

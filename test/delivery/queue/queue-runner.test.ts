@@ -16,6 +16,7 @@ import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
 import { noPaces } from '../../helpers/free-pace.js'
+import { hostAt } from '../../helpers/smtp/sink-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 import { readyDeps } from '../attempt/ready-deps.js'
 
@@ -96,6 +97,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     assignSources: async (_entry, destination) => ({
       destination,
       wait: null,
+      isOfEntry: false,
       count: () => undefined,
       release: () => undefined,
     }),
@@ -192,7 +194,8 @@ t.test(
   'in a pause of its provider an entry waits, and at the age of the notice its words are the outcome',
   async (t) => {
     const why = 'Google asked us to slow down: 421 4.7.28 too fast'
-    const pause = (): Outage => ({ kind: 'outage', until: app.now() + 9 * 3_600_000, why })
+    let isBlock: Pick<Outage, 'isBlock'> = {}
+    const pause = (): Outage => ({ kind: 'outage', until: app.now() + 9 * 3_600_000, why, ...isBlock })
     const app: Running = await running(t, { paces: { ...noPaces, findPause: () => pause() } })
     const { runner, add, attempted, row, database, now, pass } = app
     await runner.start()
@@ -207,8 +210,42 @@ t.test(
     t.match(database.read('select mx, reached, response, reason from attempts', []), [
       { mx: null, reached: 1, response: why, reason: 'rate-limited' },
     ])
+    isBlock = { isBlock: true }
+    await add('two@b.test', true)
+    pass(3_600_000)
+    await waitUntil('it expires', () => app.status('one@b.test') === 'bounced')
+    await waitUntil('the other is deferred', () => row('two@b.test')?.attempts === 1 && row('two@b.test')?.leased === 0)
+    const reasons = database.read<{ reason: string }>('select reason from attempts', []).map(({ reason }) => reason)
+    t.same(reasons.sort(), ['expired', 'rate-limited', 'spam-block'])
+    t.same(attempted, [], 'nor then')
   },
 )
+
+t.test('a pause of one of our addresses does not hold up what leaves from another one', async (t) => {
+  const until = Date.UTC(2026, 10, 21) + 600_000
+  const host = hostAt({ port: 25 }, { mx: 'mx.b.test' })
+  const [paused, free] = ['192.0.2.1', '192.0.2.2'] as const
+  const app: Running = await running(t, {
+    findDestination: async () => ({ kind: 'hosts', hosts: [host] }),
+    assignSources: async ({ recipient }) => ({
+      destination: { kind: 'hosts', hosts: [{ ...host, source: recipient === 'one@b.test' ? paused : free }] },
+      wait: null,
+      isOfEntry: true,
+      count: () => undefined,
+      release: () => undefined,
+    }),
+    paces: {
+      ...noPaces,
+      findPause: ([first]) => (first?.source === paused ? { kind: 'outage', until, why: 'b.test blocks us' } : null),
+    },
+  })
+  await app.add('one@b.test', false)
+  await app.add('two@b.test', false)
+  await app.runner.start()
+  await waitUntil('the other one arrives', () => app.status('two@b.test') === 'delivered')
+  await waitUntil('one waits', () => app.row('one@b.test')?.next_attempt_at === until)
+  t.same(app.attempted, ['two@b.test'])
+})
 
 t.test('an outcome that cannot be stored is kept, and nothing more is taken meanwhile', async (t) => {
   const { runner, faults, add, attempted, status, errors, row } = await running(t)

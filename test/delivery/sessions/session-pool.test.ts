@@ -1,10 +1,16 @@
 import t, { type Test } from 'tap'
-import type { SessionPool, SessionPoolSettings } from '../../../src/delivery/sessions/session-pool.js'
+import type { OpenSession } from '../../../src/delivery/sessions/session-opener.js'
+import {
+  defaultPoolSettings,
+  SessionPool,
+  type SessionPoolSettings,
+} from '../../../src/delivery/sessions/session-pool.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/send-result.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
 import type { Clock } from '../../../src/platform/clock.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
+import { createFreePace } from '../../helpers/free-pace.js'
 import { openSink, type ScriptedSink, type SinkAnswer, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
 import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/smtp/sink-client.js'
 
@@ -33,6 +39,16 @@ t.test('keeps a session for the next message to the same host', async (t) => {
   }
   t.equal(sink.connections, 1)
   t.equal(sink.messages.length, 5)
+})
+
+t.test('each of our addresses keeps its sessions', async (t) => {
+  const sink = await sinkFor(t)
+  const pool = poolFor(t, { connectionsPerHost: 1 })
+  for (let round = 0; round < 3; round++) {
+    for (const source of ['127.0.0.2', '127.0.0.3'])
+      t.match(await pool.send(hostAt(sink, { source }), outbound('a\r\n'), never), { sent: { kind: 'accepted' } })
+  }
+  t.equal(sink.connections, 2)
 })
 
 t.test('another address, user or kind of TLS is another session', async (t) => {
@@ -186,6 +202,24 @@ t.test('a host that holds a session with us is no outage when it takes no second
   take('250 taken')
   t.match(await first, { sent: { kind: 'accepted' } })
   t.match(await pool.send(hostAt(sink), outbound('c\r\n'), never), { sent: { kind: 'accepted' } })
+})
+
+t.test('a refusal because of IPv6 is no matter of pace', async (t) => {
+  const pace = createFreePace()
+  const shut = (text: string): OpenSession => {
+    const failure = { kind: 'refused', stage: 'banner', reply: { code: 554, enhanced: '5.7.1', text } } as const
+    return async () => ({ kind: 'shut', failure, tls: null, transcript: '', tlsFailure: null, localAddress: null })
+  }
+  const host = hostAt({ port: 25 }, { address: '2001:db8::1' })
+  for (const [text, isPaused] of [
+    ['your IPv6 address has no PTR record', false],
+    ['your address is blocked', true],
+  ] as const) {
+    const pool = new SessionPool(shut(text), defaultPoolSettings, () => pace)
+    const exchange = await pool.send(host, outbound('a\r\n'), never)
+    t.equal('retryAt' in exchange, isPaused, text)
+    t.equal(pace.state.pause !== null, isPaused)
+  }
 })
 
 t.test('a host whose TLS is broken gets plain text for an hour', async (t) => {

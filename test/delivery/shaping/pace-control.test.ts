@@ -140,7 +140,7 @@ t.test('a block turns away who waits, lets few entries begin, and is over after 
   control.judge(blocked, first)
   control.request({ grant: () => t.fail(), turnAway: (outage) => turnedAway.push(outage) })
   const why = 'mx.test blocks our address: 554 5.7.1 your address is blocked'
-  t.same(turnedAway, [{ kind: 'outage', until: 60_000, why }])
+  t.same(turnedAway, [{ kind: 'outage', until: 60_000, why, isBlock: true }])
   t.same(outages, turnedAway)
   t.same(control.outage, turnedAway[0])
   control.judge(blocked, second)
@@ -160,6 +160,22 @@ t.test('a block turns away who waits, lets few entries begin, and is over after 
   t.same(granted, [1, 2])
   t.equal(control.state.pause, null)
   t.equal(control.state.rate, null, 'a block says nothing about the rate')
+})
+
+t.test('a probe without an answer ends the pause: hosts that are down have waits of their own', async (t) => {
+  const { control, timer } = controlled()
+  control.judge(blocked, control.beginPassage(0))
+  const lost: SendResult = { kind: 'failed', stage: 'connect', failure: 'timeout', detail: 'no connection' }
+  timer.advanceTo(30_000)
+  control.judge(lost, control.beginPassage(0))
+  t.not(control.outage, null, 'what was under way meanwhile does not')
+  timer.advanceTo(60_000)
+  const granted: number[] = []
+  for (const number of [1, 2, 3]) control.request({ grant: () => granted.push(number), turnAway: () => t.fail() })
+  t.same(granted, [1])
+  control.judge(lost, control.beginPassage(0))
+  t.same(granted, [1, 2, 3])
+  t.equal(control.state.pause, null)
 })
 
 t.test('messages a session are learned, and the message goes again at once', async (t) => {

@@ -96,6 +96,41 @@ const rows: readonly (readonly [Stage, string, PaceSignal | null])[] = [
   ['message', '421 4.7.28 An unusual rate of mail with one of your URL domains was detected', null],
   ['auth', '454 4.7.0 too many connections', null],
   ['mail', '250 2.0.0 rate limited', null],
+  // One sender's domain or message: the mail of others from the same address is not concerned.
+  [
+    'message',
+    '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail originating from your DKIM domain [a.test 36]. To protect our users from spam, mail sent from your domain has been temporarily rate limited.',
+    null,
+  ],
+  [
+    'message',
+    '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail containing one of your URL domains. Mail with the URL has been temporarily rate limited.',
+    null,
+  ],
+  [
+    'message',
+    '421 4.7.26 Your email has been rate limited because it is unauthenticated. Gmail requires all senders to authenticate with either SPF or DKIM.',
+    null,
+  ],
+  ['message', '421 4.7.30 Your email has been rate limited because DKIM authentication did not pass', null],
+  [
+    'message',
+    '421 4.7.0 [192.0.2.1 15] Our system has detected that this message is suspicious due to the very low reputation of the sending domain.',
+    null,
+  ],
+  [
+    'message',
+    '421 4.7.0 This message is suspicious due to the nature of the content and/or the links within. To best protect our users from spam, the message has been blocked.',
+    null,
+  ],
+  ['mail', '554 5.7.1 Service unavailable; Sender address [a@b.test] blocked using dbl.spamhaus.org', null],
+  ['mail', '550 5.7.1 The sender domain b.test is on our block list', null],
+  ['mail', '450 4.7.1 <a@b.test>: Sender address rejected: rate limit exceeded for this sender', null],
+  ['message', '451 4.7.1 Ratelimit "user" exceeded', null],
+  ['message', '421 4.7.0 [192.0.2.1] very low reputation of the sending IP address', 'block'],
+  ['message', '421 4.7.23 Your email has been rate limited because the sending IP address has no PTR record', 'rate'],
+  ['message', '421 4.7.28 Unusual rate of unsolicited mail originating from your IP Netblock', 'rate'],
+  ['mail', '550 5.7.511 Access denied, banned sender[192.0.2.1].', 'block'],
 ]
 
 t.test('what replies say about the pace', async (t) => {

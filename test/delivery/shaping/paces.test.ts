@@ -142,3 +142,23 @@ t.test('the words of a pause, which all see whose mail waits, have no address of
   t.equal(quoted, '550 5.7.1 blocked: your address [192.0.2.7], after mail from (address) to (address)')
   t.equal(quoteForAll({ code: 421, enhanced: null, text: 'x'.repeat(2_000) }).length, 400)
 })
+
+t.test('after the clock was set back no pause is longer than any, and a probe ends it', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const wall = { now: Date.UTC(2026, 10, 21) }
+  const paces = pacesOf(t, database, wall)
+  const control = paces.of(mx('mx1.isp.test'))
+  control.judge(blocked, control.beginPassage(0))
+  await paces.stop()
+  wall.now -= 600_000
+  const next = pacesOf(t, database, wall)
+  const soon = next.of(mx('mx1.isp.test'))
+  t.equal(next.findPause([mx('mx1.isp.test')])?.until, wall.now + 660_000)
+  const reply = { code: 250, enhanced: '2.0.0', text: 'ok' }
+  soon.judge({ kind: 'accepted', reply, dsnRelayed: false }, soon.beginPassage(0))
+  t.equal(soon.outage, null)
+  soon.judge(blocked, soon.beginPassage(0))
+  await next.stop()
+  wall.now -= 86_400_000
+  t.equal(pacesOf(t, database, wall).of(mx('mx1.isp.test')).outage, null)
+})

@@ -144,6 +144,16 @@ t.test('beyond the cap: another address, the route for it, or a wait', async (t)
   t.same(waiting.wait, { kind: 'outage', until: 1, why: '192.0.2.1 at google' }, 'with all that wait for the host')
 })
 
+t.test('where an entry has an address that others of its lane need not have', async (t) => {
+  const one = { sources: [source('192.0.2.1')] }
+  t.equal((await bench({ settings: one }).assignSources(toBoth)).isOfEntry, false)
+  const two = { sources: [source('192.0.2.1'), source('192.0.2.2')] }
+  t.equal((await bench({ settings: two }).assignSources(toBoth)).isOfEntry, true)
+  const rule = { pool: 'default', domain: parseDomainName('x.test') }
+  t.equal((await bench({ settings: { ...one, pool_rules: [rule] } }).assignSources(toBoth)).isOfEntry, true)
+  t.equal((await bench({ newDomain: 'a.test' }).assignSources(toBoth)).isOfEntry, false)
+})
+
 t.test('what depends on the sender waits alone', async (t) => {
   const domain = await bench({ newDomain: 'a.test', full: ['a.test'] }).assignSources(toBoth)
   t.match(domain.wait, { why: 'a.test at google', isOfEntry: true })

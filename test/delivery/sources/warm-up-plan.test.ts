@@ -32,6 +32,7 @@ t.test('a new day begins with its step and counts nothing yet', async (t) => {
   const good = { ...progress, sent: 100 }
   t.equal(toDay(good, 100, plan), good, 'the same day')
   t.equal(toDay(good, 99, plan), good, 'a clock that was set back')
+  t.same(toDay(good, 98, plan), { ...progress, day: 98 }, 'further than to the day before')
   t.same(toDay(good, 101, plan), { step: 2, day: 101, sent: 0, deferred: 0, isEnded: false })
   t.match(toDay(good, 130, plan), { step: 2, day: 130 }, 'days without mail are no steps')
   t.match(toDay({ ...good, step: 2 }, 101, plan), { step: 3, isEnded: true }, 'the last step is the last')

@@ -44,6 +44,8 @@ t.test('a look-up that fails is not the same as no record', async (t) => {
     kind: 'failed',
     what: 'TLSA _25._tcp.mx.test: SERVFAIL',
   })
+  const withoutAddress = { 'A mx.test': failed, 'TLSA _25._tcp.mx.test': found(true, tlsa) }
+  t.same(await find(withoutAddress), { kind: 'failed', what: 'A, AAAA mx.test: SERVFAIL' })
   const withoutV6 = { ...safe, 'AAAA mx.test': failed, 'TLSA _25._tcp.mx.test': found(true, tlsa) }
   t.match(await find(withoutV6), { kind: 'dane' }, 'the addresses that were found suffice')
 })

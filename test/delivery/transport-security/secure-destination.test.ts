@@ -19,6 +19,7 @@ interface Case {
   readonly dane?: readonly string[]
   readonly failing?: readonly string[]
   readonly isMxAuthentic?: boolean
+  readonly isMxFailing?: boolean
   readonly settings?: { readonly dane?: boolean; readonly mtaSts?: boolean }
 }
 
@@ -29,7 +30,10 @@ async function secure(given: Case, destination?: Destination): Promise<Destinati
   })
   const find = createDestinationSecurer({
     resolver: {
-      judgeMx: async () => answer<MxRecord>({ kind: 'no-data' }, isMxAuthentic),
+      judgeMx: async () =>
+        given.isMxFailing === true
+          ? answer<MxRecord>({ kind: 'failure', detail: 'TIMEOUT' }, false)
+          : answer<MxRecord>({ kind: 'no-data' }, isMxAuthentic),
       judgeRecords: async (name, type) => {
         if (type === 'A') return answer<string>({ kind: 'records', records: ['192.0.2.1'] }, true)
         if (failing.some((mx) => name.endsWith(mx)))
@@ -92,6 +96,12 @@ t.test('DANE goes before MTA-STS, host by host', async (t) => {
     ['MTA-STS off', { policy, isMxAuthentic: false, settings: { mtaSts: false } }, [none, none]],
   ]
   for (const [what, given, rules] of rows) t.same(await rulesOf(given), rules, what)
+})
+
+t.test('MX records that cannot be asked for again say nothing about DNSSEC: the mail waits', async (t) => {
+  const response = 'the MX records of b.test cannot be looked up: TIMEOUT'
+  t.match(await secure({ isMxFailing: true, dane: ['mx1.b.test'] }), { kind: 'temporary', reason: 'dns', response })
+  t.match(await secure({ isMxFailing: true, settings: { dane: false } }), { kind: 'hosts' })
 })
 
 t.test('the names of a certificate under an issuer are those of the host and of the domain', async (t) => {

@@ -172,6 +172,21 @@ t.test('policies in use are refreshed after a day', async (t) => {
   t.equal(policies.size, 1)
 })
 
+t.test('policies that cannot be refreshed do not keep the others from it', async (t) => {
+  const b = await bench(t)
+  const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 70)
+    insert into sts_policies select printf('d%02d.test', i), '1', 'enforce', '["mx.test"]', ?, ? from n`
+  await b.database.commit([{ sql, parameters: [7 * day, b.now - 2 * day] }])
+  const policies = b.open()
+  b.answer = failure
+  for (let round = 0; round < 2; round++) {
+    await policies.refresh()
+    b.now += 600_000
+  }
+  t.equal(b.fetched.length, 100)
+  t.equal(new Set(b.fetched).size, 70)
+})
+
 t.test('there is room for 5,000 policies, on disk too; the one used least recently leaves', async (t) => {
   const b = await bench(t)
   const sql = `with recursive n (i) as (select 1 union all select i + 1 from n where i < 5000)

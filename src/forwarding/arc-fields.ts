@@ -35,6 +35,9 @@ export async function buildArcFields(
   const seals = findFields(header, 'arc-seal').length
   if (validation === 'none' ? seals > 0 : seals >= MAX_ARC_SETS) return ''
   const sets = countArcSets(raw, header)
-  const text = readFieldValue(raw, results, MAX_RESULTS)
-  return signing.seal(raw, key, now, { instance: sets + 1, validation, results: text })
+  return signing.seal(raw, key, now, {
+    instance: sets + 1,
+    validation,
+    results: readFieldValue(raw, results, MAX_RESULTS),
+  })
 }

@@ -8,7 +8,6 @@ import { temporaryDatabase } from '../../helpers/database/database.js'
 import { seedDatabase } from '../../helpers/database/seed-data.js'
 
 const DAY = 86_400_000
-const ann = parseAddress('ann@out.test')
 
 t.test('addresses that no rule names give way to others', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -45,7 +44,7 @@ t.test('addresses in use do not', async (t) => {
   const addresses = Array.from({ length: 1_000 }, (_, place) => `x${place}@b.test`)
   await commit(
     addresses.map((address) => ({
-      sql: 'insert into forward_targets values (?, ?, ?, ?, 0, null)',
+      sql: 'insert into forward_targets values (?, ?, ?, ?, 0, 1, null)',
       parameters: ['ws_1', address, `id-${address}`, address],
     })),
   )
@@ -69,6 +68,8 @@ t.test('addresses of an own domain are not asked, and do not count as asked', as
   await commit(second.writes)
   t.throws(() => requestTargets(read, workspaceId, [parseAddress('y@b.test')], DAY + 2), /50 addresses a day/)
 })
+
+const ann = parseAddress('ann@out.test')
 
 t.test('an address that does not answer is asked three times, once a day at most', async (t) => {
   const { database } = await temporaryDatabase(t)

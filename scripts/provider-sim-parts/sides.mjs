@@ -18,6 +18,8 @@ function startPosthorn({ folder, port, dns }) {
 allowed_private_networks = ["127.0.0.0/8"]
 [dns]
 servers = ["127.0.0.1:${dns}"]
+[doctor]
+daily = false
 `
   return posthorn.start({ folder, sink: port, deliver: true, settings })
 }

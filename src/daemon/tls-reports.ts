@@ -51,11 +51,15 @@ export async function wireTlsReports(deps: TlsReportDeps): Promise<TlsReports> {
     startSending: (delivery) => {
       const runner = createRunner(deps, { counter, http, delivery }, stopped.signal)
       runner.start()
-      return { stop: () => runner.stop() }
+      const stop = async (): Promise<void> => {
+        // What is being posted ends now, and is tried again after the next start.
+        await http.close()
+        await runner.stop()
+      }
+      return { stop }
     },
     stop: async () => {
       stopped.abort()
-      await http.close()
       await counter.flush().catch((err: unknown) => log.error({ err }, 'TLS reports cannot be worked on now'))
     },
   }

@@ -17,6 +17,9 @@ interface SealedMessage {
   readonly arc: Authentication['arc'] | undefined
 }
 
+/** Octets of our results that are sealed. */
+const MAX_RESULTS = 65_536
+
 /** The fields with their CRLF; empty: the message gets none. */
 export async function buildArcFields(
   signing: Pick<SigningThread, 'seal'>,
@@ -32,5 +35,9 @@ export async function buildArcFields(
   const seals = findFields(header, 'arc-seal').length
   if (validation === 'none' ? seals > 0 : seals >= MAX_ARC_SETS) return ''
   const sets = countArcSets(raw, header)
-  return signing.seal(raw, key, now, { instance: sets + 1, validation, results: readFieldValue(raw, results) })
+  return signing.seal(raw, key, now, {
+    instance: sets + 1,
+    validation,
+    results: readFieldValue(raw, results, MAX_RESULTS),
+  })
 }

@@ -15,7 +15,7 @@ import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import { type ActiveRule, type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
 import { isConfirmed } from '../domains/forwards/forward-targets.js'
 import { type Address, toLowerCaseAddress } from '../mail/address.js'
-import { formatNotify } from '../mail/dsn-parameters.js'
+import { NO_NOTICE } from '../mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import { createMessageId, isMessageId } from '../mail/message-id.js'
@@ -27,6 +27,7 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
 import type { PlanForwarding } from '../receiving/process-mail.js'
 import type { Read } from '../storage/prepared.js'
+import { waitForStep } from '../storage/stepped-walk.js'
 import { parseJson } from '../storage/tables/columns.js'
 import type { NotForwardedReason } from '../storage/tables/forward-tables.js'
 import type { Write } from '../storage/writer/write.js'
@@ -35,7 +36,7 @@ import { deliverReceived } from '../webhooks/request-delivery.js'
 import type { WebhookRef } from '../webhooks/webhook-records.js'
 import { buildArcFields } from './arc-fields.js'
 import { enqueuePassedOn } from './forwarded-email.js'
-import { judgeForwarding, readDeliveredTo } from './judge-forwarding.js'
+import { countOwnHops, judgeForwarding, readDeliveredTo } from './judge-forwarding.js'
 
 interface ForwardingDeps {
   readonly read: Read
@@ -73,8 +74,10 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
-/** Octets of a field that are read here. */
-const MAX_FIELD_LENGTH = 16_384
+/** Octets of the copies of one message, each for the targets of one rule; the first may be of any size. */
+const MAX_COPIED = 104_857_600
+/** Octets of a field that are read. */
+const MAX_VALUE = 16_384
 
 export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
   return async (email, raw, spamStatus) => {
@@ -82,13 +85,17 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
     const matches = findMatches(deps.rules, email.workspace_id, addresses)
     if (matches.length === 0) return null
     const message = { email, raw, header: scanHeaderOrEmpty(raw), now: deps.clock() }
-    const targets = judgeTargets(deps.read, message, matches, spamStatus)
+    const targets = await judgeTargets(deps, message, matches, spamStatus)
     const arcFields = targets.some(({ reason }) => reason === null) ? await sealMessage(deps, message) : ''
     const isComplete = matches.length === addresses.length && targets.every(({ reason }) => reason === null)
     const keep =
       !isComplete || !canTellSender(email) || matches.some(({ rule }) => rule.keep || rule.webhookId !== null)
     const firsts = matches.filter(({ rule }, place) => matches.findIndex((other) => other.rule === rule) === place)
-    const queued = firsts.flatMap((match) => queueFor(deps, message, match, targets, arcFields))
+    const queued: Queued[] = []
+    for (const [place, match] of firsts.entries()) {
+      if (place > 0) await waitForStep()
+      queued.push(...queueFor(deps, message, match, targets, arcFields))
+    }
     const hooks = listWebhooks(email.workspace_id, matches)
     return {
       keep,
@@ -111,22 +118,26 @@ function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: re
   })
 }
 
-/** Each target once, for the first rule that names it. */
-function judgeTargets(
-  read: Read,
+/** Each target once, for the first rule that names it. In steps: a message may match a hundred rules of ten targets. */
+async function judgeTargets(
+  { read, hostname }: ForwardingDeps,
   { email, raw, header }: Message,
   matches: readonly Match[],
   spamStatus: Parameters<PlanForwarding>[2],
-): readonly Target[] {
+): Promise<readonly Target[]> {
   const { dmarc } = parseJson(email.authentication)
-  const deliveredTo = readDeliveredTo(raw, header)
+  const trace = { deliveredTo: readDeliveredTo(raw, header), ownHops: countOwnHops(raw, header, hostname) }
   const targets = new Map<string, Target>()
-  for (const { address, rule } of matches) {
-    const fault = judgeForwarding({ spamStatus, dmarc, deliveredTo, address })
+  const copied = new Set<ActiveRule>()
+  for (const [place, { address, rule }] of matches.entries()) {
+    if (place > 0) await waitForStep()
+    const fault = judgeForwarding({ spamStatus, dmarc, ...trace, address })
     for (const target of rule.targets) {
       const key = toLowerCaseAddress(target)
       if (targets.has(key)) continue
-      const reason = fault ?? findTargetFault(read, email.workspace_id, target)
+      const isTooMuch = !copied.has(rule) && copied.size > 0 && (copied.size + 1) * email.size > MAX_COPIED
+      const reason = fault ?? findTargetFault(read, email.workspace_id, target) ?? (isTooMuch ? 'size' : null)
+      if (reason === null) copied.add(rule)
       targets.set(key, { address: target, rule, reason })
     }
   }
@@ -170,11 +181,10 @@ function queueFor(
   const [top] = header.fields
   const readFirst = (name: string): string => {
     const [field] = findFields(header, name)
-    if (field === undefined) return ''
-    return readFieldValue(raw, { ...field, end: Math.min(field.end, field.colon + MAX_FIELD_LENGTH) })
+    return field === undefined ? '' : readFieldValue(raw, field, MAX_VALUE)
   }
   const messageId = readFirst('message-id')
-  const notify = canTellSender(email) ? null : formatNotify(['never'])
+  const notify = canTellSender(email) ? null : NO_NOTICE
   const enqueued = enqueuePassedOn({
     inbound: email,
     skipped: top?.name === 'return-path' ? top.end : 0,

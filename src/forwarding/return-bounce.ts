@@ -7,6 +7,7 @@
  */
 
 import { type Address, toLowerCaseAddress } from '../mail/address.js'
+import { NO_NOTICE } from '../mail/dsn-parameters.js'
 import { createMessageId } from '../mail/message-id.js'
 import { emailById } from '../messages/email.js'
 import type { InboundEmail } from '../messages/inbound/inbound-email.js'
@@ -46,7 +47,8 @@ const RETURN_PATH = 'Return-Path: <>\r\n'
 interface Return {
   /** The address of ours that the report came to. */
   readonly at: Address
-  readonly sender: Address
+  /** Null: it was not proved who had sent the message. */
+  readonly sender: Address | null
 }
 
 export function createBounceReturner(deps: ReturnDeps): ReportProcessor {
@@ -57,8 +59,11 @@ export function createBounceReturner(deps: ReturnDeps): ReportProcessor {
     const returns = addresses.flatMap((at) => findReturn(deps, at))
     if (returns.length === 0) return deps.processReport(email, mail)
     const now = deps.clock()
-    const due = returns.filter((one) => email.envelope_from === '' && mayReturn(deps, buckets, email, one, now))
-    const queued = due.map((one) => queueReturn(deps, email, one, now))
+    const queued = returns.flatMap(({ at, sender }) =>
+      email.envelope_from === '' && mayReturn(deps, buckets, email, sender, now)
+        ? [queueReturn(deps, email, { at, sender }, now)]
+        : [],
+    )
     const rest = returns.length === addresses.length ? removeReport(email) : await deps.processReport(email, mail)
     return {
       // Before those that remove its bytes.
@@ -84,24 +89,34 @@ function findReturn({ read, policy }: ReturnDeps, at: Address): readonly Return[
   const [sent] = emailById(read, { workspaceId: SERVICE_WORKSPACE, id: row.email_id })
   return sent === undefined || !isForwarded(sent) || sent.envelope_from === ''
     ? []
-    : [{ at, sender: sent.envelope_from }]
+    : [{ at, sender: row.notify === NO_NOTICE ? null : sent.envelope_from }]
 }
 
 function mayReturn(
   { read, log }: ReturnDeps,
   buckets: TokenBuckets,
   { id, client_address: client }: InboundEmail,
-  { sender }: Return,
+  sender: Address | null,
   now: number,
-): boolean {
-  const isKnownBad = isSuppressed(read, SERVICE_WORKSPACE, sender)
-  if (!isKnownBad && buckets.take(toLowerCaseAddress(sender), now) === 0) return true
-  const reason = isKnownBad ? 'suppressed' : 'rate'
+): sender is Address {
+  const reason = findFault(read, buckets, sender, now)
+  if (reason === null) return true
   log.info({ report: id, client, recipient: sender, reason }, 'a bounce of forwarded mail is not returned')
   return false
 }
 
-function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, sender }: Return, now: number) {
+function findFault(read: Read, buckets: TokenBuckets, sender: Address | null, now: number): string | null {
+  if (sender === null) return 'unproved'
+  if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return 'suppressed'
+  return buckets.take(toLowerCaseAddress(sender), now) === 0 ? null : 'rate'
+}
+
+interface PassedReturn {
+  readonly at: Address
+  readonly sender: Address
+}
+
+function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, sender }: PassedReturn, now: number) {
   return enqueuePassedOn({
     inbound,
     skipped: RETURN_PATH.length,

@@ -40,6 +40,9 @@ export function parseRet(text: string): DsnReturn {
   return word === 'FULL' ? 'full' : 'headers'
 }
 
+/** NOTIFY as it is stored if no outcome is to be reported. */
+export const NO_NOTICE = formatNotify(['never'])
+
 export function formatRet(ret: DsnReturn): string {
   return ret === 'full' ? 'FULL' : 'HDRS'
 }

@@ -65,9 +65,9 @@ export function scanHeaderOrEmpty(raw: Buffer): Header {
   }
 }
 
-/** The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. */
-export function readFieldValue(raw: Buffer, field: HeaderField): string {
-  const bytes = raw.subarray(field.colon + 1, field.end)
+/** The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. `max`: octets that are read. */
+export function readFieldValue(raw: Buffer, field: HeaderField, max = Number.POSITIVE_INFINITY): string {
+  const bytes = raw.subarray(field.colon + 1, Math.min(field.end, field.colon + 1 + max))
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
   return text.replaceAll('\r\n', '').replaceAll('\n', '').trim()
 }

@@ -148,11 +148,14 @@ function buildEmail(input: EmailInput): NewEmail {
   }
 }
 
+/** Octets of a field with one word, its folding included. */
+const MAX_WORD = 200
+
 /** RFC 8689: the parameter of MAIL goes before the header field. */
 function readTlsRequired({ message, header }: Submission): TlsRequired | null {
   if (message.requiresTls === true) return 'yes'
   const [field] = findFields(header, 'tls-required')
-  return field !== undefined && readFieldValue(message.raw, field).trim().toLowerCase() === 'no' ? 'no' : null
+  return field !== undefined && readFieldValue(message.raw, field, MAX_WORD).trim().toLowerCase() === 'no' ? 'no' : null
 }
 
 /** Checks the envelope sender and every From address; returns the domain of the first From. */

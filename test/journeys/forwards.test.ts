@@ -220,6 +220,24 @@ t.test('a sender that cannot be rewritten gets its bounces by a token', async (t
   t.equal(senderOf((await waitForMail(sink, from, /5\.1\.1/)).mailFrom), '')
 })
 
+t.test('a forged sender is not rewritten, and gets nothing through us', async (t) => {
+  await addRule({ match: 'forged', to: ['forged@out.test'] })
+  await arrive(
+    t,
+    ['forged@home.test'],
+    inboundText({ from: 'eve@none.test', to: 'x@home.test', subject: 'forged' }),
+    'victim@none.test',
+  )
+  const token = senderOf((await waitForMail(sink, 'forged@out.test', /Subject: forged/)).mailFrom)
+  t.match(token, /^bounce\+[^@]+@posthorn\.home\.test$/)
+  const raw = bounceOf({ path: token, status: '5.1.1', recipient: 'forged@out.test' })
+  const id = idOfReply(await deliverInbound(t, app, { from: '', to: [token], raw }))
+  await waitUntil('the end of the report', () =>
+    app.rows(`select 1 from inbound_emails where id = '${id}'`).length === 0 ? true : null,
+  )
+  t.same(app.rows(`select 1 from recipients where address = 'victim@none.test'`), [])
+})
+
 t.test('rules are checked, changed and deleted', async (t) => {
   const refusedWith = async (body: unknown): Promise<unknown> => {
     const answer = await app.rest('POST', path, { body })
@@ -280,6 +298,22 @@ t.test('what came with REQUIRETLS goes on with it or not at all', async (t) => {
   t.equal(row.tls_required, 'yes')
   t.match(row.last_response, /TLS/)
   t.notOk(sink.messages.some(({ raw }) => `${raw}`.includes('Subject: secret')))
+})
+
+t.test('no more strangers are asked in a day than allowed, however many requests come at once', async (t) => {
+  const before =
+    app.rows<{ n: number }>('select count(*) as n from forward_targets where confirmed_at is not requested_at')[0]?.n ??
+    0
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, rule) => {
+      const to = Array.from({ length: 10 }, (_, place) => `stranger${rule}-${place}@out.test`)
+      return app.rest('POST', path, { body: { match: `many${rule}`, to } })
+    }),
+  )
+  const asked = answers.filter(({ status }) => status === 201).length * 10
+  t.ok(before + asked <= 50, `${before} and ${asked}`)
+  t.ok(asked > 0)
+  t.ok(answers.some(({ status }) => status === 429))
 })
 
 t.test('a webhook gets email.received of what its rule matches alone', async (t) => {

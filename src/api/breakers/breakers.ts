@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
 import { listScopes, type ShownScope, showOk } from '../../breaker/list-scopes.js'
 import type { ScopeRef } from '../../breaker/outcome-counts.js'
+import { createReleaseLimit, type ReleaseLimit } from '../../breaker/release-limit.js'
 import { type ReleaseDeps, releaseById } from '../../breaker/release-scope.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { json } from '../http/answer.js'
@@ -47,7 +48,7 @@ export interface BreakerRouteDeps extends ReleaseDeps {
 }
 
 export function breakerRoutes(deps: BreakerRouteDeps): readonly Route[] {
-  return [listRoute(deps), releaseRoute(deps)]
+  return [listRoute(deps), releaseRoute(deps, createReleaseLimit())]
 }
 
 function listRoute({ read }: BreakerRouteDeps): Route {
@@ -65,7 +66,7 @@ function listRoute({ read }: BreakerRouteDeps): Route {
   })
 }
 
-function releaseRoute(deps: BreakerRouteDeps): Route {
+function releaseRoute(deps: BreakerRouteDeps, limit: ReleaseLimit): Route {
   return route({
     method: 'POST',
     path: '/breakers/:id/release',
@@ -73,13 +74,15 @@ function releaseRoute(deps: BreakerRouteDeps): Route {
     tag,
     summary: 'Send what is held because of bounces or complaints',
     description:
-      'What was counted so far counts no more. `id` is that of the list; with the id of the workspace, its domains and broadcasts are released too.',
+      'What was counted so far counts no more. `id` is that of the list; with the id of the workspace, its domains and broadcasts are released too. Twelve at once and four in a day are allowed; the operator may release more.',
     params: { id: "The workspace's id, the domain of the sender, or the broadcast's id." },
     answers: { 200: { description: 'What was released.', schema: breakerList } },
     refusals: ['not_found'],
     run: async ({ principal, params: { id = '' }, now }) => {
       const { workspaceId } = principal
+      limit.check(workspaceId, now)
       const released = await releaseById(deps, { workspaceId, id, actor: actorOf(principal), now })
+      limit.count(workspaceId, now)
       deps.onReleased(released)
       return json(200, { data: released.map((ref) => toResource(showOk(deps.read, ref, now))) })
     },

@@ -5,7 +5,7 @@
  * A GET changes nothing, because scanners follow every link of a message. The token is the permission.
  */
 import type { KeyObject } from 'node:crypto'
-import { parseTargetToken, setConfirmed, targetById } from '../../domains/forwards/forward-targets.js'
+import { changeAgreement, parseTargetToken, targetById } from '../../domains/forwards/forward-targets.js'
 import type { Store } from '../../storage/database.js'
 import type { Answer } from '../http/answer.js'
 import { type PageCall, pageRoute } from '../http/open-route.js'
@@ -64,7 +64,7 @@ function actRoute(deps: TargetPageDeps): Route {
     refusals: [],
     run: async (call) => {
       const id = idOf(deps, call)
-      if (id !== null) await deps.commit([setConfirmed({ id, at: call.form.has('stop') ? null : call.now })])
+      if (id !== null) await deps.commit([changeAgreement(id, call.form.has('stop') ? null : call.now)])
       return answer(deps, id)
     },
   })

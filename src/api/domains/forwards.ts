@@ -22,6 +22,7 @@ import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { ServiceNotice } from '../../messages/service-email.js'
 import { uuidv7 } from '../../platform/ids.js'
+import { createSerialRunner, type SerialRunner } from '../../platform/serial-runner.js'
 import type { Store } from '../../storage/database.js'
 import { parseJson, toJson } from '../../storage/tables/columns.js'
 import { tryCommit, tryUniqueCommit, type Write } from '../../storage/writer/write.js'
@@ -52,6 +53,11 @@ export interface ForwardRouteDeps extends Store {
   readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
 }
 
+interface RuleDeps extends ForwardRouteDeps {
+  /** Requests to addresses are counted before they are committed: two at once would both be within the limit. */
+  readonly inTurn: SerialRunner
+}
+
 const tag = 'Domains'
 const path = '/domains/:id/forwards'
 const onePath = `${path}/:forward_id`
@@ -60,10 +66,11 @@ const params = { forward_id: 'Of the rule.' }
 type AnyCall = Call<unknown, unknown>
 
 export function forwardRoutes(deps: ForwardRouteDeps): readonly Route[] {
-  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
+  const rules = { ...deps, inTurn: createSerialRunner() }
+  return [createRoute(rules), listRoute(deps), getRoute(deps), patchRoute(rules), removeRoute(deps)]
 }
 
-function createRoute(deps: ForwardRouteDeps): Route {
+function createRoute(deps: RuleDeps): Route {
   return route({
     method: 'POST',
     path,
@@ -83,7 +90,7 @@ function createRoute(deps: ForwardRouteDeps): Route {
       const values = toValues(deps, domain, local_part, body, { to: [], webhook_id: null, keep: true, enabled: true })
       const place = { id: uuidv7(now), workspace_id: domain.workspace_id, domain_id: domain.id }
       const rule: ForwardRule = { ...place, local_part, ...values, created_at: now }
-      if (!(await commitRule(deps, domain, rule, [insertRule(rule)], { principal, now }))) {
+      if (!(await deps.inTurn(() => commitRule(deps, domain, rule, [insertRule(rule)], { principal, now })))) {
         throw new Refusal('conflict', `the domain has a rule for ${local_part} already`, { field: 'match' })
       }
       return json(201, toForwardResource(deps.read, rule))
@@ -123,7 +130,7 @@ function getRoute({ read }: ForwardRouteDeps): Route {
   })
 }
 
-function patchRoute(deps: ForwardRouteDeps): Route {
+function patchRoute(deps: RuleDeps): Route {
   return route<undefined, ForwardChangeRequest>({
     method: 'PATCH',
     path: onePath,
@@ -147,7 +154,8 @@ function patchRoute(deps: ForwardRouteDeps): Route {
       })
       const rule = { ...old, ...values }
       const change = updateRule({ ...values, workspaceId: domain.workspace_id, domainId: domain.id, id: old.id })
-      if (!(await commitRule(deps, domain, rule, [change], { principal, now }))) throw ruleNotFound(old.id)
+      if (!(await deps.inTurn(() => commitRule(deps, domain, rule, [change], { principal, now }))))
+        throw ruleNotFound(old.id)
       return json(200, toForwardResource(deps.read, rule))
     },
   })

@@ -16,7 +16,7 @@ const forwarded = z
       example: 'delivered',
     }),
     reason: z
-      .enum(['spam', 'dmarc', 'loop', 'unconfirmed', 'suppressed'])
+      .enum(['spam', 'dmarc', 'loop', 'unconfirmed', 'suppressed', 'size'])
       .nullable()
       .meta({ description: 'Why it was not forwarded.', example: null }),
     response: z

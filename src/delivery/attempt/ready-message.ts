@@ -10,7 +10,7 @@ import type { KeyObject } from 'node:crypto'
 import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../domains/sending-domains.js'
 import { domainOf, needsUtf8 } from '../../mail/address.js'
-import { parseNotify } from '../../mail/dsn-parameters.js'
+import { NO_NOTICE, parseNotify } from '../../mail/dsn-parameters.js'
 import { createForwardedSender } from '../../mail/forwarded-sender.js'
 import { createReferenceField, createReturnPath } from '../../mail/recipient-token.js'
 import { type Email, emailById } from '../../messages/email.js'
@@ -60,7 +60,7 @@ export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: nu
   if (field !== null && !own.signed.isSignatureStored) writes.push(own.storeSignature(field, now))
   const { email } = cachedMessage
   const message: OutboundMessage = {
-    returnPath: returnPathOf(deps.secret, email, entry.id),
+    returnPath: returnPathOf(deps.secret, email, entry.id, dsnRequests),
     recipient: entry.recipient,
     domain: entry.domain,
     pieces: withFields(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), own),
@@ -176,12 +176,14 @@ function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string)
 
 /**
  * The service's own mail has the null return path, so that its bounces end there; a forwarded message has its rewritten
- * sender, or a token if that cannot be rewritten.
+ * sender, or a token if that cannot be rewritten. So it has if the sender was not proved, and is to get nothing: with the
+ * rewritten form of a sender anyone can write to that sender through us, so a client must not be able to choose the sender.
  */
-function returnPathOf(secret: KeyObject, email: Email, recipientId: string): string {
+function returnPathOf(secret: KeyObject, email: Email, recipientId: string, requests: DsnRequest | undefined): string {
   const host = mailHostOf(domainOf(email.from_email))
   if (email.workspace_id !== SERVICE_WORKSPACE) return createReturnPath(secret, recipientId, host)
   if (email.envelope_from === '') return ''
+  if (requests?.notify === NO_NOTICE) return createReturnPath(secret, recipientId, host)
   const rewritten = createForwardedSender(secret, email.envelope_from, host, email.created_at)
   return rewritten ?? createReturnPath(secret, recipientId, host)
 }

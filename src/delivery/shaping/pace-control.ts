@@ -7,7 +7,7 @@
  *
  * Times are milliseconds of a steady clock.
  */
-import { formatReply, type Reply, type Stage } from '../../mail/reply.js'
+import type { Reply, Stage } from '../../mail/reply.js'
 import { describePause } from '../../messages/queue/provider-pause.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
@@ -15,7 +15,7 @@ import { OpenSessions } from './open-sessions.js'
 import { PaceEstimate } from './pace-estimate.js'
 import { type PaceSignal, readPaceSignal } from './pace-signal.js'
 import type { LearnedMessages, PaceId, PaceState, PaceTimer, PaceVerdict, Passage, Pause } from './pace-state.js'
-import { type PauseKind, pauseTimeOf } from './pause.js'
+import { type PauseKind, pauseTimeOf, quoteForAll } from './pause.js'
 import { SessionWindow } from './session-window.js'
 
 /** Entries are not written to the database for a shorter pause. */
@@ -30,8 +30,6 @@ const LOOKAHEAD = 2
 const RETRY_SOON = 1_000
 /** Messages a session that were learned are forgotten after a day. */
 const FORGET_MESSAGES = 86_400_000
-/** Characters of a reply that are kept. */
-const MAX_REPLY = 400
 
 export interface PaceDeps {
   readonly timer: PaceTimer
@@ -243,7 +241,7 @@ export class PaceControl {
     if (kind === 'rate') this.estimate.noteRefused(now)
     if (current !== null && begunAt < current.since && current.kind === kind) return
     const probes = current?.kind === kind ? current.probes + 1 : 0
-    const text = formatReply(reply).slice(0, MAX_REPLY)
+    const text = quoteForAll(reply)
     const since = current?.kind === kind ? current.since : now
     this.pauseNow = { kind, reply: text, since, until: now + pauseTimeOf(kind, probes), probes }
     this.deps.onChange(this)

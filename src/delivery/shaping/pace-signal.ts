@@ -42,6 +42,9 @@ const rateDetails = /^4\.7\.(28|65[01]|500)$/
 /** The reply names the mailbox or its owner: another recipient is not concerned. */
 const ofRecipient = /\b(recipient|mailbox|the user|this user|over ?quota)\b/i
 
+/** The reply names a domain of the message, as Google does: another sender is not concerned. */
+const ofSender = /\b(DKIM|SPF|URL|return-?path) domains?\b/i
+
 const ofBlock =
   /\b(your|sending|client|source) (\w{1,10} )?(address|ip|host|server|network)\b.{0,80}\b(block|list|bann|reputation)/i
 const stagesOfSession: ReadonlySet<Stage> = new Set(['banner', 'ehlo', 'starttls'])
@@ -53,6 +56,7 @@ export function readPaceSignal(stage: Stage, reply: Reply): PaceSignal | null {
   const text = reply.text.slice(0, MAX_TEXT)
   const { reason } = classifyReply(stage, reply)
   if (reason === 'greylisted' || isAboutRecipient(stage, reply, text)) return null
+  if (!stagesOfSession.has(stage) && ofSender.test(text)) return null
   const named = nameSignal(reply, text)
   if (named !== null) return named
   if (reason === 'spam-block' || (beforeRecipient && ofBlock.test(text))) return 'block'

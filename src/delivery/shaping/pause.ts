@@ -4,6 +4,8 @@
  * After the pause one message goes as a probe. If it is refused too, the next pause is longer by the half or less. A rate is
  * over in seconds as a rule; a block lasts minutes or hours. A minute is the first answer to a block.
  */
+import { formatReply, type Reply } from '../../mail/reply.js'
+
 export type PauseKind = 'rate' | 'block'
 
 const FIRST_PAUSE: Readonly<Record<PauseKind, number>> = { rate: 1_000, block: 60_000 }
@@ -19,4 +21,13 @@ export function pauseTimeOf(kind: PauseKind, probes: number): number {
   const grown = FIRST_PAUSE[kind] * GROWTH[kind] ** Math.min(probes, 30)
   const isShortBlock = kind === 'block' && probes < PROBES_OF_SHORT_BLOCK
   return Math.round(Math.min(grown, isShortBlock ? MAX_SHORT_BLOCK : MAX_PAUSES[kind]))
+}
+
+/** Characters of a reply that are kept. */
+const MAX_REPLY = 400
+
+/** The reply without addresses: it is shown to all whose mail waits, and may name the sender or recipient of another's. */
+export function quoteForAll(reply: Reply): string {
+  const words = formatReply(reply).slice(0, MAX_REPLY).split(' ')
+  return words.map((word) => (word.includes('@') ? '(address)' : word)).join(' ')
 }

@@ -1,13 +1,13 @@
 /**
  * What an attempt to deliver to an address of the simulator ends with. Pure.
  *
- * | address       | attempt 1            | attempt 2 | attempt 3              |
- * |---------------|----------------------|-----------|------------------------|
- * | `delivered`   | 250                  |           |                        |
- * | `bounce`      | 550 5.1.1            |           |                        |
- * | `complaint`   | 250, and a complaint |           |                        |
- * | `soft-bounce` | 452 4.2.2            | 452 4.2.2 | 452 4.2.2, and the end |
- * | `slow`        | 250 after 30 s       |           |                        |
+ * | address       | attempt 1                      | attempt 2 | attempt 3              |
+ * |---------------|--------------------------------|-----------|------------------------|
+ * | `delivered`   | 250                            |           |                        |
+ * | `bounce`      | 550 5.1.1                      |           |                        |
+ * | `complaint`   | 250 after 1 s, and a complaint |           |                        |
+ * | `soft-bounce` | 452 4.2.2                      | 452 4.2.2 | 452 4.2.2, and the end |
+ * | `slow`        | 250 after 30 s                 |           |                        |
  *
  * No outcome is the recipient's fault, so that none suppresses the address and a test can be repeated.
  */
@@ -28,6 +28,8 @@ interface ScriptedEnd {
 
 /** Milliseconds. */
 const SLOW_REPLY = 30_000
+/** Each complaint is a report that is stored and read: the slots of the simulator limit how many there are in a second. */
+const COMPLAINT_REPLY = 1_000
 /** Milliseconds between the attempts of a soft bounce, which does not follow `outbound.retry_schedule`. */
 const SOFT_BOUNCE_PAUSE = 30_000
 const SOFT_BOUNCE_ATTEMPTS = 3
@@ -47,7 +49,7 @@ export function playScript(script: ScriptName | null, attempt: number): Scripted
     case 'delivered':
       return accept(0, false)
     case 'complaint':
-      return accept(0, true)
+      return accept(COMPLAINT_REPLY, true)
     case 'slow':
       return accept(SLOW_REPLY, false)
     case 'soft-bounce':

@@ -6,6 +6,7 @@
  * faults are counted without host and addresses; beyond the limit of all domains, new domains are left out.
  */
 import { createHash } from 'node:crypto'
+import { getDomain } from 'tldts'
 import type { Store } from '../../storage/database.js'
 import { toJson } from '../../storage/tables/columns.js'
 import type { Write } from '../../storage/writer/write.js'
@@ -15,18 +16,28 @@ import { addSessions, countRowsOfDay, insertPolicy, type StoredResult } from './
 
 interface CounterLimits {
   readonly domains: number
+  /** Under one registrable domain, whose owner can make up any number of them. */
+  readonly domainsOfOwner: number
   readonly rowsOfDomain: number
   readonly policiesOfDomain: number
   /** Of all domains together. */
   readonly rows: number
 }
 
-const defaultLimits: CounterLimits = { domains: 10_000, rowsOfDomain: 1_000, policiesOfDomain: 32, rows: 50_000 }
+const defaultLimits: CounterLimits = {
+  domains: 10_000,
+  domainsOfOwner: 200,
+  rowsOfDomain: 1_000,
+  policiesOfDomain: 32,
+  rows: 50_000,
+}
 /** Rows of one commit. */
 const PORTION = 500
 /** Of one policy. */
 const MAX_STRINGS = 100
 const MAX_TEXT_LENGTH = 500
+/** Of all strings of one policy: its domain may show us another one at each message. */
+const MAX_POLICY_LENGTH = 4_096
 const MAX_DETAIL_LENGTH = 200
 
 interface CountedDomain {
@@ -46,6 +57,8 @@ export class TlsResultCounter {
   private day = ''
   /** Of this day. */
   private domains = new Map<string, CountedDomain>()
+  /** How many of them are under a registrable domain. */
+  private owned = new Map<string, number>()
   private rowsOfDay = 0
   private pending = new Map<string, PendingRow>()
   private flushing: Promise<void> = Promise.resolve()
@@ -77,6 +90,7 @@ export class TlsResultCounter {
   private beginDay(day: string): void {
     this.day = day
     this.domains = new Map()
+    this.owned = new Map()
     // After a restart, what is stored counts as well.
     this.rowsOfDay = countRowsOfDay(this.store.read, { day })[0]?.rows ?? 0
   }
@@ -85,6 +99,10 @@ export class TlsResultCounter {
     const known = this.domains.get(name)
     if (known !== undefined) return known
     if (this.domains.size >= this.limits.domains || this.rowsOfDay >= this.limits.rows) return null
+    const owner = getDomain(name, { allowPrivateDomains: true }) ?? name
+    const count = this.owned.get(owner) ?? 0
+    if (count >= this.limits.domainsOfOwner) return null
+    this.owned.set(owner, count + 1)
     const domain = { policies: new Set<string>(), rows: new Set<string>() }
     this.domains.set(name, domain)
     return domain
@@ -169,5 +187,10 @@ function toWrites({ row, policy, sessions }: PendingRow): readonly Write[] {
 }
 
 function bound(texts: readonly string[]): readonly string[] {
-  return texts.slice(0, MAX_STRINGS).map((text) => text.slice(0, MAX_TEXT_LENGTH))
+  let room = MAX_POLICY_LENGTH
+  const some = texts.slice(0, MAX_STRINGS).map((text) => text.slice(0, MAX_TEXT_LENGTH))
+  return some.filter((text) => {
+    room -= text.length
+    return room >= 0
+  })
 }

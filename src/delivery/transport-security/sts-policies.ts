@@ -6,7 +6,11 @@
  * It holds until its time is over: neither a missing TXT record nor a fetch that fails ends it before, because an attacker
  * on the way can cause both. Mail waits a few seconds for the first policy of its domain, and then goes on as without one; a
  * policy that is known is used at once, and its TXT record is looked at beside.
+ *
+ * The names under one registrable domain have an owner who can make up any number of them. So they share a small part of
+ * the memory and of the fetches: no owner can push out the policies of others, and thereby their encryption.
  */
+import { getDomain } from 'tldts'
 import type { Clock } from '../../platform/clock.js'
 import type { DnssecResolver } from '../../platform/dns/resolver.js'
 import type { Log } from '../../platform/log.js'
@@ -38,6 +42,8 @@ interface KnownPolicy extends StsPolicy {
 }
 
 const MAX_POLICIES = 5_000
+/** Policies under one registrable domain, and fetches of them at a time. */
+const [MAX_POLICIES_OF_ONE, MAX_FETCHES_OF_ONE] = [100, 3]
 const MAX_CHECKED_DOMAINS = 20_000
 const MAX_FETCHES = 20
 const MAX_WAITING_FETCHES = 1_000
@@ -59,8 +65,11 @@ export class StsPolicies {
   private readonly evicted = new Set<string>()
   private readonly policies = createLruCache<KnownPolicy>({
     max: MAX_POLICIES,
-    onRemove: (_policy, domain) => this.evicted.add(domain),
+    onRemove: (_policy, domain) => this.noteRemoved(domain),
   })
+  /** By registrable domain, those fetched last at the end. */
+  private readonly owned = new Map<string, Set<string>>()
+  private readonly fetching = new Map<string, number>()
   /** Until when the TXT record of a domain needs no look. */
   private readonly checkedUntil = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
   private readonly retryAt = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
@@ -74,7 +83,7 @@ export class StsPolicies {
     for (const row of listStsPolicies(deps.read, { limit: MAX_POLICIES })) {
       const { domain, policy_id: id, mode, max_age: maxAge, fetched_at: fetchedAt } = row
       const patterns = parseJson(row.patterns)
-      this.policies.set(domain, { domain, id, mode, patterns, maxAge, fetchedAt, usedAt: now })
+      this.keep({ domain, id, mode, patterns, maxAge, fetchedAt, usedAt: now })
     }
     this.timer = setInterval(() => void this.refresh(), REFRESH_INTERVAL)
     this.timer.unref()
@@ -158,6 +167,20 @@ export class StsPolicies {
   }
 
   private async fetch(domain: string, id: string): Promise<void> {
+    const owner = ownerOf(domain)
+    const count = this.fetching.get(owner) ?? 0
+    if (count >= MAX_FETCHES_OF_ONE) return
+    this.fetching.set(owner, count + 1)
+    try {
+      await this.fetchInTurn(domain, id)
+    } finally {
+      const left = (this.fetching.get(owner) ?? 1) - 1
+      if (left > 0) this.fetching.set(owner, left)
+      else this.fetching.delete(owner)
+    }
+  }
+
+  private async fetchInTurn(domain: string, id: string): Promise<void> {
     const { clock, log, fetchPolicy, onFetchFailure } = this.deps
     const { signal } = this.abortController
     if (!(await this.fetchSlots.acquire(FETCH_WAIT))) return
@@ -175,10 +198,29 @@ export class StsPolicies {
     onFetchFailure(domain, fetched)
   }
 
+  private keep(policy: KnownPolicy): void {
+    const { domain } = policy
+    this.policies.set(domain, policy)
+    const owner = ownerOf(domain)
+    const owned = this.owned.get(owner) ?? new Set()
+    this.owned.set(owner, owned.add(domain))
+    const [oldest] = owned
+    if (owned.size > MAX_POLICIES_OF_ONE && oldest !== undefined) this.policies.delete(oldest)
+  }
+
+  /** Or replaced. */
+  private noteRemoved(domain: string): void {
+    this.evicted.add(domain)
+    const owner = ownerOf(domain)
+    const owned = this.owned.get(owner)
+    owned?.delete(domain)
+    if (owned?.size === 0) this.owned.delete(owner)
+  }
+
   /** A policy that the database does not take holds in memory. */
   private async store(policy: KnownPolicy): Promise<void> {
     const { domain, id, mode, patterns, maxAge, fetchedAt } = policy
-    this.policies.set(domain, policy)
+    this.keep(policy)
     const row = { domain, policy_id: id, mode, patterns: toJson(patterns), max_age: maxAge, fetched_at: fetchedAt }
     const gone = [...this.evicted].filter((name) => !this.policies.has(name))
     this.evicted.clear()
@@ -192,4 +234,8 @@ export class StsPolicies {
 
 function isDue({ fetchedAt, maxAge, usedAt }: KnownPolicy, now: number): boolean {
   return fetchedAt + Math.min(REFRESH_AFTER, maxAge / 2) <= now && usedAt + UNUSED_AFTER > now
+}
+
+function ownerOf(domain: string): string {
+  return getDomain(domain, { allowPrivateDomains: true }) ?? domain
 }

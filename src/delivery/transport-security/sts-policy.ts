@@ -14,6 +14,8 @@ export interface StsPolicy {
 }
 
 const MAX_PATTERNS = 50
+/** A policy that has more is invalid. */
+const MAX_LINES = 500
 /** Seconds: one year (RFC 8461 section 3.2). */
 const MAX_AGE = 31_557_600
 
@@ -31,7 +33,9 @@ export function readStsId(records: readonly string[]): string | null {
 
 /** A word that says what is wrong, instead of a policy that is not valid. */
 export function parseStsPolicy(text: string): StsPolicy | { readonly fault: string } {
-  const fields = text.split('\n').map((line) => splitAtFirst(line, ':'))
+  const lines = text.split('\n', MAX_LINES + 1)
+  if (lines.length > MAX_LINES) return { fault: 'length' }
+  const fields = lines.map((line) => splitAtFirst(line, ':'))
   const fieldOf = (name: string): string => fields.find(([key]) => key === name)?.[1] ?? ''
   if (fieldOf('version') !== 'STSv1') return { fault: 'version' }
   const mode = asMode(fieldOf('mode'))

@@ -57,9 +57,15 @@ export function sealArc(raw: Buffer, key: DkimKey, now: number, set: ArcSet, bod
   return complete(seal, chain, key) + signature + results
 }
 
+/** Seals that are counted: more than a valid chain has. */
+const MAX_COUNTED = 2 * MAX_ARC_SETS
+/** Octets of a seal that are searched for its instance. */
+const MAX_SEARCHED = 4_096
+
 /** The number of sets that a message has: the highest instance of its seals. */
 export function countArcSets(raw: Buffer, header: Header): number {
-  return Math.max(0, ...findFields(header, 'arc-seal').map((field) => instanceOf(raw, field)))
+  const seals = findFields(header, 'arc-seal').slice(0, MAX_COUNTED)
+  return Math.max(0, ...seals.map((field) => instanceOf(raw, field)))
 }
 
 /** The field with its signature over what it covers and itself. */
@@ -90,7 +96,7 @@ function canonicalizeChain(raw: Buffer, header: Header, instance: number): strin
 
 /** The tag `i=`; 0: there is none. */
 function instanceOf(raw: Buffer, field: HeaderField): number {
-  for (const tag of readFieldValue(raw, field).split(';', MAX_TAGS)) {
+  for (const tag of readFieldValue(raw, field, MAX_SEARCHED).split(';', MAX_TAGS)) {
     const digits = /^\s{0,9}i\s{0,9}=\s{0,9}(\d{1,2})\s{0,9}$/.exec(tag)?.[1]
     if (digits !== undefined) return Number(digits)
   }

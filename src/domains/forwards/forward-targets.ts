@@ -24,6 +24,8 @@ export type ForwardTarget = Selectable<Tables['forward_targets']>
 const MAX_ADDRESSES = 1_000
 /** Requests that a workspace may have sent to addresses in a day. */
 const MAX_REQUESTS_PER_DAY = 50
+/** Requests that an address may get which it does not answer. */
+const MAX_REQUESTS = 3
 const DAY = 86_400_000
 
 const insertTarget = prepareWrite<ForwardTarget>(({ db, slot }) =>
@@ -35,6 +37,7 @@ const insertTarget = prepareWrite<ForwardTarget>(({ db, slot }) =>
       id: slot('id'),
       address: slot('address'),
       requested_at: slot('requested_at'),
+      requests: slot('requests'),
       confirmed_at: slot('confirmed_at'),
     })
     .onConflict((conflict) => conflict.columns(['workspace_id', 'address_key']).doNothing()),
@@ -43,17 +46,21 @@ const insertTarget = prepareWrite<ForwardTarget>(({ db, slot }) =>
 const setRequested = prepareWrite<{ id: string; at: Timestamp }>(({ db, slot }) =>
   db
     .updateTable('forward_targets')
-    .set({ requested_at: slot('at') })
+    .set((eb) => ({ requested_at: slot('at'), requests: eb('requests', '+', 1) }))
     .where('id', '=', slot('id')),
 )
 
-/** `at` null: the agreement is withdrawn. */
-export const setConfirmed = prepareWrite<{ id: string; at: Timestamp | null }>(({ db, slot }) =>
+const setConfirmed = prepareWrite<{ id: string; at: Timestamp | null; requests: number }>(({ db, slot }) =>
   db
     .updateTable('forward_targets')
-    .set({ confirmed_at: slot('at') })
+    .set({ confirmed_at: slot('at'), requests: slot('requests') })
     .where('id', '=', slot('id')),
 )
+
+/** `at` null: its owner withdraws, and is not asked again. */
+export function changeAgreement(id: string, at: Timestamp | null): Write {
+  return setConfirmed({ id, at, requests: at === null ? MAX_REQUESTS : 0 })
+}
 
 const targetByKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
   db
@@ -84,8 +91,8 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Not asked in the last day, so that a rule that is made anew does not ask more often; `lower` is that of ASCII. */
-const isUnused = sql<boolean>`address_key = lower(address) and not ${isListedIn(
+/** Not one that is not asked any more: it would be asked anew. `lower` is that of ASCII. */
+const isUnused = sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
   { table: 'forward_rules', column: 'targets' },
   { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
 )}`
@@ -120,7 +127,7 @@ interface TargetRequests {
   readonly asked: readonly Pick<ForwardTarget, 'id' | 'address'>[]
 }
 
-/** An address is asked again after a day at the earliest. Throws a Refusal `rate-limited` or `invalid-parameter`. */
+/** An address is asked again after a day at the earliest, and a few times in all. Throws a Refusal `rate-limited` or `invalid-parameter`. */
 export function requestTargets(
   read: Read,
   workspaceId: string,
@@ -134,16 +141,30 @@ export function requestTargets(
     const [known] = targetByKey(read, { workspaceId, key })
     if (known === undefined) {
       const confirmed = isOwnDomain(read, workspaceId, address)
-      const row = { workspace_id: workspaceId, address_key: key, id: uuidv7(now), address, requested_at: now }
+      const row = {
+        workspace_id: workspaceId,
+        address_key: key,
+        id: uuidv7(now),
+        address,
+        requested_at: now,
+        requests: 1,
+      }
       writes.push(insertTarget({ ...row, confirmed_at: confirmed ? now : null }))
       if (!confirmed) asked.push(row)
-    } else if (known.confirmed_at === null && known.requested_at < now - DAY) {
+    } else if (isToBeAskedAgain(known, now)) {
       writes.push(setRequested({ id: known.id, at: now }))
       asked.push(known)
     }
   }
   const room = makeRoom(read, workspaceId, { added: writes.length, asked: asked.length, now })
   return { writes: [...room, ...writes], asked }
+}
+
+function isToBeAskedAgain(
+  { confirmed_at: confirmedAt, requested_at: requestedAt, requests }: ForwardTarget,
+  now: number,
+) {
+  return confirmedAt === null && requests < MAX_REQUESTS && requestedAt < now - DAY
 }
 
 interface Demand {

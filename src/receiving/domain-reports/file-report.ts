@@ -57,6 +57,8 @@ export interface DomainReportHandler {
 
 /** Messages of one reporter: a large one reports about each domain every day, and at the same hour. */
 const messageLimits = { burst: 2_000, perSecond: 1, maxKeys: 10_000 }
+/** Messages that one counts as of which nothing was filed: a small one may take seconds to read. */
+const USELESS_COST = 40
 /** Reports of one reporter about one domain, in a day. */
 const MAX_DAILY = 50
 const domainLimits = { burst: MAX_DAILY, perSecond: MAX_DAILY / 86_400, maxKeys: 50_000 }
@@ -82,6 +84,9 @@ export function createDomainReportHandler(deps: DomainReportDeps): DomainReportH
     writes: [...removalOf(email), ...filings.flatMap(({ writes }) => writes)],
     onCommitted: () => announce(deps, email, filings),
   })
+  const charge = (reporter: string): void => {
+    messages.take(reporter, deps.clock(), USELESS_COST - 1)
+  }
   return {
     refuse: (email) => {
       const reporter = reporterOf(email)
@@ -90,20 +95,24 @@ export function createDomainReportHandler(deps: DomainReportDeps): DomainReportH
     },
     file: (email, result) => {
       const reporter = reporterOf(email) ?? ''
-      if (result.kind === 'unreadable') {
-        return resultOf(email, [notFiled('unreadable', { reporter, reason: result.why })])
-      }
-      const { digest } = result
-      if (digest.kind === 'unreadable') {
-        return resultOf(email, [notFiled('unreadable', { reporter, reason: digest.why })])
-      }
-      const some = digest.domains.slice(0, MAX_DOMAINS)
-      return resultOf(
-        email,
-        some.map((reported) => buildFiling(deps, reports, reporter, reported)),
-      )
+      const filings = buildFilings(deps, reports, reporter, result)
+      if (filings.every(({ outcome }) => outcome !== 'filed')) charge(reporter)
+      return resultOf(email, filings)
     },
   }
+}
+
+function buildFilings(
+  deps: DomainReportDeps,
+  limits: TokenBuckets,
+  reporter: string,
+  result: DigestResult<ReportDigest>,
+): readonly Filing[] {
+  if (result.kind === 'unreadable') return [notFiled('unreadable', { reporter, reason: result.why })]
+  const { digest } = result
+  if (digest.kind === 'unreadable') return [notFiled('unreadable', { reporter, reason: digest.why })]
+  const some = digest.domains.slice(0, MAX_DOMAINS)
+  return some.map((reported) => buildFiling(deps, limits, reporter, reported))
 }
 
 function reporterOf({ authentication }: InboundEmail): string | null {

@@ -2,7 +2,7 @@
  * Sums up the reports about a domain: who sends in its name and passes or fails, and how connections to its hosts went.
  *
  * Aggregate reports alone are counted as messages: failure reports tell of the same ones again. It reads one report in a
- * step, so that the event loop is free in between.
+ * step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come from outside.
  */
 import type { Read } from '../../storage/prepared.js'
 import { waitForStep } from '../../storage/stepped-walk.js'
@@ -13,6 +13,8 @@ import { type DomainReport, type ReportPage, reportsBefore, rowsOfReport } from 
 /** Sources, domains and results of an answer: those with the most messages. */
 const MAX_SHOWN = 50
 const PAGE_SIZE = 100
+/** Entries that one step sorts. */
+const SORTED_AT_ONCE = 2_000
 
 interface Counts {
   messages: number
@@ -60,14 +62,14 @@ class Summing {
     }
   }
 
-  toSummary(): ReportSummary {
+  async toSummary(): Promise<ReportSummary> {
     const { messages: sessions, ...tls } = this.tls
     return {
       dmarc: {
         ...this.dmarc,
         failed: this.dmarc.messages - this.dmarc.passed,
-        sources: listLargest(this.sources, (source_ip, counts) => ({ source_ip, ...counts })),
-        authenticated: listLargest(this.domains, (domain, counts) => ({
+        sources: await listLargest(this.sources, (source_ip, counts) => ({ source_ip, ...counts })),
+        authenticated: await listLargest(this.domains, (domain, counts) => ({
           domain: domain === '' ? null : domain,
           ...counts,
         })),
@@ -76,7 +78,7 @@ class Summing {
         ...tls,
         sessions,
         failed: sessions - tls.passed,
-        failures: listLargest(this.failures, (result, { messages }) => ({ result, sessions: messages })),
+        failures: await listLargest(this.failures, (result, { messages }) => ({ result, sessions: messages })),
       },
     }
   }
@@ -117,12 +119,22 @@ function count(counts: Map<string, Counts>, key: string, messages: number, passe
   if (passed) known.passed += messages
 }
 
-function listLargest<Shown>(
+async function listLargest<Shown>(
   counts: ReadonlyMap<string, Counts>,
   show: (key: string, counts: ShownCounts) => Shown,
-): readonly Shown[] {
-  return [...counts]
-    .sort(([, one], [, other]) => other.messages - one.messages)
-    .slice(0, MAX_SHOWN)
-    .map(([key, { messages, passed }]) => show(key, { messages, passed, failed: messages - passed }))
+): Promise<readonly Shown[]> {
+  let some: [string, Counts][] = []
+  for (const entry of counts) {
+    some.push(entry)
+    if (some.length < SORTED_AT_ONCE) continue
+    some = keepLargest(some)
+    await waitForStep()
+  }
+  return keepLargest(some).map(([key, { messages, passed }]) =>
+    show(key, { messages, passed, failed: messages - passed }),
+  )
+}
+
+function keepLargest(entries: [string, Counts][]): [string, Counts][] {
+  return entries.sort(([, one], [, other]) => other.messages - one.messages).slice(0, MAX_SHOWN)
 }

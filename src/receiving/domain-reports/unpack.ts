@@ -2,7 +2,7 @@
  * Unpacks what a report comes in: gzip (RFC 1952), or the one file of a ZIP archive, recognized by their first bytes;
  * anything else is plain.
  *
- * Inflating stops at the limit, so a bomb costs no more than a large report. The file of an archive is found by
+ * Inflating stops at the limit, which is lower for what is small, so a bomb costs no more than a report of its size. The file of an archive is found by
  * the central directory, which has the sizes that a local header may lack. Several files, encryption, other methods
  * than "stored" and "deflated", and ZIP64 are refused.
  */
@@ -11,6 +11,9 @@ import { UnreadableReport } from './unreadable-report.js'
 
 /** Bytes of a report, unpacked. */
 export const MAX_UNPACKED = 33_554_432
+/** The same for each packed one; reports have some thirty. A small one may have more, up to `MAX_SMALL`. */
+const MAX_RATIO = 150
+const MAX_SMALL = 2_097_152
 
 const END_SIGNATURE = 0x06054b50
 const ENTRY_SIGNATURE = 0x02014b50
@@ -33,8 +36,9 @@ export function isZip(bytes: Buffer): boolean {
 
 /** Throws `UnreadableReport`. */
 export function unpack(bytes: Buffer, max = MAX_UNPACKED): Buffer {
-  if (isGzip(bytes)) return inflate(() => gunzipSync(bytes, { maxOutputLength: max }), max)
-  if (isZip(bytes)) return unpackArchive(bytes, max)
+  const maxInflated = Math.min(max, Math.max(MAX_SMALL, bytes.length * MAX_RATIO))
+  if (isGzip(bytes)) return inflate(() => gunzipSync(bytes, { maxOutputLength: maxInflated }), maxInflated)
+  if (isZip(bytes)) return unpackArchive(bytes, maxInflated)
   if (bytes.length > max) throw buildTooLarge(max)
   return bytes
 }

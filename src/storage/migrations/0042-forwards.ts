@@ -9,7 +9,7 @@ export const up = runStatements([
   'create unique index forward_rules_of_domain on forward_rules (workspace_id, domain_id, local_part)',
   `create table forward_targets (
     workspace_id text not null, address_key text not null, id text not null, address text not null,
-    requested_at integer not null, confirmed_at integer,
+    requested_at integer not null, requests integer not null, confirmed_at integer,
     primary key (workspace_id, address_key)) strict, without rowid`,
   'create unique index forward_targets_by_id on forward_targets (id)',
   `create table inbound_forwards (

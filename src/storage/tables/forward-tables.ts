@@ -3,7 +3,7 @@ import type { Address } from '../../mail/address.js'
 import type { Flag, Json, Timestamp } from './columns.js'
 
 /** Why a message was not forwarded to an address. */
-export type NotForwardedReason = 'spam' | 'dmarc' | 'loop' | 'unconfirmed' | 'suppressed'
+export type NotForwardedReason = 'spam' | 'dmarc' | 'loop' | 'unconfirmed' | 'suppressed' | 'size'
 
 export interface ForwardRulesTable {
   id: string
@@ -29,6 +29,8 @@ export interface ForwardTargetsTable {
   address: Address
   /** When that mail was last written. */
   requested_at: Timestamp
+  /** Such mails since it last agreed; the most that are allowed, if it has withdrawn. */
+  requests: number
   /** Null: nothing is forwarded to it yet. */
   confirmed_at: Timestamp | null
 }

@@ -82,6 +82,18 @@ const rows: readonly (readonly [Stage, string, PaceSignal | null])[] = [
   ['mail', '550 5.7.1 SPF check failed', null],
   ['mail', '451 4.3.0 try again', null],
   ['mail', '421 4.4.2 idle timeout', null],
+  // One sender of ours: the others are not to wait for it.
+  [
+    'message',
+    '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail originating from your DKIM domain [a.test 35]. To protect our users, mail from it has been temporarily rate limited.',
+    null,
+  ],
+  [
+    'message',
+    '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail originating from your SPF domain [posthorn.a.test 35].',
+    null,
+  ],
+  ['message', '421 4.7.28 An unusual rate of mail with one of your URL domains was detected', null],
   ['auth', '454 4.7.0 too many connections', null],
   ['mail', '250 2.0.0 rate limited', null],
 ]

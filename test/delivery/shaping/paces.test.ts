@@ -5,6 +5,7 @@ import type { Host } from '../../../src/delivery/hosts/destination.js'
 import { pacesByChange, resetProvider } from '../../../src/delivery/shaping/pace-store.js'
 import { viewPace } from '../../../src/delivery/shaping/pace-view.js'
 import { Paces } from '../../../src/delivery/shaping/paces.js'
+import { quoteForAll } from '../../../src/delivery/shaping/pause.js'
 import { providerKeyOf } from '../../../src/delivery/shaping/provider-key.js'
 import type { SendResult } from '../../../src/delivery/smtp/send-result.js'
 import type { Database } from '../../../src/storage/database.js'
@@ -25,6 +26,25 @@ t.test('hosts of one provider share a key', async (t) => {
     ['localhost', 'localhost'],
     ['192.0.2.1', '192.0.2.1'],
     ['', ''],
+    // Machines of strangers, whose replies are none of the provider.
+    ['ec2-192-0-2-1.eu-west-1.compute.amazonaws.com', 'ec2-192-0-2-1.eu-west-1.compute.amazonaws.com'],
+    ['mine-1f.elb.us-east-1.amazonaws.com', 'mine-1f.elb.us-east-1.amazonaws.com'],
+    ['static.1.2.0.192.clients.your-server.de', 'static.1.2.0.192.clients.your-server.de'],
+    ['vps-1f2e3d.vps.ovh.net', 'vps-1f2e3d.vps.ovh.net'],
+    ['192.0.2.1.ip.secureserver.net', '192.0.2.1.ip.secureserver.net'],
+    ['c-192-0-2-1.hsd1.ca.comcast.net', 'c-192-0-2-1.hsd1.ca.comcast.net'],
+    ['a.duckdns.org', 'a.duckdns.org'],
+    ['mx.a.duckdns.org', 'a.duckdns.org'],
+    ['google.com.a.test', 'a.test'],
+    // Who makes up names for his own hosts does not get a pace for each.
+    ['x-192-0-2-1.clients.a.test', 'a.test'],
+    // Hosts of the same providers.
+    ['inbound-smtp.us-east-1.amazonaws.com', 'amazon'],
+    ['mx1.mail.ovh.net', 'ovh'],
+    ['www11.your-server.de', 'hetzner'],
+    ['smtp.secureserver.net', 'godaddy'],
+    ['mx1.comcast.net', 'comcast'],
+    ['route1.mx.cloudflare.net', 'cloudflare'],
   ]
   for (const [name, key] of keys) t.equal(providerKeyOf(mx(name)), key, name)
   t.equal(providerKeyOf(mx('smtp.google.com', { isRouted: true, port: 587 })), 'smtp.google.com:587')
@@ -114,4 +134,11 @@ t.test('a pause that is over is probed after a restart', async (t) => {
   t.equal(next.outage, null)
   next.startEntry()
   t.notOk(next.mayStart())
+})
+
+t.test('the words of a pause, which all see whose mail waits, have no address of another in them', async (t) => {
+  const text = 'blocked: your address [192.0.2.7], after mail from <ann@a.test> to bob@b.test'
+  const quoted = quoteForAll({ code: 550, enhanced: '5.7.1', text })
+  t.equal(quoted, '550 5.7.1 blocked: your address [192.0.2.7], after mail from (address) to (address)')
+  t.equal(quoteForAll({ code: 421, enhanced: null, text: 'x'.repeat(2_000) }).length, 400)
 })

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { SessionWindow } from '../../../src/delivery/shaping/session-window.js'
 
-const hour = 3_600_000
+const minute = 60_000
+const hour = 60 * minute
 
 function windowOf(size: number, ceiling: number | null = null): SessionWindow {
   return new SessionWindow({ size, ceiling, ceilingAt: 0 })
@@ -19,16 +20,33 @@ t.test('it grows by one while all sessions are open, until one is refused', asyn
   t.equal(window.size, 6)
   window.noteRefused(5, 0)
   t.same([window.size, window.ceiling], [5, 5])
-  take(window, 100, hour - 1)
+  take(window, 100, minute - 1)
   t.equal(window.size, 5)
 })
 
-t.test('above the ceiling it goes once an hour, by one', async (t) => {
+t.test('above the ceiling it goes by one, after waits that double with each refusal up to an hour', async (t) => {
   const window = windowOf(5, 5)
-  take(window, 100, hour)
-  t.same([window.size, window.ceiling], [6, 6])
-  window.noteRefused(5, hour + 10)
-  t.same([window.size, window.ceiling], [5, 5])
+  let now = 0
+  for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    take(window, 100, now + minutes * minute - 1)
+    t.equal(window.size, 5, `not before ${minutes} min`)
+    now += minutes * minute
+    take(window, 100, now)
+    t.same([window.size, window.ceiling], [6, 6])
+    window.noteRefused(5, now)
+    t.same([window.size, window.ceiling], [5, 5])
+  }
+})
+
+t.test('while there is room it goes on by one a minute', async (t) => {
+  const window = windowOf(3, 3)
+  for (const minutes of [1, 2, 3]) take(window, 100, minutes * minute)
+  t.equal(window.size, 6)
+  window.noteRefused(5, 3 * minute)
+  take(window, 100, 4 * minute)
+  t.equal(window.size, 5)
+  take(window, 100, 5 * minute)
+  t.equal(window.size, 6)
 })
 
 t.test('a single refusal far below the ceiling lowers the window for a while, a second one the ceiling', async (t) => {

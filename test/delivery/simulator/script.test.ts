@@ -25,7 +25,7 @@ t.test('the local part names the script, with any tag and in any case', async (t
 t.test('each script, by attempt', async (t) => {
   const cases: readonly (readonly [ScriptName | null, number, object])[] = [
     ['delivered', 1, { wait: 0, complains: false, outcome: { kind: 'accepted', final: true } }],
-    ['complaint', 1, { wait: 0, complains: true, outcome: { kind: 'accepted', final: true } }],
+    ['complaint', 1, { wait: 1_000, complains: true, outcome: { kind: 'accepted', final: true } }],
     ['slow', 1, { wait: 30_000, complains: false, outcome: { kind: 'accepted', final: true } }],
     ['bounce', 1, { wait: 0, outcome: { kind: 'refused', reason: 'bad-mailbox', recipientsFault: false } }],
     [null, 1, { wait: 0, outcome: { kind: 'refused', reason: 'bad-mailbox', recipientsFault: false } }],

@@ -89,7 +89,13 @@ t.test('the report has the form of RFC 8460, section 4.4', async (t) => {
 
 t.test('beyond the limit of a domain, faults are counted without their hosts', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database, { domains: 2, rowsOfDomain: 3, policiesOfDomain: 2, rows: 100 })
+  const counter = new TlsResultCounter(database, {
+    domains: 2,
+    domainsOfOwner: 9,
+    rowsOfDomain: 3,
+    policiesOfDomain: 2,
+    rows: 100,
+  })
   for (let at = 0; at < 50; at += 1) t.ok(counter.count(failed(`mx${at}.b.test`)))
   t.ok(counter.count(failed('mx0.b.test')), 'a row that is there is counted in full')
   await counter.flush()
@@ -103,7 +109,13 @@ t.test('beyond the limit of a domain, faults are counted without their hosts', a
 
 t.test('further domains, rows and policies are left out', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const counter = new TlsResultCounter(database, { domains: 2, rowsOfDomain: 10, policiesOfDomain: 2, rows: 3 })
+  const counter = new TlsResultCounter(database, {
+    domains: 2,
+    domainsOfOwner: 9,
+    rowsOfDomain: 10,
+    policiesOfDomain: 2,
+    rows: 3,
+  })
   const sts = (strings: readonly string[]): TlsSessionResult => session({ policy: { type: 'sts', strings, hosts: [] } })
   t.same(
     [sts(['1']), sts(['2']), sts(['3']), sts(['1'])].map((one) => counter.count(one)),
@@ -112,9 +124,35 @@ t.test('further domains, rows and policies are left out', async (t) => {
   t.ok(counter.count(session({ domain: 'c.test' })))
   t.notOk(counter.count(session({ domain: 'd.test' })), 'a third domain')
   await counter.flush()
-  const again = new TlsResultCounter(database, { domains: 9, rowsOfDomain: 10, policiesOfDomain: 2, rows: 3 })
+  const again = new TlsResultCounter(database, {
+    domains: 9,
+    domainsOfOwner: 9,
+    rowsOfDomain: 10,
+    policiesOfDomain: 2,
+    rows: 3,
+  })
   t.notOk(again.count(session({ domain: 'd.test' })), 'what is stored counts after a restart')
   t.ok(again.count(session({ domain: 'd.test', at: noon + 86_400_000 })), 'a new day begins anew')
+})
+
+t.test('who makes up many names leaves room for others', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const counter = new TlsResultCounter(database)
+  const counted = Array.from({ length: 300 }, (_, at) => counter.count(session({ domain: `x${at}.evil.test` })))
+  t.equal(counted.filter(Boolean).length, 200)
+  t.ok(counter.count(session({ domain: 'x0.evil.test' })))
+  t.ok(counter.count(session({ domain: 'b.test' })))
+})
+
+t.test('of a policy that is very long its beginning is stored', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const counter = new TlsResultCounter(database)
+  const strings = Array.from({ length: 200 }, (_, at) => `${at} `.padEnd(600, 'x'))
+  counter.count(session({ policy: { type: 'tlsa', strings, hosts: strings } }))
+  await counter.flush()
+  const [stored] = reportOf(database.read).policies
+  t.equal(stored?.policy['policy-string']?.length, 8)
+  t.equal(stored?.policy['mx-host']?.join('').length, 4_000)
 })
 
 t.test('a disk that takes no more loses nothing', async (t) => {

@@ -188,3 +188,36 @@ t.test('there is room for 5,000 policies, on disk too; the one used least recent
     [{ domain: 'b.test' }, { domain: 'd0001.test' }],
   )
 })
+
+t.test('who makes up many names pushes out no policy of others, in memory or on disk', async (t) => {
+  const b = await bench(t)
+  const policies = b.open()
+  await policies.find('b.test')
+  for (let name = 0; name < 150; name += 1) await policies.find(`x${name}.evil.test`)
+  t.equal(policies.size, 101)
+  t.match(await policies.find('b.test'), policy)
+  t.equal(b.fetched.length, 151)
+  await policies.stop()
+  const reopened = b.open()
+  t.ok(reopened.size <= 102)
+  t.match(await reopened.find('b.test'), policy)
+  t.match(await reopened.find('x149.evil.test'), policy, 'the newest of theirs are kept')
+  t.equal(b.fetched.length, 151)
+})
+
+t.test('slow answers of one owner hold up no fetch of others', async (t) => {
+  const b = await bench(t)
+  let finish: (policy: StsPolicy) => void = () => undefined
+  b.answer = new Promise((resolve) => {
+    finish = resolve
+  })
+  const policies = b.open()
+  const slow = Array.from({ length: 30 }, (_, name) => policies.find(`x${name}.evil.test`))
+  await waitUntil('three of them', () => b.fetched.length === 3)
+  b.answer = policy
+  t.match(await policies.find('b.test'), policy)
+  t.equal(b.fetched.length, 4)
+  finish(policy)
+  const found = await Promise.all(slow)
+  t.equal(found.filter((one) => one !== null).length, 3)
+})

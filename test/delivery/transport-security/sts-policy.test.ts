@@ -58,6 +58,7 @@ t.test('a policy', async (t) => {
 
 t.test('what is no policy', async (t) => {
   const rows: readonly (readonly [text: string, fault: string])[] = [
+    ['a:\n'.repeat(21_000), 'length'],
     ['', 'version'],
     ['<html>', 'version'],
     ['version: STSv2\nmode: none\nmax_age: 1', 'version'],

@@ -1,7 +1,7 @@
 /** Addresses that are asked: how many a workspace may have, and which give way. */
 import t from 'tap'
 import { insertRule } from '../../../src/domains/forwards/forward-rules.js'
-import { isConfirmed, requestTargets, setConfirmed } from '../../../src/domains/forwards/forward-targets.js'
+import { changeAgreement, isConfirmed, requestTargets } from '../../../src/domains/forwards/forward-targets.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -26,7 +26,7 @@ t.test('addresses that no rule names give way to others', async (t) => {
   }
   const [first = ''] = await request('Used@b.test')
   await nameIn('used', 'Used@b.test')
-  await commit([setConfirmed({ id: first, at: now })])
+  await commit([changeAgreement(first, now)])
   for (let place = 1; place < 1_000; place++) {
     now += DAY / 40
     await request(`x${place}@b.test`)
@@ -44,7 +44,7 @@ t.test('addresses in use do not', async (t) => {
   const addresses = Array.from({ length: 1_000 }, (_, place) => `x${place}@b.test`)
   await commit(
     addresses.map((address) => ({
-      sql: 'insert into forward_targets values (?, ?, ?, ?, 0, null)',
+      sql: 'insert into forward_targets values (?, ?, ?, ?, 0, 1, null)',
       parameters: ['ws_1', address, `id-${address}`, address],
     })),
   )
@@ -67,4 +67,36 @@ t.test('addresses of an own domain are not asked, and do not count as asked', as
   t.equal(second.asked.length, 50)
   await commit(second.writes)
   t.throws(() => requestTargets(read, workspaceId, [parseAddress('y@b.test')], DAY + 2), /50 addresses a day/)
+})
+
+const ann = parseAddress('ann@out.test')
+
+t.test('an address that does not answer is asked three times, once a day at most', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  let now = 10 * DAY
+  const ask = async (): Promise<number> => {
+    const { writes, asked } = requestTargets(database.read, 'ws_1', [ann], now)
+    await database.commit(writes)
+    return asked.length
+  }
+  const days: number[] = []
+  for (let day = 0; day < 6; day += 1) {
+    days.push((await ask()) + (await ask()))
+    now += DAY + 1
+  }
+  t.same(days, [1, 1, 1, 0, 0, 0])
+})
+
+t.test('who has withdrawn is not asked again, and can agree all the same', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { writes, asked } = requestTargets(database.read, 'ws_1', [ann], DAY)
+  await database.commit(writes)
+  const id = asked[0]?.id ?? ''
+  await database.commit([changeAgreement(id, DAY)])
+  t.ok(isConfirmed(database.read, 'ws_1', ann))
+  await database.commit([changeAgreement(id, null)])
+  t.notOk(isConfirmed(database.read, 'ws_1', ann))
+  t.same(requestTargets(database.read, 'ws_1', [ann], 9 * DAY), { writes: [], asked: [] })
+  await database.commit([changeAgreement(id, 9 * DAY)])
+  t.ok(isConfirmed(database.read, 'ws_1', ann))
 })

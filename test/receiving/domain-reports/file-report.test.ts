@@ -110,6 +110,19 @@ t.test('the messages of one reporter are limited before they are read', async (t
   t.equal(reports.refuse(email), null)
 })
 
+t.test('messages of which nothing is filed count as many', async (t) => {
+  const { reports, store } = await home(t)
+  const [email, other] = [await store('b.test'), await store('c.test')]
+  const bomb = { kind: 'digested', digest: { kind: 'unreadable', why: 'it is none' } } as const
+  let read = 0
+  while (reports.refuse(email) === null) {
+    read += 1
+    reports.file(email, read % 2 === 0 ? bomb : { kind: 'digested', digest: { kind: 'reported', domains: [] } })
+  }
+  t.equal(read, 50)
+  t.equal(reports.refuse(other), null, 'others are not concerned')
+})
+
 t.test('who floods displaces itself', async (t) => {
   const { arrive, advance, stored, database } = await home(t)
   t.equal(await arrive([reported()], 'honest.test'), 'filed')
@@ -164,4 +177,22 @@ t.test('the sums are those of aggregate reports, by source and by who was authen
     ],
   })
   t.same(summary.tls, { reports: 0, sessions: 0, passed: 0, failed: 0, failures: [] })
+})
+
+t.test('the largest of very many sources are shown', async (t) => {
+  const { arrive, database } = await home(t)
+  const row = { disposition: 'none', dkim: 'pass', spf: 'pass', header_from: 'a.test', spf_domain: '', spf_result: '' }
+  const rest = { passed: true, dkim_domain: 'a.test', dkim_result: 'pass' }
+  for (let report = 0; report < 5; report += 1) {
+    const rows = Array.from({ length: 1_000 }, (_, place) => {
+      const number = report * 1_000 + place
+      return { ...row, ...rest, source_ip: `2001:db8::${number}`, messages: 1 + ((number * 7_919) % 5_000) }
+    })
+    await arrive([reported({ rows: toJson(rows), reportId: `many-${report}` })])
+  }
+  const { sources } = (await summarizeReports(database.read, everything)).dmarc
+  t.same(
+    sources.map(({ messages }) => messages),
+    Array.from({ length: 50 }, (_, place) => 5_000 - place),
+  )
 })

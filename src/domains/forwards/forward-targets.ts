@@ -91,8 +91,8 @@ const countTargets = prepareRead<{ workspaceId: string; since: Timestamp }>()(({
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Not asked in the last day, so that a rule that is made anew does not ask more often; `lower` is that of ASCII. */
-const isUnused = sql<boolean>`address_key = lower(address) and not ${isListedIn(
+/** Not one that is not asked any more: it would be asked anew. `lower` is that of ASCII. */
+const isUnused = sql<boolean>`requests < ${sql.lit(MAX_REQUESTS)} and address_key = lower(address) and not ${isListedIn(
   { table: 'forward_rules', column: 'targets' },
   { key: 'address_key', workspaceId: 'forward_targets.workspace_id' },
 )}`

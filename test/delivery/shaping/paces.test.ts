@@ -136,13 +136,6 @@ t.test('a pause that is over is probed after a restart', async (t) => {
   t.notOk(next.mayStart())
 })
 
-t.test('the words of a pause, which all see whose mail waits, have no address of another in them', async (t) => {
-  const text = 'blocked: your address [192.0.2.7], after mail from <ann@a.test> to bob@b.test'
-  const quoted = quoteForAll({ code: 550, enhanced: '5.7.1', text })
-  t.equal(quoted, '550 5.7.1 blocked: your address [192.0.2.7], after mail from (address) to (address)')
-  t.equal(quoteForAll({ code: 421, enhanced: null, text: 'x'.repeat(2_000) }).length, 400)
-})
-
 t.test('after the clock was set back no pause is longer than any, and a probe ends it', async (t) => {
   const { database } = await temporaryDatabase(t)
   const wall = { now: Date.UTC(2026, 10, 21) }
@@ -161,4 +154,11 @@ t.test('after the clock was set back no pause is longer than any, and a probe en
   await next.stop()
   wall.now -= 86_400_000
   t.equal(pacesOf(t, database, wall).of(mx('mx1.isp.test')).outage, null)
+})
+
+t.test('the words of a pause, which all see whose mail waits, have no address of another in them', async (t) => {
+  const text = 'blocked: your address [192.0.2.7], after mail from <ann@a.test> to bob@b.test'
+  const quoted = quoteForAll({ code: 550, enhanced: '5.7.1', text })
+  t.equal(quoted, '550 5.7.1 blocked: your address [192.0.2.7], after mail from (address) to (address)')
+  t.equal(quoteForAll({ code: 421, enhanced: null, text: 'x'.repeat(2_000) }).length, 400)
 })

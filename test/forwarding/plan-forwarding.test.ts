@@ -33,7 +33,12 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
     onWebhookDue: () => undefined,
   })
   const planOf = async (size: number) => {
-    const email = { ...inboundMail({ id: 'one', workspace_id: 'ws_1' }), size, envelope_to: toJson(addresses) }
+    const email = {
+      ...inboundMail({ id: 'one', workspace_id: 'ws_1' }),
+      size,
+      envelope_to: toJson(addresses),
+      arrival: '{}',
+    }
     const planned = await plan(email as never, raw, null)
     const before = offered.length
     planned?.onCommitted()

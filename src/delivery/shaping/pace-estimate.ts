@@ -19,9 +19,12 @@ const ROUGH_CREEP = 0.005
 const CONFIRMED = 0.1
 /** Of a slow rate, the growth is that of so many messages in place of a minute. */
 const MESSAGES_OF_GROWTH = 1_000
-/** After so long without a refusal the pace grows faster. */
-const QUIET_TIME = 600_000
-const QUIET_CREEP = 0.001
+/**
+ * Growth becomes faster with the square of the time in which the pace was used without a refusal: after so long it is
+ * twice the first. An estimate may be far too low, if the machine was busy while it was made.
+ */
+const DOUBLING_TIME = 45_000
+const MAX_CREEP = 0.01
 /** After so long without a refusal there is no limit any more. */
 const FORGET_TIME = 86_400_000
 /** A cycle begins anew where nothing was sent for so long: that time says nothing about the provider. */
@@ -53,6 +56,8 @@ export class PaceEstimate {
   private beganBefore = 0
   private takenAt = Number.NEGATIVE_INFINITY
   private isRefused = false
+  /** Milliseconds since the last refusal in which messages were sent. */
+  private usedTime = 0
   private isRough: boolean
 
   constructor({ rate, refusedAt }: EstimateState) {
@@ -113,6 +118,7 @@ export class PaceEstimate {
     const floor = Math.max(MIN_RATE, this.rateNow === null ? 0 : this.rateNow * MAX_FALL)
     this.rateNow = Math.max(floor, Math.min(measured, before) * MARGIN)
     this.estimate = this.rateNow
+    this.usedTime = 0
     this.tokens = 0
     this.filledAt = now
     this.beginCycle(now)
@@ -132,16 +138,19 @@ export class PaceEstimate {
     this.filledAt = now
     const burst = Math.max(1, (rate * BURST_TIME) / 1000)
     this.tokens = Math.min(burst, this.tokens + (rate * elapsed) / 1000)
-    const quiet = now - this.lastRefusedAt
-    if (quiet > FORGET_TIME) this.rateNow = null
+    if (now - this.lastRefusedAt > FORGET_TIME) {
+      this.rateNow = null
+      return
+    }
     // What was not used proves nothing: growth counts at most a second between two messages.
-    else
-      this.rateNow =
-        rate + (Math.max(this.estimate, rate / 2) * this.creepOf(rate, quiet) * Math.min(elapsed, 1000)) / 1000
+    const used = Math.min(elapsed, 1000)
+    this.usedTime += used
+    this.rateNow = rate + (Math.max(this.estimate, rate / 2) * this.creepOf(rate) * used) / 1000
   }
 
-  private creepOf(rate: number, quiet: number): number {
-    const creep = this.isRough ? ROUGH_CREEP : quiet > QUIET_TIME ? QUIET_CREEP : CREEP
+  private creepOf(rate: number): number {
+    const grown = CREEP * (1 + (this.usedTime / DOUBLING_TIME) ** 2)
+    const creep = Math.min(MAX_CREEP, Math.max(grown, this.isRough ? ROUGH_CREEP : 0))
     return creep * Math.min(1, (rate * 60) / MESSAGES_OF_GROWTH)
   }
 }

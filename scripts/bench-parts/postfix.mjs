@@ -67,7 +67,8 @@ export function postfixUser() {
   return Number(execFileSync('id', ['-u', 'postfix'], { encoding: 'utf8' }))
 }
 
-function mainCf({ home, sink, deliver, socket }) {
+/** The beginning of main.cf: an instance of its own below `home`, on loopback alone. */
+export function formatBase(home) {
   return `compatibility_level = 3.6
 queue_directory = ${home}/spool
 data_directory = ${home}/lib
@@ -79,7 +80,11 @@ mydestination =
 mynetworks = 127.0.0.0/8
 inet_interfaces = 127.0.0.1
 inet_protocols = ipv4
-relayhost = [127.0.0.1]:${sink}
+`
+}
+
+function mainCf({ home, sink, deliver, socket }) {
+  return `${formatBase(home)}relayhost = [127.0.0.1]:${sink}
 alias_maps =
 smtpd_relay_restrictions = permit_mynetworks, reject
 in_flow_delay = 0

@@ -2,7 +2,7 @@
 // hand for these providers.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startInstance } from '../bench-parts/postfix.mjs'
+import { formatBase, startInstance } from '../bench-parts/postfix.mjs'
 import { posthorn } from '../bench-parts/posthorn.mjs'
 import { freePort } from '../bench-parts/processes.mjs'
 import { providers } from './providers.mjs'
@@ -49,18 +49,7 @@ async function startPostfix({ folder, port }, byHand) {
 }
 
 function mainCf({ home, file }) {
-  return `compatibility_level = 3.6
-queue_directory = ${home}/spool
-data_directory = ${home}/lib
-maillog_file = /dev/stdout
-maillog_file_prefixes = /dev
-multi_instance_enable = yes
-myhostname = mail.bench.test
-mydestination =
-mynetworks = 127.0.0.0/8
-inet_interfaces = 127.0.0.1
-inet_protocols = ipv4
-smtp_bind_address = 127.0.0.1
+  return `${formatBase(home)}smtp_bind_address = 127.0.0.1
 smtpd_relay_restrictions = permit_mynetworks, reject
 smtpd_client_connection_count_limit = 0
 alias_maps =

@@ -31,7 +31,22 @@ export async function startUnbound(t: Test, { zones = {}, root }: Authorities): 
   )
   const hints = join(home, 'root.hints')
   if (root !== undefined) writeFileSync(hints, `. 60 NS ns.test.\nns.test. 60 A ${root}\n`)
-  const settings = `server:
+  const settings = `${formatServer(home, port)}  module-config: "iterator"
+  use-caps-for-id: yes
+  local-zone: "test." nodefault
+  cache-max-negative-ttl: 1
+  cache-max-ttl: 1
+${root === undefined ? '' : `  root-hints: "${hints}"\n`}remote-control:
+  control-enable: no
+${stubs.join('')}`
+  writeFileSync(file, settings)
+  await childServer(t, ['/usr/sbin/unbound', '-d', '-c', file], 'start of service')
+  return { port, address: `127.0.0.1:${port}` }
+}
+
+/** The beginning of a configuration, up to the modules: in the foreground, with its log on standard error. */
+export function formatServer(home: string, port: number): string {
+  return `server:
   interface: 127.0.0.1
   port: ${port}
   num-threads: 1
@@ -44,15 +59,5 @@ export async function startUnbound(t: Test, { zones = {}, root }: Authorities): 
   logfile: ""
   verbosity: 1
   do-not-query-localhost: no
-  module-config: "iterator"
-  use-caps-for-id: yes
-  local-zone: "test." nodefault
-  cache-max-negative-ttl: 1
-  cache-max-ttl: 1
-${root === undefined ? '' : `  root-hints: "${hints}"\n`}remote-control:
-  control-enable: no
-${stubs.join('')}`
-  writeFileSync(file, settings)
-  await childServer(t, ['/usr/sbin/unbound', '-d', '-c', file], 'start of service')
-  return { port, address: `127.0.0.1:${port}` }
+`
 }

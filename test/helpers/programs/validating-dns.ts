@@ -11,6 +11,7 @@ import { temporaryFolder } from '../database/database.js'
 import { freeBase } from '../free-port.js'
 import { childServer } from './child-server.js'
 import { runProgram } from './run-program.js'
+import { formatServer } from './unbound.js'
 
 /** Records by zone, as lines of a zone file with absolute names. */
 type Zones = Readonly<Record<string, readonly string[]>>
@@ -77,20 +78,7 @@ ${entries.join('')}`
 function writeUnboundConfig(home: string, base: number, zones: readonly string[], anchors: readonly string[]): string {
   const file = join(home, 'unbound.conf')
   const stubs = zones.map((zone) => `stub-zone:\n  name: "${zone}"\n  stub-addr: 127.0.0.1@${base}\n`)
-  const settings = `server:
-  interface: 127.0.0.1
-  port: ${base + 1}
-  num-threads: 1
-  do-daemonize: no
-  username: ""
-  chroot: ""
-  directory: "${home}"
-  pidfile: ""
-  use-syslog: no
-  logfile: ""
-  verbosity: 1
-  do-not-query-localhost: no
-  module-config: "validator iterator"
+  const settings = `${formatServer(home, base + 1)}  module-config: "validator iterator"
   local-zone: "test." nodefault
 ${anchors.map((anchor) => `  trust-anchor: "${anchor}"\n`).join('')}remote-control:
   control-enable: no

@@ -114,6 +114,18 @@ const records = (dkim) => ({
     },
   ],
   domain_report_rows: [{ report_id: 'drp_1', rows: '[]' }],
+  sts_policies: [{ domain: 'b.test', policy_id: '1', mode: 'testing', patterns: '["mx.b.test"]' }],
+  tls_policies: [
+    { day: '2026-01-01', domain: 'b.test', policy: 'none', type: 'no-policy-found', strings: '[]', hosts: '[]' },
+  ],
+  tls_results: [{ day: '2026-01-01', domain: 'b.test', policy: 'none', result: '', detail: '', sessions: 1 }],
+  // One that is due would be sent.
+  tls_reports: [{ day: '2026-01-01', domain: 'b.test', state: 'sent', uris: '[]', settled_at: AT }],
+  forward_rules: [
+    { id: 'fwd_1', domain_id: '019b7000-0000-7000-8000-0000000000d1', local_part: 'sales', targets: '["ann@b.test"]' },
+  ],
+  forward_targets: [{ address_key: 'ann@b.test', id: 'fwt_1', address: 'ann@b.test', requests: 1 }],
+  inbound_forwards: [{ inbound_id: INBOUND, target: 'ann@b.test', rule_id: 'fwd_1', status: 'not-forwarded' }],
   // A rule that names no domain would hold the mail that waits.
   hold_rules: [{ id: 'hold_1', workspace_id: SERVICE_WORKSPACE, domain: 'held.test' }],
   doctor_findings: [

@@ -85,6 +85,7 @@ const sentences: ReadonlyMap<string, Describe> = new Map<string, Describe>([
   ['queue.released', ofQueue('released')],
   ['queue.retried', ofQueue('retried')],
   ['queue.deleted', ofQueue('removed from the queue')],
+  ['breaker.released', ({ named }) => `released the mail of ${named} that the circuit breaker held`],
   ['hold_rule.added', ({ target, text }) => `made the hold rule ${target} for mail ${describeRule(text)}`],
   ['hold_rule.removed', ({ target, text }) => `ended the hold rule ${target} for mail ${describeRule(text)}`],
   ['sms.hold_released', ({ target }) => `released the hold of SMS to ${target}`],

@@ -1,8 +1,8 @@
 /**
  * With how many sessions a provider is begun with, and how many messages a session gets, until its replies teach more.
  *
- * Collected by hand in November 2026 from what the providers' postmaster pages say, and cautious where they say nothing.
- * Nothing compares the numbers with the pages, and nothing needs them to be right: they only save the first refusals.
+ * Cautious guesses of November 2026, made by hand from what is commonly known of these providers. They were not compared
+ * with the providers' own pages, and nothing needs them to be right: they only save the first refusals.
  */
 interface StartingLimits {
   /** Sessions at first; the window grows from there. */

@@ -5,15 +5,18 @@
  */
 import type { PaceTimer } from './pace-state.js'
 
-/** Milliseconds, doubled where that was too short. */
+/** Milliseconds, doubled where that was too short: a server that is busy for a moment counts for longer. */
 const FIRST_LINGER = 30
 const MAX_LINGER = 240
+/** After so long half of it is tried again. */
+const LINGER_RETRIAL = 60_000
 /** A refusal so long after an end may still be due to it. */
 const LATE_TIME = 1_000
 
 export class OpenSessions {
   private openCount = 0
   private linger = FIRST_LINGER
+  private lingerSince = 0
   private closedAt = Number.NEGATIVE_INFINITY
   private readonly waiters = new Set<() => void>()
 
@@ -29,7 +32,9 @@ export class OpenSessions {
 
   /** `isLimited`: its place is free a moment later. */
   close(isLimited: boolean): void {
-    this.closedAt = this.timer.now()
+    const now = this.timer.now()
+    this.closedAt = now
+    if (this.linger > FIRST_LINGER && now - this.lingerSince >= LINGER_RETRIAL) this.setLinger(this.linger / 2)
     if (isLimited) this.timer.after(this.linger, () => this.free())
     else this.free()
   }
@@ -42,8 +47,13 @@ export class OpenSessions {
   /** A session was refused. True: one ended a moment ago, and places are kept longer from now on. */
   waitLonger(): boolean {
     if (this.linger >= MAX_LINGER || this.timer.now() - this.closedAt > 2 * this.linger + LATE_TIME) return false
-    this.linger *= 2
+    this.setLinger(this.linger * 2)
     return true
+  }
+
+  private setLinger(linger: number): void {
+    this.linger = linger
+    this.lingerSince = this.timer.now()
   }
 
   private free(): void {

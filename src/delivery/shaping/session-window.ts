@@ -3,15 +3,19 @@
  *
  * The window grows by one while all of its sessions are open and more could be used. The first refusal sets the ceiling:
  * as many as were open. Below it the window comes back quickly. A minute later it goes one beyond, because the server may
- * have counted sessions that had just ended; each time that is refused the wait doubles, up to an hour. A single refusal
- * below the ceiling is taken for chance and moves the window alone.
+ * have counted sessions that had just ended; each time that is refused the wait doubles, up to an hour.
+ *
+ * A ceiling that was in full use is proved: the refusals of one moment at it, or below, move the window alone. If there are
+ * more before it is proved again, the ceiling falls.
  */
 const FIRST_PROBE_INTERVAL = 60_000
 const MAX_PROBE_INTERVAL = 3_600_000
-/** A second refusal within this time lowers the ceiling. */
-const REPEAT_TIME = 60_000
+/** Refusals within this time of the first are those of one moment. */
+const MOMENT = 5_000
 /** Messages to be taken before the window grows below the ceiling. */
 const SUCCESSES_TO_GROW = 10
+/** Messages to be taken with as many sessions as the ceiling before it is proved. */
+const SUCCESSES_TO_PROVE = 100
 const MAX_SESSIONS = 200
 
 export interface WindowState {
@@ -23,13 +27,19 @@ export interface WindowState {
 
 export class SessionWindow {
   private successes = 0
+  /** Messages that were taken with as many sessions as the ceiling. */
+  private proof: number
   /** Not kept on disk: after a start it is found again. */
   private probeInterval = FIRST_PROBE_INTERVAL
+  /** The ceiling was raised by one and not proved since. */
   private isProbing = false
-  private refusedAt = Number.NEGATIVE_INFINITY
+  /** The first refusal of the last moment of refusals. */
+  private momentAt = Number.NEGATIVE_INFINITY
 
   /** A size of `Infinity`: no limit until the first refusal. */
-  constructor(private state: WindowState) {}
+  constructor(private state: WindowState) {
+    this.proof = state.ceiling === null ? 0 : SUCCESSES_TO_PROVE
+  }
 
   get size(): number {
     return this.state.size
@@ -49,27 +59,61 @@ export class SessionWindow {
     if (open < size || size >= MAX_SESSIONS) return
     if (ceiling === null) this.state = { ...this.state, size: size + 1 }
     else if (size < ceiling) this.growBelowCeiling()
-    else if (now - ceilingAt >= this.probeInterval) this.probe(now)
+    else {
+      this.proveCeiling()
+      if (this.isProved && now - ceilingAt >= this.probeInterval) this.probe(now)
+    }
   }
 
   /** `others`: sessions that were open beside the one that was refused. */
   noteRefused(others: number, now: number): void {
+    this.successes = 0
+    if (this.isProbing) {
+      this.endProbe(now)
+      return
+    }
     const { size, ceiling } = this.state
     const next = Math.max(1, Math.min(size - 1, others))
-    const isChance = ceiling !== null && next < ceiling - 1 && now - this.refusedAt > REPEAT_TIME
-    this.refusedAt = now
-    this.successes = 0
-    if (this.isProbing) this.probeInterval = Math.min(2 * this.probeInterval, MAX_PROBE_INTERVAL)
-    this.isProbing = false
-    this.state = isChance ? { ...this.state, size: next } : { size: next, ceiling: next, ceilingAt: now }
+    const isNewMoment = now - this.momentAt > MOMENT
+    if (isNewMoment) this.momentAt = now
+    if (ceiling === null || (isNewMoment && !this.isProved)) this.lowerCeiling(next, now)
+    else this.state = { ...this.state, size: next }
+    this.proof = 0
   }
 
-  /** A probe before this one that was not refused has found room: the next is soon again. */
+  private get isProved(): boolean {
+    return this.proof >= SUCCESSES_TO_PROVE
+  }
+
+  private setCeiling(ceiling: number, now: number): void {
+    this.state = { size: ceiling, ceiling, ceilingAt: now }
+    this.proof = 0
+  }
+
+  private lowerCeiling(ceiling: number, now: number): void {
+    this.setCeiling(ceiling, now)
+    this.probeInterval = FIRST_PROBE_INTERVAL
+  }
+
+  /** After a probe that has found room the next one is soon. */
+  private proveCeiling(): void {
+    this.proof += 1
+    if (!this.isProbing || !this.isProved) return
+    this.isProbing = false
+    this.probeInterval = FIRST_PROBE_INTERVAL
+  }
+
   private probe(now: number): void {
-    if (this.isProbing) this.probeInterval = FIRST_PROBE_INTERVAL
+    this.setCeiling(this.state.size + 1, now)
     this.isProbing = true
-    const size = this.state.size + 1
-    this.state = { size, ceiling: size, ceilingAt: now }
+  }
+
+  /** There is no room for one more; the sessions before it are not in doubt. */
+  private endProbe(now: number): void {
+    this.isProbing = false
+    this.probeInterval = Math.min(2 * this.probeInterval, MAX_PROBE_INTERVAL)
+    this.setCeiling(this.state.size - 1, now)
+    this.proof = SUCCESSES_TO_PROVE
   }
 
   private growBelowCeiling(): void {

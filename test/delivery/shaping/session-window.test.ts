@@ -59,6 +59,49 @@ t.test('a single refusal far below the ceiling lowers the window for a while, a 
   t.same([window.size, window.ceiling], [4, 4])
 })
 
+t.test('the refusals of one moment at a ceiling that was in full use move the window alone', async (t) => {
+  const window = windowOf(5, 5)
+  for (const others of [4, 3, 1]) window.noteRefused(others, 0)
+  t.same([window.size, window.ceiling], [1, 5])
+  take(window, 40, 10_000)
+  t.equal(window.size, 5)
+  take(window, 100, 20_000)
+  window.noteRefused(4, 20_000)
+  t.same([window.size, window.ceiling], [4, 5], 'it was in full use again')
+  take(window, 10 + 99, 25_000)
+  window.noteRefused(4, 25_001)
+  t.same([window.size, window.ceiling], [4, 4], 'not for long')
+  take(window, 99, 31_000)
+  window.noteRefused(3, 31_000)
+  t.same([window.size, window.ceiling], [3, 3])
+})
+
+t.test('a refused probe says nothing about the sessions before it', async (t) => {
+  const window = windowOf(5, 5)
+  take(window, 100, minute)
+  t.equal(window.size, 6)
+  window.noteRefused(3, minute)
+  t.same([window.size, window.ceiling], [5, 5])
+  window.noteRefused(4, minute + 1)
+  t.same([window.size, window.ceiling], [4, 5])
+})
+
+t.test('a ceiling that was lowered is probed a minute later, however long the waits were before', async (t) => {
+  const window = windowOf(5, 5)
+  for (const now of [minute, 3 * minute, 7 * minute]) {
+    take(window, 100, now)
+    t.equal(window.size, 6)
+    window.noteRefused(5, now)
+  }
+  window.noteRefused(4, 9 * minute)
+  window.noteRefused(3, 9 * minute + 6_000)
+  t.same([window.size, window.ceiling], [3, 3])
+  take(window, 99, 11 * minute)
+  t.equal(window.size, 3, 'not before it was in full use')
+  take(window, 1, 11 * minute)
+  t.equal(window.size, 4)
+})
+
 t.test('without a limit the first refusal sets one, and there is always room for one session', async (t) => {
   const window = windowOf(Number.POSITIVE_INFINITY)
   take(window, 3, 0)

@@ -21,8 +21,8 @@ export interface ProviderLimits {
   readonly block?: { readonly from: number; readonly length: number }
   /** Milliseconds to open a session. */
   readonly opening?: number
-  /** Milliseconds by which the server notices the end of a session late. */
-  readonly lateEnd?: number
+  /** Milliseconds by which the server notices the end of a session late; a function of the time, if it is busy at times. */
+  readonly lateEnd?: number | ((now: number) => number)
   /** Where in its window the provider is at the beginning, milliseconds. */
   readonly phase?: number
 }
@@ -74,7 +74,8 @@ export function sendFor(seconds: number, limits: ProviderLimits, startSessions =
     return limits.block !== undefined && since >= limits.block.from && since < limits.block.from + limits.block.length
   }
   const endAtServer = (): void => {
-    timer.after(limits.lateEnd ?? 1, () => {
+    const { lateEnd = 1 } = limits
+    timer.after(typeof lateEnd === 'number' ? lateEnd : lateEnd(timer.now()), () => {
       sessionsAtServer -= 1
     })
   }

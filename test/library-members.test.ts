@@ -9,6 +9,7 @@ import { arc } from 'mailauth/lib/arc/index.js'
 import { DkimVerifier } from 'mailauth/lib/dkim/dkim-verifier.js'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
+import { getPublicKey, toALabel } from 'mailauth/lib/tools.js'
 import { MailParser } from 'mailparser'
 import addressparser from 'nodemailer/lib/addressparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
@@ -81,6 +82,21 @@ t.test('the verifier of mailauth prepares each signature and shows what it hashe
   t.equal(verifier.headers, false, 'no header before its end')
   t.ok(verifier.bodyHashes instanceof Map)
   verifier.destroy()
+})
+
+t.test('the verifier of mailauth has the steps that its stream takes, and asks a cache for keys', async (t) => {
+  const verifier = new DkimVerifier({ strict: true })
+  const steps = { addBodyHash: 'function', emitHeaders: 'function', nextChunk: 'function', finalChunk: 'function' }
+  t.same(missingMembers(verifier, steps), [])
+  t.same(missingMembers(verifier.keyCache, { get: 'function' }), [])
+  await verifier.emitHeaders(Buffer.from('From: A <a@b.test>\r\n'))
+  t.same(verifier.headerFrom, ['a@b.test'])
+  verifier.destroy()
+  t.equal(toALabel('b.test'), 'b.test')
+  const record = async (): Promise<string[]> => ['v=DKIM1; p=abcd']
+  await t.rejects(getPublicKey('DKIM', 's._domainkey.b.test', 1024, record, { strict: true, hashAlgo: 'sha256' }), {
+    code: 'EINVALIDTYPE',
+  })
 })
 
 t.test('mailparser makes each part in createNode, and decodes words by its libmime', async (t) => {

@@ -10,6 +10,7 @@ import { measureApi } from './api/main.mjs'
 import { measureBroadcast } from './broadcast/main.mjs'
 import { compare } from './compare.mjs'
 import { floor } from './floor.mjs'
+import { measureAuthentication } from './inbound/authenticate.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
 import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
@@ -94,6 +95,7 @@ const run = {
   rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
   api: () => measureApi({ folder, ...options }),
   inbound: () => measureInboundAll({ folder, ...options }),
+  authenticate: () => measureAuthentication({ folder, ...options }),
   track: () => {
     const { messages, warmUp, rounds, rate, seconds } = options
     return measureTrack({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, rate, seconds })

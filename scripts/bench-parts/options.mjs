@@ -9,6 +9,7 @@ export const kinds = [
   'floor',
   'queue',
   'inbound',
+  'authenticate',
   'zone',
   'api',
   'rewrite',
@@ -17,7 +18,7 @@ export const kinds = [
   'webhooks',
 ]
 
-export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [zone] [api] [rewrite] [broadcast] [track] [webhooks] [options]
+export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inbound] [authenticate] [zone] [api] [rewrite] [broadcast] [track] [webhooks] [options]
 
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
@@ -26,6 +27,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   queue   cost of a message while many others wait; there is no peer
   inbound mail of external senders accepted, authenticated, scored and filed, over 10 sessions; beside Postfix
           with OpenDKIM, OpenDMARC and rspamd, and beside Postfix with rspamd alone; as root
+  authenticate  SPF, DKIM, DMARC, ARC and iprev alone, through the thread that checks them, with ten messages in hand; beside
+          another build of Posthorn (--beside)
   zone    questions to the service zone answered a second over UDP; beside Knot with a copy of it
   api     GET and POST of emails, contacts and suppressions, and pages at every depth, with 1,000,000
           emails, 1,000,000 contacts and 200,000 suppressions stored; beside itself next to empty
@@ -52,6 +55,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --seconds N         track: of a run (default 20)
   --events N          webhooks: events of the backlog (default 50000)
   --scale X           api: so much of what is stored, as 0.01 (default 1)
+  --beside DIR        authenticate: a folder of Posthorn, built, to be measured in turns
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
   --disk DIR          where both sides keep their data (default: the project's folder)
@@ -82,6 +86,7 @@ export function readOptions(words) {
       seconds: { type: 'string', default: '20' },
       events: { type: 'string', default: '50000' },
       scale: { type: 'string', default: '1' },
+      beside: { type: 'string' },
       memory: { type: 'boolean', default: false },
       disk: { type: 'string' },
       json: { type: 'string' },
@@ -108,6 +113,7 @@ export function readOptions(words) {
     seconds: count(values.seconds),
     events: count(values.events),
     scale: share(values.scale),
+    beside: values.beside === undefined ? null : resolve(from, values.beside),
     memory: values.memory,
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
     json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),

@@ -44,6 +44,8 @@ export interface RecordResolver {
   /** As text: an address, a name without trailing dot, or the joined strings of one TXT record. */
   readonly resolveRecords: (name: string, type: RecordType) => Promise<LookupResult<string>>
   readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
+  /** Epoch milliseconds until which the last answer to this question may be kept; 0: it may not. Absent: none may. */
+  readonly freshUntil?: (name: string, type: RecordType | 'MX') => number
 }
 
 /** A look-up, and what DNSSEC says about it. */
@@ -82,10 +84,10 @@ export function openResolver(
   const ask = openDnsClient(settings, signal)
   const cache = createAnswerCache(settings.cacheSize, clock)
   const judgeType = (name: string, type: RecordType): Promise<JudgedLookup<string>> =>
-    cache(`${type} ${name}`, () => queryRecords(ask, name, type, ({ text }) => text))
+    cache.resolve(`${type} ${name}`, () => queryRecords(ask, name, type, ({ text }) => text))
   const judgeMx: DnssecResolver['judgeMx'] = (name) => {
     const key = toCanonicalName(name)
-    return cache(`MX ${key}`, () => queryRecords(ask, key, 'MX', toMxRecord))
+    return cache.resolve(`MX ${key}`, () => queryRecords(ask, key, 'MX', toMxRecord))
   }
   const resolveType = (name: string, type: RecordType): Promise<LookupResult<string>> =>
     judgeType(name, type).then(({ lookup }) => lookup)
@@ -95,6 +97,7 @@ export function openResolver(
     judgeRecords: (name, type) => judgeType(toCanonicalName(name), type),
     resolveMx: (name) => judgeMx(name).then(({ lookup }) => lookup),
     resolveRecords: (name, type) => resolveType(toCanonicalName(name), type),
+    freshUntil: (name, type) => cache.freshUntil(`${type} ${toCanonicalName(name)}`),
     resolveAddresses: async (name) => {
       const key = toCanonicalName(name)
       if (key === 'localhost') return { kind: 'records', records: ['127.0.0.1', '::1'] }
@@ -170,23 +173,36 @@ interface CacheEntry {
   readonly askedAt: number
 }
 
-type AnswerCache = <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<JudgedLookup<T>>
+interface AnswerCache {
+  readonly resolve: <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<JudgedLookup<T>>
+  /** Epoch milliseconds; 0: there is no answer that is still valid. */
+  readonly freshUntil: (key: string) => number
+}
 
 /** `size` 0: no cache. A key has one type of answer only, which is what makes the cast hold. */
 function createAnswerCache(size: number, clock: Clock): AnswerCache {
   const entries = size === 0 ? null : createLruCache<CacheEntry>({ max: size })
-  return <T>(key: string, ask: () => Promise<CacheableResult<T>>) => {
+  const findValid = (key: string, now: number): CacheEntry | undefined => {
     const cached = entries?.get(key)
-    const now = clock()
-    const isValid = cached !== undefined && cached.expiresAt > now && cached.askedAt <= now
-    if (isValid) return cached.answer as Promise<JudgedLookup<T>>
-    const answer = ask()
-    const entry: CacheEntry = { answer, expiresAt: Number.POSITIVE_INFINITY, askedAt: now }
-    entries?.set(key, entry)
-    void answer.then(({ cacheFor }) => {
-      entry.expiresAt = clock() + cacheFor
-      if (cacheFor === 0 && entries?.peek(key) === entry) entries.delete(key)
-    })
-    return entry.answer as Promise<JudgedLookup<T>>
+    return cached !== undefined && cached.expiresAt > now && cached.askedAt <= now ? cached : undefined
+  }
+  return {
+    resolve: <T>(key: string, ask: () => Promise<CacheableResult<T>>) => {
+      const now = clock()
+      const cached = findValid(key, now)
+      if (cached !== undefined) return cached.answer as Promise<JudgedLookup<T>>
+      const answer = ask()
+      const entry: CacheEntry = { answer, expiresAt: Number.POSITIVE_INFINITY, askedAt: now }
+      entries?.set(key, entry)
+      void answer.then(({ cacheFor }) => {
+        entry.expiresAt = clock() + cacheFor
+        if (cacheFor === 0 && entries?.peek(key) === entry) entries.delete(key)
+      })
+      return entry.answer as Promise<JudgedLookup<T>>
+    },
+    freshUntil: (key) => {
+      const expiresAt = findValid(key, clock())?.expiresAt ?? 0
+      return Number.isFinite(expiresAt) ? expiresAt : 0
+    },
   }
 }

@@ -19,20 +19,22 @@ import type { Authentication, Connection } from '../../mail/authentication-resul
 import { findFields, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
-import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { defaultHashBudget } from './bounded-verifier.js'
 import { checkArc, oversizedArc } from './check-arc.js'
 import { checkDkim, type DkimLimits, readAuthors } from './check-dkim.js'
-import { checkDmarc, prefetchDmarc } from './check-dmarc.js'
+import { checkDmarc, prefetchDmarc, toDmarcKey } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
+import { type CheckMemory, createCheckMemory } from './check-memory.js'
 import { checkSpf } from './check-spf.js'
-import { createMessageQueries, defaultQueryLimits, type QueryLimits } from './dns-queries.js'
+import { createMessageQueries, defaultQueryLimits, type KeepingResolver, type QueryLimits } from './dns-queries.js'
 import { selectSignatures } from './signature-fields.js'
 
 interface AuthenticateDeps {
-  readonly resolver: RecordResolver
+  readonly resolver: KeepingResolver
   readonly clock: Clock
+  /** Of earlier messages. */
+  readonly memory?: CheckMemory
   readonly limits?: QueryLimits & DkimLimits
 }
 
@@ -49,27 +51,37 @@ const MAX_HEADER = 2_097_152
 export async function authenticate(
   raw: Buffer,
   connection: Connection,
-  { resolver, clock, limits = defaultLimits }: AuthenticateDeps,
+  { resolver, clock, memory = createCheckMemory(), limits = defaultLimits }: AuthenticateDeps,
 ): Promise<Authentication> {
   const header = scanHeader(raw)
   if (header.end > MAX_HEADER) {
     throw new Refusal('malformed-message', `a header of ${header.end} octets, more than ${MAX_HEADER}`)
   }
   const questions = createMessageQueries(resolver, limits, clock)
-  const dmarcResolver = questions.createResolver(MAX_QUERIES.dmarc)
   const signatures = selectSignatures(raw, header)
   const authors = await readAuthors(raw, header)
   const fromFields = findFields(header, 'from').length
+  const keyResolver = questions.createResolver(MAX_QUERIES.dkim)
+  const dmarcResolver = questions.createResolver(MAX_QUERIES.dmarc)
   const [spf, dkim, iprev] = await Promise.all([
-    checkSpf(connection, questions.createResolver(MAX_QUERIES.spf), limits.perMessage),
-    checkDkim(signatures, questions.createResolver(MAX_QUERIES.dkim), clock(), limits),
-    checkIprev(connection.clientAddress, questions.createResolver(MAX_QUERIES.iprev)),
-    prefetchDmarc({ authors, fromFields }, dmarcResolver),
+    memory.spf.run(JSON.stringify(connection), questions, questions.createResolver(MAX_QUERIES.spf), (ask) =>
+      checkSpf(connection, ask, limits.perMessage),
+    ),
+    checkDkim(signatures, keyResolver, memory.keys, clock(), limits),
+    memory.iprev.run(connection.clientAddress, questions, questions.createResolver(MAX_QUERIES.iprev), (ask) =>
+      checkIprev(connection.clientAddress, ask),
+    ),
+    memory.dmarcRecords.run(JSON.stringify([authors, fromFields]), questions, dmarcResolver, (ask) =>
+      prefetchDmarc({ authors, fromFields }, ask),
+    ),
   ])
   if (signatures.message !== raw) freeMemory(signatures.message)
+  const evidence = { authors, fromFields, spf, dkim: dkim.verdicts }
   const [arc, dmarc] = await Promise.all([
-    signatures.oversizedChain ? oversizedArc : checkArc(dkim.chain, questions.createResolver(MAX_QUERIES.arc)),
-    checkDmarc({ authors, fromFields, spf, dkim: dkim.verdicts }, dmarcResolver),
+    signatures.oversizedChain
+      ? oversizedArc
+      : checkArc(dkim.chain, questions.createResolver(MAX_QUERIES.arc), memory.keys),
+    memory.dmarc.run(toDmarcKey(evidence), questions, dmarcResolver, (ask) => checkDmarc(evidence, ask)),
   ])
   return { spf, dkim: dkim.verdicts, dmarc, arc, iprev, fromFields }
 }

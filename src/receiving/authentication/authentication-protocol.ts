@@ -3,13 +3,16 @@ import type { Authentication, Connection } from '../../mail/authentication-resul
 import type { RefusalKind } from '../../mail/refusal.js'
 import type { LookupResult, MxRecord, RecordType } from '../../platform/dns/resolver.js'
 
-/** A DNS query; the cache and its limits are on the main thread. */
+/** A DNS query that the thread has no answer to; sockets and their limits are on the main thread. */
 export interface DnsQuery {
   readonly name: string
   readonly type: RecordType | 'MX'
 }
 
 export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
+
+/** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */
+export type DatedAnswer = readonly [question: number, answer: DnsAnswer, freshUntil: number]
 
 export type ToAuthenticator =
   | {
@@ -22,7 +25,7 @@ export type ToAuthenticator =
       /** Epoch milliseconds by the clock of the main thread. */
       readonly now: number
     }
-  | { readonly kind: 'answers'; readonly answers: readonly (readonly [question: number, answer: DnsAnswer])[] }
+  | { readonly kind: 'answers'; readonly answers: readonly DatedAnswer[] }
 
 /** `raw`: the bytes of a message whose memory was moved; null if they stayed on the main thread. */
 export type FromAuthenticator =

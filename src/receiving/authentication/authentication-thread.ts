@@ -19,7 +19,7 @@ import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
-import type { DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import type { DatedAnswer, DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
 
 export interface AuthenticationResult {
   readonly authentication: Authentication
@@ -57,7 +57,7 @@ export class AuthenticationThread {
   private worker: Worker | null = null
   private lastId = 0
   private isStopped = false
-  private answers: (readonly [number, DnsAnswer])[] = []
+  private answers: DatedAnswer[] = []
 
   constructor(deps: AuthenticationDeps) {
     this.deps = deps
@@ -151,7 +151,7 @@ export class AuthenticationThread {
     const answer = await asked.catch((): DnsAnswer => ({ kind: 'failure', detail: 'EFAULT' }))
     if (worker !== this.worker) return
     if (this.answers.length === 0) setImmediate(() => this.postAnswers())
-    this.answers.push([question, answer])
+    this.answers.push([question, answer, resolver.freshUntil?.(name, type) ?? 0])
   }
 
   private postAnswers(): void {

@@ -2,23 +2,29 @@
  * The authentication thread. It checks several messages concurrently: each yields while it waits for DNS and
  * between the pieces of its body.
  *
- * DNS queries go to the main thread, those of one turn of the event loop together.
+ * DNS queries to which it has no answer go to the main thread, those of one turn of the event loop together.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { Refusal } from '../../mail/refusal.js'
-import { systemClock } from '../../platform/clock.js'
-import type { LookupResult, MxRecord, RecordResolver } from '../../platform/dns/resolver.js'
+import { type Clock, systemClock } from '../../platform/clock.js'
+import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { authenticate } from './authenticate.js'
-import type { DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import type { DatedAnswer, DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import { type CheckMemory, createCheckMemory } from './check-memory.js'
+import type { KeepingResolver } from './dns-queries.js'
+import { createKeptAnswers, type KeptAnswers, toAnswerKey } from './kept-answers.js'
 
 type Message = Extract<ToAuthenticator, { readonly kind: 'message' }>
 
-function createMainThreadResolver(port: MessagePort): {
-  readonly resolver: RecordResolver
-  readonly onAnswers: (answers: Extract<ToAuthenticator, { readonly kind: 'answers' }>['answers']) => void
-} {
-  const waiting = new Map<number, (answer: DnsAnswer) => void>()
+/** Asks the main thread. */
+interface DnsQuestions {
+  readonly ask: (query: DnsQuery) => Promise<readonly [answer: DnsAnswer, freshUntil: number]>
+  readonly onAnswers: (answers: readonly DatedAnswer[]) => void
+}
+
+function createQuestions(port: MessagePort): DnsQuestions {
+  const waiting = new Map<number, (answer: readonly [DnsAnswer, number]) => void>()
   let lastId = 0
   let pendingQueries: (readonly [number, DnsQuery])[] = []
 
@@ -27,36 +33,54 @@ function createMainThreadResolver(port: MessagePort): {
     pendingQueries = []
   }
 
-  function sendQuery(query: DnsQuery): Promise<DnsAnswer> {
-    return new Promise((resolve) => {
-      lastId += 1
-      waiting.set(lastId, resolve)
-      if (pendingQueries.length === 0) setImmediate(postQueries)
-      pendingQueries.push([lastId, query])
-    })
-  }
-
   return {
-    resolver: {
-      resolveRecords: async (name, type) => (await sendQuery({ name, type })) as LookupResult<string>,
-      resolveMx: async (name) => (await sendQuery({ name, type: 'MX' })) as LookupResult<MxRecord>,
-    },
+    ask: (query) =>
+      new Promise((resolve) => {
+        lastId += 1
+        waiting.set(lastId, resolve)
+        if (pendingQueries.length === 0) setImmediate(postQueries)
+        pendingQueries.push([lastId, query])
+      }),
     onAnswers: (answers) => {
-      for (const [question, answer] of answers) {
-        waiting.get(question)?.(answer)
+      for (const [question, answer, freshUntil] of answers) {
+        waiting.get(question)?.([answer, freshUntil])
         waiting.delete(question)
       }
     },
   }
 }
 
-async function handleMessage(message: Message, resolver: RecordResolver, port: MessagePort): Promise<void> {
+/** A resolver for one message, by the clock of the main thread. */
+function createResolver(questions: DnsQuestions, answers: KeptAnswers, clock: Clock): KeepingResolver {
+  async function ask(query: DnsQuery): Promise<DnsAnswer> {
+    const [answer, freshUntil] = await questions.ask(query)
+    answers.keep(toAnswerKey(query.name, query.type), answer, freshUntil, clock())
+    return answer
+  }
+  return {
+    findKept: (key) => answers.find(key, clock()),
+    resolveRecords: async (name, type) => (await ask({ name, type })) as LookupResult<string>,
+    resolveMx: async (name) => (await ask({ name, type: 'MX' })) as LookupResult<MxRecord>,
+  }
+}
+
+/** What all messages of the thread share. */
+interface Thread {
+  readonly port: MessagePort
+  readonly questions: DnsQuestions
+  readonly answers: KeptAnswers
+  readonly memory: CheckMemory
+}
+
+async function handleMessage(message: Message, { questions, answers, memory, port }: Thread): Promise<void> {
   const { id, moved, connection, now } = message
   const raw = message.raw as Uint8Array<ArrayBuffer>
   const ahead = now - systemClock()
+  const clock = (): number => systemClock() + ahead
   try {
     const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-    const authentication = await authenticate(bytes, connection, { resolver, clock: () => systemClock() + ahead })
+    const resolver = createResolver(questions, answers, clock)
+    const authentication = await authenticate(bytes, connection, { resolver, clock, memory })
     const answer: FromAuthenticator = { kind: 'found', id, authentication, raw: moved ? raw : null }
     port.postMessage(answer, moved ? [raw.buffer] : [])
   } catch (error) {
@@ -69,8 +93,13 @@ async function handleMessage(message: Message, resolver: RecordResolver, port: M
 
 const port = parentPort
 if (port === null) throw new Error('messages are authenticated in a worker thread')
-const { resolver, onAnswers } = createMainThreadResolver(port)
+const thread: Thread = {
+  port,
+  questions: createQuestions(port),
+  answers: createKeptAnswers(),
+  memory: createCheckMemory(),
+}
 port.on('message', (message: ToAuthenticator) => {
-  if (message.kind === 'answers') onAnswers(message.answers)
-  else void handleMessage(message, resolver, port)
+  if (message.kind === 'answers') thread.questions.onAnswers(message.answers)
+  else void handleMessage(message, thread)
 })

@@ -12,12 +12,17 @@ import { arc } from 'mailauth/lib/arc/index.js'
 import type { ArcVerdict } from '../../mail/authentication-results.js'
 import { createKeyResolver, MIN_KEY_BITS } from './check-dkim.js'
 import { NoDnsAnswer } from './dns-queries.js'
+import type { ParsedKeys } from './parsed-keys.js'
 
 /** The result for a chain that is not verified. */
 export const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too long' }
 
-export async function checkArc(chain: DKIMVerifyResult['arc'], resolver: DNSResolver): Promise<ArcVerdict> {
-  if (chain === undefined) return { result: 'none', reason: null }
+export async function checkArc(
+  chain: DKIMVerifyResult['arc'],
+  resolver: DNSResolver,
+  parsedKeys: ParsedKeys,
+): Promise<ArcVerdict> {
+  if (chain === undefined || isAbsent(chain)) return { result: 'none', reason: null }
   let faults = 0
   const watchedResolver: DNSResolver = async (name, type) => {
     try {
@@ -27,9 +32,10 @@ export async function checkArc(chain: DKIMVerifyResult['arc'], resolver: DNSReso
       throw error
     }
   }
-  const data = { ...chain, chain: chain.chain === false ? [] : chain.chain }
+  const keyResolver = createKeyResolver(watchedResolver)
+  const data = { ...chain, chain: chain.chain === false ? [] : chain.chain, keyCache: parsedKeys(keyResolver) }
   const { status, signature } = await arc(data, {
-    resolver: createKeyResolver(watchedResolver),
+    resolver: keyResolver,
     strict: true,
     minBitLength: MIN_KEY_BITS,
   })
@@ -43,4 +49,9 @@ export async function checkArc(chain: DKIMVerifyResult['arc'], resolver: DNSReso
       return unanswered ? { result: 'temperror', reason: 'no answer from DNS' } : { result: 'fail', reason }
     }
   }
+}
+
+/** No ARC field at all: a chain that cannot be read leaves an error. */
+function isAbsent(chain: NonNullable<DKIMVerifyResult['arc']>): boolean {
+  return chain.chain === false && chain.error === undefined
 }

@@ -11,13 +11,13 @@
  * Known limits: `t=` in the future is accepted. A bad message with a `t=y` key still gets `fail`.
  */
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
-import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { tryParseDomainName } from '../../mail/address.js'
 import type { DkimVerdict } from '../../mail/authentication-results.js'
 import { findFields, type Header, type HeaderField, readFieldValue } from '../../mail/header-fields.js'
 import { MAX_LIST_LENGTH } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
-import { notVerifiedPrefix, verifySignatures } from './bounded-verifier.js'
+import { notVerifiedPrefix, readHeaderFrom, verifySignatures } from './bounded-verifier.js'
+import type { ParsedKeys } from './parsed-keys.js'
 import { keyNameOf, type SignatureField, type SignatureFields, type SkippedSignature } from './signature-fields.js'
 
 export const MIN_KEY_BITS = 1024
@@ -36,13 +36,14 @@ export interface DkimLimits {
 export async function checkDkim(
   signatures: SignatureFields,
   resolver: DNSResolver,
+  parsedKeys: ParsedKeys,
   now: number,
   { hashBudget }: DkimLimits,
 ): Promise<DkimCheck> {
-  const resolveKey = createKeyResolver(resolver)
   prefetchKeys(signatures.verifiable, resolver)
-  const options = { resolver: resolveKey, strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
-  const result = await verifySignatures(signatures.message, signatures.bodyStart, options, hashBudget)
+  const keys = parsedKeys(createKeyResolver(resolver))
+  const options = { keys, budget: hashBudget, strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
+  const result = await verifySignatures(signatures.message, signatures.bodyStart, options)
   const signed = result.results.filter(({ status }) => status.result !== 'none')
   return {
     verdicts: [...signed.map(verdictOf), ...signatures.skipped.map(unverifiedVerdictOf)],
@@ -60,7 +61,7 @@ export async function readAuthors(raw: Buffer, header: Header): Promise<readonly
   if (octets > MAX_FROM) {
     throw new Refusal('malformed-message', `From of ${octets} octets, more than ${MAX_FROM}`)
   }
-  const { headerFrom } = await dkimVerify(Buffer.concat(from), { resolver: async () => [], strict: true })
+  const headerFrom = await readHeaderFrom(Buffer.concat(from))
   return headerFrom.map(withPlainDomain)
 }
 

@@ -26,6 +26,12 @@ interface DmarcInput {
   readonly dkim: readonly DkimVerdict[]
 }
 
+/** All that the check reads of its input. */
+export function toDmarcKey({ authors, fromFields, spf, dkim }: DmarcInput): string {
+  const signers = dkim.map(({ result, domain }) => [result, domain])
+  return JSON.stringify([authors, fromFields, spf.result, spf.domain, signers])
+}
+
 type DmarcEvaluation = Awaited<ReturnType<typeof evaluateDmarc>>
 
 export async function checkDmarc(input: DmarcInput, resolver: DNSResolver): Promise<DmarcVerdict> {
@@ -41,8 +47,9 @@ export async function checkDmarc(input: DmarcInput, resolver: DNSResolver): Prom
 }
 
 /** Requests the records early, so that nothing the sender controls can use up their time. */
-export async function prefetchDmarc(input: Omit<DmarcInput, 'spf' | 'dkim'>, resolver: DNSResolver): Promise<void> {
+export async function prefetchDmarc(input: Omit<DmarcInput, 'spf' | 'dkim'>, resolver: DNSResolver): Promise<true> {
   await evaluateDmarc({ headerFrom: [...input.authors], fromFields: input.fromFields, resolver, strict: true })
+  return true
 }
 
 const noVerdict = { domain: null, policyDomain: null, policy: null, disposition: 'none' } as const

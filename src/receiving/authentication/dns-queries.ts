@@ -12,7 +12,9 @@
  */
 import type { DNSResolver } from 'mailauth'
 import type { Clock } from '../../platform/clock.js'
-import type { LookupResult, RecordResolver, RecordType } from '../../platform/dns/resolver.js'
+import type { LookupResult, MxRecord, RecordResolver, RecordType } from '../../platform/dns/resolver.js'
+import type { DnsAnswer } from './authentication-protocol.js'
+import { toAnswerKey } from './kept-answers.js'
 
 export interface QueryLimits {
   /** Milliseconds. */
@@ -21,6 +23,12 @@ export interface QueryLimits {
 }
 
 export const defaultQueryLimits: QueryLimits = { perQuery: 5_000, perMessage: 20_000 }
+
+/** A resolver with answers at hand. */
+export interface KeepingResolver extends RecordResolver {
+  /** The answer to a question (`toAnswerKey`): always the same object while it may be used. */
+  readonly findKept?: (key: string) => DnsAnswer | undefined
+}
 
 /** A DNS error as mailauth expects it. */
 export class NoDnsAnswer extends Error {
@@ -37,33 +45,49 @@ export class NoDnsAnswer extends Error {
   }
 }
 
-interface MessageQueries {
+export interface MessageQueries {
   /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
   readonly createResolver: (maxQueries: number) => DNSResolver
+  /** The answer to a question (`toAnswerKey`) that this message has made; undefined: none came in time. */
+  readonly findUsed: (key: string) => DnsAnswer | undefined
+  /** The answer that is at hand now. */
+  readonly findKept: (key: string) => DnsAnswer | undefined
 }
 
-type RunQuery = () => Promise<readonly unknown[]>
+type MailauthRecords = readonly unknown[]
 
-export function createMessageQueries(resolver: RecordResolver, limits: QueryLimits, clock: Clock): MessageQueries {
+export function createMessageQueries(resolver: KeepingResolver, limits: QueryLimits, clock: Clock): MessageQueries {
   const until = clock() + limits.perMessage
-  const answers = new Map<string, Promise<readonly unknown[]>>()
+  const answers = new Map<string, Promise<MailauthRecords>>()
+  const used = new Map<string, DnsAnswer>()
+  const findKept = (key: string): DnsAnswer | undefined => resolver.findKept?.(key)
+
+  async function answer(key: string, name: string, type: string): Promise<MailauthRecords> {
+    const kept = findKept(key)
+    const time = Math.min(limits.perQuery, until - clock())
+    const found = kept ?? (await withTimeout(() => query(resolver, name, type), time, key))
+    used.set(key, found)
+    return toMailauth(found, name, type)
+  }
+
   return {
     createResolver: (maxQueries) => {
       let left = maxQueries
-      const ask = async (name: string, type: string): Promise<readonly unknown[]> => {
-        const key = `${type} ${name.toLowerCase()}`
+      const ask = async (name: string, type: string): Promise<MailauthRecords> => {
+        const key = toAnswerKey(name, type)
         const known = answers.get(key)
         if (known !== undefined) return known
         if (left === 0) throw new NoDnsAnswer('ELOOKUPLIMIT', `more than ${maxQueries} DNS questions`)
         left -= 1
-        const time = Math.min(limits.perQuery, until - clock())
-        const asked = withTimeout(createQuery(resolver, name, type), time, key)
+        const asked = answer(key, name, type)
         answers.set(key, asked)
         return asked
       }
       // mailauth's types declare lists of text for all record types, but it reads objects for MX.
       return async (name, type) => [...(await ask(name, type))] as string[]
     },
+    findUsed: (key) => used.get(key),
+    findKept,
   }
 }
 
@@ -73,16 +97,17 @@ function isTextType(type: string): type is RecordType {
   return textTypes.includes(type)
 }
 
-function createQuery(resolver: RecordResolver, name: string, type: string): RunQuery {
-  return async () => {
-    if (type === 'MX') {
-      const found = recordsOf(await resolver.resolveMx(name), name)
-      return found.map(({ exchange, preference }) => ({ exchange, priority: preference }))
-    }
-    if (!isTextType(type)) throw new NoDnsAnswer('EDNSFAULT', `no questions for ${type} records`)
-    const found = recordsOf(await resolver.resolveRecords(name, type), name)
-    return type === 'TXT' ? found.map((text) => [text]) : found
-  }
+async function query(resolver: RecordResolver, name: string, type: string): Promise<DnsAnswer> {
+  if (type === 'MX') return resolver.resolveMx(name)
+  if (!isTextType(type)) throw new NoDnsAnswer('EDNSFAULT', `no questions for ${type} records`)
+  return resolver.resolveRecords(name, type)
+}
+
+function toMailauth(answer: DnsAnswer, name: string, type: string): MailauthRecords {
+  return recordsOf<string | MxRecord>(answer, name).map((record) => {
+    if (typeof record !== 'string') return { exchange: record.exchange, priority: record.preference }
+    return type === 'TXT' ? [record] : record
+  })
 }
 
 function recordsOf<T>(lookup: LookupResult<T>, name: string): readonly T[] {
@@ -98,7 +123,7 @@ function recordsOf<T>(lookup: LookupResult<T>, name: string): readonly T[] {
   }
 }
 
-async function withTimeout(ask: RunQuery, time: number, key: string): Promise<readonly unknown[]> {
+async function withTimeout<T>(ask: () => Promise<T>, time: number, key: string): Promise<T> {
   // Creating an error collects its stack, and hardly any query times out.
   const timeoutError = (): NoDnsAnswer => new NoDnsAnswer('ETIMEOUT', `no answer in time for ${key}`)
   if (time <= 0) throw timeoutError()

@@ -1,7 +1,8 @@
-/** The part of mailauth's DKIM verifier that we extend: the package declares types for its function only. */
+/** The parts of mailauth's DKIM verifier that we extend or call: the package declares types for its function only. */
 declare module 'mailauth/lib/dkim/dkim-verifier.js' {
   import { Writable } from 'node:stream'
   import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
+  import type { KeyCache } from 'mailauth/lib/tools.js'
 
   export interface PreparedSignature {
     readonly bodyCanon: string
@@ -13,14 +14,69 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
     readonly invalid?: string
   }
 
+  export interface BodyHasher {
+    readonly update: (chunk: Buffer) => void
+    readonly digest: (encoding: 'base64') => string
+    readonly setContentType: (parsed: unknown) => void
+    readonly getMimeStructureStart: () => number
+  }
+
   export class DkimVerifier extends Writable {
     constructor(options: DKIMVerifyOptions)
     /** False until the end of the header was read. */
     readonly headers: unknown
+    /** Addresses of the From fields. */
+    readonly headerFrom: readonly string[]
     readonly results: DKIMVerifyResult['results']
     readonly arc: DKIMVerifyResult['arc']
     /** One for each way of hashing the body. */
-    readonly bodyHashes: ReadonlyMap<string, unknown>
+    readonly bodyHashes: Map<string, BodyHasher>
+    keyCache: KeyCache
     prepareSignature(signature: PreparedSignature): void
+    /** Returns the key in `bodyHashes`. */
+    addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string
+    /** Reads the whole header, with the empty line at its end. */
+    emitHeaders(header: Buffer): Promise<void>
+    /** Hashes a part of the body. */
+    nextChunk(chunk: Buffer): Promise<void>
+    /** Verifies the signatures. */
+    finalChunk(): Promise<void>
   }
+}
+
+declare module 'mailauth/lib/tools.js' {
+  import type { KeyObject } from 'node:crypto'
+  import type { DNSResolver } from 'mailauth'
+
+  export interface KeyOptions {
+    readonly strict: boolean
+    readonly hashAlgo: string
+  }
+
+  /** `publicKey`: what node:crypto verifies with. */
+  export interface KeyLookup<T> {
+    readonly publicKey: T
+  }
+
+  /** Asked for the key of each signature of one message. */
+  export interface KeyCache {
+    readonly resolver: DNSResolver
+    readonly get: (
+      type: string,
+      name: string,
+      minBitLength: number,
+      options: KeyOptions,
+    ) => Promise<KeyLookup<KeyObject | string>>
+  }
+
+  export function toALabel(domain: string): string
+
+  /** Rejects if the record holds no usable key. */
+  export function getPublicKey(
+    type: string,
+    name: string,
+    minBitLength: number,
+    resolver: DNSResolver,
+    options: KeyOptions,
+  ): Promise<KeyLookup<string>>
 }

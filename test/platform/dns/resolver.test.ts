@@ -106,6 +106,25 @@ t.test('TXT records are cached for their time to live, apart from other types', 
   t.same(server.queries, ['TXT b.test', 'PTR b.test', 'TXT b.test'])
 })
 
+t.test('until when an answer may be kept is known as long as it is cached', async (t) => {
+  let now = 1000
+  const { resolver } = await open(
+    t,
+    (question) => (question === 'TXT none.test' ? [{ type: 'TXT', ttl: 0, strings: ['x'] }] : [a('192.0.2.1', 5)]),
+    { clock: () => now },
+  )
+  t.equal(resolver.freshUntil?.('b.test', 'A'), 0, 'not asked')
+  const asked = resolver.resolveRecords('b.test', 'A')
+  t.equal(resolver.freshUntil?.('b.test', 'A'), 0, 'not answered')
+  await asked
+  t.equal(resolver.freshUntil?.('B.test.', 'A'), 6000)
+  t.equal(resolver.freshUntil?.('b.test', 'MX'), 0)
+  now = 6000
+  t.equal(resolver.freshUntil?.('b.test', 'A'), 0, 'expired')
+  await resolver.resolveRecords('none.test', 'TXT')
+  t.equal(resolver.freshUntil?.('none.test', 'TXT'), 0, 'no time to live')
+})
+
 t.test('after the clock was set back, answers of the time ahead are asked for again', async (t) => {
   let now = 86_400_000
   const { resolver, server } = await open(t, () => [{ type: 'TXT', ttl: 5, strings: ['x'] }], { clock: () => now })

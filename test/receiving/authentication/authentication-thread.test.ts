@@ -76,3 +76,32 @@ t.test('bodies are hashed outside the main thread, and a small message overtakes
   t.equal(order[0], 'small')
   t.equal(hashedHere, 0, 'the main thread hashes nothing')
 })
+
+t.test('an answer is asked for once in its time to live, and a new record is seen at once after it', async (t) => {
+  let at = now
+  const other = rsaKey()
+  const changing = { ...zone, 's._domainkey.b.test': { TXT: [`v=DKIM1; ${key.record}`] } }
+  const resolver = recordZone(changing)
+  const thread = new AuthenticationThread({
+    resolver: { ...resolver, freshUntil: () => at + 3_600_000 },
+    clock: () => at,
+  })
+  t.teardown(() => thread.stop())
+  const message = signMessage(plain, key, { domain: 'b.test' })
+  const results = async (): Promise<unknown> => {
+    const { authentication } = await authenticate(thread, Buffer.from(message))
+    const { spf, dkim, dmarc, iprev } = authentication
+    return [spf.result, ...dkim.map(({ result }) => result), dmarc.result, iprev.result]
+  }
+  const first = await results()
+  t.same(first, ['pass', 'pass', 'none', 'permerror'])
+  const asked = resolver.asked.length
+  t.same(await results(), first)
+  t.equal(resolver.asked.length, asked, 'no question goes to the main thread')
+  changing['s._domainkey.b.test'] = { TXT: [`v=DKIM1; ${other.record}`] }
+  at += 1_800_000
+  t.same(await results(), first)
+  at += 1_800_000
+  t.same(await results(), ['pass', 'fail', 'none', 'permerror'])
+  t.equal(resolver.asked.length, 2 * asked)
+})

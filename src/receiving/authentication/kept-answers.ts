@@ -1,0 +1,60 @@
+/**
+ * DNS answers that the authentication thread keeps, each for as long as the resolver of the main thread does: a domain
+ * that sends again costs no question to that thread.
+ *
+ * A key is made by `toAnswerKey`, as the resolver makes its own: names that DNS distinguishes never share an answer.
+ * Bounded by the octets of the answers; what was used least recently leaves first.
+ */
+
+import { toCanonicalName } from '../../platform/dns/name.js'
+import { createLruCache } from '../../platform/lru-cache.js'
+import type { DnsAnswer } from './authentication-protocol.js'
+
+export interface KeptAnswers {
+  /** The same object for as long as it is valid at `now`, in epoch milliseconds. */
+  readonly find: (key: string, now: number) => DnsAnswer | undefined
+  /** `freshUntil`: epoch milliseconds. */
+  readonly keep: (key: string, answer: DnsAnswer, freshUntil: number, now: number) => void
+}
+
+/** Approximate octets of all answers. */
+const MAX_KEPT_OCTETS = 4_194_304
+/** Octets of an entry without its records, and of a record without its text. */
+const OVERHEAD = 256
+
+interface KeptAnswer {
+  readonly answer: DnsAnswer
+  readonly freshUntil: number
+  readonly keptAt: number
+}
+
+/**
+ * Milliseconds by which an answer may come from the time ahead: the clocks of two messages differ by how long each has
+ * waited for the thread. From further ahead, the clock was set back, and the answer could be older than its time to live.
+ */
+const MAX_AHEAD = 60_000
+
+export function toAnswerKey(name: string, type: string): string {
+  return `${type} ${toCanonicalName(name)}`
+}
+
+export function createKeptAnswers(): KeptAnswers {
+  const answers = createLruCache<KeptAnswer>({ max: MAX_KEPT_OCTETS, weightOf: ({ answer }) => octetsOf(answer) })
+  return {
+    find: (key, now) => {
+      const kept = answers.get(key)
+      return kept !== undefined && kept.freshUntil > now && kept.keptAt <= now + MAX_AHEAD ? kept.answer : undefined
+    },
+    keep: (key, answer, freshUntil, now) => {
+      if (freshUntil > now) answers.set(key, { answer, freshUntil, keptAt: now })
+    },
+  }
+}
+
+function octetsOf(answer: DnsAnswer): number {
+  if (answer.kind !== 'records') return OVERHEAD
+  return answer.records.reduce(
+    (sum, record) => sum + OVERHEAD + (typeof record === 'string' ? record : record.exchange).length,
+    OVERHEAD,
+  )
+}

@@ -21,6 +21,7 @@ import { pino } from 'pino'
 import { scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
 import { learnMessage, messageFingerprintOf } from '../../dist/src/spam/bayes/learn.js'
+import { LearnedCounts } from '../../dist/src/spam/bayes/learned-counts.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { spamContextOf } from '../../dist/src/spam/received-spam-message.js'
 import { createRspamdClient } from '../../dist/src/spam/rspamd/rspamd.js'
@@ -64,7 +65,7 @@ async function judgedAfter({ learned, judged, ask, aged, timed }) {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-eval-'))
   const database = await openDatabase({ file: join(folder, 'eval.db') })
   try {
-    const judge = judgeSpam({ read: database.read, thresholds: defaultSpamThresholds, rspamd: ask })
+    const judge = judgeSpam({ learned: new LearnedCounts(database.read), thresholds: defaultSpamThresholds, rspamd: ask })
     await learn(database, learned, aged)
     const results = await judgeAll(judge, judged)
     if (timed) await times(judge, results)

@@ -29,6 +29,7 @@ import { createMailProcessor, type PlanForwarding } from '../receiving/process-m
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
 import type { MxDeps } from '../smtp/mx/mx-deps.js'
+import { LearnedCounts } from '../spam/bayes/learned-counts.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
 import { findAllowListings } from '../spam/dnswl.js'
 import { createRspamdClient } from '../spam/rspamd/rspamd.js'
@@ -210,9 +211,10 @@ function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
     () => spam.rspamd_url,
     (url) => (url === null ? null : createRspamdClient({ url, clock, log: logs.of('spam') })),
   )
+  const learned = new LearnedCounts(database.read)
   return (email, raw, analysis) => {
     const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
-    return judgeSpam({ read: database.read, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
+    return judgeSpam({ learned, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import type { SpamContribution } from '../storage/tables/inbound-tables.js'
+import { hashToken, packKeys } from './bayes/token-keys.js'
 import { tokenizeMessage } from './bayes/tokens.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamMessage } from './spam-message.js'
@@ -12,8 +13,8 @@ import { scoreByRules } from './spam-report.js'
 export interface ContentAnalysis {
   /** The contributions of the rules that match. */
   readonly rules: readonly SpamContribution[]
-  /** The tokens that the classifier looks up. */
-  readonly tokens: readonly string[]
+  /** Keys of the tokens that the classifier looks up, distinct: packed, in base64. */
+  readonly keys: string
 }
 
 export function analyzeContent(message: ParsedMessage, context: SpamContext): ContentAnalysis {
@@ -21,5 +22,6 @@ export function analyzeContent(message: ParsedMessage, context: SpamContext): Co
 }
 
 export function analyzeMessage(message: SpamMessage): ContentAnalysis {
-  return { rules: scoreByRules(message).contributions, tokens: tokenizeMessage(message) }
+  const keys = new Set(tokenizeMessage(message).map(hashToken))
+  return { rules: scoreByRules(message).contributions, keys: packKeys([...keys]).toString('base64') }
 }

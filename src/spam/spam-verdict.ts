@@ -7,13 +7,12 @@
  * they are made.
  */
 import { type InboundContent, type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
-import type { Read } from '../storage/prepared.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import type { SpamContribution } from '../storage/tables/inbound-tables.js'
 import { buildLiftContribution } from './arrival-points.js'
-import { countRecentlyLearned } from './bayes/days.js'
-import { readBayesCounts } from './bayes/records.js'
+import type { LearnedCounts } from './bayes/learned-counts.js'
 import { computeSpamProbability } from './bayes/score.js'
+import { unpackKeys } from './bayes/token-keys.js'
 import type { ContentAnalysis } from './content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from './own-points.js'
 import { spamContextOf } from './received-spam-message.js'
@@ -22,7 +21,7 @@ import { collectRspamdContributions } from './rspamd/rspamd-points.js'
 import { type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
 
 interface SpamVerdictDeps {
-  readonly read: Read
+  readonly learned: LearnedCounts
   readonly thresholds: SpamThresholds
   /** Null if none is configured. */
   readonly rspamd: CheckWithRspamd | null
@@ -47,12 +46,17 @@ export type JudgedEmail = Pick<
 /** `analysis`: null if the content was too much for the process that analyzed it. */
 export type JudgeSpam = (email: JudgedEmail, raw: Buffer, analysis: ContentAnalysis | null) => Promise<SpamVerdict>
 
-export function judgeSpam({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
+export function judgeSpam({ learned, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
   return async (email, raw, analysis) => {
     const pendingVerdict = checkWithRspamd(rspamd, email, raw)
     const arrival = parseArrival(email)
-    const { rules, tokens } = analysis ?? missingAnalysis
-    const ownContributions = collectOwnContributions(rules, classifierOpinion(read, email, tokens), arrival, thresholds)
+    const { rules, keys } = analysis ?? missingAnalysis
+    const ownContributions = collectOwnContributions(
+      rules,
+      classifierOpinion(learned, email, keys),
+      arrival,
+      thresholds,
+    )
     const verdict = await pendingVerdict
     const merged =
       verdict === null
@@ -64,7 +68,7 @@ export function judgeSpam({ read, thresholds, rspamd }: SpamVerdictDeps): JudgeS
 
 const missingAnalysis: ContentAnalysis = {
   rules: [{ name: 'CONTENT_NOT_SCORED', score: 0, description: 'its content took too long to look at' }],
-  tokens: [],
+  keys: '',
 }
 
 function checkWithRspamd(rspamd: CheckWithRspamd | null, email: JudgedEmail, raw: Buffer): ReturnType<CheckWithRspamd> {
@@ -73,12 +77,14 @@ function checkWithRspamd(rspamd: CheckWithRspamd | null, email: JudgedEmail, raw
   return rspamd({ id: email.id, raw, origin, recipients: parseJson(email.envelope_to) })
 }
 
-/** Null if too little was learned, or if there are no tokens. */
-function classifierOpinion(read: Read, email: JudgedEmail, tokens: readonly string[]): ClassifierOpinion | null {
+/** `packed`: keys of its tokens. Null if too little was learned, or if there are none. */
+function classifierOpinion(learned: LearnedCounts, email: JudgedEmail, packed: string): ClassifierOpinion | null {
+  if (packed === '') return null
   const { workspace_id: workspaceId, received_at: receivedAt } = email
-  const probability =
-    tokens.length === 0 ? null : computeSpamProbability(tokens, readBayesCounts(read, workspaceId, tokens))
-  return probability === null ? null : { probability, recent: countRecentlyLearned(read, workspaceId, receivedAt) }
+  const keys = unpackKeys(Buffer.from(packed, 'base64'))
+  const counts = learned.findCounts(workspaceId, keys)
+  const probability = counts === null ? null : computeSpamProbability(keys, counts)
+  return probability === null ? null : { probability, recent: learned.countRecent(workspaceId, receivedAt) }
 }
 
 function toVerdict(contributions: readonly SpamContribution[], thresholds: SpamThresholds): SpamVerdict {

@@ -76,7 +76,7 @@ function scorer(
         const raw = source()
         if (raw === undefined) return { kind: 'unreadable', why: 'gone', message: '' }
         read.push(raw)
-        return { kind: 'analyzed', summary, analysis: { rules: [], tokens: [] } }
+        return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
       },
     },
     judgeSpam: async ({ workspace_id }): Promise<SpamVerdict> => ({
@@ -140,7 +140,7 @@ t.test('at most twenty at a time', async (t) => {
   const analyze: Deps['mime']['analyze'] = async (_workspaceId, source) => {
     source()
     await new Promise<void>((resolve) => waiting.push(resolve))
-    return { kind: 'analyzed', summary, analysis: { rules: [], tokens: [] } }
+    return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
   }
   const { isSpamForAll } = scorer(t, { one: 'spam' }, { mime: { analyze } })
   const first = Array.from({ length: 20 }, () => isSpamForAll(scored(spam, [mailTo('one')])))

@@ -6,6 +6,7 @@ import { type InboundEmail, inboundById, storeInbound } from '../../src/messages
 import type { MimeParts } from '../../src/messages/mime/mime-parts-protocol.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import { learnMessage } from '../../src/spam/bayes/learn.js'
+import { LearnedCounts } from '../../src/spam/bayes/learned-counts.js'
 import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
 import { buildInboundSpamMessage, spamContextOf } from '../../src/spam/received-spam-message.js'
@@ -102,7 +103,7 @@ async function createJudge(t: Test): Promise<Judging> {
     },
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
-      const judge = judgeSpam({ read: database.read, thresholds, rspamd: rspamd ?? null })
+      const judge = judgeSpam({ learned: new LearnedCounts(database.read), thresholds, rspamd: rspamd ?? null })
       const verdict = await judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
@@ -332,7 +333,11 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
   const { email, judged } = await createJudge(t)
   t.match(await judged(await email(), gtube), { spam_status: 'spam', lines: [{ name: 'GTUBE', score: 1000 }] })
   const { database } = await createJudge(t)
-  const judge = judgeSpam({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
+  const judge = judgeSpam({
+    learned: new LearnedCounts(database.read),
+    thresholds: { suspicious: 4, spam: 8 },
+    rspamd: null,
+  })
   for (const raw of ['', '\r\n', 'no header\r\n', 'From: \r\n\r\n', `X: ${'y'.repeat(100_000)}\r\n\r\n`]) {
     const bytes = Buffer.from(raw)
     const record = await email()
@@ -348,7 +353,11 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
 
 t.test('content that could not be parsed is reported as unscored, and the other facts count', async (t) => {
   const { database, email } = await createJudge(t)
-  const judge = judgeSpam({ read: database.read, thresholds: { suspicious: 4, spam: 8 }, rspamd: null })
+  const judge = judgeSpam({
+    learned: new LearnedCounts(database.read),
+    thresholds: { suspicious: 4, spam: 8 },
+    rspamd: null,
+  })
   const { spam_report, spam_score } = await judge(await email({ earlyTalker: true }), Buffer.from('x'), null)
   t.match(names(JSON.parse(spam_report) as SpamContribution[]), ['EARLY_TALKER', 'CONTENT_NOT_SCORED'])
   t.ok(spam_score !== null && spam_score > 0)

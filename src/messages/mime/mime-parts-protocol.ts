@@ -29,6 +29,9 @@ export interface MimeParts {
   readonly attachments: readonly MimeAttachment[]
 }
 
+/** What a message consists of beside its header. */
+export type MimeContent = Omit<MimeParts, 'headers'>
+
 /** `gone`: its bytes are no longer stored. */
 export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 
@@ -36,7 +39,7 @@ export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 export interface ParsedMessage {
   readonly raw: Buffer
   readonly header: Header
-  readonly parts: MimeParts
+  readonly parts: MimeContent
 }
 
 /**

@@ -6,7 +6,7 @@
  * `multipart/related` is about, are bodies whatever name they have; a message that consists of one text is a file
  * only if its Content-Disposition says so (RFC 2183).
  *
- * Relies on two methods of mailparser that its types do not declare.
+ * Relies on three methods of mailparser that its types do not declare.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
@@ -20,7 +20,13 @@ interface Parameters {
 /** As mailsplit delivers it. */
 interface SplitNode {
   filename: string | false
-  readonly headers: { readonly getList: () => readonly { readonly key: string; readonly line: string }[] }
+  readonly parentNode: { readonly contentType: string | false } | false
+  readonly headers: { readonly getList: () => readonly HeaderLine[] }
+}
+
+interface HeaderLine {
+  readonly key: string
+  readonly line: string
 }
 
 /** As mailparser stores it. */
@@ -43,6 +49,7 @@ declare module 'mailparser' {
       readonly parseHeaderValue: (value: string) => Parameters
     }
     createNode(node: SplitNode): PartNode
+    processHeaders(lines: readonly HeaderLine[]): Headers
   }
 }
 
@@ -55,6 +62,8 @@ export interface NamedText {
 
 export class PartParser extends MailParser {
   private readonly takeText: (text: NamedText) => void
+  /** The header that is read belongs to a message in the message, which is shown with its author, subject and so on. */
+  private isShown = false
 
   /** `take` is called before any of the text is read. */
   constructor(options: MailParserOptions, take: (text: NamedText) => void) {
@@ -64,6 +73,7 @@ export class PartParser extends MailParser {
   }
 
   override createNode(node: SplitNode): PartNode {
+    this.isShown = node.parentNode !== false && node.parentNode.contentType === 'message/rfc822'
     const byDisposition = this.parameterOf(node, 'content-disposition', 'filename')
     const filename = byDisposition || this.parameterOf(node, 'content-type', 'name')
     node.filename = filename || false
@@ -72,6 +82,11 @@ export class PartParser extends MailParser {
     if (isFile && part.isAttachment === false && part.decoder !== undefined)
       this.takeText({ filename, headers: part.headers, content: part.decoder })
     return part
+  }
+
+  /** Of the others, addresses above all are slow to read, and nothing asks for them. */
+  override processHeaders(lines: readonly HeaderLine[]): Headers {
+    return super.processHeaders(this.isShown ? lines : lines.filter(({ key }) => key.startsWith('content-')))
   }
 
   /** Empty if there is none. */

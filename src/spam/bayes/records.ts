@@ -16,7 +16,7 @@ import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import { buildDayCount, dayOf, learningDayOf, subtractDayCount } from './days.js'
-import type { BayesCounts, TokenCount } from './score.js'
+import type { TokenCount } from './score.js'
 import { hashToken, packKeys, unpackKeys } from './token-keys.js'
 
 /** One message of one workspace. */
@@ -63,20 +63,70 @@ export function countLearnedMessages(read: Read, workspaceId: string): TokenCoun
   return { spam: counts.get('spam') ?? 0, ham: counts.get('ham') ?? 0 }
 }
 
-/** The workspace's counts of these tokens, in one read for each 128. */
-export function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]): BayesCounts {
-  const names = new Map(tokens.map((token) => [hashToken(token), token]))
-  const keys = [...names.keys()]
-  const counts = new Map<string, TokenCount>()
+/** The workspace's counts of these tokens, in one read for each 128. Keys are distinct. */
+export function readTokenCounts(
+  read: Read,
+  workspaceId: string,
+  keys: readonly number[],
+): ReadonlyMap<number, TokenCount> {
+  const counts = new Map<number, TokenCount>()
   for (let from = 0; from < keys.length; from += KEYS_PER_READ) {
     // The last key fills the remaining slots.
     const asked = keySlots.map((place, at) => [place, keys[Math.min(from + at, keys.length - 1)]])
     for (const { token, spam, ham } of selectTokenCounts(read, { workspaceId, ...Object.fromEntries(asked) })) {
-      const name = names.get(token)
-      if (name !== undefined) counts.set(name, { spam, ham })
+      counts.set(token, { spam, ham })
     }
   }
-  return { messages: countLearnedMessages(read, workspaceId), tokens: counts }
+  return counts
+}
+
+/** In the order of their keys. */
+export const readTokensAfter = prepareRead<{ workspaceId: string; after: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('bayes_tokens')
+    .select(['token', 'spam', 'ham'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('token', '>', slot('after'))
+    .orderBy('token')
+    .limit(slot('limit')),
+)
+
+const selectState = prepareRead<{ workspaceId: string }>()(({ db, slot }) => {
+  const learned = (verdict: BayesVerdict) =>
+    db
+      .selectFrom('bayes_messages')
+      .select('count')
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('verdict', '=', verdict)
+  return db.selectNoFrom([
+    db
+      .selectFrom('bayes_learned')
+      .select('seq')
+      .where('workspace_id', '=', slot('workspaceId'))
+      .orderBy('seq', 'desc')
+      .limit(1)
+      .as('newest'),
+    db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')).as('words'),
+    learned('spam').as('spam'),
+    learned('ham').as('ham'),
+  ])
+})
+
+/** Another one whenever something was learned. */
+export interface LearnedState {
+  /** The number of the message that was learned last; 0: none. */
+  readonly newest: number
+  readonly words: number
+  readonly messages: TokenCount
+}
+
+export function readLearnedState(read: Read, workspaceId: string): LearnedState {
+  const [row] = selectState(read, { workspaceId })
+  return {
+    newest: row?.newest ?? 0,
+    words: row?.words ?? 0,
+    messages: { spam: row?.spam ?? 0, ham: row?.ham ?? 0 },
+  }
 }
 
 const selectLearned = prepareRead<MessageRef>()(({ db, slot }) =>

@@ -23,21 +23,21 @@ export interface TokenCount {
   readonly ham: number
 }
 
-export interface BayesCounts {
+export interface BayesCounts<Token> {
   /** Learned messages of each kind. */
   readonly messages: TokenCount
   /** The number of them that contain each token; a missing token is in none. */
-  readonly tokens: ReadonlyMap<string, TokenCount>
+  readonly tokens: { readonly get: (token: Token) => TokenCount | undefined }
 }
 
-function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
+export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
   return spam >= MIN_MESSAGES && ham >= MIN_MESSAGES
 }
 
 /** From 0 (ham) to 1 (spam); null if too little was learned. Tokens are distinct. */
-export function computeSpamProbability(
-  tokens: readonly string[],
-  { messages, tokens: counts }: BayesCounts,
+export function computeSpamProbability<Token>(
+  tokens: readonly Token[],
+  { messages, tokens: counts }: BayesCounts<Token>,
 ): number | null {
   if (!hasLearnedEnough(messages)) return null
   const probabilities = tokens.flatMap((token) => {

@@ -8,7 +8,8 @@ import {
   buildUnlearnWrites,
   findLearned,
   type MessageRef,
-  readBayesCounts,
+  readLearnedState,
+  readTokenCounts,
 } from '../../../src/spam/bayes/records.js'
 import type { TokenCount } from '../../../src/spam/bayes/score.js'
 import { hashToken } from '../../../src/spam/bayes/token-keys.js'
@@ -30,6 +31,16 @@ interface TokenRow {
 
 const tokenRows = (read: Read, workspaceId: string): TokenRow[] =>
   read('select token, spam, ham, since from bayes_tokens where workspace_id = ? order by token', [workspaceId])
+
+/** The counts of these tokens, by their names. */
+function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]) {
+  const counts = readTokenCounts(read, workspaceId, tokens.map(hashToken))
+  const named = tokens.flatMap((token): [string, TokenCount][] => {
+    const count = counts.get(hashToken(token))
+    return count === undefined ? [] : [[token, count]]
+  })
+  return { messages: readLearnedState(read, workspaceId).messages, tokens: new Map(named) }
+}
 
 /** Everything that scoring can see. */
 const memory = (read: Read, workspaceId: string): unknown => ({

@@ -1,7 +1,11 @@
 /** Messages taken apart: by the parser in this thread, which shows its coverage, and by the process that is used. */
 import { Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
+import { scanHeaderOrEmpty } from '../../../../src/mail/header-fields.js'
 import { MimeReader } from '../../../../src/messages/mime/mime-parts.js'
+import { parseByLibrary, parseContent } from '../../../../src/messages/mime/parse-parts.js'
 import { PartParser } from '../../../../src/messages/mime/part-parser.js'
+import { readSimpleBodies } from '../../../../src/messages/mime/simple-bodies.js'
 import { check, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 
@@ -9,8 +13,21 @@ const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: tr
 /** Text and HTML of a part can each be as long as the part, and a character of one octet becomes up to three. */
 const MAX_GROWTH = 8
 
+/** What is read in one pass is what the complete parser reads. */
+async function compareParsers(input: Buffer): Promise<void> {
+  const header = scanHeaderOrEmpty(input)
+  if (readSimpleBodies(input, header) === null) return
+  const [simple, complete] = [await parseContent(input, header), await parseByLibrary(input, header)]
+  check(isDeepStrictEqual(simple, complete), 'both parsers read the same bodies')
+}
+
+async function parseMessage(input: Buffer): Promise<void> {
+  await compareParsers(input)
+  await parseParts(input)
+}
+
 /** An error of the parser makes the message unreadable, as documented. */
-function parseMessage(input: Buffer): Promise<void> {
+function parseParts(input: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let size = 0
     const parser = new PartParser(
@@ -54,7 +71,7 @@ async function readMessage(input: Buffer): Promise<void> {
 export const mimeTargets: readonly FuzzTarget[] = [
   {
     name: 'mime',
-    checks: 'parsed or unreadable; parts are not much longer than the message',
+    checks: 'parsed or unreadable; parts are not much longer than the message; one pass reads what the parser reads',
     seeds: messageSeeds,
     words: messageWords,
     run: parseMessage,

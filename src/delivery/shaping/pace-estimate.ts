@@ -20,8 +20,8 @@ const CONFIRMED = 0.1
 /** Of a slow rate, the growth is that of so many messages in place of a minute. */
 const MESSAGES_OF_GROWTH = 1_000
 /**
- * Growth becomes faster with the square of the time in which the pace was used without a refusal: after so long it is
- * twice the first. An estimate may be far too low, if the machine was busy while it was made.
+ * Growth becomes faster with the square of the time in which messages waited for the rate without a refusal: after so
+ * long it is twice the first. An estimate may be far too low, if the machine was busy while it was made.
  */
 const DOUBLING_TIME = 45_000
 const MAX_CREEP = 0.01
@@ -56,8 +56,9 @@ export class PaceEstimate {
   private beganBefore = 0
   private takenAt = Number.NEGATIVE_INFINITY
   private isRefused = false
-  /** Milliseconds since the last refusal in which messages were sent. */
+  /** Milliseconds since the last refusal in which messages waited for the rate. */
   private usedTime = 0
+  private isLimiting = false
   private isRough: boolean
 
   constructor({ rate, refusedAt }: EstimateState) {
@@ -81,8 +82,10 @@ export class PaceEstimate {
     this.refill(now, this.rateNow)
     if (this.rateNow === null || this.tokens >= 1) {
       this.tokens -= 1
+      this.isLimiting = false
       return 0
     }
+    this.isLimiting = true
     return Math.ceil(((1 - this.tokens) / this.rateNow) * 1000)
   }
 
@@ -142,7 +145,8 @@ export class PaceEstimate {
       this.rateNow = null
       return
     }
-    // What was not used proves nothing: growth counts at most a second between two messages.
+    // What was not used proves nothing: growth counts while messages wait, and at most a second between two of them.
+    if (!this.isLimiting) return
     const used = Math.min(elapsed, 1000)
     this.usedTime += used
     this.rateNow = rate + (Math.max(this.estimate, rate / 2) * this.creepOf(rate) * used) / 1000

@@ -46,17 +46,23 @@ t.test('tokens come at the rate, a few at once', async (t) => {
 })
 
 t.test(
-  'the rate grows slowly, then faster while it is used, and is forgotten after a day without a refusal',
+  'the rate grows slowly, then faster while messages wait for it, and is forgotten after a day without a refusal',
   async (t) => {
     const estimate = new PaceEstimate({ rate: 100, refusedAt: 0 })
-    for (let now = 0; now < 60_000; now += 10) estimate.take(now)
+    for (let now = 0; now < 60_000; now += 2) estimate.take(now)
     t.ok((estimate.rate ?? 0) > 103 && (estimate.rate ?? 0) < 106, String(estimate.rate))
-    for (let now = 60_000; now < 240_000; now += 10) estimate.take(now)
+    for (let now = 60_000; now < 240_000; now += 2) estimate.take(now)
     t.ok((estimate.rate ?? 0) > 200 && (estimate.rate ?? 0) < 300, String(estimate.rate))
     estimate.take(86_400_001)
     t.equal(estimate.rate, null)
   },
 )
+
+t.test('a rate that nothing waits for does not grow', async (t) => {
+  const estimate = new PaceEstimate({ rate: 100, refusedAt: 0 })
+  for (let now = 0; now < 240_000; now += 20) t.equal(estimate.take(now), 0)
+  t.equal(estimate.rate, 100)
+})
 
 t.test('a refusal before anything was taken leaves a small rate, never none', async (t) => {
   const estimate = new PaceEstimate({ rate: 0.02, refusedAt: 0 })

@@ -49,9 +49,12 @@ t.test(
   'the rate grows slowly, then faster while messages wait for it, and is forgotten after a day without a refusal',
   async (t) => {
     const estimate = new PaceEstimate({ rate: 100, refusedAt: 0 })
-    for (let now = 0; now < 60_000; now += 2) estimate.take(now)
+    const takeAll = (now: number): void => {
+      while (estimate.take(now) === 0);
+    }
+    for (let now = 0; now < 60_000; now += 2) takeAll(now)
     t.ok((estimate.rate ?? 0) > 103 && (estimate.rate ?? 0) < 106, String(estimate.rate))
-    for (let now = 60_000; now < 240_000; now += 2) estimate.take(now)
+    for (let now = 60_000; now < 240_000; now += 2) takeAll(now)
     t.ok((estimate.rate ?? 0) > 200 && (estimate.rate ?? 0) < 300, String(estimate.rate))
     estimate.take(86_400_001)
     t.equal(estimate.rate, null)

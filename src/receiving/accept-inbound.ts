@@ -101,7 +101,7 @@ async function acceptAuthenticated(
   const { destinations, ignoredAddresses, goneAddresses } = resolveDestinations(
     recipients,
     deps.recipientOf,
-    deps.operatorWorkspace(),
+    deps.operatorWorkspace,
   )
   if (goneAddresses.length > 0) throw new Refusal('unavailable', 'a recipient has just been removed, try again later')
   const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }

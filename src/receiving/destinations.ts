@@ -44,10 +44,13 @@ type CopyOwner =
   | { readonly kind: 'domain-reports' }
   | null
 
-/** `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace. */
+/**
+ * `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace, which is
+ * asked for (a read of the database) only if it matters.
+ */
 export function findCopyOwner(
   recipient: InboundRecipient,
-  operatorWorkspace: OperatorWorkspace,
+  operatorWorkspace: () => OperatorWorkspace,
 ): CopyOwner | 'refused' | 'unowned' {
   switch (recipient.kind) {
     case 'mailbox':
@@ -59,10 +62,14 @@ export function findCopyOwner(
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
       if (isAboutDomains(recipient)) return { kind: 'domain-reports' }
-      return operatorWorkspace === null ? 'unowned' : { kind: 'workspace', id: operatorWorkspace }
+      return toOwner(operatorWorkspace())
     case 'refused':
       return 'refused'
   }
+}
+
+function toOwner(workspaceId: OperatorWorkspace): CopyOwner | 'unowned' {
+  return workspaceId === null ? 'unowned' : { kind: 'workspace', id: workspaceId }
 }
 
 /** Whether its mail is reports about domains, by DMARC or about TLS. */
@@ -73,7 +80,7 @@ export function isAboutDomains(recipient: InboundRecipient): boolean {
 export function resolveDestinations(
   addresses: readonly Address[],
   recipientOf: (address: Address) => InboundRecipient,
-  operatorWorkspace: OperatorWorkspace,
+  operatorWorkspace: () => OperatorWorkspace,
 ): Destinations {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []

@@ -89,11 +89,14 @@ function toMailbox(address: string): string {
 
 /** Maximum of characters of a piece, so that 4 octets for each fit into a line. */
 const MAX_WORD = 230
+const pieces = new RegExp(`.{1,${MAX_WORD}}`, 'gu')
 const MAX_LINE = 76
 
 function wordsOf(value: string): readonly string[] {
   const text = value.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
-  return text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${MAX_WORD}}`, 'gu')) ?? [])
+  const words = text.split(/\s+/)
+  if (words.every(({ length }) => length > 0 && length <= MAX_WORD)) return words
+  return words.flatMap((word) => word.match(pieces) ?? [])
 }
 
 function foldField(name: string, words: readonly string[]): string {

@@ -21,10 +21,13 @@ const servers = [{ address: dns, port: 53 }]
 const resolver = openResolver({ servers, timeout: 3000, tries: 3, cacheSize: 20_000 }, Date.now, stop.signal)
 const thread = new AuthenticationThread({ resolver, clock: Date.now })
 
+let taken = 0
+
 async function authenticate(count) {
-  let begun = 0
+  const end = taken + count
   const session = async () => {
-    for (let at = begun++; at < count; at = begun++) {
+    while (taken < end) {
+      const at = taken++
       const { raw, header, connection } = letters[at % letters.length]
       const { authentication } = await thread.authenticate(Buffer.from(raw), header, connection)
       const { spf, dkim, dmarc, iprev } = authentication

@@ -1,4 +1,4 @@
-// Messages of external senders, about 4 KB each, with a DKIM signature (RSA-2048) of one of twenty domains.
+// Messages of external senders, about 4 KB each, with a DKIM signature (RSA-2048), by default of one of twenty domains.
 //
 // The words are generated, not taken from real mail: random syllables with a fixed seed, so that
 // each run has the same texts. Half are plain text, half have an HTML part with links as well.
@@ -11,12 +11,13 @@ const SYLLABLES = 'ba be bo da den dor el fa gri ho in ka la len mi mor ne no or
   ' ',
 )
 
-/** Signed messages, and the DNS records that make SPF, DKIM and DMARC pass. */
-export async function signedLetters(count, size = 4096) {
-  const senders = Array.from({ length: SENDERS }, (_, at) => sender(`s${at}.test`))
+/** Signed messages, and the DNS records that make SPF, DKIM and DMARC pass. More domains share twenty keys. */
+export async function signedLetters(count, size = 4096, domains = SENDERS) {
+  const keys = Array.from({ length: SENDERS }, keyPair)
+  const senders = Array.from({ length: domains }, (_, at) => ({ domain: `s${at}.test`, ...keys[at % SENDERS] }))
   const letters = []
   for (let at = 0; at < count; at += 1) {
-    const from = senders[at % SENDERS]
+    const from = senders[at % domains]
     letters.push({ from: `news@${from.domain}`, message: await signed(letter(from.domain, at, size), from) })
   }
   return { letters, records: senders.flatMap(published) }
@@ -27,10 +28,9 @@ export function trainingLetters(count, seed, size = 4096) {
   return Array.from({ length: count }, (_, at) => letter(`t${at % SENDERS}.test`, seed + at, size))
 }
 
-function sender(domain) {
+function keyPair() {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return {
-    domain,
     privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     publicKey: publicKey.export({ type: 'spki', format: 'der' }).toString('base64'),
   }

@@ -27,9 +27,8 @@ export type ToAuthenticator =
     }
   | { readonly kind: 'answers'; readonly answers: readonly DatedAnswer[] }
 
-/** `raw`: the bytes of a message whose memory was moved; null if they stayed on the main thread. */
-export type FromAuthenticator =
-  | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
+/** Of one message. `raw`: its bytes if their memory was moved; null if they stayed on the main thread. */
+export type Outcome =
   | {
       readonly kind: 'found'
       readonly id: number
@@ -43,3 +42,8 @@ export type FromAuthenticator =
       /** The message of an internal error; for the log. */
       readonly message: string
     }
+
+/** Of one turn of the event loop. */
+export type FromAuthenticator =
+  | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
+  | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }

@@ -10,7 +10,6 @@
  * and get a temporary reply.
  */
 import { Worker } from 'node:worker_threads'
-import { assertNever } from '../../mail/assert-never.js'
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import type { Header } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -19,7 +18,14 @@ import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
-import type { DatedAnswer, DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import type {
+  DatedAnswer,
+  DnsAnswer,
+  DnsQuery,
+  FromAuthenticator,
+  Outcome,
+  ToAuthenticator,
+} from './authentication-protocol.js'
 
 export interface AuthenticationResult {
   readonly authentication: Authentication
@@ -118,30 +124,25 @@ export class AuthenticationThread {
   }
 
   private onMessage(worker: Worker, incoming: FromAuthenticator): void {
-    switch (incoming.kind) {
-      case 'questions':
-        for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
-        return
-      case 'found': {
-        const job = this.finishJob(incoming.id)
-        job?.resolve({
-          authentication: incoming.authentication,
-          raw: incoming.raw === null ? job.raw : toBuffer(incoming.raw),
-        })
-        return
-      }
-      case 'refused': {
-        const { refusal, message } = incoming
-        this.finishJob(incoming.id)?.reject(
-          refusal === null
-            ? new Error(`authentication failed: ${message}`)
-            : new Refusal(refusal.kind, refusal.message),
-        )
-        return
-      }
-      default:
-        assertNever(incoming)
+    if (incoming.kind === 'outcomes') {
+      for (const outcome of incoming.outcomes) this.settle(outcome)
+      return
     }
+    for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
+  }
+
+  private settle(outcome: Outcome): void {
+    const job = this.finishJob(outcome.id)
+    if (job === undefined) return
+    if (outcome.kind === 'found') {
+      const { authentication, raw } = outcome
+      job.resolve({ authentication, raw: raw === null ? job.raw : toBuffer(raw) })
+      return
+    }
+    const { refusal, message } = outcome
+    job.reject(
+      refusal === null ? new Error(`authentication failed: ${message}`) : new Refusal(refusal.kind, refusal.message),
+    )
   }
 
   /** Answers of one turn of the event loop are sent together. */

@@ -10,7 +10,14 @@ import { type Clock, systemClock } from '../../platform/clock.js'
 import type { LookupResult, MxRecord } from '../../platform/dns/resolver.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { authenticate } from './authenticate.js'
-import type { DatedAnswer, DnsAnswer, DnsQuery, FromAuthenticator, ToAuthenticator } from './authentication-protocol.js'
+import type {
+  DatedAnswer,
+  DnsAnswer,
+  DnsQuery,
+  FromAuthenticator,
+  Outcome,
+  ToAuthenticator,
+} from './authentication-protocol.js'
 import { type CheckMemory, createCheckMemory } from './check-memory.js'
 import type { KeepingResolver } from './dns-queries.js'
 import { createKeptAnswers, type KeptAnswers, toAnswerKey } from './kept-answers.js'
@@ -66,13 +73,28 @@ function createResolver(questions: DnsQuestions, answers: KeptAnswers, clock: Cl
 
 /** What all messages of the thread share. */
 interface Thread {
-  readonly port: MessagePort
+  readonly onOutcome: (outcome: Outcome) => void
   readonly questions: DnsQuestions
   readonly answers: KeptAnswers
   readonly memory: CheckMemory
 }
 
-async function handleMessage(message: Message, { questions, answers, memory, port }: Thread): Promise<void> {
+/** Outcomes of one turn of the event loop are sent together: each message to the main thread wakes it. */
+function createOutcomes(port: MessagePort): Thread['onOutcome'] {
+  let outcomes: Outcome[] = []
+  return (outcome) => {
+    if (outcomes.length === 0) {
+      setImmediate(() => {
+        const moved = outcomes.flatMap((one) => (one.kind === 'found' && one.raw !== null ? one.raw.buffer : []))
+        port.postMessage({ kind: 'outcomes', outcomes } satisfies FromAuthenticator, moved)
+        outcomes = []
+      })
+    }
+    outcomes.push(outcome)
+  }
+}
+
+async function handleMessage(message: Message, { questions, answers, memory, onOutcome }: Thread): Promise<void> {
   const { id, moved, connection, now } = message
   const raw = message.raw as Uint8Array<ArrayBuffer>
   const ahead = now - systemClock()
@@ -81,20 +103,19 @@ async function handleMessage(message: Message, { questions, answers, memory, por
     const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
     const resolver = createResolver(questions, answers, clock)
     const authentication = await authenticate(bytes, connection, { resolver, clock, memory })
-    const answer: FromAuthenticator = { kind: 'found', id, authentication, raw: moved ? raw : null }
-    port.postMessage(answer, moved ? [raw.buffer] : [])
+    onOutcome({ kind: 'found', id, authentication, raw: moved ? raw : null })
   } catch (error) {
     if (moved) freeMemory(raw)
     const refusal = error instanceof Refusal ? { kind: error.kind, message: error.message } : null
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    port.postMessage({ kind: 'refused', id, refusal, message: text } satisfies FromAuthenticator)
+    onOutcome({ kind: 'refused', id, refusal, message: text })
   }
 }
 
 const port = parentPort
 if (port === null) throw new Error('messages are authenticated in a worker thread')
 const thread: Thread = {
-  port,
+  onOutcome: createOutcomes(port),
   questions: createQuestions(port),
   answers: createKeptAnswers(),
   memory: createCheckMemory(),

@@ -54,7 +54,7 @@ export function checkRecipient(
   // Bounces have the null sender: anything else to a rewritten sender would be relayed.
   if (recipient.kind === 'forwarded-sender' && from !== '') return 'relay-denied'
   if (isTooLargeFor(recipient, size)) return 'system-mail-size'
-  const owner = findCopyOwner(recipient, operatorWorkspace())
+  const owner = findCopyOwner(recipient, operatorWorkspace)
   if (owner === 'refused') return 'unknown-recipient'
   if (owner === 'unowned') return 'no-operator'
   if (owner === null) return { workspaceId: null, alone: false, greylisting: null, forwardRule: null }

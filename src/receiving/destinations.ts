@@ -47,7 +47,7 @@ type CopyOwner =
 /** `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace. */
 export function findCopyOwner(
   recipient: InboundRecipient,
-  operatorWorkspace: OperatorWorkspace,
+  operatorWorkspace: () => OperatorWorkspace,
 ): CopyOwner | 'refused' | 'unowned' {
   switch (recipient.kind) {
     case 'mailbox':
@@ -59,10 +59,14 @@ export function findCopyOwner(
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
       if (isAboutDomains(recipient)) return { kind: 'domain-reports' }
-      return operatorWorkspace === null ? 'unowned' : { kind: 'workspace', id: operatorWorkspace }
+      return toOperatorCopy(operatorWorkspace())
     case 'refused':
       return 'refused'
   }
+}
+
+function toOperatorCopy(id: OperatorWorkspace): CopyOwner | 'unowned' {
+  return id === null ? 'unowned' : { kind: 'workspace', id }
 }
 
 /** Whether its mail is reports about domains, by DMARC or about TLS. */
@@ -73,7 +77,7 @@ export function isAboutDomains(recipient: InboundRecipient): boolean {
 export function resolveDestinations(
   addresses: readonly Address[],
   recipientOf: (address: Address) => InboundRecipient,
-  operatorWorkspace: OperatorWorkspace,
+  operatorWorkspace: () => OperatorWorkspace,
 ): Destinations {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []

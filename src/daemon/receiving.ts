@@ -103,7 +103,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
     isSpamForAll: earlyScorer.isSpamForAll,
     authenticate: observeResults(authentication.authenticate, observers),
-    onStored: (workspaceId: string) => processor.onStored(workspaceId),
+    onStored: processor.onStored.bind(processor),
   }
   return {
     recipients,

@@ -13,7 +13,12 @@ import type { Authentication, Connection } from '../mail/authentication-results.
 import { summarizeResults } from '../mail/authentication-results.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
-import { type NewInbound, storeInbound } from '../messages/inbound/inbound-email.js'
+import {
+  type InboundEmail,
+  type NewInbound,
+  storeUnprocessed,
+  toUnprocessed,
+} from '../messages/inbound/inbound-email.js'
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
@@ -22,13 +27,14 @@ import { toJson } from '../storage/tables/columns.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { type Commit, MovedBytes, tryCommit, type Write } from '../storage/writer/write.js'
+import { type Commit, MovedBytes, tryCommit } from '../storage/writer/write.js'
 import type { AcceptanceDecision, DmarcSetting } from './authentication/acceptance-policy.js'
 import type { Authenticate } from './authentication/authentication-thread.js'
 import { decideForRecipients } from './authentication/recipient-decisions.js'
 import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
 import { type Destination, type OperatorWorkspace, resolveDestinations } from './destinations.js'
 import type { IsSpamForAll } from './early-score.js'
+import { type FreshMail, toFreshMail } from './fresh-mail.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
 import { buildTooLarge, isTooLargeFor } from './system-mail.js'
@@ -51,7 +57,7 @@ export interface AcceptInboundDeps {
   /** Stored bytes of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: InboundBytesReader
   /** A new message of the workspace is on disk; reports belong to the service. */
-  readonly onStored: (workspaceId: string) => void
+  readonly onStored: (workspaceId: string, fresh: FreshMail) => void
 }
 
 export type AcceptInbound = (message: ReceivedMessage) => Promise<{ readonly id: string }>
@@ -110,8 +116,8 @@ async function acceptAuthenticated(
     const arrival = toArrival(message, decisions.spamReasonOf(destination.addresses))
     return { id: uuidv7(now), destination, message, trace, authentication, arrival }
   })
-  if (copies.length > 0) await storeCopies(deps, copies)
-  for (const copy of copies) deps.onStored(ownerOf(copy.destination))
+  const stored = copies.length === 0 ? [] : await storeCopies(deps, copies)
+  for (const { email, bytes } of stored) deps.onStored(email.workspace_id, toFreshMail(email, bytes))
   discarded.times += ignoredAddresses.length
   logAccepted(
     deps,
@@ -142,20 +148,29 @@ function findPolicy({ recipientOf, policyOf }: AcceptInboundDeps, address: Addre
   return recipient.kind === 'mailbox' ? policyOf(recipient.domain) : defaultInboundPolicy
 }
 
+/** The record and the bytes of a copy, in the commit or on disk. */
+interface StoredCopy {
+  readonly email: InboundEmail
+  readonly bytes: MovedBytes
+}
+
 /** Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. */
 async function storeCopies(
   { commit, inboundBytes, log }: AcceptInboundDeps,
   copies: readonly InboundCopy[],
-): Promise<void> {
-  const stored = copies.map((copy) => ({ copy, workspaceId: ownerOf(copy.destination), bytes: buildStoredBytes(copy) }))
-  const rooms = stored.flatMap(({ workspaceId, bytes: { length } }) => {
-    const { limit } = inboundBytes(workspaceId)
-    return limit === null ? [] : [requireRoom({ workspaceId, bytes: length, limit })]
+): Promise<readonly StoredCopy[]> {
+  const stored = copies.map((copy): StoredCopy => {
+    const bytes = buildStoredBytes(copy)
+    return { email: toUnprocessed(recordOf(copy), bytes.length), bytes }
   })
-  const writes = stored.flatMap(({ copy, bytes }) => writesOf(copy, bytes))
-  if (await tryCommit(commit([...rooms, ...writes]))) return
+  const rooms = stored.flatMap(({ email: { workspace_id: workspaceId, size } }) => {
+    const { limit } = inboundBytes(workspaceId)
+    return limit === null ? [] : [requireRoom({ workspaceId, bytes: size, limit })]
+  })
+  const writes = stored.flatMap(({ email, bytes }) => storeUnprocessed(email, bytes))
+  if (await tryCommit(commit([...rooms, ...writes]))) return stored
   log.info(
-    { session: copies[0]?.message.client.session, workspaces: stored.map(({ workspaceId }) => workspaceId) },
+    { session: copies[0]?.message.client.session, workspaces: stored.map(({ email }) => email.workspace_id) },
     'a message was refused: no room for inbound mail',
   )
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
@@ -168,12 +183,9 @@ function buildStoredBytes({ id, destination, message: { raw, header }, trace }: 
   return new MovedBytes(withTrace(raw, header, { ...trace, id, recipient }))
 }
 
-function writesOf(
-  { id, destination, message, trace, authentication, arrival }: InboundCopy,
-  stored: MovedBytes,
-): Write[] {
+function recordOf({ id, destination, message, trace, authentication, arrival }: InboundCopy): NewInbound {
   const { envelopeFrom, client } = message
-  const record: NewInbound = {
+  return {
     id,
     kind: destination.kind,
     workspace_id: ownerOf(destination),
@@ -187,7 +199,6 @@ function writesOf(
     arrival,
     received_at: trace.now,
   }
-  return storeInbound(record, stored)
 }
 
 function ownerOf(to: Destination): string {

@@ -33,6 +33,7 @@ import { StorageFault, type Write, WriteConflict } from '../storage/writer/write
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { DomainReportHandler } from './domain-reports/file-report.js'
 import { messageDigester as domainReportDigester } from './domain-reports/report-digest.js'
+import { FreshBytes, type FreshMail } from './fresh-mail.js'
 import type { InboundSummary } from './inbound-content.js'
 import type { ReportMail } from './reports/report-claim.js'
 import { messageDigester } from './reports/report-digest.js'
@@ -68,6 +69,8 @@ export interface ProcessorDeps extends Store {
   readonly domainReportsOf: (email: InboundEmail) => DomainReportHandler | null
 }
 
+type RawSource = () => Buffer | undefined
+
 const POLL_INTERVAL = 1_000
 /** Crashes of our process after which a message in progress is not read again. */
 const MAX_DEATHS = 2
@@ -75,6 +78,7 @@ const MAX_DEATHS = 2
 export class InboundProcessor {
   private readonly inProgress = new Set<Promise<void>>()
   private readonly waitingMail: WaitingMail
+  private readonly freshBytes = new FreshBytes()
   /** Number of crashes of each message that was in progress at too many, until its failure is on disk. */
   private readonly deathCounts: Map<string, number>
   private timer: NodeJS.Timeout | null = null
@@ -118,12 +122,14 @@ export class InboundProcessor {
   private async processSuspect({ id, workspaceId }: GuardedMessage): Promise<void> {
     const [email] = unprocessedById(this.deps.read, { id, workspaceId })
     if (email === undefined) this.deps.crashGuard.finish(id)
-    else await this.process(email)
+    else await this.process(email, null)
   }
 
-  /** A new message of the workspace is on disk. */
-  onStored(workspaceId: string): void {
-    this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
+  /** A new message of the workspace is on disk: `fresh`, if it is known. */
+  onStored(workspaceId: string, fresh: FreshMail | null = null): void {
+    if (fresh !== null && this.mayStart() && this.waitingMail.takeFresh(fresh.email)) {
+      this.startMessage(fresh.email, fresh.raw)
+    } else this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
   }
 
   /**
@@ -136,27 +142,34 @@ export class InboundProcessor {
     await Promise.all(this.inProgress)
   }
 
+  private mayStart(): boolean {
+    return !this.isStopping && !this.isPaused && !this.isCheckingSuspects
+  }
+
   private startProcessing(next: () => Iterable<InboundEmail>): void {
-    if (this.isStopping || this.isPaused || this.isCheckingSuspects) return
+    if (!this.mayStart()) return
     try {
-      for (const email of next()) this.startMessage(email)
+      for (const email of next()) this.startMessage(email, null)
     } catch (error) {
       this.pause(error)
     }
   }
 
-  private startMessage(email: InboundEmail): void {
-    const work = this.process(email).finally(() => {
+  private startMessage(email: InboundEmail, raw: Buffer | null): void {
+    const held = this.freshBytes.hold(raw)
+    const work = this.process(email, held).finally(() => {
+      this.freshBytes.release(held)
       this.inProgress.delete(work)
       if (this.waitingMail.finish(email)) this.onStored(email.workspace_id)
     })
     this.inProgress.add(work)
   }
 
-  private async process(email: InboundEmail): Promise<void> {
+  /** `held`: its bytes, if they are in memory. */
+  private async process(email: InboundEmail, held: Buffer | null): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const processed = await this.evaluate(email)
+      const processed = await this.evaluate(email, held)
       if (processed === null) return
       await commit(processed.writes)
       processed.onCommitted?.()
@@ -193,41 +206,43 @@ export class InboundProcessor {
   }
 
   /** Null while stopping. */
-  private async evaluate(email: InboundEmail): Promise<ProcessingResult | null> {
+  private async evaluate(email: InboundEmail, held: Buffer | null): Promise<ProcessingResult | null> {
     const deaths = this.deathCounts.get(email.id)
     if (deaths !== undefined) return this.buildCrashFailure(email, deaths)
-    return email.kind === 'mail' ? this.evaluateMail(email) : this.evaluateReport(email)
+    const source = (): Buffer | undefined => this.readGuarded(email, held)
+    return email.kind === 'mail' ? this.evaluateMail(email, source) : this.evaluateReport(email, source)
   }
 
-  private async evaluateReport(email: InboundEmail): Promise<ProcessingResult | null> {
+  private async evaluateReport(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
     const { mime, processReport, domainReportsOf } = this.deps
     const domainReports = domainReportsOf(email)
-    if (domainReports !== null) return this.evaluateDomainReport(email, domainReports)
+    if (domainReports !== null) return this.evaluateDomainReport(email, source, domainReports)
     const facts = { envelopeFrom: email.envelope_from }
-    const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), messageDigester, facts)
+    const result = await mime.digest(email.workspace_id, source, messageDigester, facts)
     return result.kind === 'digested' ? processReport(email, result.digest) : this.handleUnreadable(email, result)
   }
 
   /** One that cannot be read is not kept: anyone may write to its address. */
   private async evaluateDomainReport(
     email: InboundEmail,
+    source: RawSource,
     { refuse, file }: DomainReportHandler,
   ): Promise<ProcessingResult | null> {
     const refused = refuse(email)
     if (refused !== null) return refused
     const { mime } = this.deps
-    const result = await mime.digest(email.workspace_id, () => this.readGuarded(email), domainReportDigester, {})
+    const result = await mime.digest(email.workspace_id, source, domainReportDigester, {})
     return result.kind === 'unreadable' && this.isStopping ? null : file(email, result)
   }
 
-  private async evaluateMail(email: InboundEmail): Promise<ProcessingResult | null> {
+  private async evaluateMail(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
     const { mime, processMail } = this.deps
     let raw: Buffer | undefined
-    const source = (): Buffer | undefined => {
-      raw = this.readGuarded(email)
+    const noted = (): Buffer | undefined => {
+      raw = source()
       return raw
     }
-    const result = await mime.analyze(email.workspace_id, source, spamContextOf(email), email.size)
+    const result = await mime.analyze(email.workspace_id, noted, spamContextOf(email), email.size)
     if (result.kind === 'unreadable' || raw === undefined) return this.handleUnreadable(email, result)
     const processed = await processMail(email, raw, result.summary, result.analysis)
     // The process has read it to its end, or there would be no summary.
@@ -235,10 +250,11 @@ export class InboundProcessor {
     return processed
   }
 
-  /** Reads its bytes; from now on it is in progress. */
-  private readGuarded(email: InboundEmail): Buffer | undefined {
-    this.deps.crashGuard.begin({ id: email.id, workspaceId: email.workspace_id })
-    return this.readRaw(email)
+  /** Its bytes; from now on it is in progress. */
+  private readGuarded(email: InboundEmail, held: Buffer | null): Buffer | undefined {
+    const place = { id: email.id, workspaceId: email.workspace_id }
+    this.deps.crashGuard.begin(place)
+    return held ?? rawOfInbound(this.deps.read, place)[0]?.raw
   }
 
   /** Null while stopping. */
@@ -249,10 +265,6 @@ export class InboundProcessor {
     if (this.isStopping) return null
     const why = result.kind === 'unreadable' ? { why: result.why, reason: result.message } : { why: 'gone' }
     return this.buildFailure(email, why)
-  }
-
-  private readRaw({ id, workspace_id: workspaceId }: InboundEmail): Buffer | undefined {
-    return rawOfInbound(this.deps.read, { id, workspaceId })[0]?.raw
   }
 
   private buildFailure(

@@ -24,6 +24,10 @@ interface WorkspaceState {
 
 const START_CURSOR = { afterTime: 0, afterId: '' }
 
+function createState(): WorkspaceState {
+  return { inProgress: new Set(), cursor: START_CURSOR, hasMore: false }
+}
+
 export class WaitingMail {
   private readonly workspaces = new Map<string, WorkspaceState>()
 
@@ -43,6 +47,16 @@ export class WaitingMail {
     return this.takeNext(workspaceId, MAX_IN_PROGRESS - (this.workspaces.get(workspaceId)?.inProgress.size ?? 0))
   }
 
+  /** Whether a message that has just been stored can be started now: none of its workspace waits, and it has not begun. */
+  takeFresh({ id, workspace_id: workspaceId }: InboundEmail): boolean {
+    const workspace = this.workspaces.get(workspaceId) ?? createState()
+    const { inProgress, hasMore } = workspace
+    if (hasMore || inProgress.size >= MAX_IN_PROGRESS || inProgress.has(id)) return false
+    this.workspaces.set(workspaceId, workspace)
+    inProgress.add(id)
+    return true
+  }
+
   /** The message is finished. True if the workspace may have another to take its place. */
   finish({ id, workspace_id: workspaceId }: InboundEmail): boolean {
     const workspace = this.workspaces.get(workspaceId)
@@ -53,11 +67,7 @@ export class WaitingMail {
   }
 
   private takeNext(workspaceId: string, limit: number): readonly InboundEmail[] {
-    const workspace = this.workspaces.get(workspaceId) ?? {
-      inProgress: new Set(),
-      cursor: START_CURSOR,
-      hasMore: false,
-    }
+    const workspace = this.workspaces.get(workspaceId) ?? createState()
     this.workspaces.set(workspaceId, workspace)
     const page = limit === 0 ? [] : unprocessedOfWorkspace(this.read, { workspaceId, ...workspace.cursor, limit })
     workspace.hasMore = page.length === limit

@@ -38,7 +38,13 @@ export function createInboundBytesReader({ read, planOf, limits }: InboundBytesD
     const ofPlan = planOf(workspaceId).limits.inbound_bytes
     return ofPlan ?? (findOperatorWorkspace(read) === workspaceId ? operatorLimit : null)
   }
-  return (workspaceId) => ({ held: readHeldBytes(read, workspaceId), limit: limitOf(workspaceId) })
+  return (workspaceId) => ({
+    // Read if it is asked for: the commit that stores a message checks the limit alone.
+    get held() {
+      return readHeldBytes(read, workspaceId)
+    },
+    limit: limitOf(workspaceId),
+  })
 }
 
 const inboundTotal = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>

@@ -54,37 +54,45 @@ export type InboundContent = Pick<
 
 type ProcessedInbound = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
 
-const insertInbound = prepareWrite<Omit<NewInbound, 'arrival'> & { arrival: InboundEmail['arrival']; size: number }>(
-  ({ db, slot }) =>
-    db.insertInto('inbound_emails').values({
-      id: slot('id'),
-      workspace_id: slot('workspace_id'),
-      kind: slot('kind'),
-      status: 'received',
-      domain: slot('domain'),
-      envelope_from: slot('envelope_from'),
-      envelope_to: slot('envelope_to'),
-      client_address: slot('client_address'),
-      helo: slot('helo'),
-      spf_result: slot('spf_result'),
-      dkim_result: slot('dkim_result'),
-      dmarc_result: slot('dmarc_result'),
-      authentication: slot('authentication'),
-      arrival: slot('arrival'),
-      reference_ids: toJson([]),
-      from_email: '',
-      from_key: '',
-      from_name: '',
-      to_emails: toJson([]),
-      cc_emails: toJson([]),
-      subject: '',
-      has_html: 0,
-      has_text: 0,
-      attachment_count: 0,
-      size: slot('size'),
-      spam_report: toJson([]),
-      received_at: slot('received_at'),
-    }),
+/** What processing fills in. */
+const unprocessed = {
+  status: 'received',
+  message_id: null,
+  reference_ids: toJson([]),
+  from_email: '',
+  from_key: '',
+  from_name: '',
+  to_emails: toJson([]),
+  cc_emails: toJson([]),
+  subject: '',
+  has_html: 0,
+  has_text: 0,
+  attachment_count: 0,
+  spam_status: null,
+  spam_score: null,
+  spam_report: toJson([]),
+  processed_at: null,
+} as const
+
+const insertInbound = prepareWrite<InboundEmail>(({ db, slot }) =>
+  db.insertInto('inbound_emails').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    kind: slot('kind'),
+    ...unprocessed,
+    domain: slot('domain'),
+    envelope_from: slot('envelope_from'),
+    envelope_to: slot('envelope_to'),
+    client_address: slot('client_address'),
+    helo: slot('helo'),
+    spf_result: slot('spf_result'),
+    dkim_result: slot('dkim_result'),
+    dmarc_result: slot('dmarc_result'),
+    authentication: slot('authentication'),
+    arrival: slot('arrival'),
+    size: slot('size'),
+    received_at: slot('received_at'),
+  }),
 )
 
 const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
@@ -99,12 +107,18 @@ const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { rea
 
 /** The record and its bytes, for the commit before the 250. */
 export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): Write[] {
-  const { id: inbound_id, workspace_id, received_at } = newInbound
-  const arrival = toJson(newInbound.arrival)
-  return [
-    insertInbound({ ...newInbound, arrival, size: raw.length }),
-    insertInboundRaw({ inbound_id, workspace_id, received_at, raw }),
-  ]
+  return storeUnprocessed(toUnprocessed(newInbound, raw.length), raw)
+}
+
+/** The same for a record of `toUnprocessed`. */
+export function storeUnprocessed(email: InboundEmail, raw: Buffer | MovedBytes): Write[] {
+  const { id: inbound_id, workspace_id, received_at } = email
+  return [insertInbound(email), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
+}
+
+/** The record as it is until it is processed. `size`: of the message as stored. */
+export function toUnprocessed({ arrival, ...known }: NewInbound, size: number): InboundEmail {
+  return { ...known, ...unprocessed, size, arrival: toJson(arrival) }
 }
 
 export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {

@@ -38,7 +38,7 @@ export type ToWriter =
   | { readonly kind: 'stop' }
 
 /** `request`: place among all requests that this answer settles. */
-export interface WireFailure {
+interface WireFailure {
   readonly request: number
   readonly kind: 'missed' | 'constraint' | 'fault' | 'bug'
   readonly code: string

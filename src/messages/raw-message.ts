@@ -7,10 +7,13 @@
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { MovedBytes } from '../storage/writer/write.js'
+import type { LentBytes, MovedBytes } from '../storage/writer/write.js'
 import { framedRawOf, isFramed, sizeOfFramedEmail } from './frames/framed-message.js'
 
-export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
+/** The bytes as they are given to the writer. */
+export type StoredBytes = Buffer | MovedBytes | LentBytes
+
+export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: StoredBytes }>(
   ({ db, slot }) =>
     db.insertInto('raw_messages').values({
       email_id: slot('email_id'),

@@ -13,7 +13,7 @@ import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import type { RecipientCopy } from '../messages/recipient-copies.js'
 import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
-import { ConstraintViolated, type Write, WriteConflict } from '../storage/writer/write.js'
+import { ConstraintViolated, LentBytes, type Write, WriteConflict } from '../storage/writer/write.js'
 import {
   type EarlierUse,
   expireIdempotency,
@@ -94,10 +94,14 @@ export function createEmailCommitter({
       return resolveFailedCommit(read, error, charged, once, now, batch)
     }
     emails.forEach((email, index) => {
-      handOver(email.enqueued, email.raw, claims[index] ?? null, written.get(email)?.copies)
+      handOver(email.enqueued, toBytes(email), claims[index] ?? null, written.get(email)?.copies)
     })
     return null
   }
+}
+
+function toBytes({ raw }: PreparedEmail): Buffer {
+  return raw instanceof LentBytes ? raw.bytes : raw
 }
 
 function toChargeable({ enqueued, senderDomain }: PreparedEmail): { workspaceId: string; senderDomain: string } {

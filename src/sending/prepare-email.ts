@@ -14,9 +14,11 @@ import type { Mailbox } from '../mail/mailbox-list.js'
 import { Refusal } from '../mail/refusal.js'
 import type { TlsRequired } from '../mail/tls-required.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../messages/queue/enqueue.js'
+import type { StoredBytes } from '../messages/raw-message.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
+import { concatAlone, hasHeadroom, joinInPlace } from '../platform/memory/byte-pieces.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
-import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../storage/writer/write.js'
+import { LentBytes, MOVE_FROM_BYTES, MovedBytes, TRANSFER_FROM_BYTES, type Write } from '../storage/writer/write.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import { type CopyPlan, planCopies } from './personal-copies.js'
@@ -34,7 +36,7 @@ export interface PrepareDeps {
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
   /** Empty if the message is large, at the latest after the commit: its memory is transferred to the writer. */
-  readonly raw: Buffer
+  readonly raw: Buffer | LentBytes
   /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
   /** Suppressed recipients, in their order in the envelope. */
@@ -53,7 +55,7 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
     const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
-    const { raw, stored } = toStoredBytes(pieces, submission)
+    const { raw, stored } = holdBytes(pieces, submission)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
@@ -62,7 +64,7 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
       enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
-      raw,
+      raw: stored instanceof LentBytes ? stored : raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
       copies,
@@ -70,20 +72,29 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
   }
 }
 
-interface StoredBytes {
+interface HeldBytes {
   readonly raw: Buffer
-  readonly stored: Buffer | MovedBytes
+  readonly stored: StoredBytes
 }
 
 /**
  * A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end.
  * Not if it has copies, which are made of its bytes.
  */
-function toStoredBytes(pieces: readonly Buffer[], { personal }: Submission): StoredBytes {
+function holdBytes(pieces: readonly Buffer[], { personal }: Submission): HeldBytes {
   const moved = new MovedBytes(pieces)
   if (moved.length >= MOVE_FROM_BYTES && personal == null) return { raw: Buffer.alloc(0), stored: moved }
-  const raw = Buffer.concat(pieces)
-  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
+  const raw = joinPieces(pieces, moved.length)
+  if (raw.length >= MOVE_FROM_BYTES) return { raw, stored: new MovedBytes([raw]) }
+  return { raw, stored: raw.length < TRANSFER_FROM_BYTES || personal != null ? raw : new LentBytes(raw) }
+}
+
+/** In memory of their own, if they are many: that in which they arrived, if the fields fit in front of them. */
+function joinPieces(pieces: readonly Buffer[], bytes: number): Buffer {
+  if (bytes < TRANSFER_FROM_BYTES) return Buffer.concat(pieces)
+  const last = pieces.findLast(({ length }) => length > 0)
+  const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null
+  return joined ?? concatAlone(pieces)
 }
 
 /** The message itself is that of the first recipient, even if that one is suppressed. */

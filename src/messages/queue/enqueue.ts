@@ -6,10 +6,10 @@ import { recordEvent } from '../../events/event-log.js'
 import { type Address, domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import type { MovedBytes, Write } from '../../storage/writer/write.js'
+import type { Write } from '../../storage/writer/write.js'
 import { type Email, insertEmail } from '../email.js'
 import { buildEmailEvent } from '../email-event.js'
-import { insertRaw } from '../raw-message.js'
+import { insertRaw, type StoredBytes } from '../raw-message.js'
 import { type DsnRequest, insertRecipient } from '../recipients.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 
@@ -78,7 +78,7 @@ interface FramedBytes {
 export function enqueue(
   newEmail: NewEmail,
   recipients: readonly NewRecipient[],
-  bytes: Buffer | MovedBytes | FramedBytes,
+  bytes: StoredBytes | FramedBytes,
 ): EnqueuedEmail {
   const email = toEmailRow(newEmail, 'size' in bytes ? bytes.size : bytes.length)
   const ids = createRecipientIds(recipients.length, email.created_at)

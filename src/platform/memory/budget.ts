@@ -84,6 +84,29 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
 }
 
 /**
+ * A class, not an object literal with getters: each of those leaves a hidden class behind, which keeps the holder and its
+ * bytes in memory until the next full garbage collection.
+ */
+class HolderOfCopies implements MemoryHolder {
+  constructor(
+    private readonly holder: MemoryHolder,
+    private readonly copies: number,
+  ) {}
+
+  get held(): number {
+    return this.holder.held * this.copies
+  }
+
+  get rate(): number | null {
+    return this.holder.rate
+  }
+
+  evict(): void {
+    this.holder.evict()
+  }
+}
+
+/**
  * A part of a budget: at most `share` bytes of it. Each byte acquired counts `copies` times, since it is in memory
  * that often at the worst moment.
  */
@@ -94,16 +117,7 @@ export function createBudgetShare(parent: MemoryBudget, share: Limit, copies: nu
     release: (bytes) => own.release(bytes * copies),
     hasRoomFor: (bytes) => own.hasRoomFor(bytes * copies),
     usedBytes: () => own.usedBytes() / copies,
-    addHolder: (holder) =>
-      own.addHolder({
-        get held() {
-          return holder.held * copies
-        },
-        get rate() {
-          return holder.rate
-        },
-        evict: () => holder.evict(),
-      }),
+    addHolder: (holder) => own.addHolder(new HolderOfCopies(holder, copies)),
     waitForTurn: (request, wait) => own.waitForTurn({ ...request, bytes: request.bytes * copies }, wait),
     countWaiting: () => own.countWaiting(),
   }

@@ -4,8 +4,10 @@
  * Small pieces are copied together, so a client that sends single bytes does not cost an object for each.
  *
  * Once the bytes exceed 1 MB they go into memory that is reserved for the maximum size, so they are never held
- * twice. The system provides such memory page by page when it is written to: unused pages cost nothing. In front of
- * the bytes is room for header fields, so that these can be prepended in place (`joinInPlace`).
+ * twice. The system provides such memory page by page when it is written to: unused pages cost nothing.
+ *
+ * In front of the bytes, from 16 KB on, is room for header fields, so that these can be prepended in place
+ * (`joinInPlace`).
  */
 
 /** Pieces that are stored as they are; after these only large ones are. */
@@ -16,6 +18,12 @@ const BLOCK_BYTES = 65_536
 const RESERVE_FROM_BYTES = 1_048_576
 /** Free bytes in front of the reserved memory. */
 const HEADROOM_BYTES = 65_536
+/** Free bytes in front of fewer bytes than are reserved for, and from how many on. */
+const SMALL_HEADROOM_BYTES = 4_096
+const HEADROOM_FROM_BYTES = 16_384
+
+/** Memory of one message alone, with room in front. */
+const memoriesWithHeadroom = new WeakSet<ArrayBufferLike>()
 
 export class BytePieces {
   bytes = 0
@@ -42,7 +50,10 @@ export class BytePieces {
   /** All bytes, in memory that nothing else shares. */
   join(): Buffer {
     if (this.reservedMemory !== null) return this.reservedMemory.subarray(0, this.bytes)
-    const joined = Buffer.allocUnsafeSlow(this.bytes)
+    const hasHeadroom = this.bytes >= HEADROOM_FROM_BYTES
+    const joined = hasHeadroom
+      ? allocateWithHeadroom(this.bytes, SMALL_HEADROOM_BYTES)
+      : Buffer.allocUnsafeSlow(this.bytes)
     this.copyTo(joined)
     return joined
   }
@@ -58,8 +69,7 @@ export class BytePieces {
 
   private copyTo(joined: Buffer): void {
     this.closeBlock()
-    let at = 0
-    for (const piece of this.pieces) at += piece.copy(joined, at)
+    copyPieces(this.pieces, joined)
   }
 
   clear(): void {
@@ -88,15 +98,31 @@ export class BytePieces {
   }
 }
 
-function allocateWithHeadroom(bytes: number): Buffer {
-  return Buffer.allocUnsafeSlow(HEADROOM_BYTES + bytes).subarray(HEADROOM_BYTES)
+function allocateWithHeadroom(bytes: number, headroom = HEADROOM_BYTES): Buffer {
+  const memory = Buffer.allocUnsafeSlow(headroom + bytes)
+  memoriesWithHeadroom.add(memory.buffer)
+  return memory.subarray(headroom)
+}
+
+/** Nothing else shares the memory, and what is in front of the bytes may be overwritten: `joinInPlace` may be called. */
+export function hasHeadroom({ buffer }: Uint8Array): boolean {
+  return memoriesWithHeadroom.has(buffer)
+}
+
+/** All pieces in one, in memory that nothing else shares. */
+export function concatAlone(pieces: readonly Buffer[]): Buffer {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+  return copyPieces(pieces, Buffer.allocUnsafeSlow(bytes))
 }
 
 /** All pieces in one; from 1 MB on in memory of its own, with room in front for header fields. */
 export function concatWithHeadroom(pieces: readonly Buffer[]): Buffer {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
   if (bytes < RESERVE_FROM_BYTES) return Buffer.concat(pieces)
-  const joined = allocateWithHeadroom(bytes)
+  return copyPieces(pieces, allocateWithHeadroom(bytes))
+}
+
+function copyPieces(pieces: readonly Buffer[], joined: Buffer): Buffer {
   let at = 0
   for (const piece of pieces) at += piece.copy(joined, at)
   return joined

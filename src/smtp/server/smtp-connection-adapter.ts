@@ -19,6 +19,7 @@ import { expnReply } from '../session/session-replies.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import type { ListenerSlot } from './admission.js'
+import { DataReader } from './data-reader.js'
 import { hasStatus, withStatus } from './enhanced-status.js'
 
 type Done = () => void
@@ -222,7 +223,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
 
 /**
  * Puts the parser into data mode as its own `startDataMode` does, but with a message of ours instead of a
- * stream. The parser finds the end of the message and removes the added dots (RFC 5321 section 4.5.2).
+ * stream, and with our reader of its bytes instead of `_feedDataStream`.
  */
 export function startDataMode(parser: SMTPStream, maxSize: number, message: IncomingMessage): SMTPServerDataStream {
   const stream = message as unknown as SMTPServerDataStream // it has the members that smtp-server uses
@@ -231,6 +232,17 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
   parser.dataBytes = 0
   parser._atDataStart = true
   parser._dataStream = stream
+  const reader = new DataReader()
+  parser._feedDataStream = (chunk, done) => {
+    const { content, rest } = reader.read(chunk)
+    parser._countDataBytes(content.length)
+    if (rest !== null) {
+      parser._endDataMode(content, rest, done)
+      return
+    }
+    if (content.length > 0) message.write(content)
+    done()
+  }
   return stream
 }
 

@@ -17,7 +17,7 @@ import { freeMemory } from '../../platform/memory/free-memory.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SQLite } from '../sqlite.js'
 import { createStatementCache } from './statement-cache.js'
-import { MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
+import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, type Write, WriteConflict } from './write.js'
 
 export type WriteRequest = readonly Write[]
 /** Why a request failed; undefined: it succeeded. */
@@ -39,7 +39,7 @@ interface Failure {
 
 /** Its memory was transferred, so this thread may write to it. */
 function isMoved({ buffer }: Uint8Array): boolean {
-  return buffer.byteLength >= MOVE_FROM_BYTES
+  return buffer.byteLength >= TRANSFER_FROM_BYTES
 }
 
 /** Joins moved pieces for their statement and frees the memory right after it. */

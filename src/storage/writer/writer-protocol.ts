@@ -6,11 +6,21 @@
  * its place in the order of texts.
  *
  * A Buffer is often a small window on a large pool, and cloning it would copy the entire pool, so such a
- * window is copied first. Only large pieces of `MovedBytes` are transferred.
+ * window is copied first. Only `LentBytes` and pieces of `MovedBytes` in memory of their own are transferred; the
+ * former come back with the answer.
  */
+import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
 import type { WrittenBatch } from '../database.js'
 import type { WriteRequest } from './group-commit.js'
-import { ConstraintViolated, MOVE_FROM_BYTES, MovedBytes, StorageFault, type Write, WriteConflict } from './write.js'
+import {
+  ConstraintViolated,
+  LentBytes,
+  MOVE_FROM_BYTES,
+  MovedBytes,
+  StorageFault,
+  type Write,
+  WriteConflict,
+} from './write.js'
 
 /** Statement, rows (-1: any number), parameters. */
 export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
@@ -28,7 +38,7 @@ export type ToWriter =
   | { readonly kind: 'stop' }
 
 /** `request`: place among all requests that this answer settles. */
-export interface WireFailure {
+interface WireFailure {
   readonly request: number
   readonly kind: 'missed' | 'constraint' | 'fault' | 'bug'
   readonly code: string
@@ -41,6 +51,8 @@ export type FromWriter =
       readonly kind: 'settled'
       readonly messages: number
       readonly failures: readonly WireFailure[]
+      /** What was lent with these messages, in order. */
+      readonly returned: readonly Uint8Array[]
       readonly commits: number
       /** Of the batch that this answer is about; null: it was none. */
       readonly batch: WrittenBatch | null
@@ -53,6 +65,11 @@ const MAX_STATEMENT_TEXTS = 2000
 /** The form of `MovedBytes` in a message. */
 interface WirePieces {
   readonly pieces: readonly Uint8Array[]
+}
+
+/** The form of `LentBytes` in a message. */
+interface WireLoan {
+  readonly lent: Uint8Array
 }
 
 /** The sender's numbers of statement texts. */
@@ -85,19 +102,43 @@ export function toWire(request: WriteRequest, numbers: StatementNumbers, transfe
   return request.map(({ sql, parameters, rows }) => [
     numbers.numberOf(sql),
     rows ?? -1,
-    parameters.map((value) => (value instanceof MovedBytes ? toWirePieces(value, transfer) : toBindable(value))),
+    parameters.map((value) => toWireValue(value, transfer)),
   ])
+}
+
+function toWireValue(value: unknown, transfer: Set<ArrayBuffer>): unknown {
+  if (value instanceof MovedBytes) return toWirePieces(value, transfer)
+  return value instanceof LentBytes ? toWireLoan(value, transfer) : toBindable(value)
+}
+
+function toWireLoan({ bytes }: LentBytes, transfer: Set<ArrayBuffer>): WireLoan {
+  if (bytes.buffer instanceof ArrayBuffer) transfer.add(bytes.buffer)
+  return { lent: bytes }
+}
+
+/** What a request lends, in its order. */
+export function loansOf(request: WriteRequest): readonly LentBytes[] {
+  return request.flatMap(({ parameters }) => parameters.filter((value) => value instanceof LentBytes))
 }
 
 function toWirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
   return {
     pieces: pieces.map((piece) => {
       const { buffer } = piece
-      if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < MOVE_FROM_BYTES) return new Uint8Array(piece)
+      if (!(buffer instanceof ArrayBuffer) || !isOwnMemory(piece)) return new Uint8Array(piece)
       transfer.add(buffer)
       return piece
     }),
   }
+}
+
+/** Not a pool of Node.js, whose size depends on its version. */
+function isOwnMemory(piece: Uint8Array): boolean {
+  return piece.buffer.byteLength >= MOVE_FROM_BYTES || hasHeadroom(piece)
+}
+
+function isWireLoan(value: unknown): value is WireLoan {
+  return typeof value === 'object' && value !== null && 'lent' in value
 }
 
 function isWirePieces(value: unknown): value is WirePieces {
@@ -115,11 +156,19 @@ function toBindable(value: unknown): unknown {
 export function fromWire(request: readonly WireWrite[], texts: readonly string[]): Write[] {
   return request.map(([statement, rows, sent]) => {
     const sql = texts[statement] ?? ''
-    const parameters = sent.some(isWirePieces)
-      ? sent.map((value) => (isWirePieces(value) ? new MovedBytes(value.pieces) : value))
-      : sent
+    const parameters = sent.some((value) => isWirePieces(value) || isWireLoan(value)) ? sent.map(fromWireValue) : sent
     return rows < 0 ? { sql, parameters } : { sql, parameters, rows }
   })
+}
+
+function fromWireValue(value: unknown): unknown {
+  if (isWirePieces(value)) return new MovedBytes(value.pieces)
+  return isWireLoan(value) ? value.lent : value
+}
+
+/** What was lent with a request, in its order. */
+export function lentWith(request: readonly WireWrite[]): readonly Uint8Array[] {
+  return request.flatMap(([, , sent]) => sent.filter(isWireLoan).map(({ lent }) => lent))
 }
 
 export function failureToWire(error: Error, request: number): WireFailure {

@@ -17,7 +17,7 @@ import type { SQLite } from '../sqlite.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import { beginLogPurge, type LogPurge } from './log-purge.js'
 import { MovedBytes, StorageFault } from './write.js'
-import { type FromWriter, failureToWire, fromWire, type ToWriter } from './writer-protocol.js'
+import { type FromWriter, failureToWire, fromWire, lentWith, type ToWriter } from './writer-protocol.js'
 
 /** Requests of one batch: limits a commit, and so the wait for an answer, to some tens of milliseconds. */
 const MAX_BATCH = 2000
@@ -49,8 +49,8 @@ class WriterThread {
     this.send({ kind: 'opened' })
   }
 
-  private send(message: FromWriter): void {
-    this.port.postMessage(message)
+  private send(message: FromWriter, transfer: readonly ArrayBuffer[] = []): void {
+    this.port.postMessage(message, transfer)
   }
 
   private getDatabase(): OpenDatabase {
@@ -78,18 +78,22 @@ class WriterThread {
   /** Handles the first message and all that wait behind it, up to one of another kind than `requests`. */
   private handleMessages(first: ToWriter): void {
     const batch: WriteRequest[] = []
+    const lent: Uint8Array[] = []
     let messages = 0
     let next: ToWriter | undefined = first
     while (next?.kind === 'requests') {
       if (next.forget) this.texts = []
       this.texts.push(...next.texts)
-      for (const request of next.requests) batch.push(fromWire(request, this.texts))
+      for (const request of next.requests) {
+        batch.push(fromWire(request, this.texts))
+        lent.push(...lentWith(request))
+      }
       messages += 1
       next = batch.length < MAX_BATCH ? receiveMessageOnPort(this.port)?.message : undefined
     }
     if (messages > 0) {
       const outcomes = this.commit(batch)
-      this.reply(messages, outcomes, { requests: batch.length, syncTime: this.syncTime })
+      this.reply(messages, outcomes, { requests: batch.length, syncTime: this.syncTime }, lent)
       freeMemory(...movedPiecesOf(batch))
     }
     if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)], null)
@@ -142,9 +146,16 @@ class WriterThread {
     }
   }
 
-  private reply(messages: number, outcomes: readonly WriteOutcome[], batch: WrittenBatch | null): void {
+  /** Gives back what was lent. */
+  private reply(
+    messages: number,
+    outcomes: readonly WriteOutcome[],
+    batch: WrittenBatch | null,
+    returned: readonly Uint8Array[] = [],
+  ): void {
     const failures = outcomes.flatMap((error, request) => (error === undefined ? [] : [failureToWire(error, request)]))
-    this.send({ kind: 'settled', messages, failures, commits: this.commits, batch })
+    const transfer = returned.flatMap(({ buffer }) => (buffer instanceof ArrayBuffer ? [buffer] : []))
+    this.send({ kind: 'settled', messages, failures, returned, commits: this.commits, batch }, transfer)
   }
 
   private stop(): void {

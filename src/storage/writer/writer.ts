@@ -11,14 +11,14 @@ import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
-import { StorageFault, type Write } from './write.js'
+import { type LentBytes, StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
   failureFromWire,
+  loansOf,
   StatementNumbers,
   type ToWriter,
   toWire,
-  type WireFailure,
   type WireWrite,
 } from './writer-protocol.js'
 
@@ -38,6 +38,7 @@ const POST_BATCH = 16
 interface PendingRequest {
   readonly resolve: () => void
   readonly reject: (error: Error) => void
+  readonly loans: readonly LentBytes[]
 }
 
 const startThread = (options: ConnectionOptions): Worker =>
@@ -106,7 +107,7 @@ export class Writer {
       const request = toWire(writes, this.numbers, this.transfer)
       if (this.gatheredRequests.length === 0) setImmediate(() => this.post())
       this.gatheredRequests.push(request)
-      this.gatheredPromises.push({ resolve, reject })
+      this.gatheredPromises.push({ resolve, reject, loans: loansOf(writes) })
       if (this.gatheredRequests.length === POST_BATCH) this.post()
     })
   }
@@ -125,7 +126,7 @@ export class Writer {
     return new Promise((resolve, reject) => {
       if (!this.ready) return reject(this.notReadyFault())
       this.post()
-      this.postedRequests.push([{ resolve, reject }])
+      this.postedRequests.push([{ resolve, reject, loans: [] }])
       this.send(message)
     })
   }
@@ -180,7 +181,7 @@ export class Writer {
       case 'settled':
         this.commitsOfThread = message.commits
         if (message.batch !== null) for (const listener of this.batchListeners) listener(message.batch)
-        settle(this.postedRequests.splice(0, message.messages), message.failures)
+        settle(this.postedRequests.splice(0, message.messages), message)
         return
       case 'foreign-commit':
         for (const listener of this.listeners) listener()
@@ -217,11 +218,18 @@ export class Writer {
   }
 }
 
-function settle(messages: readonly (readonly PendingRequest[])[], failures: readonly WireFailure[]): void {
+type Settled = Extract<FromWriter, { readonly kind: 'settled' }>
+
+function settle(messages: readonly (readonly PendingRequest[])[], { failures, returned }: Settled): void {
   let request = 0
   let failed = 0
+  let given = 0
   for (const message of messages) {
-    for (const { resolve, reject } of message) {
+    for (const { resolve, reject, loans } of message) {
+      for (const loan of loans) {
+        const bytes = returned[given++]
+        if (bytes !== undefined) loan.giveBack(bytes)
+      }
       const failure = failures[failed]
       if (failure?.request === request) {
         reject(failureFromWire(failure))

@@ -1,6 +1,12 @@
 /** Bytes that arrive in pieces: joined in memory of their own, with header fields put in front in place. */
 import t from 'tap'
-import { BytePieces, concatWithHeadroom, joinInPlace } from '../../../src/platform/memory/byte-pieces.js'
+import {
+  BytePieces,
+  concatAlone,
+  concatWithHeadroom,
+  hasHeadroom,
+  joinInPlace,
+} from '../../../src/platform/memory/byte-pieces.js'
 
 const MOST = 3_000_000
 
@@ -59,6 +65,21 @@ t.test('composed pieces are joined with room in front', async (t) => {
     const whole = joinInPlace([fieldsOf(100), joined])
     if (size === 700_000) t.ok(whole?.equals(Buffer.concat([fieldsOf(100), joined])), 'a prefix needs no copy')
   }
+})
+
+t.test('from 16 KB on a message has memory of its own with room in front', async (t) => {
+  for (const size of [16_383, 16_384, 1_048_576]) {
+    const { raw, expected } = collectPieces(MOST, 10_000, size - 10_000)
+    t.equal(hasHeadroom(raw), size > 16_383, `${size} bytes`)
+    if (!hasHeadroom(raw)) continue
+    t.ok(joinInPlace([fieldsOf(4_096), raw])?.equals(Buffer.concat([fieldsOf(4_096), expected])))
+    t.equal(joinInPlace([fieldsOf(4_097), raw]), null, 'more than there is room for')
+  }
+  t.equal(hasHeadroom(Buffer.from('in a pool')), false)
+  const pieces = [Buffer.from('some'), Buffer.alloc(0), Buffer.from('bytes')]
+  const alone = concatAlone(pieces)
+  t.equal(alone.toString(), 'somebytes')
+  t.equal(alone.buffer.byteLength, 9, 'nothing else shares the memory')
 })
 
 function fieldsOf(size: number): Buffer {

@@ -11,6 +11,7 @@ import { SQLite } from '../../../src/storage/sqlite.js'
 import { createGroupCommit, type WriteRequest } from '../../../src/storage/writer/group-commit.js'
 import {
   ConstraintViolated,
+  LentBytes,
   MovedBytes,
   StorageFault,
   type Write,
@@ -351,4 +352,41 @@ t.test('bytes in pieces become one value, and the memory of large ones is moved'
   const both = [database.commit([put('third', [one, again])]), database.commit([put('first', [two])])]
   t.match(await Promise.allSettled(both), [{ status: 'fulfilled' }, { reason: { name: 'ConstraintViolated' } }])
   t.equal(kept('third')?.length, 2_000_003)
+})
+
+t.test('lent memory comes back, whether the commit was made or not', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
+  const put = (word: string, bytes: LentBytes): Write => ({
+    sql: 'insert into words (word, bytes) values (?, ?)',
+    parameters: [word, bytes],
+  })
+  const contentOf = (place: number): Buffer => Buffer.alloc(50_000, `content ${place}`)
+  const lend = (place: number): LentBytes => {
+    const memory = Buffer.allocUnsafeSlow(50_100)
+    contentOf(place).copy(memory, 100)
+    return new LentBytes(memory.subarray(100))
+  }
+  const loans = [0, 1, 2, 3, 4].map(lend)
+  const [first, second, third, fourth, fifth] = loans as [LentBytes, LentBytes, LentBytes, LentBytes, LentBytes]
+  const commits = [
+    database.commit([put('first', first), put('second', second)]),
+    database.commit([put('first', third)]),
+    database.commit([{ sql: 'select 1', parameters: [], rows: 1 }]).catch(() => undefined),
+    database.commit([put('fourth', fourth), put('fifth', fifth)]),
+  ]
+  t.equal(first.length, 50_000)
+  const results = await Promise.allSettled(commits)
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  )
+  for (const [place, loan] of loans.entries()) t.ok(loan.bytes.equals(contentOf(place)), `${place} is back`)
+  const rows = database.read<{ word: string; bytes: Buffer }>('select word, bytes from words order by rowid', [])
+  t.same(
+    rows.map(({ word }) => word),
+    ['first', 'second', 'fourth', 'fifth'],
+  )
+  for (const [row, place] of [0, 1, 3, 4].entries())
+    t.ok(rows[row]?.bytes.equals(contentOf(place)), `${place} is stored`)
 })

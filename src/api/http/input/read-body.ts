@@ -124,6 +124,27 @@ export function readBody(
   })
 }
 
+/** A class: a literal with getters would keep the body in memory until the next full garbage collection. */
+class BodyHolder {
+  constructor(
+    private readonly pieces: BytePieces,
+    private readonly recent: RecentRate,
+    private readonly fail: (error: Error) => void,
+  ) {}
+
+  get held(): number {
+    return this.pieces.bytes
+  }
+
+  get rate(): number | null {
+    return this.recent.get()
+  }
+
+  evict(): void {
+    this.fail(noRoomRefusal())
+  }
+}
+
 /** Fails a body that is too slow, or slow while others need its memory; the returned function ends the watch. */
 function watchTransfer(
   { pieces, rate }: { readonly pieces: BytePieces; readonly rate: RecentRate },
@@ -131,15 +152,7 @@ function watchTransfer(
   pace: TransferPace,
   fail: (error: Error) => void,
 ): () => void {
-  const leave = budget.addHolder({
-    get held() {
-      return pieces.bytes
-    },
-    get rate() {
-      return rate.get()
-    },
-    evict: () => fail(noRoomRefusal()),
-  })
+  const leave = budget.addHolder(new BodyHolder(pieces, rate, fail))
   const ended = watchPace(pieces, pace, fail)
   return () => {
     leave()

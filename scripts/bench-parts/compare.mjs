@@ -31,7 +31,8 @@ function ratioOf([ours, other], rateOf) {
   return rateOf(ours) / rateOf(other)
 }
 
-function line(name, { rate, megabytes, cpu, messages, unit = 'messages' }) {
+function line(name, { rate, megabytes, cpu, clientCpu, messages, unit = 'messages' }) {
   const each = ((cpu / messages) * 1000).toFixed(2)
-  return `${name.padEnd(20)} ${rate.toFixed(0).padStart(6)} ${unit}/s  ${each.padStart(6)} ms of CPU each  ${megabytes.toFixed(0).padStart(5)} MB at most`
+  const client = clientCpu === undefined ? '' : `, ${((clientCpu / messages) * 1000).toFixed(2)} of the client`
+  return `${name.padEnd(20)} ${rate.toFixed(0).padStart(6)} ${unit}/s  ${each.padStart(6)} ms of CPU each${client}  ${megabytes.toFixed(0).padStart(5)} MB at most`
 }

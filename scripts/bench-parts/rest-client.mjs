@@ -31,9 +31,12 @@ const request = Buffer.from(
 
 const sockets = await Promise.all(Array.from({ length: Number(connections) }, open))
 let left = Number(messages)
+const before = process.cpuUsage()
 const begun = performance.now()
 await Promise.all(sockets.map(requests))
-process.stdout.write(JSON.stringify({ seconds: (performance.now() - begun) / 1000 }))
+const seconds = (performance.now() - begun) / 1000
+const { user, system } = process.cpuUsage(before)
+process.stdout.write(JSON.stringify({ seconds, cpu: (user + system) / 1_000_000 }))
 for (const socket of sockets) socket.destroy()
 
 /** The certificate is checked against the file, but not its names: it has the server's host name. */

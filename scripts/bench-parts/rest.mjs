@@ -14,15 +14,15 @@ export async function measureRest(side, { folder, messages, warmUp, sessions }) 
   try {
     if (warmUp > 0) await post(server.api, warmUp, sessions)
     const watch = watchTree(server.pids())
-    const seconds = await post(server.api, messages, sessions)
-    return { rate: messages / seconds, seconds, messages, ...watch.end() }
+    const { seconds, cpu } = await post(server.api, messages, sessions)
+    return { rate: messages / seconds, seconds, messages, clientCpu: cpu, ...watch.end() }
   } finally {
     hop.close()
     await server.stop()
   }
 }
 
-/** In a process of its own, which also measures the seconds from the first request to the last answer. */
+/** In a process of its own, which also measures the seconds from the first request to the last answer, and its CPU time. */
 async function post({ port, ca, key }, messages, connections) {
   const child = spawn('timeout', ['300', process.execPath, client, ...[port, ca, connections, messages].map(String)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -30,5 +30,5 @@ async function post({ port, ca, key }, messages, connections) {
   })
   const [said, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
   if (status !== 0) throw new Error(`the REST client ended with ${status}`)
-  return JSON.parse(said).seconds
+  return JSON.parse(said)
 }

@@ -1,12 +1,12 @@
 /**
  * Composes a message of text, HTML or both, without files: most messages. nodemailer's tree of parts
  * (`compose-message.ts`) costs eight times as much, which would be the largest share of a REST request; tests compare
- * the results of both. The encodings are nodemailer's here too.
+ * the results of both. The encodings are those of nodemailer here too.
  */
-import { hasLongerLines } from 'nodemailer/lib/mime-funcs'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { encodeBase64Lines } from '../mail/base64-lines.js'
 import { formatMessageDate } from '../mail/message-date.js'
+import { wrapQuotedPrintable } from '../mail/wrap-quoted-printable.js'
 import { composeHeader } from './compose-header.js'
 import type { MessageContent } from './message-content.js'
 import type { BodyEncoding, EncodedBody } from './token-places.js'
@@ -28,6 +28,9 @@ interface PlainMessage {
   readonly boundary: string
   readonly now: number
 }
+
+/** Of a line that needs no encoding, in characters. */
+const MAX_LINE = 76
 
 const ascii = /^[\t\r\n\x20-\x7e]*$/
 
@@ -69,31 +72,54 @@ function joinParts(start: string, parts: readonly (Part & { readonly after: stri
 }
 
 function composePart(subtype: 'plain' | 'html', text: string): Part {
-  const encoding = chooseEncoding(text)
+  const isAscii = ascii.test(text)
+  const encoding = chooseEncoding(text, isAscii)
   const header = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`
-  return { header, encoding, body: encodeBody(encoding, text) }
+  return { header, encoding, body: encodeBody(encoding, text, isAscii) }
 }
 
-function encodeBody(encoding: BodyEncoding, text: string): string {
+function encodeBody(encoding: BodyEncoding, text: string, isAscii: boolean): string {
   switch (encoding) {
     case '7bit':
       return text
     case 'quoted-printable':
-      return wrapQuoted(toQuotedPrintable(text))
+      return isAscii ? encodeAscii(text) : wrapQuoted(encodeQuoted(text))
     case 'base64':
       return encodeBase64Lines(Buffer.from(text)).toString('latin1')
   }
 }
 
-/** Plain ASCII needs few escapes (RFC 2045 section 6.7); encoding it byte by byte takes ten times as long. */
-export function toQuotedPrintable(text: string): string {
-  if (!ascii.test(text)) return encodeQuoted(text)
-  return text.replaceAll('=', '=3D').replace(/[\t ](?=[\r\n]|$)/g, (blank) => (blank === ' ' ? '=20' : '=09'))
+/**
+ * Quoted-printable of printable ASCII, which needs few escapes (RFC 2045 section 6.7): encoding it byte by byte takes
+ * ten times as long. Lines of `text` end with CRLF.
+ */
+export function encodeAscii(text: string): string {
+  const escaped = text.replaceAll('=', '=3D')
+  if (!hasBlankLineEnd(escaped)) return wrapQuotedPrintable(escaped)
+  return wrapQuotedPrintable(escaped.replace(/[\t ](?=\r|$)/g, (blank) => (blank === ' ' ? '=20' : '=09')))
+}
+
+function hasBlankLineEnd(text: string): boolean {
+  return text.includes(' \r') || text.includes('\t\r') || text.endsWith(' ') || text.endsWith('\t')
 }
 
 /** Quoted-printable keeps text readable while most of it is ASCII. */
-function chooseEncoding(text: string): BodyEncoding {
-  if (ascii.test(text)) return hasLongerLines(text, 76) ? 'quoted-printable' : '7bit'
+function chooseEncoding(text: string, isAscii: boolean): BodyEncoding {
+  if (isAscii) return hasLongLine(text) ? 'quoted-printable' : '7bit'
   const escaped = text.replace(/[\t\r\n\x20-\x7e]+/g, '').length
   return escaped * 3 > text.length ? 'base64' : 'quoted-printable'
+}
+
+/** Characters from which on the tree of parts encodes text without a look at its lines. */
+const LONG_TEXT = 131_072
+
+function hasLongLine(text: string): boolean {
+  if (text.length > LONG_TEXT) return true
+  for (let start = 0; start < text.length; ) {
+    const lineEnd = text.indexOf('\r\n', start)
+    const end = lineEnd === -1 ? text.length : lineEnd
+    if (end - start > MAX_LINE) return true
+    start = end + 2
+  }
+  return false
 }

@@ -112,6 +112,7 @@ const run = {
     queueCurve({
       folder,
       messages: options.messages ?? 2000,
+      warmUp: options.warmUp,
       size: options.sizes?.[0] ?? 4096,
       depths: options.depths,
       rounds: options.rounds ?? 1,

@@ -24,7 +24,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
   floor   what smtp-server takes alone, with nothing behind it, beside all of Posthorn
-  queue   cost of a message while many others wait; there is no peer
+  queue   cost of a message while many others wait, of one recipient domain or of 10,000, and the time until the
+          listeners are open with that queue; there is no peer
   inbound mail of external senders accepted, authenticated, scored and filed, over 10 sessions; beside Postfix
           with OpenDKIM, OpenDMARC and rspamd, and beside Postfix with rspamd alone; as root
   authenticate  SPF, DKIM, DMARC, ARC and iprev alone, through the thread that checks them, with ten messages in hand; beside
@@ -44,13 +45,13 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions;
                       api: 2000 requests)
   --warm-up N         messages before each run that are not counted: programs that compile as they
-                      run and those that do not are then compared at work (default 3000; queue: 0)
+                      run and those that do not are then compared at work (default 3000)
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept 4096,51200; relay and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
   --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
   --domains N         zone: registered domains (default 5000)
-  --depths A,B        queue: messages that wait (default 1000,10000,100000)
+  --depths A,B        queue: messages that wait (default 1000,100000,1000000)
   --rate N            track: requests a second (default 2000)
   --seconds N         track: of a run (default 20)
   --events N          webhooks: events of the backlog (default 50000)
@@ -80,7 +81,7 @@ export function readOptions(words) {
       sizes: { type: 'string' },
       sessions: { type: 'string', default: '1,10,50' },
       'new-sessions': { type: 'string', default: '10' },
-      depths: { type: 'string', default: '1000,10000,100000' },
+      depths: { type: 'string', default: '1000,100000,1000000' },
       domains: { type: 'string', default: '5000' },
       rate: { type: 'string', default: '2000' },
       seconds: { type: 'string', default: '20' },

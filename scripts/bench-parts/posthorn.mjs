@@ -49,17 +49,25 @@ level = "warn"
   run('domain', 'add', 'bench.test', '--force')
   writeFileSync(file, settings(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace_id}"\n`))
   prepare?.({ database: join(data, 'posthorn.db'), workspaceId: workspace_id })
-  const daemon = spawn(
-    process.execPath,
-    [...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []), program, 'serve', '--config', file],
-    { env: environmentOfUnit(), stdio: 'inherit' },
-  )
+  const flags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
+  const launch = () =>
+    spawn(process.execPath, [...flags, program, 'serve', '--config', file], {
+      env: environmentOfUnit(),
+      stdio: 'inherit',
+    })
+  let daemon = launch()
   await listening(port)
   return {
     port,
     config: file,
     api: { port: apiPort, key: api_key, ca: join(data, 'tls/cert.pem') },
     pids: () => [daemon.pid],
+    /** Ends the daemon by a signal and starts it again, with the same data; resolves when the new process exists. */
+    restart: async (signal) => {
+      daemon.kill(signal)
+      await once(daemon, 'exit')
+      daemon = launch()
+    },
     stop: async () => {
       daemon.kill('SIGTERM')
       await Promise.race([once(daemon, 'exit'), new Promise((late) => setTimeout(late, 40_000))])

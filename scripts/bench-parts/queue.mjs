@@ -1,76 +1,98 @@
-// The cost of a message while many others wait: accepting and relaying beside a queue of some depth.
+// The cost of a message while many others wait: accepting and relaying beside a queue of some depth, what the process
+// holds then, and how long it takes to open its listeners with that queue.
 //
-// Waiting messages are for a host that never greets, so all of them are due and get no slot:
-// the worst case for choosing the next entry. The measured figure is
+// Waiting messages are for a host that never greets, so all of them are due and get no slot: the worst case for
+// choosing the next entry. They are of one recipient domain, or of many that share that host. The measured figure is
 // CPU time, which other programs of the machine disturb least.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from './compare.mjs'
+import { timeDoors } from './doors.mjs'
 import { source, startSink } from './load.mjs'
 import { silentHop } from './measure.mjs'
 import { posthorn } from './posthorn.mjs'
 import { residentMegabytes, watchTree } from './processes.mjs'
+import { fillQueue } from './queue-store.mjs'
 
 const SESSIONS = 20
-const WAITING = 'someone@waiting.test'
+const MANY_DOMAINS = 10_000
+const WAITING = 'waiting.test'
+const shapes = [
+  { shape: 'one domain', domainOf: () => WAITING },
+  { shape: `${MANY_DOMAINS} domains`, domainOf: (n) => `d${n % MANY_DOMAINS}.${WAITING}` },
+]
 const IDLE = 3_000
+const RESTARTS = 3
 
-export async function queueCurve({ folder, messages, size, depths, rounds }) {
+export async function queueCurve({ folder, messages, warmUp, size, depths, rounds }) {
   console.log(`\nqueue: ${messages} messages of ${size} octets beside those that wait, ${SESSIONS} sessions`)
-  const runs = new Map(depths.map((depth) => [depth, []]))
-  for (let round = 0; round < rounds; round += 1) {
-    for (const depth of depths) {
-      const run = await measureDepth({ folder, messages, size, depth })
-      runs.get(depth).push(run)
-      console.log(`  ${line(depth, run)}`)
+  const results = []
+  for (const { shape, domainOf } of shapes) {
+    const runs = new Map(depths.map((depth) => [depth, []]))
+    for (let round = 0; round < rounds; round += 1) {
+      for (const depth of depths) {
+        const run = await measureDepth({ folder, messages, warmUp, size, depth, domainOf })
+        runs.get(depth).push(run)
+        for (const line of linesOf(run)) console.log(`  ${depth} waiting for ${shape}: ${line}`)
+      }
     }
+    const curve = compareDepths(depths, runs)
+    results.push({ name: `queue, ${shape}`, messages, size, curve, runs: Object.fromEntries(runs) })
   }
-  const [first] = depths
+  return results
+}
+
+function compareDepths([first, ...others], runs) {
   const costs = (depth, what) => median(runs.get(depth).map((run) => run[what].millisecondsEach))
-  const curve = depths.slice(1).map((depth) => ({
-    depth,
-    accept: costs(depth, 'accept') / costs(first, 'accept'),
-    relay: costs(depth, 'relay') / costs(first, 'relay'),
-  }))
-  for (const { depth, accept, relay } of curve) {
+  return others.map((depth) => {
+    const [accept, relay] = ['accept', 'relay'].map((what) => costs(depth, what) / costs(first, what))
     console.log(
       `  CPU of a message with ${depth} waiting, beside ${first}: accept ${accept.toFixed(2)}, relay ${relay.toFixed(2)}`,
     )
-  }
-  return [{ name: 'queue', messages, size, curve, runs: Object.fromEntries(runs) }]
+    return { depth, accept, relay }
+  })
 }
 
-async function measureDepth({ folder, messages, size, depth }) {
+async function measureDepth({ folder, messages, warmUp, size, depth, domainOf }) {
   // Another address than the sink's: one address is one host, with common slots.
   const hop = await silentHop('127.0.0.2')
   const sink = await startSink()
-  const routes = { 'waiting.test': hop.address }
-  const server = await posthorn.start({ folder, sink: sink.port, deliver: true, routes })
-  const fill = (count) =>
-    source(server.port, { messages: count, size, sessions: SESSIONS, kept: true, recipient: WAITING })
+  const prepare = ({ database, workspaceId }) => fillQueue(database, workspaceId, { count: depth, domainOf })
+  const server = await posthorn.start({ folder, sink: sink.port, deliver: true, routes: { '*': hop.address }, prepare })
   const measure = (work) => cost(server.pids(), messages, work)
+  const submit = (count, recipient) =>
+    source(server.port, { messages: count, size, sessions: SESSIONS, kept: true, recipient })
+  let relayed = 0
+  const relay = async (count) => {
+    await submit(count)
+    relayed += count
+    await sink.received(relayed)
+  }
   try {
-    await fill(depth)
     await sleep(1000)
-    const resident = residentMegabytes(server.pids())
     const idle = await cost(server.pids(), 1, () => sleep(IDLE))
-    const accept = await measure(() => fill(messages))
-    const relay = await measure(async () => {
-      await source(server.port, { messages, size, sessions: SESSIONS, kept: true })
-      await sink.received(messages)
-    })
-    return {
-      depth,
-      resident,
-      idle: idle.millisecondsEach / IDLE,
-      accept,
-      relay,
-      after: residentMegabytes(server.pids()),
-    }
+    if (warmUp > 0) await relay(warmUp)
+    const resident = residentMegabytes(server.pids())
+    const accept = await measure(() => submit(messages, `someone@${domainOf(0)}`))
+    const relayCost = await measure(() => relay(messages))
+    const doors = { killed: await timeRestarts(server, 'SIGKILL') }
+    hop.close()
+    doors.stopped = await timeRestarts(server, 'SIGTERM')
+    return { depth, idle: idle.millisecondsEach / IDLE, resident, accept, relay: relayCost, doors }
   } finally {
     hop.close()
     await server.stop()
     await sink.stop()
   }
+}
+
+/** The medians of some starts. */
+async function timeRestarts(server, signal) {
+  const times = []
+  for (let n = 0; n < RESTARTS; n += 1) {
+    await server.restart(signal)
+    times.push(await timeDoors(server))
+  }
+  return { smtp: median(times.map(({ smtp }) => smtp)), https: median(times.map(({ https }) => https)) }
 }
 
 async function cost(pids, messages, work) {
@@ -82,9 +104,14 @@ async function cost(pids, messages, work) {
   return { rate: messages / seconds, millisecondsEach: (cpu * 1000) / messages, megabytes }
 }
 
-function line(depth, { resident, idle, accept, relay }) {
+function linesOf({ resident, idle, accept, relay, doors }) {
   const part = (name, { rate, millisecondsEach }) =>
     `${name} ${millisecondsEach.toFixed(2)} ms of CPU each, ${rate.toFixed(0)}/s`
   const peak = Math.max(accept.megabytes, relay.megabytes)
-  return `${String(depth).padStart(6)} waiting: ${part('accept', accept)}; ${part('relay', relay)}; ${resident.toFixed(0)} MB resident, ${peak.toFixed(0)} at most; idle ${(idle * 100).toFixed(1)} % of a core`
+  const open = (how, { smtp, https }) =>
+    `after ${how} SMTP ${(smtp / 1000).toFixed(2)} s, HTTPS ${(https / 1000).toFixed(2)} s`
+  return [
+    `${part('accept', accept)}; ${part('relay', relay)}; idle ${(idle * 100).toFixed(1)} % of a core`,
+    `${resident.toFixed(0)} MB resident, ${peak.toFixed(0)} at most; open ${open('SIGKILL', doors.killed)}, ${open('a stop', doors.stopped)}`,
+  ]
 }

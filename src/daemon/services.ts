@@ -166,7 +166,7 @@ async function openEngines(
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Promise<Engines> {
   const signing = registerStop(stopSteps, new SigningThread())
-  const tlsReports = registerStop(stopSteps, await wireTlsReports({ ...own, log: own.logs.of('delivery') }))
+  const tlsReports = registerStop(stopSteps, wireTlsReports({ ...own, log: own.logs.of('delivery') }))
   const { onTlsResult } = tlsReports
   const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))

@@ -11,15 +11,11 @@ import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.js'
-import { createHttpClient } from '../platform/http/http-client.js'
 import type { Log } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import type { Delivery } from './delivery.js'
 import type { Edges } from './edges.js'
-
-/** Bytes of an answer to a report: only its status counts. */
-const ANSWER_LIMITS = { maxConnections: 1, maxBodyBytes: 1_024, maxDroppedBytes: 65_536 }
 
 interface TlsReportDeps {
   readonly config: Config
@@ -38,31 +34,28 @@ interface TlsReports {
   readonly stop: () => Promise<void>
 }
 
-export async function wireTlsReports(deps: TlsReportDeps): Promise<TlsReports> {
+export function wireTlsReports(deps: TlsReportDeps): TlsReports {
   const { config, log, database } = deps
   const { read, commit } = database
   const counter = new TlsResultCounter({ read, commit })
   const stopped = new AbortController()
-  const http = await createHttpClient({ ...ANSWER_LIMITS, authorities: deps.edges.authorities })
   return {
     onTlsResult: (result) => {
       if (config.outbound.tls_reports) counter.count(result)
     },
     startSending: (delivery) => {
-      const runner = createRunner(deps, { counter, http, delivery }, stopped.signal)
+      const runner = createRunner(deps, { counter, delivery }, stopped.signal)
       runner.start()
       return {
         // A receiver that does not answer must not hold up the end of delivery.
         stop: async () => {
           const stopping = runner.stop()
           stopped.abort()
-          await http.close()
           await stopping
         },
       }
     },
     stop: async () => {
-      await http.close()
       await counter.flush().catch((err: unknown) => log.error({ err }, 'TLS reports cannot be worked on now'))
     },
   }
@@ -70,13 +63,12 @@ export async function wireTlsReports(deps: TlsReportDeps): Promise<TlsReports> {
 
 interface RunnerParts {
   readonly counter: TlsResultCounter
-  readonly http: Awaited<ReturnType<typeof createHttpClient>>
   readonly delivery: Pick<Delivery, 'runner'>
 }
 
 function createRunner(
   { config, clock, log, database: { read, commit }, edges, observers }: TlsReportDeps,
-  { counter, http, delivery }: RunnerParts,
+  { counter, delivery }: RunnerParts,
   signal: AbortSignal,
 ): TlsReportRunner {
   const { hostname, mail_from: mailFrom, zone } = config.service
@@ -88,7 +80,7 @@ function createRunner(
     reporter: { submitter: domainOf(mailFrom), contact: `postmaster@${zone}` },
     isEnabled: () => config.outbound.tls_reports,
     post: createReportPost({
-      http,
+      authorities: edges.authorities,
       userAgent: `Posthorn/${version}`,
       signal,
       mayConnect: (address) => guard()(address),

@@ -20,6 +20,7 @@ import { setMaxListeners } from 'node:events'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { PaceControl } from '../shaping/pace-control.js'
+import type { Block } from './lane-round.js'
 
 const MAX_DOMAINS = 10_000
 const ENTRIES_PER_SLOT = 2
@@ -94,8 +95,15 @@ export class HostConcurrency {
   }
 
   mayStart(taker: Taker, host: string): boolean {
-    if (this.isProbed(host) || this.findPace(host)?.mayStart() === false) return false
-    return this.states.get(host)?.entries.isFreeFor(taker) ?? true
+    return this.findBlock(taker, host) === null
+  }
+
+  /** What keeps an entry from being started; null: nothing. */
+  findBlock(taker: Taker, host: string): Block | null {
+    const pace = this.findPace(host)
+    if (pace?.mayStart() === false) return { key: pace, isOver: () => pace.mayStart() }
+    if (!this.isProbed(host) && (this.states.get(host)?.entries.isFreeFor(taker) ?? true)) return null
+    return { key: `${host} ${taker.isBulk}`, isOver: () => this.mayStart(taker, host) }
   }
 
   /** The entry is under way to the host from now on. */

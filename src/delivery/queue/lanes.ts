@@ -25,14 +25,13 @@ import type { Outage } from '../hosts/unreachable-hosts.js'
 import { acquirePermit } from '../shaping/pace-permit.js'
 import type { BulkPace } from './bulk-pace.js'
 import { type FindPace, HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
+import type { Lane, LaneRound } from './lane-round.js'
 import {
   createWorkspaceLanes,
   dropBroadcast,
   findOrAddLane,
   hasWaitingBefore,
-  type Lane,
   priorityTimeOf,
-  type Round,
   type ShortLane,
   type WorkspaceLanes,
 } from './workspace-lanes.js'
@@ -143,7 +142,9 @@ export class Lanes {
     if (hasRoom && (isProbing === null || this.hosts.startProbe(host, entry.id, isProbing))) return true
     this.endAttempt(entry)
     workspace.waitingCount += 1
-    findOrAddLane(workspace, entry).entries.unshift(entry)
+    const lane = findOrAddLane(workspace, entry)
+    lane.entries.unshift(entry)
+    workspace.rounds[lane.priority].recheck(lane)
     return false
   }
 
@@ -183,6 +184,7 @@ export class Lanes {
     lane.entries.splice(0, lane.entries.length, ...lane.entries.filter(keep))
     workspace.waitingCount -= dropped.length
     lane.hasMore = true
+    workspace.rounds[lane.priority].recheck(lane)
     this.markShort(workspace, lane)
     return dropped
   }
@@ -236,8 +238,8 @@ export class Lanes {
     const entry = lane?.entries.shift()
     if (lane === undefined || entry === undefined) return null
     const round = workspace.rounds[lane.priority]
-    round.delete(lane.domain)
-    if (lane.entries.length > 0 || lane.hasMore) round.set(lane.domain, lane)
+    if (lane.entries.length > 0 || lane.hasMore) round.add(lane)
+    else round.delete(lane.domain)
     workspace.waitingCount -= 1
     this.countStart(workspace, entry)
     this.markShort(workspace, lane)
@@ -260,13 +262,11 @@ export class Lanes {
     return activeCount >= shareOf(this.limits.total)
   }
 
-  private findStartable(workspace: WorkspaceLanes, round: Round): Lane | undefined {
-    for (const lane of round.values()) {
-      const [entry] = lane.entries
-      if (entry === undefined || (entry.broadcast_id !== null && !this.mayBeginBulk(workspace))) continue
-      if (this.hosts.mayStart(takerOf(entry), this.hosts.hostOf(lane.domain))) return lane
-    }
-    return undefined
+  private findStartable(workspace: WorkspaceLanes, round: LaneRound): Lane | undefined {
+    return round.findNext({
+      isAllowed: (entry) => entry.broadcast_id === null || this.mayBeginBulk(workspace),
+      findBlock: (entry) => this.hosts.findBlock(takerOf(entry), this.hosts.hostOf(entry.domain)),
+    })
   }
 
   private mayBeginBulk({ activeBulkCount }: WorkspaceLanes): boolean {

@@ -1,6 +1,6 @@
 /** The lanes of one workspace: its due entries in memory by priority and domain. */
-import type { DomainName } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
+import { type Lane, LaneRound } from './lane-round.js'
 
 type Priority = QueueEntry['priority']
 
@@ -8,22 +8,10 @@ type Priority = QueueEntry['priority']
 const PRIORITY_DELAY = 10 * 60_000
 const BROADCAST_PRIORITY: Priority = 2
 
-export interface Lane {
-  readonly workspaceId: string
-  readonly domain: DomainName
-  readonly priority: Priority
-  readonly entries: QueueEntry[]
-  /** More of it is in the database. */
-  hasMore: boolean
-}
-
-/** Lanes by domain, in the order of service: the first is next. */
-export type Round = Map<string, Lane>
-
 export interface WorkspaceLanes {
   readonly id: string
   /** By priority: 0 high, 1 normal, 2 low. */
-  readonly rounds: readonly [Round, Round, Round]
+  readonly rounds: readonly [LaneRound, LaneRound, LaneRound]
   /** Lanes that could be refilled, in the order in which they ran short. */
   readonly shortLanes: Map<string, ShortLane>
   waitingCount: number
@@ -35,7 +23,7 @@ export interface WorkspaceLanes {
 export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
 export function createWorkspaceLanes(id: string): WorkspaceLanes {
-  const rounds: WorkspaceLanes['rounds'] = [new Map(), new Map(), new Map()]
+  const rounds: WorkspaceLanes['rounds'] = [new LaneRound(), new LaneRound(), new LaneRound()]
   return { id, rounds, shortLanes: new Map(), waitingCount: 0, activeCount: 0, activeBulkCount: 0 }
 }
 
@@ -44,7 +32,7 @@ export function findOrAddLane(workspace: WorkspaceLanes, { domain, priority }: O
   const known = round.get(domain)
   if (known !== undefined) return known
   const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], hasMore: false }
-  round.set(domain, fresh)
+  round.add(fresh)
   return fresh
 }
 
@@ -53,13 +41,10 @@ export function priorityTimeOf({ entries, priority }: Lane): number {
   return (entries[0]?.next_attempt_at ?? 0) + priority * PRIORITY_DELAY
 }
 
-/** Does an entry wait that is of the same class or of a higher one? */
+/** Does an entry wait that is of the same class or of a higher one, and could start but for its turn? */
 export function hasWaitingBefore({ rounds, waitingCount }: WorkspaceLanes, priority: Priority): boolean {
   if (waitingCount === 0) return false
-  for (const round of rounds.slice(0, priority + 1)) {
-    for (const { entries } of round.values()) if (entries.length > 0) return true
-  }
-  return false
+  return rounds.slice(0, priority + 1).some((round) => round.hasReady())
 }
 
 /**
@@ -69,12 +54,14 @@ export function hasWaitingBefore({ rounds, waitingCount }: WorkspaceLanes, prior
 export function dropBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
   const removed: QueueEntry[] = []
   const round = workspace.rounds[BROADCAST_PRIORITY]
-  for (const { domain, entries } of [...round.values()]) {
+  for (const lane of round.all()) {
+    const { domain, entries } = lane
     const kept = entries.filter((entry) => entry.broadcast_id !== broadcastId)
     if (kept.length === entries.length) continue
     for (const entry of entries) if (entry.broadcast_id === broadcastId) removed.push(entry)
     entries.splice(0, entries.length, ...kept)
     if (kept.length === 0) round.delete(domain)
+    else round.recheck(lane)
   }
   workspace.waitingCount -= removed.length
   return removed

@@ -26,7 +26,7 @@ import { checkDkim, type DkimLimits, readAuthors } from './check-dkim.js'
 import { checkDmarc, prefetchDmarc, toDmarcKey } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
 import { type CheckMemory, createCheckMemory } from './check-memory.js'
-import { checkSpf } from './check-spf.js'
+import { checkSpf, toSpfKey, toSpfVerdict } from './check-spf.js'
 import { createMessageQueries, defaultQueryLimits, type KeepingResolver, type QueryLimits } from './dns-queries.js'
 import { selectSignatures } from './signature-fields.js'
 
@@ -63,8 +63,8 @@ export async function authenticate(
   const fromFields = findFields(header, 'from').length
   const keyResolver = questions.createResolver(MAX_QUERIES.dkim)
   const dmarcResolver = questions.createResolver(MAX_QUERIES.dmarc)
-  const [spf, dkim, iprev] = await Promise.all([
-    memory.spf.run(JSON.stringify(connection), questions, questions.createResolver(MAX_QUERIES.spf), (ask) =>
+  const [foundSpf, dkim, iprev] = await Promise.all([
+    memory.spf.run(toSpfKey(connection), questions, questions.createResolver(MAX_QUERIES.spf), (ask) =>
       checkSpf(connection, ask, limits.perMessage),
     ),
     checkDkim(signatures, keyResolver, memory.keys, clock(), limits),
@@ -76,6 +76,7 @@ export async function authenticate(
     ),
   ])
   if (signatures.message !== raw) freeMemory(signatures.message)
+  const spf = toSpfVerdict(foundSpf, connection)
   const evidence = { authors, fromFields, spf, dkim: dkim.verdicts }
   const [arc, dmarc] = await Promise.all([
     signatures.oversizedChain

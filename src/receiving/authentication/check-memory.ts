@@ -1,11 +1,12 @@
 /** What the checks of one message leave for the next ones of the same thread; all of it is bounded. */
-import type { DmarcVerdict, IprevVerdict, SpfVerdict } from '../../mail/authentication-results.js'
+import type { DmarcVerdict, IprevVerdict } from '../../mail/authentication-results.js'
 import { type AnswerMemo, createAnswerMemo } from './answer-memo.js'
+import type { SpfFinding } from './check-spf.js'
 import { createParsedKeys, type ParsedKeys } from './parsed-keys.js'
 
 export interface CheckMemory {
   readonly keys: ParsedKeys
-  readonly spf: AnswerMemo<SpfVerdict>
+  readonly spf: AnswerMemo<SpfFinding>
   /** That the records of an author were found, or are known to be absent. */
   readonly dmarcRecords: AnswerMemo<true>
   readonly dmarc: AnswerMemo<DmarcVerdict>
@@ -16,8 +17,7 @@ export function createCheckMemory(): CheckMemory {
   const isLasting = ({ result }: { readonly result: string }): boolean => result !== 'temperror'
   return {
     keys: createParsedKeys(),
-    // An explanation may contain the time (RFC 7208 section 7.2, %{t}).
-    spf: createAnswerMemo((verdict) => isLasting(verdict) && verdict.explanation === null),
+    spf: createAnswerMemo(({ reasonParts }) => reasonParts !== null),
     dmarcRecords: createAnswerMemo(() => true),
     dmarc: createAnswerMemo<DmarcVerdict>(isLasting),
     iprev: createAnswerMemo<IprevVerdict>(isLasting),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { SpfVerdict } from '../../../src/mail/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
-import { checkSpf } from '../../../src/receiving/authentication/check-spf.js'
+import { checkSpf, toSpfKey, toSpfVerdict } from '../../../src/receiving/authentication/check-spf.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { dnsServers } from '../../helpers/config-values.js'
 import { type DnsRecord, dnsServer } from '../../helpers/dns/dns-server.js'
@@ -22,7 +22,8 @@ async function check(zone: RecordZone, client: Client = {}, perQuery = 1_000): P
   const resolver = recordZone(zone)
   const questions = createMessageQueries(resolver, { perQuery, perMessage: 10_000 }, () => 0)
   const connection = { clientAddress: ip, helo, envelopeFrom: from, hostname: 'mx.test' }
-  return { ...(await checkSpf(connection, questions.createResolver(120), 10_000)), asked: resolver.asked }
+  const { verdict } = await checkSpf(connection, questions.createResolver(120), 10_000)
+  return { ...verdict, asked: resolver.asked }
 }
 
 /** The zone with this record at b.test. */
@@ -613,7 +614,60 @@ t.test('names of DNS are octets: any name of a record or a macro is queried', as
     const resolver = openResolver(settings, () => 0, new AbortController().signal)
     const questions = createMessageQueries(resolver, { perQuery: 5_000, perMessage: 10_000 }, () => 0)
     const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: from, hostname: 'mx.test' }
-    const { result } = await checkSpf(connection, questions.createResolver(120), 10_000)
-    t.equal(result, 'pass', `${text} from ${from}: ${server.queries.join(', ')}`)
+    const { verdict } = await checkSpf(connection, questions.createResolver(120), 10_000)
+    t.equal(verdict.result, 'pass', `${text} from ${from}: ${server.queries.join(', ')}`)
   }
 })
+
+t.test(
+  'what was found about one sender holds for others of the domain, unless the policy reads the local part',
+  async (t) => {
+    const rows: readonly (readonly [policy: string, holdsForOthers: boolean])[] = [
+      ['v=spf1 +all', true],
+      ['v=spf1 ip4:192.0.2.1 -all', true],
+      ['v=spf1 ~all', true],
+      ['v=spf1 ?all', true],
+      ['v=spf1 exists:%{d}.x.test ~all', true],
+      ['v=spf1 include:none.test -all', true],
+      ['v=spf1 nonsense', true],
+      ['hello', true],
+      ['v=spf1 -all', false],
+      ['v=spf1 -all exp=why.test', false],
+      ['v=spf1 exists:%{l}.x.test ?all', false],
+      ['v=spf1 exists:%{s}.x.test ~all', false],
+      ['v=spf1 include:deep.test ~all', false],
+    ]
+    const senders = ['a@b.test', 'bounce-77@b.test', 'Ä.ö@b.test', 'b.test@b.test', '"x@y"@b.test']
+    const zone: RecordZone = {
+      'deep.test': { TXT: ['v=spf1 exists:%{L}.x.test -all'] },
+      'why.test': { TXT: ['%{s} at %{t}'] },
+    }
+    for (const [policy, holdsForOthers] of rows) {
+      const finding = async (envelopeFrom: string) => {
+        const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom, hostname: 'mx.test' }
+        const limits = { perQuery: 1_000, perMessage: 10_000 }
+        const questions = createMessageQueries(recordZone(record(policy, zone)), limits, () => 0)
+        const found = await checkSpf(connection, questions.createResolver(120), 10_000)
+        return { connection, found, key: toSpfKey(connection) }
+      }
+      const [first = 'a@b.test', ...others] = senders
+      const one = await finding(first)
+      t.equal(one.found.reasonParts !== null, holdsForOthers, policy)
+      t.same(toSpfVerdict(one.found, one.connection), one.found.verdict)
+      if (!holdsForOthers) continue
+      for (const sender of others) {
+        const other = await finding(sender)
+        t.equal(one.key, other.key)
+        t.same(toSpfVerdict(one.found, other.connection), other.found.verdict, `${policy} from ${sender}`)
+      }
+    }
+    const hereby = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
+    for (const change of [
+      { clientAddress: '192.0.2.2' },
+      { helo: 'x.test' },
+      { envelopeFrom: '' },
+      { hostname: 'y.test' },
+    ])
+      t.not(toSpfKey({ ...hereby, ...change }), toSpfKey(hereby))
+  },
+)

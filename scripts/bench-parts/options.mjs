@@ -54,6 +54,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --scale X           api: so much of what is stored, as 0.01 (default 1)
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
+  --cores A,B         inbound: no peer, but the daemon and its children bound to so many cores, in turns, the most first:
+                      how much faster it is with more; client and DNS server are not bound
   --disk DIR          where both sides keep their data (default: the project's folder)
   --json FILE         where all figures go (default: bench-results.json in the project's folder,
                       which git does not see)
@@ -83,6 +85,7 @@ export function readOptions(words) {
       events: { type: 'string', default: '50000' },
       scale: { type: 'string', default: '1' },
       memory: { type: 'boolean', default: false },
+      cores: { type: 'string' },
       disk: { type: 'string' },
       json: { type: 'string' },
       'install-peers': { type: 'boolean', default: false },
@@ -109,6 +112,7 @@ export function readOptions(words) {
     events: count(values.events),
     scale: share(values.scale),
     memory: values.memory,
+    cores: values.cores === undefined ? null : counts(values.cores),
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
     json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),
   }

@@ -59,6 +59,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --beside DIR        authenticate: a folder of Posthorn, built, to be measured in turns
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
+  --cores A,B         inbound: no peer, but the daemon and its children bound to so many cores, in turns, the most first:
+                      how much faster it is with more; client and DNS server are not bound
   --disk DIR          where both sides keep their data (default: the project's folder)
   --json FILE         where all figures go (default: bench-results.json in the project's folder,
                       which git does not see)
@@ -89,6 +91,7 @@ export function readOptions(words) {
       scale: { type: 'string', default: '1' },
       beside: { type: 'string' },
       memory: { type: 'boolean', default: false },
+      cores: { type: 'string' },
       disk: { type: 'string' },
       json: { type: 'string' },
       'install-peers': { type: 'boolean', default: false },
@@ -116,6 +119,7 @@ export function readOptions(words) {
     scale: share(values.scale),
     beside: values.beside === undefined ? null : resolve(from, values.beside),
     memory: values.memory,
+    cores: values.cores === undefined ? null : counts(values.cores),
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),
     json: values.json === undefined ? resolve('bench-results.json') : resolve(from, values.json),
   }

@@ -1,5 +1,6 @@
 /** A rule of spam scoring: data, with one pure test over facts. */
 import type { SpamFacts } from './facts/spam-facts.js'
+import { wording } from './facts/wording.js'
 
 export interface SpamRule {
   /** Upper case with underscores; shown to users and never reused for another rule. */
@@ -13,5 +14,6 @@ export interface SpamRule {
 
 /** A rule that matches a pattern in the message's wording, in lower case. */
 export function wordingRule(name: string, weight: number, description: string, pattern: RegExp): SpamRule {
-  return { name, weight, description, test: ({ lowerText }) => pattern.test(lowerText) }
+  const hasWording = wording(pattern)
+  return { name, weight, description, test: ({ wordedText }) => hasWording(wordedText) }
 }

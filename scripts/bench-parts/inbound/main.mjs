@@ -2,6 +2,7 @@
 //
 // Both sides get the same two hundred signed messages over as many sessions and ask the same DNS
 // server. A run ends when the last message can be read, authenticated and scored.
+import { cpus } from 'node:os'
 import { compare } from '../compare.mjs'
 import { dnsMissing, startDns } from './dns.mjs'
 import { measureInbound, writeLetters } from './measure.mjs'
@@ -13,7 +14,7 @@ import { inboundPosthorn } from './posthorn.mjs'
 const SESSIONS = 10
 const LETTERS = 200
 
-export async function measureInboundAll({ folder, messages, warmUp, rounds, sizes, memory }) {
+export async function measureInboundAll({ folder, messages, warmUp, rounds, sizes, memory, cores }) {
   const withoutDns = dnsMissing()
   if (withoutDns !== null) throw new Error(withoutDns)
   const size = sizes?.[0] ?? 4096
@@ -22,10 +23,26 @@ export async function measureInboundAll({ folder, messages, warmUp, rounds, size
   try {
     const how = { folder, dns: dns.address, file: writeLetters(folder, letters), sessions: SESSIONS }
     if (memory) return await inboundMemory({ ...how, messages: messages ?? 100_000 })
+    if (cores !== null) {
+      return [await byCores({ ...how, messages: messages ?? 3000, warmUp, size }, cores, rounds ?? 3)]
+    }
     return await compared({ ...how, messages: messages ?? 3000, warmUp, size }, rounds ?? 3)
   } finally {
     await dns.stop()
   }
+}
+
+/** The ratio is that of the most cores to the fewest. */
+async function byCores(how, cores, rounds) {
+  const wanted = [...new Set(cores)].sort((a, b) => b - a)
+  const missing = wanted.find((count) => count < 1 || count > cpus().length)
+  if (missing !== undefined) throw new Error(`--cores: found ${missing}, this machine has ${cpus().length}`)
+  const sides = [...new Set([wanted[0], wanted.at(-1), ...wanted])].map((count) => ({
+    name: `${count} ${count === 1 ? 'core' : 'cores'}`,
+    measure: () => measureInbound(inboundPosthorn, { ...how, cores: count }),
+  }))
+  const title = `inbound, ${SESSIONS} sessions kept, about ${how.size} octets, the daemon bound to its cores`
+  return compare(title, sides, rounds)
 }
 
 async function compared(how, rounds) {

@@ -18,8 +18,8 @@ export function writeLetters(folder, letters) {
 }
 
 /** From the first command of the client until the last message is authenticated, scored and filed. */
-export async function measureInbound(side, { folder, dns, file, messages, warmUp, sessions }) {
-  const server = await side.start({ folder, dns })
+export async function measureInbound(side, { folder, dns, file, messages, warmUp, sessions, cores }) {
+  const server = await side.start({ folder, dns, cores })
   try {
     await handIn(server.port, { file, messages: warmUp, sessions })
     await filed(server, warmUp)

@@ -14,7 +14,8 @@ const TRAINING = 100
 
 export const inboundPosthorn = { name: 'Posthorn', start }
 
-async function start({ folder, dns }) {
+/** `cores`: to which the daemon and its children are bound; absent: all. */
+async function start({ folder, dns, cores }) {
   const data = mkdtempSync(join(folder, 'posthorn-'))
   const port = await freePort()
   const file = join(data, 'posthorn.toml')
@@ -26,7 +27,10 @@ async function start({ folder, dns }) {
   run('domain', 'add', domain, '--inbound', '--force')
   train(run, join(data, 'training'))
   const flags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
-  const daemon = spawn(process.execPath, [...flags, program, 'serve', '--config', file], {
+  const bound = cores === undefined ? [] : ['taskset', '-c', `0-${cores - 1}`]
+  // taskset becomes the program, with the same id.
+  const [command, ...words] = [...bound, process.execPath, ...flags, program, 'serve', '--config', file]
+  const daemon = spawn(command, words, {
     env: environmentOfUnit(),
     stdio: 'inherit',
   })

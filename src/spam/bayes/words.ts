@@ -19,7 +19,8 @@ export function splitWords(text: string, limit: number): string[] {
   const words: string[] = []
   for (const [found] of text.matchAll(runPattern)) {
     if (words.length >= limit) break
-    if (found.length > 100) words.push(`skip:${found.slice(0, 1)}`)
+    if (isPlainWord(found)) words.push(found.toLowerCase())
+    else if (found.length > 100) words.push(`skip:${found.slice(0, 1)}`)
     else if (unsegmentedScripts.test(found)) words.push(...toBigrams(found, limit - words.length))
     else {
       const word = normalizeWord(found)
@@ -27,6 +28,17 @@ export function splitWords(text: string, limit: number): string[] {
     }
   }
   return words
+}
+
+/** Most are of ASCII letters and digits alone: nothing is to be taken off. */
+function isPlainWord(found: string): boolean {
+  if (found.length < MIN_WORD_LENGTH || found.length > MAX_WORD_LENGTH) return false
+  for (let at = 0; at < found.length; at += 1) {
+    const code = found.charCodeAt(at)
+    const isLetter = (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
+    if (!isLetter && !(code >= 0x30 && code <= 0x39)) return false
+  }
+  return true
 }
 
 function normalizeWord(found: string): string | null {

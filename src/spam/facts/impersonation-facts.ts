@@ -12,8 +12,9 @@ import {
   isOwnDomain,
   isSharedNameMisused,
 } from './brand-match.js'
-import { findPhishingTopics, type PhishingTopic, urgencyPhrases } from './phishing-phrases.js'
+import { findPhishingTopics, hasUrgentPhrase, type PhishingTopic } from './phishing-phrases.js'
 import { parseSpamUrl, type SpamUrl } from './url-facts.js'
+import type { WordedText } from './wording.js'
 
 const MAX_AUTHORS = 3
 const MAX_HOSTS = 100
@@ -42,7 +43,7 @@ interface ImpersonationInput {
   /** The author's domain; null if there is none. */
   readonly domain: string | null
   /** The beginning and the end of all words, in lower case. */
-  readonly lowerText: string
+  readonly wordedText: WordedText
   readonly urls: readonly SpamUrl[]
 }
 
@@ -50,7 +51,7 @@ export function collectImpersonationFacts({
   from,
   subject,
   domain,
-  lowerText,
+  wordedText,
   urls,
 }: ImpersonationInput): ImpersonationFacts {
   const foreignBrandsOf = (found: readonly BrandMatch[]): readonly BrandMatch[] =>
@@ -71,8 +72,8 @@ export function collectImpersonationFacts({
     noLinkToNamedBrand:
       hosts.length > 0 && all.length > 0 && !hosts.some((host) => all.some(({ brand }) => isOwnDomain(brand, host))),
     noLinkToAuthorBrand: domain !== null && hosts.length > 0 && hasNoLinkToBrand(domain, hosts),
-    phishingTopics: findPhishingTopics(lowerText),
-    isUrgent: urgencyPhrases.test(lowerText),
+    phishingTopics: findPhishingTopics(wordedText),
+    isUrgent: hasUrgentPhrase(wordedText),
   }
 }
 

@@ -4,6 +4,7 @@
  *
  * Honest services use many of them too, since fraud imitates those: alone they say little.
  */
+import { type WordedText, type Wording, wording } from './wording.js'
 
 /** Other words that may stand between words that belong together. */
 const upToWords = (count: number): string => `(?:[\\wà-ÿ'-]{1,20} ){0,${count}}`
@@ -94,14 +95,16 @@ const paymentPhrases = wordPattern(
 )
 
 /** Urgency: what happens unless something is done soon. */
-export const urgencyPhrases = wordPattern(
-  `within (?:the next )?(?:12|24|36|48|72) ?(?:hours|hrs|h)`,
-  `(?:final|last|urgent) (?:notice|warning|reminder|chance|alert)`,
-  `(?:immediate|urgent) (?:action|attention|response)`,
-  `action (?:is )?required`,
-  `(?:permanently|automatically) (?:deleted|closed|suspended|terminated|deactivated|disabled|blocked|locked)`,
-  `(?:em|nas pr[óo]ximas|en|en las pr[óo]ximas|dans les|sous|innerhalb von|binnen|entro|binnen) (?:24|48|72) ?(?:h|horas?|heures?|stunden|ore|uur)`,
-  `(?:[úu]ltimo aviso|dernier (?:rappel|avis)|letzte (?:mahnung|erinnerung|warnung)|ultimo avviso|laatste (?:herinnering|waarschuwing))`,
+export const hasUrgentPhrase = wording(
+  wordPattern(
+    `within (?:the next )?(?:12|24|36|48|72) ?(?:hours|hrs|h)`,
+    `(?:final|last|urgent) (?:notice|warning|reminder|chance|alert)`,
+    `(?:immediate|urgent) (?:action|attention|response)`,
+    `action (?:is )?required`,
+    `(?:permanently|automatically) (?:deleted|closed|suspended|terminated|deactivated|disabled|blocked|locked)`,
+    `(?:em|nas pr[óo]ximas|en|en las pr[óo]ximas|dans les|sous|innerhalb von|binnen|entro|binnen) (?:24|48|72) ?(?:h|horas?|heures?|stunden|ore|uur)`,
+    `(?:[úu]ltimo aviso|dernier (?:rappel|avis)|letzte (?:mahnung|erinnerung|warnung)|ultimo avviso|laatste (?:herinnering|waarschuwing))`,
+  ),
 )
 
 /** Requests to scan a code. */
@@ -123,18 +126,20 @@ export type PhishingTopic =
   | 'parcel'
   | 'payment'
 
-const phishingPhrases: readonly (readonly [PhishingTopic, { test: (text: string) => boolean }])[] = [
-  ['account', accountPhrases],
-  ['account abroad', { test: (text) => foreignAccountPhrases.test(text) || japaneseAccountPhrases.test(text) }],
-  ['mailbox', mailboxPhrases],
-  ['document', documentPhrases],
-  ['protection', protectionPhrases],
-  ['wallet', walletPhrases],
-  ['reward', rewardPhrases],
-  ['parcel', parcelPhrases],
-  ['payment', paymentPhrases],
+const isForeignAccount = wording(foreignAccountPhrases)
+
+const phishingPhrases: readonly (readonly [PhishingTopic, Wording])[] = [
+  ['account', wording(accountPhrases)],
+  ['account abroad', (text) => isForeignAccount(text) || japaneseAccountPhrases.test(text.text)],
+  ['mailbox', wording(mailboxPhrases)],
+  ['document', wording(documentPhrases)],
+  ['protection', wording(protectionPhrases)],
+  ['wallet', wording(walletPhrases)],
+  ['reward', wording(rewardPhrases)],
+  ['parcel', wording(parcelPhrases)],
+  ['payment', wording(paymentPhrases)],
 ]
 
-export function findPhishingTopics(text: string): ReadonlySet<PhishingTopic> {
-  return new Set(phishingPhrases.flatMap(([topic, pattern]) => (pattern.test(text) ? [topic] : [])))
+export function findPhishingTopics(text: WordedText): ReadonlySet<PhishingTopic> {
+  return new Set(phishingPhrases.flatMap(([topic, isSaid]) => (isSaid(text) ? [topic] : [])))
 }

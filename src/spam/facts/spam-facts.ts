@@ -13,6 +13,7 @@ import { collectImpersonationFacts, type ImpersonationFacts, parseFormUrls } fro
 import { collectPageFacts, type PageFacts } from './page-facts.js'
 import { foldMixedWords } from './script-facts.js'
 import { findTextUrls, parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl } from './url-facts.js'
+import { WordedText } from './wording.js'
 
 const MAX_BODY_LENGTH = 40_000
 const BEGINNING_LENGTH = 6_000
@@ -27,6 +28,8 @@ export interface SpamFacts {
   readonly words: string
   /** The beginning and the end of `words`, in lower case. */
   readonly lowerText: string
+  /** The same, to search for patterns. */
+  readonly wordedText: WordedText
   /** The text part; without one, the visible text of the HTML. */
   readonly body: string
   /** Links of the HTML and web addresses in the text. */
@@ -57,6 +60,7 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
   const text = message.text?.slice(0, MAX_BODY_LENGTH) ?? ''
   const words = normalizeText(`${message.subject}\n${text}\n${html.visibleText.slice(0, MAX_BODY_LENGTH)}`)
   const lowerText = beginningAndEndOf(words).toLowerCase()
+  const wordedText = new WordedText(lowerText)
   const urls = [...parseLinkUrls(html.links), ...findTextUrls(message.text ?? '')]
   const author = findAuthor(message)
   const domain = author?.domain ?? null
@@ -66,12 +70,19 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
     html,
     words,
     lowerText,
+    wordedText,
     body: text.trim() === '' ? html.visibleText.slice(0, MAX_BODY_LENGTH) : text,
     urls,
     images: parseImageUrls(html.images),
     forms: parseFormUrls(html.actions),
     hasThrowawayDomain: [domain ?? '', ...urls.map(({ host }) => host)].some(isThrowawayDomain),
-    impersonation: collectImpersonationFacts({ from: message.from, subject: message.subject, domain, lowerText, urls }),
+    impersonation: collectImpersonationFacts({
+      from: message.from,
+      subject: message.subject,
+      domain,
+      wordedText,
+      urls,
+    }),
     attachedPages: collectPageFacts(message.pages),
     author,
   }

@@ -1,0 +1,60 @@
+/** A pattern that is not searched for would not have matched. */
+import fc from 'fast-check'
+import t from 'tap'
+import { listOpenings } from '../../../src/spam/facts/pattern-openings.js'
+import { WordedText, wording } from '../../../src/spam/facts/wording.js'
+
+const openings: readonly (readonly [RegExp, readonly string[] | null])[] = [
+  [/\bclick (?:here|there)\b/, ['clic']],
+  [/\b(?:an?|re-?do|x[12]y) z/, ['a z', 'an z', 'redo', 're-d', 'x1y ', 'x2y ']],
+  [
+    /\bwins?\b|\b\$ ?\d/,
+    ['win', 'wins', '$0', '$1', '$2', '$3', '$4', '$5', '$6', '$7', '$8', '$9'].concat(
+      [...'0123456789'].map((digit) => `$ ${digit}`),
+    ),
+  ],
+  [/\bab\w+ c/, ['ab']],
+  [/\bab+c/, ['ab']],
+  [/\bab{0,3}c/, ['ab', 'ac']],
+  [/\bab{2}c/, ['ab']],
+  [/\ba(?=b)bc/, ['abc']],
+  [/\ba(?<name>b)c/, ['a']],
+  [/\ba[^b]c/, ['a']],
+  [/\ba[b-d]c/, ['a']],
+  [/\ba[-b]c/, ['a-c', 'abc']],
+  [/(?<![\wà-ÿ])(?:été|fin)(?![\wà-ÿ])/, ['été', 'fin']],
+  [/"?remove"/, null],
+  [/\b"?remove"/, ['"rem', 'remo']],
+  [/(?<![a-z])word/, null],
+  [/\bone|two/, null],
+  [/\b(?:one| two)/, null],
+  [/\b\w+ one/, null],
+  [/(?:^|\s)dear/, null],
+  [/\bone/i, null],
+]
+
+for (const [pattern, expected] of openings) {
+  t.test(`what begins a match of ${pattern.source}`, async (t) => {
+    t.same(listOpenings(pattern)?.toSorted() ?? null, expected?.toSorted() ?? null)
+  })
+}
+
+t.test('a text is searched as the pattern itself does', async () => {
+  const pieces = ['a', 'b', 'c', 'd', 'ab', 'click', 'here', ' ', ' ', '-', '$', '1', '"', 'é', '_', '.', 'win', 'ing']
+  const patterns = [
+    ...openings.map(([pattern]) => pattern),
+    /\b(?:a ?b|c-?d+|\$ ?1|é\b|win(?:ing|s)?)\b/,
+    /\b(?:"a|_b|(?:a|b|)c)/,
+    /\b(?:[ab]{1,2}c?d|.b)|\b1/,
+  ]
+  const text = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''))
+  fc.assert(
+    fc.property(text, (searched) => {
+      const worded = new WordedText(searched)
+      for (const pattern of patterns) {
+        if (wording(pattern)(worded) !== pattern.test(searched)) throw new Error(`${pattern.source} in "${searched}"`)
+      }
+    }),
+    { numRuns: 5_000 },
+  )
+})

@@ -9,7 +9,7 @@
  */
 import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
-import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
+import { type EnqueuedEmail, writesWithLease } from '../messages/queue/enqueue.js'
 import type { RecipientCopy } from '../messages/recipient-copies.js'
 import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
@@ -27,7 +27,7 @@ import type { PreparedEmail } from './prepare-email.js'
 
 interface CommitEmailsDeps extends Store {
   readonly charge: EmailCharger
-  /** The writes that lease the first attempt in the same commit, if it can begin at once. Absent: it never can. */
+  /** Leases the first attempt in the same commit, if it can begin at once. Absent: it never can. */
   readonly claim?: (enqueued: EnqueuedEmail) => Claim | null
   /** Hands entries that are due now to delivery, in memory, with their claim. */
   readonly handOver: HandOver
@@ -82,9 +82,8 @@ export function createEmailCommitter({
       ...charged.writes,
       ...(once === null ? [] : buildKeyWrites(once, now)),
       ...emails.flatMap((email, index) => [
-        ...email.enqueued.writes,
+        ...withClaim(email.enqueued, claims[index] ?? null),
         ...(written.get(email)?.writes ?? []),
-        ...(claims[index]?.writes ?? []),
       ]),
       ...also,
     ]
@@ -102,6 +101,10 @@ export function createEmailCommitter({
 
 function toBytes({ raw }: PreparedEmail): Buffer {
   return raw instanceof LentBytes ? raw.bytes : raw
+}
+
+function withClaim(enqueued: EnqueuedEmail, claim: Claim | null): readonly Write[] {
+  return claim === null ? enqueued.writes : writesWithLease(enqueued, claim.until)
 }
 
 function toChargeable({ enqueued, senderDomain }: PreparedEmail): { workspaceId: string; senderDomain: string } {

@@ -23,7 +23,8 @@ const RETRY_DELAY = 1_000
 /** Counts the first attempt of a message in the commit that accepts the message. */
 export interface Claim {
   readonly at: number
-  readonly writes: readonly Write[]
+  /** The entry is inserted with a lease until then (`writesWithLease`). */
+  readonly until: number
 }
 
 interface LeasesDeps {
@@ -38,9 +39,9 @@ export class Leases {
 
   constructor(private readonly deps: LeasesDeps) {}
 
-  claim({ id, attempts, next_attempt_at: dueAt }: QueueEntry): Claim {
+  claim(): Claim {
     const at = this.deps.clock()
-    return { at, writes: [leaseEntry({ id, attempts, dueAt, until: at + LEASE_TIME })] }
+    return { at, until: at + LEASE_TIME }
   }
 
   /** The commit with the claim is on disk. */

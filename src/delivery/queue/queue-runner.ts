@@ -87,7 +87,7 @@ export class QueueRunner {
     if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
     if (this.deps.findHoldRule(entry, email.from_email) !== null) return null
-    return this.leases.claim(entry)
+    return this.leases.claim()
   }
 
   /** Takes a message whose commit, with this claim, is on disk. `raw`: empty where it has to be read back. */

@@ -66,6 +66,21 @@ export interface EnqueuedEmail {
   /** DSN requests by the ids of their entries. */
   readonly dsnRequests: ReadonlyMap<string, DsnRequest>
   readonly writes: readonly Write[]
+  /** The one of `writes` that inserts the first entry. */
+  readonly firstInsertion: Write | undefined
+}
+
+/** The writes of an email whose first entry is leased until then, and its first attempt counted, from the start. */
+export function writesWithLease(
+  { email, entries: [entry], writes, firstInsertion }: EnqueuedEmail,
+  until: number,
+): Write[] {
+  if (entry === undefined) return [...writes]
+  const leased = toQueueEntry(email, entry)
+  leased.attempts = 1
+  leased.leased = 1
+  leased.next_attempt_at = until
+  return writes.map((write) => (write === firstInsertion ? insertEntry(leased) : write))
 }
 
 /** A message of a broadcast: its bytes are not stored, but built from what these writes store. */
@@ -84,17 +99,20 @@ export function enqueue(
   const ids = createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
   const queued = rows.filter(({ suppressed }) => !suppressed)
-  const entries = queued.map(({ id, address }) => toQueueEntry(email, id, address))
+  const entries = queued.map(({ id, address: recipient }) =>
+    toQueueEntry(email, { id, recipient, domain: domainOf(recipient) }),
+  )
   const dsnRequests = new Map(queued.map(({ id, notify, orcpt }) => [id, { notify, orcpt }]))
   const { id, workspace_id, created_at } = email
+  const insertions = entries.map(insertEntry)
   const writes = [
     insertEmail(email),
     ...('size' in bytes ? bytes.writes : [insertRaw({ email_id: id, workspace_id, created_at, raw: bytes })]),
     ...rows.map((row) => insertRecipientRow(email, row)),
-    ...entries.map(insertEntry),
+    ...insertions,
   ]
   if (workspace_id !== SERVICE_WORKSPACE) writes.push(...recordQueuedEvents(email, entries))
-  return { email, entries, dsnRequests, writes }
+  return { email, entries, dsnRequests, writes, firstInsertion: insertions[0] }
 }
 
 /** Field by field: spreading so many fields into a new object takes V8 fifty times as long. */
@@ -152,13 +170,16 @@ function insertRecipientRow(email: Email, row: NewRecipient & { readonly id: str
   })
 }
 
-function toQueueEntry(email: Email, id: string, recipient: Address): QueueEntry {
+function toQueueEntry(
+  email: Email,
+  { id, recipient, domain }: Pick<QueueEntry, 'id' | 'recipient' | 'domain'>,
+): QueueEntry {
   return {
     id,
     email_id: email.id,
     workspace_id: email.workspace_id,
     recipient,
-    domain: domainOf(recipient),
+    domain,
     priority: priorityRank[email.priority],
     attempts: 0,
     enqueued_at: email.scheduled_for ?? email.created_at,

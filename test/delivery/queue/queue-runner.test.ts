@@ -10,6 +10,7 @@ import type { Outage } from '../../../src/delivery/hosts/unreachable-hosts.js'
 import type { Claim } from '../../../src/delivery/queue/leases.js'
 import { QueueRunner } from '../../../src/delivery/queue/queue-runner.js'
 import type { RunnerDeps } from '../../../src/delivery/queue/runner-deps.js'
+import { writesWithLease } from '../../../src/messages/queue/enqueue.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
@@ -133,7 +134,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
       const raw = Buffer.from('From: app@a.test\r\n\r\ntext\r\n')
       const email = bulkEmail({ workspaceId: accounts.workspaceId, to, at: time.now, raw })
       const claim = runner.claim(email)
-      await database.commit([...email.writes, ...(claim?.writes ?? [])])
+      await database.commit(claim === null ? email.writes : writesWithLease(email, claim.until))
       keep(() => runner.offer(email, raw, claim))
       return claim
     },

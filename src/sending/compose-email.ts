@@ -72,9 +72,10 @@ export function composeEmail({ hostname, prepare, beginTracking, links }: Compos
     }
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
-    const submission = { emailId, source: 'rest' as const, message, header: scanHeader(raw), summary, options, now }
     const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
-    const prepared = prepare(principal, { ...submission, templateId, tracking, personal })
+    const header = scanHeader(raw)
+    const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
+    const prepared = prepare(principal, { templateId, tracking, personal, ...about })
     // Else its memory goes to the writer.
     if (prepared.raw.length > 0) freeMemory(raw)
     return prepared
@@ -103,10 +104,16 @@ function trackContent(
   const begun = beginTracking({ ...email, domain: domainOf(from.address), opens, clicks })
   if (begun === null || html === null || html === '')
     return { content, tracking: { opens, clicks, skipped: null, writes: [] } }
-  const tracked = { ...content, html: begun.trackHtml(html), text: text ?? textOfHtml(html) }
+  const tracked = withBodies(content, begun.trackHtml(html), text ?? textOfHtml(html))
   const skipped = begun.skipped()
   const writes = skipped === null ? begun.collectWrites() : []
   return { content: tracked, tracking: { opens, clicks, skipped, writes } }
+}
+
+/** Field by field: V8 takes tens of microseconds to spread them. */
+function withBodies(content: MessageContent, html: string, text: string): MessageContent {
+  const { from, to, cc, bcc, replyTo, subject, fields, attachments, inlineImages } = content
+  return { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages }
 }
 
 /** Throws a Refusal `too-large`. `size`: bytes of the message, or the part that is known so far. */

@@ -32,7 +32,7 @@ export function composeMessage(content: MessageContent, { emailId, hostname, now
   const isMessageId = ({ name }: { readonly name: string }): boolean => name.toLowerCase() === 'message-id'
   const messageId = content.fields.find(isMessageId)?.value ?? createMessageId(emailId, hostname)
   const fields = content.fields.filter((field) => !isMessageId(field))
-  const body = { ...content, fields }
+  const body = fields.length === content.fields.length ? content : { ...content, fields }
   const { text, html } = buildBodies(content)
   const isPlain = content.attachments.length + content.inlineImages.length === 0
   if (isPlain && typeof text === 'string' && typeof html === 'string') {

@@ -39,7 +39,9 @@ export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): Api
   const lastTouched = createLruCache<number>({ max: MAX_KEYS })
 
   function find(hash: string): KeyWithRole | undefined {
-    const row = rows.get(hash) ?? keyByHash(read, { hash })[0]
+    const known = rows.get(hash)
+    if (known !== undefined) return known
+    const row = keyByHash(read, { hash })[0]
     if (row !== undefined) remember(row)
     return row
   }

@@ -4,7 +4,7 @@
  * A key is looked up by its hash, so no secrets are compared and timing reveals nothing. A slow hash
  * is not needed, since 256 bits cannot be guessed.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { randomSecret, uuidv7 } from '../../platform/ids.js'
 import { type CreationPage, isAfterPlace, slicesByCreation } from '../../storage/paging.js'
@@ -66,7 +66,7 @@ export function keyPrefixOf(given: string): string | null {
 }
 
 export function hashKey(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
+  return hash('sha256', secret)
 }
 
 export const insertKey = prepareWrite<ApiKeyRow>(({ db, slot }) =>

@@ -20,15 +20,11 @@ export function buildRequestedEmail(request: EmailRequest, now: number, stored: 
   const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
   const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
-  const { hasUnsubscribeLink, ...words } = resolveTextContent(request, ids[0] ?? '', stored)
-  const files = resolveFileContent(request, stored)
+  const { subject, html, text, hasUnsubscribeLink } = resolveTextContent(request, ids[0] ?? '', stored)
+  const { attachments, inlineImages } = resolveFileContent(request, stored)
+  const fields = Object.entries(headers).map(([name, value]) => ({ name, value }))
   return {
-    content: {
-      ...{ from, to, cc, bcc, replyTo },
-      ...words,
-      fields: Object.entries(headers).map(([name, value]) => ({ name, value })),
-      ...files,
-    },
+    content: { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages },
     options: {
       trackOpens: tracking?.open ?? true,
       trackClicks: tracking?.click ?? true,
@@ -52,7 +48,8 @@ function resolveTextContent(
   const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
   const first = { from: request.from.address, recipientId }
   if (id === undefined) {
-    return { subject, ...fillBodies({ html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }, first) }
+    const filled = fillBodies({ html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }, first)
+    return { subject, html: filled.html, text: filled.text, hasUnsubscribeLink: filled.hasUnsubscribeLink }
   }
   const words = fillTemplate({ template: requireTemplate(id), data, ...first })
   hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
@@ -60,6 +57,7 @@ function resolveTextContent(
 }
 
 type FileContent = Pick<MessageContent, 'attachments' | 'inlineImages'>
+const noFiles: FileContent = { attachments: [], inlineImages: [] }
 type RequestedAttachment = NonNullable<EmailRequest['attachments']>[number]
 type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
 
@@ -74,6 +72,7 @@ function resolveFileContent(
   { attachments = [], inline_images = [] }: Pick<EmailRequest, 'attachments' | 'inline_images'>,
   stored: StoredParts,
 ): FileContent {
+  if (attachments.length + inline_images.length === 0) return noFiles
   const found = {
     attachments: attachments.map((file, place) => resolveAttachment(file, `attachments[${place}]`, stored)),
     images: inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored)),

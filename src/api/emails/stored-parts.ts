@@ -47,7 +47,8 @@ export function createStoredParts(
   let held = 0
 
   return {
-    ...filler,
+    fillTemplate: filler.fillTemplate,
+    fillBodies: filler.fillBodies,
     requireTemplate: (id) => {
       const found = templates.find(workspaceId, id)
       if (found === undefined) throw notFound('template-not-found', 'template', id)

@@ -96,7 +96,8 @@ export function enqueue(
   bytes: StoredBytes | FramedBytes,
 ): EnqueuedEmail {
   const email = toEmailRow(newEmail, 'size' in bytes ? bytes.size : bytes.length)
-  const ids = createRecipientIds(recipients.length, email.created_at)
+  const isNamed = recipients.every(({ id }) => id !== undefined)
+  const ids = isNamed ? [] : createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
   const queued = rows.filter(({ suppressed }) => !suppressed)
   const entries = queued.map(({ id, address: recipient }) =>

@@ -80,6 +80,9 @@ export function readBody(
   if (contentLengthOf(request) > limit) return Promise.reject(tooLargeRefusal(limit))
   if (!hasBody(request)) return Promise.resolve(emptyBody)
   if (request.destroyed) return Promise.reject(clientGoneError())
+  if (request.readableLength > 0 && request.readableLength === contentLengthOf(request)) {
+    return readArrivedBody(request, budget)
+  }
   return new Promise((resolve, reject) => {
     const pieces = new BytePieces(contentLengthOf(request) || null)
     let only: Buffer | null = null
@@ -143,6 +146,15 @@ class BodyHolder {
   evict(): void {
     this.fail(noRoomRefusal())
   }
+}
+
+/** Most bodies have arrived with their header: nothing is waited for, so there is nothing to watch. */
+async function readArrivedBody(request: IncomingMessage, budget: BodyMemory): Promise<Body> {
+  const { readableLength } = request
+  if (!budget.acquire(readableLength)) throw noRoomRefusal()
+  const raw: Buffer = request.read()
+  request.resume() // to its end, at which Node lets go of it
+  return { raw, release: () => budget.release(readableLength) }
 }
 
 /** Fails a body that is too slow, or slow while others need its memory; the returned function ends the watch. */

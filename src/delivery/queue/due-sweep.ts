@@ -17,6 +17,12 @@ interface SweepPosition {
   id: string
 }
 
+/**
+ * `more`: some workspace has more due entries, and room for them. `refused`: so it seems, but the lanes of those that were
+ * read are full.
+ */
+type SweepStep = 'more' | 'refused' | 'done'
+
 const PAGE_SIZE = 200
 /** Entries that one refill reads: about a millisecond. */
 const MAX_REFILL = 100
@@ -30,14 +36,15 @@ export class DueSweep {
     private readonly perLane: number,
   ) {}
 
-  /** Reads one page for each workspace. True: some workspace has more due entries and room for them. */
-  step(now: number): boolean {
+  /** Reads one page for each workspace. */
+  step(now: number): SweepStep {
     this.refillShortLanes(now)
-    let more = false
+    let step: SweepStep = 'done'
     for (const workspaceId of this.iterateWorkspaces()) {
-      if (this.lanes.hasRoom(workspaceId) && this.sweepWorkspace(workspaceId, now)) more = true
+      const own = this.lanes.hasRoom(workspaceId) ? this.sweepWorkspace(workspaceId, now) : 'done'
+      if (own === 'more' || step === 'done') step = own
     }
-    return more
+    return step
   }
 
   /** Fetches more entries for lanes that have drained. */
@@ -70,7 +77,7 @@ export class DueSweep {
     }
   }
 
-  private sweepWorkspace(workspaceId: string, now: number): boolean {
+  private sweepWorkspace(workspaceId: string, now: number): SweepStep {
     const position = this.positions.get(workspaceId) ?? { time: 0, id: '' }
     this.positions.set(workspaceId, position)
     // The clock was set back: due entries may lie before the position.
@@ -82,12 +89,14 @@ export class DueSweep {
       now,
       limit: PAGE_SIZE,
     })
+    let added = 0
     for (const entry of page) {
-      this.lanes.add(entry)
+      if (this.lanes.add(entry)) added += 1
       position.time = entry.next_attempt_at
       position.id = entry.id
     }
-    return page.length === PAGE_SIZE
+    if (page.length < PAGE_SIZE) return 'done'
+    return added > 0 ? 'more' : 'refused'
   }
 
   /** The ids include entries that wait in memory or are under way, so their limit is twice a lane. */

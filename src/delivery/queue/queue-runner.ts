@@ -25,6 +25,8 @@ import type { RunnerDeps } from './runner-deps.js'
 import { RunningTurns } from './running-turns.js'
 
 const POLL_INTERVAL = 500
+/** Milliseconds after a page of which nothing had room: reading one takes a tenth of that. */
+const REFUSED_PAUSE = 10
 /** Milliseconds until messages of broadcasts that had to yield are looked at again. */
 const PACE_INTERVAL = 5
 /** How long nothing is taken after a fault of the database. */
@@ -53,7 +55,7 @@ export class QueueRunner {
   private readonly leases: Leases
   private readonly attemptDeps: MakeAttemptDeps
   private timer: NodeJS.Timeout | null = null
-  private nextSweep: NodeJS.Immediate | null = null
+  private nextSweep: NodeJS.Timeout | null = null
   private pauseTimer: NodeJS.Timeout | null = null
   private paceTimer: NodeJS.Timeout | null = null
   private lastFullSweepAt = 0
@@ -152,30 +154,27 @@ export class QueueRunner {
   async stop(limit: number): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    if (this.nextSweep !== null) clearImmediate(this.nextSweep)
-    if (this.pauseTimer !== null) clearTimeout(this.pauseTimer)
-    if (this.paceTimer !== null) clearTimeout(this.paceTimer)
+    for (const timer of [this.nextSweep, this.pauseTimer, this.paceTimer]) if (timer !== null) clearTimeout(timer)
     await this.turns.wait(limit)
     this.abortController.abort()
     await this.turns.wait(ABORT_GRACE)
     await this.leases.releaseAll()
   }
 
-  /** One page of the sweep for each turn of the event loop. */
+  /** One page of the sweep at a time. Where a million wait for one host, all but the first few are refused. */
   private runSweep(): void {
-    if (this.isStopping || this.nextSweep !== null || this.pauseTimer !== null) return
+    if (this.isStopping || this.pauseTimer !== null) return
+    if (this.nextSweep !== null) clearTimeout(this.nextSweep)
+    this.nextSweep = null
     const now = this.deps.clock()
     if (Math.abs(now - this.lastFullSweepAt) >= FULL_SWEEP_INTERVAL) {
       this.lastFullSweepAt = now
       this.sweep.reset()
     }
-    const more = this.tryRead(() => this.sweep.step(now))
+    const step = this.tryRead(() => this.sweep.step(now)) ?? 'done'
     this.startTurns()
-    if (more !== true) return
-    this.nextSweep = setImmediate(() => {
-      this.nextSweep = null
-      this.runSweep()
-    })
+    if (step === 'done') return
+    this.nextSweep = setTimeout(() => this.runSweep(), step === 'more' ? 0 : REFUSED_PAUSE)
   }
 
   private startTurns(): void {

@@ -75,16 +75,15 @@ t.test('mailauth has each check as a function of its own', async (t) => {
 
 t.test('the verifier of mailauth prepares each signature and shows what it hashes', async (t) => {
   const verifier = new DkimVerifier({})
-  const members = { prepareSignature: 'function', bodyHashes: 'object', results: 'object', headers: 'boolean' }
+  const members = { prepareSignature: 'function', bodyHashes: 'object', results: 'object' }
   t.same(missingMembers(verifier, members), [])
-  t.equal(verifier.headers, false, 'no header before its end')
   t.ok(verifier.bodyHashes instanceof Map)
   verifier.destroy()
 })
 
 t.test('the verifier of mailauth has the steps that its stream takes, and asks a cache for keys', async (t) => {
   const verifier = new DkimVerifier({ strict: true })
-  const steps = { addBodyHash: 'function', emitHeaders: 'function', nextChunk: 'function', finalChunk: 'function' }
+  const steps = { addBodyHash: 'function', emitHeaders: 'function', finalChunk: 'function' }
   t.same(missingMembers(verifier, steps), [])
   t.same(missingMembers(verifier.keyCache, { get: 'function' }), [])
   await verifier.emitHeaders(Buffer.from('From: A <a@b.test>\r\n'))

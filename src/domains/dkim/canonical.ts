@@ -36,9 +36,9 @@ export function hashRelaxedBody(raw: Buffer, bodyStart: number): string {
   return step.value
 }
 
-/** The same, yielding to the event loop between windows. */
-export async function hashRelaxedBodyAsync(raw: Buffer, bodyStart: number): Promise<string> {
-  const steps = hashBodySteps(raw, bodyStart)
+/** The same, yielding to the event loop between windows; by another algorithm if asked for. */
+export async function hashRelaxedBodyAsync(raw: Buffer, bodyStart: number, algorithm = 'sha256'): Promise<string> {
+  const steps = hashBodySteps(raw, bodyStart, algorithm)
   let step = steps.next()
   while (step.done !== true) {
     await setImmediate()
@@ -48,8 +48,8 @@ export async function hashRelaxedBodyAsync(raw: Buffer, bodyStart: number): Prom
 }
 
 /** Yields between two windows. */
-function* hashBodySteps(raw: Buffer, bodyStart: number): Generator<void, string> {
-  const hash = createHash('sha256')
+function* hashBodySteps(raw: Buffer, bodyStart: number, algorithm = 'sha256'): Generator<void, string> {
+  const hash = createHash(algorithm)
   const end = findContentEnd(raw, bodyStart)
   let at = bodyStart
   while (at < end) {

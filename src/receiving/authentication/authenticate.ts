@@ -8,7 +8,7 @@
  * into a missing one.
  *
  * Bodies are hashed on the calling thread (`authentication-thread.ts`), in pieces between which other messages
- * have their turn: about 30 ms a megabyte for each way of hashing.
+ * have their turn: a few milliseconds a megabyte for each way of hashing.
  *
  * The header is scanned on this thread although the main thread has scanned it: sending its fields here takes
  * longer than a scan.

@@ -1,6 +1,6 @@
 /**
- * Authentication of inbound messages on a thread of its own: hashing 34 MB takes a second of CPU for each way of
- * hashing, and a header of 2 MB as long.
+ * Authentication of inbound messages on a thread of its own: hashing 34 MB takes up to a tenth of a second of CPU for
+ * each way of hashing, and a header of 2 MB takes a second.
  *
  * The memory of a large message is moved to the thread and back, not copied: the caller's Buffer is empty from
  * then on, and the result returns the bytes. Few messages with large headers are checked at a time, because
@@ -46,7 +46,7 @@ const MOVE_THRESHOLD = 65_536
 /** From this size in octets a header is large. `maxWait`: in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
-/** Milliseconds for one message: six of the largest, each hashed twice, take a third of it on one slow core. */
+/** Milliseconds for one message: many times what six of the largest take on one slow core, each hashed twice. */
 const TIME_LIMIT = 120_000
 
 interface Job {

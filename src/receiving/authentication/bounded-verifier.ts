@@ -10,15 +10,14 @@
  * Without `l=` there are four ways at most (two canonicalizations, two hashes). Seals hash header fields alone,
  * whose size has its own limit.
  *
- * A small message goes to the steps of the verifier at once: its stream reads each byte of the header and of the body
- * in JavaScript, which takes longer than the verification. Larger ones, and those with a bare CR or LF, take the stream.
+ * The message, which is in memory, goes to the steps of the verifier at once: its stream reads each byte of the header
+ * and of the body in JavaScript, which takes longer than the verification. The stream would also make a CRLF of a bare
+ * LF; the MX listener refuses such messages.
  */
-import { pipeline } from 'node:stream/promises'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
 import { DkimVerifier, type PreparedSignature } from 'mailauth/lib/dkim/dkim-verifier.js'
 import type { KeyCache } from 'mailauth/lib/tools.js'
-import { hasBareLineBreak, WholeBodyHash } from './body-hash.js'
+import { WholeBodyHash } from './body-hash.js'
 
 /** Two ways of hashing for a body of the largest size that a listener accepts by default. */
 export const defaultHashBudget = 70 * 1_048_576
@@ -28,13 +27,13 @@ export const notVerifiedPrefix = 'not verified: '
 
 class BoundedVerifier extends DkimVerifier {
   private readonly hashVariants = new Set<string>()
+  private readonly wholeHashes = new Map<string, WholeBodyHash>()
 
   constructor(
     options: DKIMVerifyOptions,
     private readonly bodyOctets: number,
     private readonly budget: number,
     keys: KeyCache,
-    private readonly isWhole: boolean,
   ) {
     super(options)
     this.keyCache = keys
@@ -56,19 +55,19 @@ class BoundedVerifier extends DkimVerifier {
 
   override addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string {
     const way = super.addBodyHash(canonicalization, algorithm, maxBodyLength)
-    if (this.isWhole && algorithm === 'sha256') this.bodyHashes.set(way, new WholeBodyHash(canonicalization))
+    if (!this.wholeHashes.has(way)) {
+      const hasher = new WholeBodyHash(canonicalization, algorithm)
+      this.wholeHashes.set(way, hasher)
+      this.bodyHashes.set(way, hasher)
+    }
     return way
   }
 
-  async verifyWhole(raw: Buffer, bodyStart: number): Promise<void> {
+  async verifyMessage(raw: Buffer, bodyStart: number): Promise<void> {
     await this.emitHeaders(raw.subarray(0, bodyStart))
-    await this.nextChunk(raw.subarray(bodyStart))
+    const body = raw.subarray(bodyStart)
+    for (const hasher of this.wholeHashes.values()) await hasher.hashBody(body)
     await this.finalChunk()
-  }
-
-  /** The rest of the message has no effect. */
-  get hasSeenEnough(): boolean {
-    return this.headers !== false && this.bodyHashes.size === 0
   }
 }
 
@@ -76,9 +75,6 @@ interface VerifiedSignatures {
   readonly results: DKIMVerifyResult['results']
   readonly arc: DKIMVerifyResult['arc']
 }
-
-/** Octets hashed before the thread yields to other messages. */
-const CHUNK_SIZE = 65_536
 
 interface VerifyOptions extends Omit<DKIMVerifyOptions, 'resolver'> {
   readonly keys: KeyCache
@@ -92,21 +88,9 @@ export async function verifySignatures(
   bodyStart: number,
   { keys, budget, ...options }: VerifyOptions,
 ): Promise<VerifiedSignatures> {
-  const isWhole = raw.length <= CHUNK_SIZE && !hasBareLineBreak(raw)
-  const verifier = new BoundedVerifier(options, raw.length - bodyStart, budget, keys, isWhole)
-  if (isWhole) await verifier.verifyWhole(raw, bodyStart)
-  else await verifyInPieces(verifier, raw)
+  const verifier = new BoundedVerifier(options, raw.length - bodyStart, budget, keys)
+  await verifier.verifyMessage(raw, bodyStart)
   return { results: verifier.results, arc: verifier.arc }
-}
-
-async function verifyInPieces(verifier: BoundedVerifier, raw: Buffer): Promise<void> {
-  async function* readChunks(): AsyncGenerator<Buffer> {
-    for (let at = 0; at < raw.length && !verifier.hasSeenEnough; at += CHUNK_SIZE) {
-      if (at > 0) await yieldToEventLoop()
-      yield raw.subarray(at, at + CHUNK_SIZE)
-    }
-  }
-  await pipeline(readChunks, verifier)
 }
 
 /** The addresses of From fields, as mailauth reads them in a complete message. `fields`: each on one line, with CRLF. */

@@ -23,8 +23,6 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
 
   export class DkimVerifier extends Writable {
     constructor(options: DKIMVerifyOptions)
-    /** False until the end of the header was read. */
-    readonly headers: unknown
     /** Addresses of the From fields. */
     readonly headerFrom: readonly string[]
     readonly results: DKIMVerifyResult['results']
@@ -37,8 +35,6 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
     addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string
     /** Reads the whole header, with the empty line at its end. */
     emitHeaders(header: Buffer): Promise<void>
-    /** Hashes a part of the body. */
-    nextChunk(chunk: Buffer): Promise<void>
     /** Verifies the signatures. */
     finalChunk(): Promise<void>
   }

@@ -1,7 +1,6 @@
 import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
 import { sealMessage } from 'mailauth/lib/arc/index.js'
-import { RelaxedHash } from 'mailauth/lib/dkim/body/relaxed.js'
 import t from 'tap'
 import { signDkim } from '../../../src/domains/dkim/sign.js'
 import type { Authentication, Connection } from '../../../src/mail/authentication-results.js'
@@ -10,6 +9,7 @@ import { type Clock, systemClock } from '../../../src/platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../../../src/platform/dns/resolver.js'
 import { type DmarcSetting, decideAcceptance } from '../../../src/receiving/authentication/acceptance-policy.js'
 import { authenticate, defaultLimits } from '../../../src/receiving/authentication/authenticate.js'
+import { WholeBodyHash } from '../../../src/receiving/authentication/body-hash.js'
 import { createMessageQueries } from '../../../src/receiving/authentication/dns-queries.js'
 import { formatAuthenticationResults, formatReceivedSpf } from '../../../src/receiving/authentication/result-fields.js'
 import { summarizeInbound } from '../../../src/receiving/inbound-content.js'
@@ -162,11 +162,11 @@ t.test('a signature of a part of the body is policy, and nothing is hashed for i
   const parts = Array.from({ length: 10 }, (_, at) => ({ domain: 'b.test', selector: 's', more: `l=${at}` }))
   const message = parts.reduce((text, tags) => signMessage(text, key, tags), `${plain}${'x'.repeat(70_000)}\r\n`)
   let hashed = 0
-  const { update } = RelaxedHash.prototype
-  t.intercept(RelaxedHash.prototype, 'update', {
-    value(this: RelaxedHash, chunk: Buffer | null, isLast?: boolean) {
-      hashed += chunk?.length ?? 0 // null at its end
-      update.call(this, chunk, isLast)
+  const { hashBody } = WholeBodyHash.prototype
+  t.intercept(WholeBodyHash.prototype, 'hashBody', {
+    value(this: WholeBodyHash, body: Buffer) {
+      hashed += body.length
+      return hashBody.call(this, body)
     },
   })
   const { dkim } = await look(message, { zone: good })
@@ -244,7 +244,7 @@ t.test('a large body is hashed in pieces, between which the event loop turns', a
   const found = await look(message, { zone: good })
   over = true
   t.match(found.dkim, [{ result: 'pass' }])
-  t.ok(turns > 35, `${turns} turns`)
+  t.ok(turns >= 5, `${turns} turns`)
 })
 
 interface DmarcRow {

@@ -65,7 +65,11 @@ async function judgedAfter({ learned, judged, ask, aged, timed }) {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-eval-'))
   const database = await openDatabase({ file: join(folder, 'eval.db') })
   try {
-    const judge = judgeSpam({ learned: new LearnedCounts(database.read), thresholds: defaultSpamThresholds, rspamd: ask })
+    const judge = judgeSpam({
+      learned: new LearnedCounts(database.read),
+      thresholds: defaultSpamThresholds,
+      rspamd: ask,
+    })
     await learn(database, learned, aged)
     const results = await judgeAll(judge, judged)
     if (timed) await times(judge, results)

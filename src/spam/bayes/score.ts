@@ -40,10 +40,11 @@ export function computeSpamProbability<Token>(
   { messages, tokens: counts }: BayesCounts<Token>,
 ): number | null {
   if (!hasLearnedEnough(messages)) return null
-  const probabilities = tokens.flatMap((token) => {
+  const probabilities: number[] = []
+  for (const token of tokens) {
     const count = counts.get(token)
-    return count === undefined ? [] : [computeTokenProbability(count, messages)]
-  })
+    if (count !== undefined) probabilities.push(computeTokenProbability(count, messages))
+  }
   return combineProbabilities(selectStrongest(probabilities))
 }
 

@@ -22,8 +22,16 @@ import {
   WriteConflict,
 } from './write.js'
 
-/** Statement, rows (-1: any number), parameters. */
-export type WireWrite = readonly [statement: number, rows: number, parameters: readonly unknown[]]
+/** The requests of one message in two flat lists: a list for each of their statements would cost twice as much to copy. */
+export interface WireRequests {
+  /** For each request how many writes it has; for each of these its statement, its rows (-1: any number), how many values. */
+  readonly shape: readonly number[]
+  /** The parameters of all writes. */
+  readonly values: readonly unknown[]
+}
+
+/** Numbers that a write has in `shape`. */
+const SHAPE_OF_WRITE = 3
 
 export type ToWriter =
   /** `texts` are new; their numbers continue those before. `forget`: numbering restarts at 0. */
@@ -31,7 +39,7 @@ export type ToWriter =
       readonly kind: 'requests'
       readonly forget: boolean
       readonly texts: readonly string[]
-      readonly requests: readonly (readonly WireWrite[])[]
+      readonly requests: WireRequests
     }
   | { readonly kind: 'reclaim'; readonly pages: number }
   | { readonly kind: 'purge'; readonly goesOn: boolean }
@@ -97,13 +105,38 @@ export class StatementNumbers {
   }
 }
 
-/** Adds the memory to be transferred with the message to `transfer`. */
-export function toWire(request: WriteRequest, numbers: StatementNumbers, transfer: Set<ArrayBuffer>): WireWrite[] {
-  return request.map(({ sql, parameters, rows }) => [
-    numbers.numberOf(sql),
-    rows ?? -1,
-    parameters.map((value) => toWireValue(value, transfer)),
-  ])
+/** Requests that are gathered for the next message. */
+export class WireGathering {
+  private shape: number[] = []
+  private values: unknown[] = []
+  /** Memory to be transferred with the message. */
+  private transfer = new Set<ArrayBuffer>()
+
+  /** Throws, and adds nothing, if a value cannot be sent. */
+  add(request: WriteRequest, numbers: StatementNumbers): void {
+    const { shape, values, transfer } = this
+    const begin = { shape: shape.length, values: values.length }
+    try {
+      shape.push(request.length)
+      for (const { sql, parameters, rows } of request) {
+        shape.push(numbers.numberOf(sql), rows ?? -1, parameters.length)
+        for (const value of parameters) values.push(toWireValue(value, transfer))
+      }
+    } catch (error) {
+      shape.length = begin.shape
+      values.length = begin.values
+      throw error
+    }
+  }
+
+  /** Begins anew. */
+  take(): { readonly requests: WireRequests; readonly transfer: readonly ArrayBuffer[] } {
+    const { shape, values, transfer } = this
+    this.shape = []
+    this.values = []
+    this.transfer = new Set()
+    return { requests: { shape, values }, transfer: [...transfer] }
+  }
 }
 
 function toWireValue(value: unknown, transfer: Set<ArrayBuffer>): unknown {
@@ -153,12 +186,27 @@ function toBindable(value: unknown): unknown {
   throw new TypeError(`a parameter must be text, number, bytes or null, not ${typeof value}`)
 }
 
-export function fromWire(request: readonly WireWrite[], texts: readonly string[]): Write[] {
-  return request.map(([statement, rows, sent]) => {
-    const sql = texts[statement] ?? ''
-    const parameters = sent.some((value) => isWirePieces(value) || isWireLoan(value)) ? sent.map(fromWireValue) : sent
-    return rows < 0 ? { sql, parameters } : { sql, parameters, rows }
-  })
+export function fromWire({ shape, values }: WireRequests, texts: readonly string[]): WriteRequest[] {
+  const requests: WriteRequest[] = []
+  let from = 0
+  for (let place = 0; place < shape.length; ) {
+    const request: Write[] = []
+    const end = place + 1 + (shape[place] ?? 0) * SHAPE_OF_WRITE
+    for (place += 1; place < end; place += SHAPE_OF_WRITE) {
+      const sql = texts[shape[place] ?? -1] ?? ''
+      const rows = shape[place + 1] ?? -1
+      const to = from + (shape[place + 2] ?? 0)
+      const parameters = fromWireValues(values.slice(from, to))
+      request.push(rows < 0 ? { sql, parameters } : { sql, parameters, rows })
+      from = to
+    }
+    requests.push(request)
+  }
+  return requests
+}
+
+function fromWireValues(sent: readonly unknown[]): readonly unknown[] {
+  return sent.some((value) => isWirePieces(value) || isWireLoan(value)) ? sent.map(fromWireValue) : sent
 }
 
 function fromWireValue(value: unknown): unknown {
@@ -166,9 +214,9 @@ function fromWireValue(value: unknown): unknown {
   return isWireLoan(value) ? value.lent : value
 }
 
-/** What was lent with a request, in its order. */
-export function lentWith(request: readonly WireWrite[]): readonly Uint8Array[] {
-  return request.flatMap(([, , sent]) => sent.filter(isWireLoan).map(({ lent }) => lent))
+/** What was lent with the requests of a message, in their order. */
+export function lentWith({ values }: WireRequests): readonly Uint8Array[] {
+  return values.filter(isWireLoan).map(({ lent }) => lent)
 }
 
 export function failureToWire(error: Error, request: number): WireFailure {

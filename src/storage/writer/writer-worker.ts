@@ -84,10 +84,8 @@ class WriterThread {
     while (next?.kind === 'requests') {
       if (next.forget) this.texts = []
       this.texts.push(...next.texts)
-      for (const request of next.requests) {
-        batch.push(fromWire(request, this.texts))
-        lent.push(...lentWith(request))
-      }
+      batch.push(...fromWire(next.requests, this.texts))
+      lent.push(...lentWith(next.requests))
       messages += 1
       next = batch.length < MAX_BATCH ? receiveMessageOnPort(this.port)?.message : undefined
     }

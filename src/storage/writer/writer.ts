@@ -18,8 +18,7 @@ import {
   loansOf,
   StatementNumbers,
   type ToWriter,
-  toWire,
-  type WireWrite,
+  WireGathering,
 } from './writer-protocol.js'
 
 interface WriterOptions extends ConnectionOptions {
@@ -54,9 +53,7 @@ export class Writer {
   private closing = false
   private restartTimer: NodeJS.Timeout | undefined
   private numbers = new StatementNumbers()
-  private gatheredRequests: WireWrite[][] = []
-  /** Memory to transfer with the gathered requests. */
-  private transfer = new Set<ArrayBuffer>()
+  private gathering = new WireGathering()
   private gatheredPromises: PendingRequest[] = []
   /** One list for each unanswered message, in order. */
   private postedRequests: PendingRequest[][] = []
@@ -104,11 +101,10 @@ export class Writer {
   commit(writes: readonly Write[]): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.ready) return reject(this.notReadyFault())
-      const request = toWire(writes, this.numbers, this.transfer)
-      if (this.gatheredRequests.length === 0) setImmediate(() => this.post())
-      this.gatheredRequests.push(request)
+      this.gathering.add(writes, this.numbers)
+      if (this.gatheredPromises.length === 0) setImmediate(() => this.post())
       this.gatheredPromises.push({ resolve, reject, loans: loansOf(writes) })
-      if (this.gatheredRequests.length === POST_BATCH) this.post()
+      if (this.gatheredPromises.length === POST_BATCH) this.post()
     })
   }
 
@@ -155,11 +151,10 @@ export class Writer {
   }
 
   private post(): void {
-    if (this.gatheredRequests.length === 0) return
+    if (this.gatheredPromises.length === 0) return
     this.postedRequests.push(this.gatheredPromises)
-    this.send({ kind: 'requests', ...this.numbers.takeUpdate(), requests: this.gatheredRequests }, [...this.transfer])
-    this.transfer.clear()
-    this.gatheredRequests = []
+    const { requests, transfer } = this.gathering.take()
+    this.send({ kind: 'requests', ...this.numbers.takeUpdate(), requests }, transfer)
     this.gatheredPromises = []
   }
 
@@ -195,7 +190,7 @@ export class Writer {
     const fault = new StorageFault('SQLITE_ABORT', `the writer ended: ${error.message}`)
     const lost = [...this.postedRequests.flat(), ...this.gatheredPromises]
     this.postedRequests = []
-    this.gatheredRequests = []
+    this.gathering = new WireGathering()
     this.gatheredPromises = []
     this.ready = false
     for (const { reject } of lost) reject(fault)

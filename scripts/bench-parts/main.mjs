@@ -19,6 +19,7 @@ import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
+import { restFloor } from './rest-floor.mjs'
 import { measureRewrite } from './rewrite.mjs'
 import { measureTrack } from './track/main.mjs'
 import { measureWebhooks } from './webhooks/main.mjs'
@@ -85,6 +86,9 @@ const run = {
       const sides = [posthorn, floor].map((side) => ({ name: side.name, measure: () => measureAccept(side, how) }))
       const title = `accept, ${sessions} sessions kept, 4096 octets, beside a server that does nothing`
       results.push(await compare(title, sides, options.rounds ?? 3))
+      const rest = [posthorn, restFloor].map((side) => ({ name: side.name, measure: () => measureRest(side, how) }))
+      const restTitle = `POST /v1/emails, ${sessions} kept connections, beside a server that does nothing`
+      results.push(await compare(restTitle, rest, options.rounds ?? 3))
     }
     return results
   },

@@ -68,7 +68,8 @@ function joinParts(start: string, parts: readonly (Part & { readonly after: stri
     rest = endFromEnd + body.length
     return { encoding, startFromEnd: rest, endFromEnd }
   })
-  return { raw: Buffer.from(start + parts.map(({ body, after }) => body + after).join('')), bodies: bodies.reverse() }
+  const text = parts.reduce((all, { body, after }) => all + body + after, start)
+  return { raw: Buffer.from(text), bodies: bodies.reverse() }
 }
 
 function composePart(subtype: 'plain' | 'html', text: string): Part {

@@ -60,10 +60,10 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
     const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
-    const enqueued = enqueue(email, recipients, stored)
+    const { entries, dsnRequests, writes, firstInsertion, email: row } = enqueue(email, recipients, stored)
     const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
-      enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
+      enqueued: { email: row, entries, dsnRequests, firstInsertion, writes: [...writes, ...links, ...tracking.writes] },
       raw: stored instanceof LentBytes ? stored : raw,
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),

@@ -35,6 +35,41 @@ t.test('tags, texts, references and comments come in their order', async (t) => 
   t.same(read('<!DOCTYPE html><?x y?><![CDATA[z]]>1 < 2').events.join(''), '1 < 2')
 })
 
+t.test('HTML without a reference is read as it is behind one', async () => {
+  const piece = fc.constantFrom(
+    '<a href="x y">',
+    '<p',
+    '>',
+    '</p>',
+    '<!--',
+    '-->',
+    '<script>',
+    '</script>',
+    '<title>',
+    '=',
+    "'",
+    '"',
+    'x ',
+    '<',
+    '/',
+    '<![CDATA[',
+    ']]>',
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40, size: 'max' }), (pieces) => {
+      const html = pieces.join('')
+      const { events, tags } = read(html)
+      const behind = read(`&amp;${html}`)
+      assert.deepEqual(behind.events, ['&&', ...events])
+      assert.deepEqual(
+        behind.tags.map(({ attributes }) => attributes.map(({ value }) => value)),
+        tags.map(({ attributes }) => attributes.map(({ value }) => value)),
+      )
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 t.test('attributes keep their order, their decoded values and their places', async (t) => {
   const html = `x<A HREF = "http://a.test/?b&amp;c" title='&lt;' id=q&amp;r href=second checked empty="">y</a>`
   const [tag] = read(html).tags

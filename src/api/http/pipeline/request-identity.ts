@@ -74,16 +74,15 @@ export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResol
       const requestId = requestIdOf(request, startedAt)
       const remoteAddress = addressOf(request, peer)
       const isSecure = schemeOf(request, peer) === 'https'
-      const common = { requestId, startedAt, remoteAddress, isSecure }
       try {
         const principal = authenticate(deps, request, peer, remoteAddress)
         const rate = requests.take(principal.workspaceId, startedAt)
-        return { ...common, rate, principal, fault: null }
+        return { requestId, startedAt, remoteAddress, isSecure, rate, principal, fault: null }
       } catch (fault) {
         // Anything but a Refusal is our own fault and must not count against the client.
         const rate =
           fault instanceof Refusal ? clients.take(addressKeyOf(remoteAddress), startedAt) : rateOf(remoteAddress)
-        return { ...common, rate, principal: null, fault }
+        return { requestId, startedAt, remoteAddress, isSecure, rate, principal: null, fault }
       }
     },
     identifyAnonymous: (request, peer) => {

@@ -21,6 +21,8 @@ export interface Lane {
   readonly entries: QueueEntry[]
   /** More of it is in the database. */
   hasMore: boolean
+  /** For which its entries count (`waitingByHost`); the domain, while that is not known. */
+  host: string
 }
 
 interface Judge {

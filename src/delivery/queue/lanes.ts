@@ -26,28 +26,26 @@ import { acquirePermit } from '../shaping/pace-permit.js'
 import type { BulkPace } from './bulk-pace.js'
 import { type FindPace, HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
 import type { Lane, LaneRound } from './lane-round.js'
+import { type WaitingLimits, WaitingRoom } from './waiting-room.js'
 import {
+  addShortLane,
+  countWaiting,
   createWorkspaceLanes,
   dropBroadcast,
   findOrAddLane,
   hasWaitingBefore,
   priorityTimeOf,
   type ShortLane,
+  takeShortLane,
   type WorkspaceLanes,
 } from './workspace-lanes.js'
 
-export interface LaneLimits {
+export interface LaneLimits extends WaitingLimits {
   /** Attempts under way. */
   readonly total: number
   /** Sessions with one host. */
   readonly perHost: number
-  /** Entries waiting in memory in one lane, and of one workspace. */
-  readonly perLane: number
-  readonly perWorkspace: number
 }
-
-/** Entries waiting in memory in all, shared by the workspaces; each of them may have a lane's worth. */
-const MAX_WAITING_TOTAL = 20_000
 
 /** Of so many attempts, those of one workspace. */
 const shareOf = (attempts: number): number => Math.max(1, Math.floor(attempts * 0.75))
@@ -56,6 +54,7 @@ export class Lanes {
   private readonly workspaces = new Map<string, WorkspaceLanes>()
   private readonly entryIds = new Set<string>()
   private readonly hosts: HostConcurrency
+  private readonly room: WaitingRoom
   private readonly stoppedBroadcasts = new Set<string>()
   private activeCount = 0
   private activeBulkCount = 0
@@ -68,6 +67,7 @@ export class Lanes {
     private readonly findPace: FindPace = () => undefined,
   ) {
     this.hosts = new HostConcurrency(limits, findPace)
+    this.room = new WaitingRoom(limits, () => this.workspaces.size)
   }
 
   /** Entries that are being attempted. */
@@ -91,14 +91,14 @@ export class Lanes {
   add(entry: QueueEntry, isForced = false): boolean {
     if (this.entryIds.has(entry.id) || this.isStopped(entry)) return true
     const workspace = this.workspace(entry.workspace_id)
-    const lane = findOrAddLane(workspace, entry)
-    if (!isForced && (lane.entries.length >= this.limits.perLane || workspace.waitingCount >= this.maxWaiting())) {
+    const lane = this.laneOf(workspace, entry)
+    if (!isForced && this.room.isFull(workspace, lane)) {
       lane.hasMore = true
       this.markShort(workspace, lane)
       return false
     }
     lane.entries.push(entry)
-    workspace.waitingCount += 1
+    countWaiting(workspace, lane, 1)
     this.entryIds.add(entry.id)
     return true
   }
@@ -110,9 +110,7 @@ export class Lanes {
 
   /** Is there room for as many more entries of this workspace as are worth a read of the database? */
   hasRoom(workspaceId: string): boolean {
-    const maxWaiting = this.maxWaiting()
-    const threshold = Math.max(maxWaiting - this.limits.perLane, Math.floor(maxWaiting / 2))
-    return (this.workspaces.get(workspaceId)?.waitingCount ?? 0) <= threshold
+    return this.room.hasRoom(this.workspaces.get(workspaceId)?.waitingCount ?? 0)
   }
 
   /** The next entry to attempt, now counted as under way; null when none may start. */
@@ -141,9 +139,9 @@ export class Lanes {
     const hasRoom = this.hosts.moveTo(entry.id, takerOf(entry), host)
     if (hasRoom && (isProbing === null || this.hosts.startProbe(host, entry.id, isProbing))) return true
     this.endAttempt(entry)
-    workspace.waitingCount += 1
-    const lane = findOrAddLane(workspace, entry)
+    const lane = this.laneOf(workspace, entry)
     lane.entries.unshift(entry)
+    countWaiting(workspace, lane, 1)
     workspace.rounds[lane.priority].recheck(lane)
     return false
   }
@@ -178,11 +176,11 @@ export class Lanes {
    */
   drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
     const workspace = this.workspace(ofLane.workspace_id)
-    const lane = findOrAddLane(workspace, ofLane)
+    const lane = this.laneOf(workspace, ofLane)
     const dropped = lane.entries.filter((entry) => !keep(entry))
     for (const { id } of dropped) this.entryIds.delete(id)
     lane.entries.splice(0, lane.entries.length, ...lane.entries.filter(keep))
-    workspace.waitingCount -= dropped.length
+    countWaiting(workspace, lane, -dropped.length)
     lane.hasMore = true
     workspace.rounds[lane.priority].recheck(lane)
     this.markShort(workspace, lane)
@@ -209,25 +207,23 @@ export class Lanes {
 
   /** The database has more for this lane than was fetched. */
   markMore(lane: ShortLane): void {
-    findOrAddLane(this.workspace(lane.workspaceId), lane).hasMore = true
+    this.laneOf(this.workspace(lane.workspaceId), lane).hasMore = true
   }
 
   /** A lane that is half empty while the database has more for it; each is returned once. */
   takeShortLane(): ShortLane | null {
     for (const workspace of this.workspaces.values()) {
-      const [first] = workspace.shortLanes
-      if (first === undefined || !this.hasRoom(workspace.id)) continue
-      const [key, lane] = first
-      workspace.shortLanes.delete(key)
+      if (workspace.shortLanes.size === 0 || !this.hasRoom(workspace.id)) continue
+      const lane = takeShortLane(workspace, this.room.perHost() / 2)
+      if (lane === null) continue
       this.removeIfEmpty(workspace)
       return lane
     }
     return null
   }
 
-  private maxWaiting(): number {
-    const share = Math.floor(MAX_WAITING_TOTAL / Math.max(1, this.workspaces.size))
-    return Math.max(1, Math.min(this.limits.perWorkspace, Math.max(this.limits.perLane, share)))
+  private laneOf(workspace: WorkspaceLanes, of: Pick<ShortLane, 'domain' | 'priority'>): Lane {
+    return findOrAddLane(workspace, of, this.hosts.hostOf(of.domain))
   }
 
   private takeFrom(workspace: WorkspaceLanes): QueueEntry | null {
@@ -240,7 +236,7 @@ export class Lanes {
     const round = workspace.rounds[lane.priority]
     if (lane.entries.length > 0 || lane.hasMore) round.add(lane)
     else round.delete(lane.domain)
-    workspace.waitingCount -= 1
+    countWaiting(workspace, lane, -1)
     this.countStart(workspace, entry)
     this.markShort(workspace, lane)
     return entry
@@ -278,10 +274,9 @@ export class Lanes {
 
   private markShort(workspace: WorkspaceLanes, lane: Lane): void {
     if (!lane.hasMore || lane.entries.length > this.limits.perLane / 2) return
-    const { workspaceId, domain, priority } = lane
     lane.hasMore = false
-    workspace.shortLanes.set(`${domain} ${priority}`, { workspaceId, domain, priority })
-    if (lane.entries.length === 0) workspace.rounds[priority].delete(domain)
+    addShortLane(workspace, lane)
+    if (lane.entries.length === 0) workspace.rounds[lane.priority].delete(lane.domain)
   }
 
   private workspace(id: string): WorkspaceLanes {

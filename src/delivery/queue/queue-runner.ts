@@ -25,8 +25,8 @@ import type { RunnerDeps } from './runner-deps.js'
 import { RunningTurns } from './running-turns.js'
 
 const POLL_INTERVAL = 500
-/** Milliseconds after a page of which nothing had room: reading one takes a tenth of that. */
-const REFUSED_PAUSE = 10
+/** Milliseconds after a page of which nothing had room; reading it takes one. */
+const REFUSED_PAUSE = 20
 /** Milliseconds until messages of broadcasts that had to yield are looked at again. */
 const PACE_INTERVAL = 5
 /** How long nothing is taken after a fault of the database. */

@@ -12,9 +12,11 @@ export interface WorkspaceLanes {
   readonly id: string
   /** By priority: 0 high, 1 normal, 2 low. */
   readonly rounds: readonly [LaneRound, LaneRound, LaneRound]
-  /** Lanes that could be refilled, in the order in which they ran short. */
-  readonly shortLanes: Map<string, ShortLane>
+  /** By host: lanes that could be refilled, in the order in which they ran short. */
+  readonly shortLanes: Map<string, Map<string, ShortLane>>
   waitingCount: number
+  /** The same by host. */
+  readonly waitingByHost: Map<string, number>
   activeCount: number
   /** Those of broadcasts among them. */
   activeBulkCount: number
@@ -24,16 +26,62 @@ export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
 export function createWorkspaceLanes(id: string): WorkspaceLanes {
   const rounds: WorkspaceLanes['rounds'] = [new LaneRound(), new LaneRound(), new LaneRound()]
-  return { id, rounds, shortLanes: new Map(), waitingCount: 0, activeCount: 0, activeBulkCount: 0 }
+  const counts = { waitingCount: 0, waitingByHost: new Map<string, number>(), activeCount: 0, activeBulkCount: 0 }
+  return { id, rounds, shortLanes: new Map(), ...counts }
 }
 
-export function findOrAddLane(workspace: WorkspaceLanes, { domain, priority }: Omit<ShortLane, 'workspaceId'>): Lane {
+/** `host`: of the domain, as far as it is known. */
+export function findOrAddLane(
+  workspace: WorkspaceLanes,
+  { domain, priority }: Omit<ShortLane, 'workspaceId'>,
+  host: string,
+): Lane {
   const round = workspace.rounds[priority]
   const known = round.get(domain)
-  if (known !== undefined) return known
-  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], hasMore: false }
+  if (known !== undefined) {
+    moveToHost(workspace, known, host)
+    return known
+  }
+  const fresh: Lane = { workspaceId: workspace.id, domain, priority, entries: [], hasMore: false, host }
   round.add(fresh)
   return fresh
+}
+
+/** `change`: of the number of entries that wait in the lane. */
+export function countWaiting(workspace: WorkspaceLanes, { host }: Lane, change: number): void {
+  workspace.waitingCount += change
+  addTo(workspace.waitingByHost, host, change)
+}
+
+function moveToHost({ waitingByHost }: WorkspaceLanes, lane: Lane, host: string): void {
+  if (lane.host === host) return
+  addTo(waitingByHost, lane.host, -lane.entries.length)
+  addTo(waitingByHost, host, lane.entries.length)
+  lane.host = host
+}
+
+function addTo(counts: Map<string, number>, host: string, change: number): void {
+  const count = (counts.get(host) ?? 0) + change
+  if (count > 0) counts.set(host, count)
+  else counts.delete(host)
+}
+
+export function addShortLane({ shortLanes }: WorkspaceLanes, { workspaceId, domain, priority, host }: Lane): void {
+  const ofHost = shortLanes.get(host) ?? new Map<string, ShortLane>()
+  shortLanes.set(host, ofHost.set(`${domain} ${priority}`, { workspaceId, domain, priority }))
+}
+
+/** Of the first host of which at most `maxWaiting` entries wait; each lane is returned once. */
+export function takeShortLane({ shortLanes, waitingByHost }: WorkspaceLanes, maxWaiting: number): ShortLane | null {
+  for (const [host, lanes] of shortLanes) {
+    const [first] = lanes
+    if (first === undefined || (waitingByHost.get(host) ?? 0) > maxWaiting) continue
+    const [key, lane] = first
+    lanes.delete(key)
+    if (lanes.size === 0) shortLanes.delete(host)
+    return lane
+  }
+  return null
 }
 
 /** When the head of the lane became due, plus ten minutes for each class below high. */
@@ -59,10 +107,10 @@ export function dropBroadcast(workspace: WorkspaceLanes, broadcastId: string): r
     const kept = entries.filter((entry) => entry.broadcast_id !== broadcastId)
     if (kept.length === entries.length) continue
     for (const entry of entries) if (entry.broadcast_id === broadcastId) removed.push(entry)
+    countWaiting(workspace, lane, kept.length - entries.length)
     entries.splice(0, entries.length, ...kept)
     if (kept.length === 0) round.delete(domain)
     else round.recheck(lane)
   }
-  workspace.waitingCount -= removed.length
   return removed
 }

@@ -308,3 +308,18 @@ t.test('a broadcast that has to yield waits, and says so', async (t) => {
   lanes.add(mail)
   t.equal(lanes.take(), mail)
 })
+
+t.test('many domains behind one busy host leave turns and room to other mail of their workspace', async (t) => {
+  const lanes = new Lanes({ ...roomy, perHost: 2, perLane: 100, perWorkspace: 1000 }, unpaced)
+  for (let n = 0; n < 900; n += 1) lanes.add(entry(`a/d${n}`))
+  let under = 0
+  for (let next = lanes.take(); next !== null; next = lanes.take()) if (lanes.bind(next, 'mx')) under += 1
+  t.equal(under, 2, 'all but one of the sessions of the host, and as many entries behind them')
+  const fresh = entry('a/free')
+  t.ok(lanes.isFreeFor(fresh), 'what waits for a busy host is not before it')
+  t.ok(lanes.add(fresh))
+  t.equal(lanes.take(), fresh)
+  t.notOk(lanes.add(entry('a/d1')), 'the host has its half of the memory')
+  t.equal(lanes.takeShortLane(), null, 'and its lanes are not refilled')
+  for (let n = 0; n < 50; n += 1) t.ok(lanes.add(entry('a/other')))
+})

@@ -10,7 +10,7 @@ import type { DNSResolver } from 'mailauth'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { DnsAnswer } from './authentication-protocol.js'
 import type { MessageQueries } from './dns-queries.js'
-import { toAnswerKey } from './kept-answers.js'
+import { octetsOf, toAnswerKey } from './kept-answers.js'
 
 export interface AnswerMemo<T> {
   /** `input`: all that the check reads but DNS. */
@@ -22,7 +22,8 @@ export interface AnswerMemo<T> {
   ) => Promise<T>
 }
 
-const MAX_RESULTS = 2000
+/** Approximate octets of all results of one check, with the answers that they keep in memory: over a thousand results. */
+const MAX_OCTETS = 4_194_304
 /** Characters; a longer one is not remembered. */
 const MAX_INPUT = 1000
 /** Answers that one result may have been made from. */
@@ -34,7 +35,7 @@ interface Remembered<T> {
 }
 
 export function createAnswerMemo<T>(isLasting: (value: T) => boolean): AnswerMemo<T> {
-  const results = createLruCache<Remembered<T>>({ max: MAX_RESULTS })
+  const results = createLruCache<Remembered<T>>({ max: MAX_OCTETS, weightOf: weigh })
   return {
     run: async (input, queries, resolver, check) => {
       const known = results.get(input)
@@ -53,4 +54,8 @@ export function createAnswerMemo<T>(isLasting: (value: T) => boolean): AnswerMem
       return value
     },
   }
+}
+
+function weigh({ basis }: Remembered<unknown>): number {
+  return basis.reduce((sum, [key, answer]) => sum + key.length + octetsOf(answer), 2 * MAX_INPUT)
 }

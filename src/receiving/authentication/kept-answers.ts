@@ -51,7 +51,8 @@ export function createKeptAnswers(): KeptAnswers {
   }
 }
 
-function octetsOf(answer: DnsAnswer): number {
+/** Approximate octets in memory. */
+export function octetsOf(answer: DnsAnswer): number {
   if (answer.kind !== 'records') return OVERHEAD
   return answer.records.reduce(
     (sum, record) => sum + OVERHEAD + (typeof record === 'string' ? record : record.exchange).length,

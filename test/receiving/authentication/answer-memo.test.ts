@@ -101,3 +101,14 @@ t.test('nor with a question that was refused', async (t) => {
   }
   t.equal(runs, 2)
 })
+
+t.test('results with large answers make room for one another', async (t) => {
+  const { kept, run, count } = open(createAnswerMemo<string>(() => true))
+  const names = Array.from({ length: 20 }, (_, at) => `a${at}.test`)
+  for (const name of names) kept.set(`TXT ${name}`, { kind: 'records', records: ['x'.repeat(4096)] })
+  for (let at = 0; at < 100; at += 1) await run(`${at}`, names)
+  await run('99', names)
+  t.equal(count(), 100, 'the newest is remembered')
+  await run('0', names)
+  t.equal(count(), 101, 'the oldest is not')
+})

@@ -23,7 +23,7 @@ import {
 } from './write.js'
 
 /** The requests of one message in two flat lists: a list for each of their statements would cost twice as much to copy. */
-export interface WireRequests {
+interface WireRequests {
   /** For each request how many writes it has; for each of these its statement, its rows (-1: any number), how many values. */
   readonly shape: readonly number[]
   /** The parameters of all writes. */

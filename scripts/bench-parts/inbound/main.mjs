@@ -8,7 +8,7 @@ import { dnsMissing, startDns } from './dns.mjs'
 import { measureInbound, writeLetters } from './measure.mjs'
 import { inboundMemory } from './memory.mjs'
 import { signedLetters } from './messages.mjs'
-import { inboundPeersMissing, postfixWithMilters, postfixWithRspamd } from './postfix.mjs'
+import { opendmarcMissing, postfixWithMilters, postfixWithRspamd, rspamdPeerMissing } from './postfix.mjs'
 import { inboundPosthorn } from './posthorn.mjs'
 
 const SESSIONS = 10
@@ -46,11 +46,13 @@ async function byCores(how, cores, rounds) {
 }
 
 async function compared(how, rounds) {
-  const missing = inboundPeersMissing()
+  const missing = rspamdPeerMissing()
   if (missing !== null) console.log(`Posthorn alone: ${missing}`)
-  const peers = missing === null ? [[postfixWithMilters], [postfixWithRspamd]] : [[]]
+  const withoutMilters = opendmarcMissing()
+  if (missing === null && withoutMilters !== null) console.log(`beside rspamd alone: ${withoutMilters}`)
+  const peers = [...(withoutMilters === null ? [[postfixWithMilters]] : []), [postfixWithRspamd]]
   const results = []
-  for (const peer of peers) {
+  for (const peer of missing === null ? peers : [[]]) {
     const sides = [inboundPosthorn, ...peer].map((side) => ({
       name: side.name,
       measure: () => measureInbound(side, how),

@@ -35,10 +35,14 @@ export const postfixWithRspamd = {
   start: (options) => start({ ...options, milters: [startRspamd] }),
 }
 
-/** Why no comparison is possible; null: nothing is missing. */
-export function inboundPeersMissing() {
-  const opendmarc = existsSync(OPENDMARC) ? null : 'opendmarc is not installed (--install-peers)'
-  return peersMissing() ?? opendmarc ?? rspamdMissing() ?? dnsMissing()
+/** Why no comparison is possible; null: nothing is missing for Postfix with rspamd alone. */
+export function rspamdPeerMissing() {
+  return peersMissing() ?? rspamdMissing() ?? dnsMissing()
+}
+
+/** What is missing for all three milters besides. */
+export function opendmarcMissing() {
+  return existsSync(OPENDMARC) ? null : 'opendmarc is not installed (--install-peers)'
 }
 
 async function start({ folder, dns, milters }) {

@@ -28,7 +28,6 @@ interface KnownWorkspace {
   table: CountTable | null
   /** Words that were asked for since the state changed. */
   asked: number
-  isLoading: boolean
   /** What was learned of the mail of the last 180 days, as seen from `day`. */
   recent: { readonly day: number; readonly count: TokenCount } | null
 }
@@ -38,6 +37,9 @@ export class LearnedCounts {
     max: MAX_WORDS,
     weightOf: ({ table, state }) => ENTRY_WEIGHT + (table === null ? 0 : state.words),
   })
+
+  /** One copy is made at a time, or the memory of unfinished ones would add up. */
+  private isLoading = false
 
   constructor(private readonly read: Read) {}
 
@@ -49,7 +51,7 @@ export class LearnedCounts {
     const current = known !== undefined && isSameState(known.state, state) ? known : this.enter(workspaceId, state)
     if (current.table !== null) return { messages: state.messages, tokens: current.table }
     current.asked += keys.length
-    if (current.asked >= state.words && !current.isLoading) void this.load(workspaceId, current)
+    if (current.asked >= state.words && !this.isLoading) void this.load(workspaceId, current)
     return { messages: state.messages, tokens: readTokenCounts(this.read, workspaceId, keys) }
   }
 
@@ -64,13 +66,14 @@ export class LearnedCounts {
   }
 
   private enter(workspaceId: string, state: LearnedState): KnownWorkspace {
-    const known: KnownWorkspace = { state, table: null, asked: 0, isLoading: false, recent: null }
+    const known: KnownWorkspace = { state, table: null, asked: 0, recent: null }
     this.workspaces.set(workspaceId, known)
     return known
   }
 
   private async load(workspaceId: string, known: KnownWorkspace): Promise<void> {
-    known.isLoading = true
+    this.isLoading = true
+    known.asked = 0
     try {
       const table = await this.copyTokens(workspaceId, known.state.words)
       // Unchanged from the first step to the last one.
@@ -79,7 +82,7 @@ export class LearnedCounts {
     } catch {
       // The database cannot be read, or is closed by now: whoever asks next will say so.
     }
-    known.isLoading = false
+    this.isLoading = false
   }
 
   /** Null: there are more than at the start. */

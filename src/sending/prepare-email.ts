@@ -77,16 +77,19 @@ interface HeldBytes {
   readonly stored: StoredBytes
 }
 
-/**
- * A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end.
- * Not if it has copies, which are made of its bytes.
- */
+/** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
 function holdBytes(pieces: readonly Buffer[], { personal }: Submission): HeldBytes {
+  if (personal != null) return holdForCopies(pieces)
   const moved = new MovedBytes(pieces)
-  if (moved.length >= MOVE_FROM_BYTES && personal == null) return { raw: Buffer.alloc(0), stored: moved }
+  if (moved.length >= MOVE_FROM_BYTES) return { raw: Buffer.alloc(0), stored: moved }
   const raw = joinPieces(pieces, moved.length)
-  if (raw.length >= MOVE_FROM_BYTES) return { raw, stored: new MovedBytes([raw]) }
-  return { raw, stored: raw.length < TRANSFER_FROM_BYTES || personal != null ? raw : new LentBytes(raw) }
+  return { raw, stored: raw.length < TRANSFER_FROM_BYTES ? raw : new LentBytes(raw) }
+}
+
+/** Copies are made of the bytes after the memory of the submission was freed, so they have memory of their own. */
+function holdForCopies(pieces: readonly Buffer[]): HeldBytes {
+  const raw = concatAlone(pieces)
+  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
 }
 
 /** In memory of their own, if they are many: that in which they arrived, if the fields fit in front of them. */

@@ -96,7 +96,8 @@ function holdForCopies(pieces: readonly Buffer[]): HeldBytes {
 function joinPieces(pieces: readonly Buffer[], bytes: number): Buffer {
   if (bytes < TRANSFER_FROM_BYTES) return Buffer.concat(pieces)
   const last = pieces.findLast(({ length }) => length > 0)
-  const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null
+  const isSmall = last !== undefined && last.buffer.byteLength < MOVE_FROM_BYTES
+  const joined = isSmall && hasHeadroom(last) ? joinInPlace(pieces) : null
   return joined ?? concatAlone(pieces)
 }
 

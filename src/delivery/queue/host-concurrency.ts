@@ -101,7 +101,7 @@ export class HostConcurrency {
   /** What keeps an entry from being started; null: nothing. */
   findBlock(taker: Taker, host: string): Block | null {
     const pace = this.findPace(host)
-    if (pace?.mayStart() === false) return { key: pace, isOver: () => pace.mayStart() }
+    if (pace?.mayStart() === false) return { key: pace, isOver: () => pace.mayStart() || this.findPace(host) !== pace }
     if (!this.isProbed(host) && (this.states.get(host)?.entries.isFreeFor(taker) ?? true)) return null
     return { key: `${host} ${taker.isBulk}`, isOver: () => this.mayStart(taker, host) }
   }

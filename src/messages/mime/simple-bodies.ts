@@ -99,7 +99,7 @@ function readContentHeader(raw: Buffer, header: Header): ContentHeader | null {
   const values = new Map<string, string>()
   for (const field of header.fields) {
     if (!contentFields.has(field.name)) continue
-    if (values.has(field.name) || field.end - field.colon > MAX_VALUE) return null
+    if (values.has(field.name) || field.end - field.colon > MAX_VALUE || !isPlainValue(raw, field)) return null
     values.set(field.name, readValue(raw, field))
   }
   const encoding = values.get('content-transfer-encoding') ?? ''
@@ -109,6 +109,11 @@ function readContentHeader(raw: Buffer, header: Header): ContentHeader | null {
   return type === null ? null : { ...type, encoding }
 }
 
+/** Printable ASCII and blanks: parsers differ in which other characters are blanks. */
+function isPlainValue(raw: Buffer, { colon, end }: HeaderField): boolean {
+  return /^[\t\r\n\x20-\x7e]*$/.test(raw.toString('latin1', colon + 1, end))
+}
+
 /** In lower case, but for what is quoted. */
 function readValue(raw: Buffer, field: HeaderField): string {
   const value = readFieldValue(raw, field)
@@ -116,8 +121,8 @@ function readValue(raw: Buffer, field: HeaderField): string {
 }
 
 const typePattern =
-  /^(text\/(?:plain|html)|multipart\/(?:alternative|mixed|related))((?:\s*;\s*[a-z]+=(?:"[^"\\]*"|[^\s"();\\=]+))*)\s*;?$/i
-const parameterPattern = /;\s*([a-z]+)=(?:"([^"\\]*)"|([^\s"();\\=]+))/gi
+  /^(text\/(?:plain|html)|multipart\/(?:alternative|mixed|related))((?:[ \t]*;[ \t]*[a-z]+=(?:"[^"\\]*"|[^\s"();\\=]+))*)[ \t]*;?$/i
+const parameterPattern = /;[ \t]*([a-z]+)=(?:"([^"\\]*)"|([^\s"();\\=]+))/gi
 
 function parseContentType(value: string): Omit<ContentHeader, 'encoding'> | null {
   const [, written = '', parameters = ''] = typePattern.exec(value) ?? []

@@ -75,7 +75,8 @@ export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, si
   }
 }
 
-const unqueryableAnswer: DnsAnswer = { kind: 'no-domain', ttl: null, isAuthenticData: false, isAlias: false }
+/** Not cached: such a name has no limit of its length. */
+const unqueryableAnswer: DnsAnswer = { kind: 'no-domain', ttl: 0, isAuthenticData: false, isAlias: false }
 const cancelledAnswer: DnsAnswer = { kind: 'failure', detail: 'CANCELLED' }
 
 type WithSlot = (ask: () => Promise<DnsAnswer>) => Promise<DnsAnswer>

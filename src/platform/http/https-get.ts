@@ -61,7 +61,15 @@ function send(url: URL, options: RequestOptions, content: Content | null): Promi
       ca: authorities,
       lookup: pinTo(addresses),
     })
-    sent.on('error', (error) => reject(limit.aborted ? new Error(`no answer within ${timeout / 1_000} s`) : error))
+    const fail = (error: Error): void =>
+      reject(limit.aborted ? new Error(`no answer within ${timeout / 1_000} s`) : error)
+    sent.on('error', fail)
+    sent.on('upgrade', (_answer, socket) => {
+      socket.destroy()
+      fail(new Error('the server wants another protocol'))
+    })
+    // Not every end of a connection is an error.
+    signal.addEventListener('abort', () => fail(new Error('the request was ended')), { once: true })
     sent.on('response', (response) => {
       readBody(response, maxBytes).then((body) => resolve(answerOf(response, body)), reject)
     })

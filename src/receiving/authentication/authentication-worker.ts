@@ -57,7 +57,6 @@ function createQuestions(port: MessagePort): DnsQuestions {
   }
 }
 
-/** A resolver for one message, by the clock of the main thread. */
 function createResolver(questions: DnsQuestions, answers: KeptAnswers, clock: Clock): KeepingResolver {
   async function ask(query: DnsQuery): Promise<DnsAnswer> {
     const [answer, freshUntil] = await questions.ask(query)
@@ -71,11 +70,26 @@ function createResolver(questions: DnsQuestions, answers: KeptAnswers, clock: Cl
   }
 }
 
+/**
+ * The clock of the main thread, which each message tells: as far ahead of ours as the message that waited least for this
+ * thread has seen it.
+ */
+function createMainClock(): { readonly read: Clock; readonly note: (now: number) => void } {
+  let ahead = Number.NEGATIVE_INFINITY
+  return {
+    read: () => systemClock() + ahead,
+    note: (now) => {
+      ahead = Math.max(ahead, now - systemClock())
+    },
+  }
+}
+
 /** What all messages of the thread share. */
 interface Thread {
+  readonly clock: ReturnType<typeof createMainClock>
+  readonly resolver: KeepingResolver
   readonly onOutcome: (outcome: Outcome) => void
   readonly questions: DnsQuestions
-  readonly answers: KeptAnswers
   readonly memory: CheckMemory
 }
 
@@ -94,15 +108,13 @@ function createOutcomes(port: MessagePort): Thread['onOutcome'] {
   }
 }
 
-async function handleMessage(message: Message, { questions, answers, memory, onOutcome }: Thread): Promise<void> {
+async function handleMessage(message: Message, { clock, resolver, memory, onOutcome }: Thread): Promise<void> {
   const { id, moved, connection, now } = message
   const raw = message.raw as Uint8Array<ArrayBuffer>
-  const ahead = now - systemClock()
-  const clock = (): number => systemClock() + ahead
+  clock.note(now)
   try {
     const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-    const resolver = createResolver(questions, answers, clock)
-    const authentication = await authenticate(bytes, connection, { resolver, clock, memory })
+    const authentication = await authenticate(bytes, connection, { resolver, clock: clock.read, memory })
     onOutcome({ kind: 'found', id, authentication, raw: moved ? raw : null })
   } catch (error) {
     if (moved) freeMemory(raw)
@@ -114,10 +126,13 @@ async function handleMessage(message: Message, { questions, answers, memory, onO
 
 const port = parentPort
 if (port === null) throw new Error('messages are authenticated in a worker thread')
+const clock = createMainClock()
+const questions = createQuestions(port)
 const thread: Thread = {
+  clock,
+  questions,
+  resolver: createResolver(questions, createKeptAnswers(), clock.read),
   onOutcome: createOutcomes(port),
-  questions: createQuestions(port),
-  answers: createKeptAnswers(),
   memory: createCheckMemory(),
 }
 port.on('message', (message: ToAuthenticator) => {

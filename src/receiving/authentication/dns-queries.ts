@@ -50,7 +50,7 @@ export interface MessageQueries {
   readonly createResolver: (maxQueries: number) => DNSResolver
   /** The answer to a question (`toAnswerKey`) that this message has made; undefined: none came in time. */
   readonly findUsed: (key: string) => DnsAnswer | undefined
-  /** The answer that is at hand now. */
+  /** The answer that is at hand. Once it was, it is so for this message until its end, however long that takes. */
   readonly findKept: (key: string) => DnsAnswer | undefined
 }
 
@@ -60,7 +60,12 @@ export function createMessageQueries(resolver: KeepingResolver, limits: QueryLim
   const until = clock() + limits.perMessage
   const answers = new Map<string, Promise<MailauthRecords>>()
   const used = new Map<string, DnsAnswer>()
-  const findKept = (key: string): DnsAnswer | undefined => resolver.findKept?.(key)
+  const pinned = new Map<string, DnsAnswer>()
+  const findKept = (key: string): DnsAnswer | undefined => {
+    const kept = pinned.get(key) ?? resolver.findKept?.(key)
+    if (kept !== undefined) pinned.set(key, kept)
+    return kept
+  }
 
   async function answer(key: string, name: string, type: string): Promise<MailauthRecords> {
     const kept = findKept(key)

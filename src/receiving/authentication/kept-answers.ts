@@ -3,7 +3,7 @@
  * that sends again costs no question to that thread.
  *
  * A key is made by `toAnswerKey`, as the resolver makes its own: names that DNS distinguishes never share an answer.
- * Bounded by the octets of the answers; what was used least recently leaves first.
+ * Bounded by the octets of keys and answers; what was used least recently leaves first.
  */
 
 import { toCanonicalName } from '../../platform/dns/name.js'
@@ -17,7 +17,7 @@ export interface KeptAnswers {
   readonly keep: (key: string, answer: DnsAnswer, freshUntil: number, now: number) => void
 }
 
-/** Approximate octets of all answers. */
+/** Approximate octets of all keys and answers. */
 const MAX_KEPT_OCTETS = 4_194_304
 /** Octets of an entry without its records, and of a record without its text. */
 const OVERHEAD = 256
@@ -25,28 +25,25 @@ const OVERHEAD = 256
 interface KeptAnswer {
   readonly answer: DnsAnswer
   readonly freshUntil: number
+  /** From the time ahead: the clock was set back, and the answer could be older than its time to live. */
   readonly keptAt: number
+  readonly octets: number
 }
-
-/**
- * Milliseconds by which an answer may come from the time ahead: the clocks of two messages differ by how long each has
- * waited for the thread. From further ahead, the clock was set back, and the answer could be older than its time to live.
- */
-const MAX_AHEAD = 60_000
 
 export function toAnswerKey(name: string, type: string): string {
   return `${type} ${toCanonicalName(name)}`
 }
 
 export function createKeptAnswers(): KeptAnswers {
-  const answers = createLruCache<KeptAnswer>({ max: MAX_KEPT_OCTETS, weightOf: ({ answer }) => octetsOf(answer) })
+  const answers = createLruCache<KeptAnswer>({ max: MAX_KEPT_OCTETS, weightOf: ({ octets }) => octets })
   return {
     find: (key, now) => {
       const kept = answers.get(key)
-      return kept !== undefined && kept.freshUntil > now && kept.keptAt <= now + MAX_AHEAD ? kept.answer : undefined
+      return kept !== undefined && kept.freshUntil > now && kept.keptAt <= now ? kept.answer : undefined
     },
     keep: (key, answer, freshUntil, now) => {
-      if (freshUntil > now) answers.set(key, { answer, freshUntil, keptAt: now })
+      const octets = key.length + octetsOf(answer)
+      if (freshUntil > now) answers.set(key, { answer, freshUntil, keptAt: now, octets })
     },
   }
 }

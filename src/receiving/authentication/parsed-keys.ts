@@ -3,8 +3,8 @@
  * the record and from the PEM text that it makes of it, which takes longer than the verification.
  *
  * Relies on mailauth's `getPublicKey`, whose result depends on the record and its options alone, and hands the key
- * itself to node:crypto where it would hand the PEM text. The record is asked for each time. Records that hold no usable
- * key are not remembered.
+ * itself to node:crypto where it would hand the PEM text. The record is asked for by each message. Records that hold no
+ * usable key, and long ones, are parsed once for each message.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { DNSResolver } from 'mailauth'
@@ -15,7 +15,7 @@ import { createLruCache } from '../../platform/lru-cache.js'
 export type ParsedKeys = (resolver: DNSResolver) => KeyCache
 
 const MAX_KEYS = 1000
-/** Characters; RSA-4096 takes 750. A longer record is parsed each time. */
+/** Characters; RSA-4096 takes 750. A longer record is not remembered. */
 const MAX_RECORD = 4096
 
 type ParsedKey = KeyLookup<KeyObject>
@@ -23,7 +23,8 @@ type ParsedKey = KeyLookup<KeyObject>
 export function createParsedKeys(): ParsedKeys {
   const keys = createLruCache<ParsedKey>({ max: MAX_KEYS })
   return (resolver) => {
-    const find: KeyCache['get'] = async (type, name, minBits, options) => {
+    const lookups = new Map<string, ReturnType<KeyCache['get']>>()
+    const parse: KeyCache['get'] = async (type, name, minBits, options) => {
       const records = await resolver(toALabel(name), 'TXT')
       const record = String(records[0])
       const key = JSON.stringify([minBits, options.strict, options.hashAlgo, record])
@@ -36,10 +37,12 @@ export function createParsedKeys(): ParsedKeys {
     }
     return {
       resolver,
-      get: (...words) => {
-        const lookup = find(...words)
+      get: (type, name, minBits, options) => {
+        const key = JSON.stringify([name, minBits, options.strict, options.hashAlgo])
+        const lookup = lookups.get(key) ?? parse(type, name, minBits, options)
+        lookups.set(key, lookup)
         lookup.catch(() => {
-          // Some look-ups are only begun; whoever needs the key begins another.
+          // Some look-ups are only begun.
         })
         return lookup
       },

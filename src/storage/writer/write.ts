@@ -24,10 +24,19 @@ export const TRANSFER_FROM_BYTES = 16_384
  * never held twice. Nothing else may use that memory.
  */
 export class MovedBytes {
-  constructor(readonly pieces: readonly Uint8Array[]) {}
+  private readonly lengthAtFirst: number
+
+  constructor(readonly pieces: readonly Uint8Array[]) {
+    this.lengthAtFirst = this.length
+  }
 
   get length(): number {
     return this.pieces.reduce((sum, { length }) => sum + length, 0)
+  }
+
+  /** Memory of it has been transferred or freed. */
+  get isGone(): boolean {
+    return this.length !== this.lengthAtFirst
   }
 }
 
@@ -45,6 +54,11 @@ export class LentBytes {
 
   get bytes(): Buffer {
     return this.held
+  }
+
+  /** It is lent, or was freed. */
+  get isGone(): boolean {
+    return this.held.length !== this.length
   }
 
   giveBack({ buffer, byteOffset, byteLength }: Uint8Array): void {

@@ -114,7 +114,8 @@ export class WireGathering {
 
   /** Throws, and adds nothing, if a value cannot be sent. */
   add(request: WriteRequest, numbers: StatementNumbers): void {
-    const { shape, values, transfer } = this
+    const { shape, values } = this
+    const transfer: ArrayBuffer[] = []
     const begin = { shape: shape.length, values: values.length }
     try {
       shape.push(request.length)
@@ -127,6 +128,7 @@ export class WireGathering {
       values.length = begin.values
       throw error
     }
+    for (const memory of transfer) this.transfer.add(memory)
   }
 
   /** Begins anew. */
@@ -139,13 +141,16 @@ export class WireGathering {
   }
 }
 
-function toWireValue(value: unknown, transfer: Set<ArrayBuffer>): unknown {
+/** Memory that is gone is refused here: a message that names it would get lost on its way. */
+function toWireValue(value: unknown, transfer: ArrayBuffer[]): unknown {
+  if ((value instanceof MovedBytes || value instanceof LentBytes) && value.isGone)
+    throw new TypeError('the memory of a parameter is gone')
   if (value instanceof MovedBytes) return toWirePieces(value, transfer)
   return value instanceof LentBytes ? toWireLoan(value, transfer) : toBindable(value)
 }
 
-function toWireLoan({ bytes }: LentBytes, transfer: Set<ArrayBuffer>): WireLoan {
-  if (bytes.buffer instanceof ArrayBuffer) transfer.add(bytes.buffer)
+function toWireLoan({ bytes }: LentBytes, transfer: ArrayBuffer[]): WireLoan {
+  if (bytes.buffer instanceof ArrayBuffer) transfer.push(bytes.buffer)
   return { lent: bytes }
 }
 
@@ -154,12 +159,12 @@ export function loansOf(request: WriteRequest): readonly LentBytes[] {
   return request.flatMap(({ parameters }) => parameters.filter((value) => value instanceof LentBytes))
 }
 
-function toWirePieces({ pieces }: MovedBytes, transfer: Set<ArrayBuffer>): WirePieces {
+function toWirePieces({ pieces }: MovedBytes, transfer: ArrayBuffer[]): WirePieces {
   return {
     pieces: pieces.map((piece) => {
       const { buffer } = piece
       if (!(buffer instanceof ArrayBuffer) || !isOwnMemory(piece)) return new Uint8Array(piece)
-      transfer.add(buffer)
+      transfer.push(buffer)
       return piece
     }),
   }

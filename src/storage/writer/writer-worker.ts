@@ -45,6 +45,10 @@ class WriterThread {
   ) {
     this.getDatabase()
     port.on('message', (message: ToWriter) => this.handleMessages(message))
+    // Answers count messages: with one that is lost, all later ones would be about other requests.
+    port.on('messageerror', (error) => {
+      throw error
+    })
     this.timer = setInterval(() => this.withDatabase(() => undefined), IDLE_CHECK_INTERVAL)
     this.send({ kind: 'opened' })
   }

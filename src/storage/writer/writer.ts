@@ -153,9 +153,9 @@ export class Writer {
   private post(): void {
     if (this.gatheredPromises.length === 0) return
     this.postedRequests.push(this.gatheredPromises)
+    this.gatheredPromises = []
     const { requests, transfer } = this.gathering.take()
     this.send({ kind: 'requests', ...this.numbers.takeUpdate(), requests }, transfer)
-    this.gatheredPromises = []
   }
 
   private startThread(): Worker {
@@ -164,6 +164,7 @@ export class Writer {
     this.worker = worker
     worker.on('message', (message: FromWriter) => this.handleMessage(message))
     worker.on('error', (error) => this.rejectPending(error))
+    worker.on('messageerror', () => void worker.terminate())
     worker.once('exit', () => this.handleExit())
     return worker
   }

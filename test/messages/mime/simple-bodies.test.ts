@@ -104,6 +104,14 @@ const others: Readonly<Record<string, Buffer>> = {
   'base64 with other characters': lines(plain, 'Content-Transfer-Encoding: base64', '', 'w6Q=!', ''),
   'base64 that goes on after its end': lines(plain, 'Content-Transfer-Encoding: base64', '', 'w6Q=', 'w6Q=', ''),
   'another encoding': lines(plain, 'Content-Transfer-Encoding: 7bit (really)', '', 'x'),
+  'a boundary that ends with a blank of Unicode': lines(
+    'Content-Type: multipart/alternative; boundary=b\u00a0; charset=utf-8',
+    '',
+    ...['--b', plain, '', 'x', '--b--', '--b\u00a0', html, '', '<p>', '--b\u00a0--'],
+  ),
+  'a type that ends with a line separator of Unicode': lines(`${plain}\u2028`, '', 'x'),
+  'an encoding that ends with one': lines(plain, 'Content-Transfer-Encoding: base64\u2028', '', 'w6Q=', ''),
+  'a form feed': lines('Content-Type: text/plain;\fcharset=utf-8', '', 'x'),
   'a large message': lines(plain, '', 'x'.repeat(65_536)),
   'many parts': lines(mixed, '', ...Array.from({ length: 21 }, () => ['--b', plain, '', 'x']).flat(), '--b--'),
 }

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import { createServer as createPlainServer } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import { getOverHttps } from '../../../src/platform/http/https-get.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
@@ -25,6 +26,18 @@ t.test('answers', async (t) => {
   t.match(await getOverHttps(url('/moved'), { ...limits, authorities: cert }), { status: 302 })
   await t.rejects(getOverHttps(url('/there'), limits), /self-signed/)
   await t.rejects(getOverHttps(url('/there'), { ...limits, addresses: [], authorities: cert }), /no address/)
+})
+
+t.test('a server that wants another protocol', async (t) => {
+  const { cert, key } = await createSelfSigned(['a.test'])
+  const server = createTlsServer({ cert, key }, (socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write('HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = new URL(`https://a.test:${(server.address() as { readonly port: number }).port}/`)
+  await t.rejects(getOverHttps(url, { addresses, timeout: 60_000, maxBytes: 1, authorities: cert }), /another protocol/)
 })
 
 t.test('a server that says nothing', async (t) => {

@@ -1,4 +1,5 @@
 /** A result is remembered exactly as long as the DNS answers that it was made from. */
+import type { DNSResolver } from 'mailauth'
 import t from 'tap'
 import type { LookupResult } from '../../../src/platform/dns/resolver.js'
 import { type AnswerMemo, createAnswerMemo } from '../../../src/receiving/authentication/answer-memo.js'
@@ -111,4 +112,24 @@ t.test('results with large answers make room for one another', async (t) => {
   t.equal(count(), 100, 'the newest is remembered')
   await run('0', names)
   t.equal(count(), 101, 'the oldest is not')
+})
+
+t.test('an answer that was at hand is so until the end of the message', async (t) => {
+  const memo = createAnswerMemo<string>(() => true)
+  const kept = new Map<string, DnsAnswer>([['TXT a.test', one]])
+  let now = 0
+  const resolver: KeepingResolver = {
+    findKept: (key) => kept.get(key),
+    resolveRecords: async () => two,
+    resolveMx: async () => ({ kind: 'no-data' }),
+  }
+  const open = (): MessageQueries => createMessageQueries(resolver, { perQuery: 1000, perMessage: 1000 }, () => now)
+  const check = async (ask: DNSResolver): Promise<string> => (await ask('a.test', 'TXT')).flat().join()
+  const first = open()
+  t.equal(await memo.run('x', first, first.createResolver(9), check), 'one')
+  const second = open()
+  t.equal(await memo.run('x', second, second.createResolver(9), check), 'one')
+  kept.clear()
+  now = 5000
+  t.equal(await check(second.createResolver(9)), 'one', 'although it has expired and the time for questions is over')
 })

@@ -19,8 +19,8 @@ t.test('an answer is kept until its time, and is the same object', async (t) => 
 t.test('after the clock was set back, answers of the time ahead are not used', async (t) => {
   const answers = createKeptAnswers()
   answers.keep(key, answer, 109_000, 100_000)
-  t.equal(answers.find(key, 39_999), undefined)
-  t.equal(answers.find(key, 40_000), answer, 'a message may have waited for a minute')
+  t.equal(answers.find(key, 99_999), undefined)
+  t.equal(answers.find(key, 100_000), answer)
 })
 
 t.test('names that DNS distinguishes never share an answer', async (t) => {
@@ -35,4 +35,12 @@ t.test('large answers make room for one another', async (t) => {
   for (let count = 0; count < 2000; count += 1) answers.keep(`TXT ${count}`, large, 10, 0)
   t.equal(answers.find('TXT 0', 0), undefined)
   t.equal(answers.find('TXT 1999', 0), large)
+})
+
+t.test('long names make room for one another too', async (t) => {
+  const answers = createKeptAnswers()
+  const nameOf = (count: number): string => `TXT ${'x'.repeat(16_000)}${count}`
+  for (let count = 0; count < 300; count += 1) answers.keep(nameOf(count), { kind: 'no-domain' }, 10, 0)
+  t.equal(answers.find(nameOf(0), 0), undefined)
+  t.same(answers.find(nameOf(299), 0), { kind: 'no-domain' })
 })

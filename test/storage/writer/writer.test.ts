@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import t from 'tap'
+import { freeMemory } from '../../../src/platform/memory/free-memory.js'
 import type { ConnectionOptions } from '../../../src/storage/connection.js'
 import type { WrittenBatch } from '../../../src/storage/database.js'
 import { watchFaults } from '../../../src/storage/health/watch-faults.js'
@@ -352,6 +353,40 @@ t.test('bytes in pieces become one value, and the memory of large ones is moved'
   const both = [database.commit([put('third', [one, again])]), database.commit([put('first', [two])])]
   t.match(await Promise.allSettled(both), [{ status: 'fulfilled' }, { reason: { name: 'ConstraintViolated' } }])
   t.equal(kept('third')?.length, 2_000_003)
+})
+
+t.test('memory that is gone is refused, and no other request is touched', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
+  const put = (word: string, bytes: MovedBytes | LentBytes): Write => ({
+    sql: 'insert into words (word, bytes) values (?, ?)',
+    parameters: [word, bytes],
+  })
+  const [first, second, third] = ['a', 'b', 'c'].map((letter) => Buffer.alloc(2_000_000, letter)) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ]
+  const requests = [
+    [put('moved', new MovedBytes([first]))],
+    // The memory that it names before its fault stays here.
+    [put('before', new MovedBytes([second])), put('gone', new MovedBytes([third]))],
+    [put('lent', new LentBytes(third))],
+    [put('last', new MovedBytes([Buffer.from('last')]))],
+  ]
+  freeMemory(third)
+  const made = await Promise.allSettled(requests.map((writes) => database.commit(writes)))
+  t.same(
+    made.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  )
+  t.equal(second.length, 2_000_000)
+  await database.commit([put('before', new MovedBytes([second]))])
+  t.same(database.read('select word, length(bytes) as bytes from words order by word', []), [
+    { word: 'before', bytes: 2_000_000 },
+    { word: 'last', bytes: 4 },
+    { word: 'moved', bytes: 2_000_000 },
+  ])
 })
 
 t.test('lent memory comes back, whether the commit was made or not', async (t) => {

@@ -2,8 +2,8 @@
  * Scores a message before it is answered, for domains that refuse spam: it is refused only if it is spam for each
  * workspace that would get it.
  *
- * In doubt it is accepted, and scored again when it is processed as any other: a message over 1 MB, one that takes
- * longer than ten seconds, one beyond twenty at a time, and one that cannot be analyzed. So is one that was being scored
+ * Without a score in time it is accepted, and scored when it is processed as any other: a message over 1 MB, one that
+ * takes longer than ten seconds, one beyond twenty at a time, and one that cannot be analyzed. So is one that was being scored
  * when the process crashed (`crash-guard.ts`, with a file of its own): its client sends it again, and it must not bring
  * the process down each time.
  */

@@ -37,6 +37,9 @@ zone:
     file: root.zone
 `,
   )
+  if (await answers(new Resolver({ timeout: 200, tries: 1 }))) {
+    throw new Error(`a DNS server answers at ${ADDRESS} already: perhaps of a measurement that was cut off`)
+  }
   const child = spawn(PROGRAM, ['-c', file], { stdio: ['ignore', 'ignore', 'inherit'] })
   await answering(child)
   return {
@@ -51,12 +54,16 @@ zone:
 
 async function answering(child) {
   const resolver = new Resolver({ timeout: 200, tries: 1 })
-  resolver.setServers([ADDRESS])
   for (let attempt = 0; attempt < 100; attempt += 1) {
     if (child.exitCode !== null) break
-    const found = await resolver.resolve4('client.test').catch(() => [])
-    if (found.length > 0) return
+    if (await answers(resolver)) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error('knot did not start')
+}
+
+async function answers(resolver) {
+  resolver.setServers([ADDRESS])
+  const found = await resolver.resolve4('client.test').catch(() => [])
+  return found.length > 0
 }

@@ -1,34 +1,34 @@
 // Rounds of each side in turns, so that a slow minute of the machine affects both.
 
-/** The ratio is that of the first side to the second. Prints each result at once. */
+/** The ratio is that of the first side to the second; those to others are printed. Prints each result at once. */
 export async function compare(name, sides, rounds) {
   console.log(`\n${name}`)
   const runs = new Map(sides.map((side) => [side.name, []]))
-  const ratios = []
   for (let round = 0; round < rounds; round += 1) {
     for (const side of sides) {
       const run = await side.measure()
       runs.get(side.name).push(run)
       console.log(`  ${line(side.name, run)}`)
     }
-    if (sides.length > 1) ratios.push(ratioOf(sides, (side) => runs.get(side.name)[round].rate))
   }
   const rates = Object.fromEntries([...runs].map(([side, list]) => [side, median(list.map(({ rate }) => rate))]))
-  const ratio = sides.length > 1 ? ratioOf(sides, (side) => rates[side.name]) : null
-  if (ratio !== null) {
-    const each = ratios.map((one) => one.toFixed(2)).join(', ')
-    console.log(`  ratio of medians: ${ratio.toFixed(2)} (of each pair: ${each})`)
+  const [ours, ...others] = sides.map((side) => side.name)
+  const compared = others.map((other) => {
+    const pairs = runs.get(ours).map(({ rate }, round) => rate / runs.get(other)[round].rate)
+    return { other, ratio: rates[ours] / rates[other], pairs }
+  })
+  for (const { other, ratio, pairs } of compared) {
+    const to = others.length > 1 ? ` to ${other}` : ''
+    const each = pairs.map((one) => one.toFixed(2)).join(', ')
+    console.log(`  ratio of medians${to}: ${ratio.toFixed(2)} (of each pair: ${each})`)
   }
+  const [{ ratio, pairs: ratios } = { ratio: null, pairs: [] }] = compared
   return { name, ratio, ratios, rates, runs: Object.fromEntries(runs) }
 }
 
 export function median(list) {
   const sorted = list.toSorted((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]
-}
-
-function ratioOf([ours, other], rateOf) {
-  return rateOf(ours) / rateOf(other)
 }
 
 function line(name, { rate, megabytes, cpu, clientCpu, messages, unit = 'messages' }) {

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { measureApi } from './api/main.mjs'
 import { measureBroadcast } from './broadcast/main.mjs'
 import { compare } from './compare.mjs'
+import { durableFloor } from './durable-floor.mjs'
 import { floor } from './floor.mjs'
 import { measureAuthentication } from './inbound/authenticate.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
@@ -83,9 +84,13 @@ const run = {
     for (const sessions of options.sessions) {
       const { messages, warmUp } = options
       const how = { folder, messages: messages ?? 5000, warmUp, size: 4096, sessions, kept: true }
-      const sides = [posthorn, floor].map((side) => ({ name: side.name, measure: () => measureAccept(side, how) }))
-      const title = `accept, ${sessions} sessions kept, 4096 octets, beside a server that does nothing`
-      results.push(await compare(title, sides, options.rounds ?? 3))
+      for (const size of options.sizes ?? [4096]) {
+        const measure = (side) => measureAccept(side, { ...how, size })
+        const peers = [durableFloor, floor, ...(missing === null ? [postfix] : [])]
+        const sides = [posthorn, ...peers].map((side) => ({ name: side.name, measure: () => measure(side) }))
+        const title = `accept, ${sessions} sessions kept, ${size} octets, beside servers that do less`
+        results.push(await compare(title, sides, options.rounds ?? 3))
+      }
       const rest = [posthorn, restFloor].map((side) => ({ name: side.name, measure: () => measureRest(side, how) }))
       const restTitle = `POST /v1/emails, ${sessions} kept connections, beside a server that does nothing`
       results.push(await compare(restTitle, rest, options.rounds ?? 3))

@@ -23,7 +23,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   accept  messages taken a second, durable, nothing delivered; beside Postfix
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
-  floor   what smtp-server and Node's HTTPS server take alone, with nothing behind them, beside all of Posthorn
+  floor   what smtp-server takes with SQLite and with nothing behind it, and Node's HTTPS server alone, beside all of
+          Posthorn and Postfix
   queue   cost of a message while many others wait, of one recipient domain or of 10,000, and the time until the
           listeners are open with that queue; there is no peer
   inbound mail of external senders accepted, authenticated, scored and filed, over 10 sessions; beside Postfix

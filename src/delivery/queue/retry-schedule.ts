@@ -6,6 +6,9 @@
  * five days. The first steps are shorter: most deferrals of a first contact are greylisting (RFC 6647),
  * which is over in minutes.
  *
+ * A step is taken only by an entry that has waited for those before it. An attempt that came earlier, because a provider
+ * refused a session or an operator asked for it, makes no later wait longer.
+ *
  * Invariant: the last attempt falls exactly on the expiry, so that an entry is neither given up early
  * nor kept longer. Known limit: the delay notice is sent with the first deferral at or after
  * `noticeAfter`, which may be one wait late.
@@ -35,13 +38,23 @@ export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: nu
   const age = now - entry.enqueuedAt
   if (age >= policy.expireAfter) return { kind: 'expired' }
 
-  const step = Math.min(Math.max(entry.attempts, 1), policy.steps.length) - 1
+  const step = Math.min(Math.max(entry.attempts, 1) - 1, stepOfAge(age, policy.steps))
   const wait = policy.steps[step] ?? policy.steps[0]
   return {
     kind: 'again',
     at: Math.min(now + Math.round(wait * (1 + random / 10)), entry.enqueuedAt + policy.expireAfter),
     notice: !entry.noticed && age >= policy.noticeAfter,
   }
+}
+
+/** The step of an entry that has waited for each of those before it, and for no other time. */
+function stepOfAge(age: number, steps: RetryPolicy['steps']): number {
+  let waited = 0
+  const step = steps.findIndex((wait) => {
+    waited += wait
+    return age < waited
+  })
+  return step === -1 ? steps.length - 1 : step
 }
 
 /**

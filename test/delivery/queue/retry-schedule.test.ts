@@ -11,16 +11,31 @@ const policy: RetryPolicy = {
 }
 
 t.test('each deferral waits its step, and the last step repeats', async (t) => {
-  const waits = [1, 2, 3, 4, 5, 6, 7, 50].map((attempts) => {
-    const retry = scheduleRetry({ enqueuedAt: 0, attempts, noticed: false }, policy, 1000, 0)
-    return retry.kind === 'again' ? (retry.at - 1000) / minute : null
+  let now = 0
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8].map((attempts) => {
+    const retry = scheduleRetry({ enqueuedAt: 0, attempts, noticed: false }, policy, now, 0)
+    const wait = retry.kind === 'again' ? retry.at - now : 0
+    now += wait
+    return wait / minute
   })
   t.strictSame(waits, [5, 15, 30, 60, 120, 240, 240, 240])
 })
 
+t.test('attempts before their time make no later wait longer, and old age alone does not either', async (t) => {
+  const waitOf = (attempts: number, age: number): number | null => {
+    const retry = scheduleRetry({ enqueuedAt: 7, attempts, noticed: false }, policy, 7 + age, 0)
+    return retry.kind === 'again' ? (retry.at - 7 - age) / minute : null
+  }
+  t.equal(waitOf(2, 2_000), 5, 'its first session was refused, then it was greylisted')
+  t.equal(waitOf(50, 5 * minute - 1), 5)
+  t.equal(waitOf(50, 5 * minute), 15)
+  t.equal(waitOf(50, 20 * minute), 30)
+  t.equal(waitOf(1, 90 * hour), 5)
+})
+
 t.test('chance spreads a wait over a tenth of it', async (t) => {
-  const retry = scheduleRetry({ enqueuedAt: 0, attempts: 2, noticed: false }, policy, 0, 0.5)
-  t.strictSame(retry, { kind: 'again', at: 15.75 * minute, notice: false })
+  const retry = scheduleRetry({ enqueuedAt: 0, attempts: 2, noticed: false }, policy, 5 * minute, 0.5)
+  t.strictSame(retry, { kind: 'again', at: 20.75 * minute, notice: false })
 })
 
 t.test('an entry is tried in any case when its sender is to be notified, and when it expires', async (t) => {

@@ -1,10 +1,10 @@
 /**
  * One process that takes messages apart, started when it is first needed and again after it exits, ended when it
- * is idle for a while. It has one message at a time, a time limit for it, and limits of its heap and of all its
- * memory. Its standard error is read, bounded, and quoted only if the process could not start.
+ * is idle for a while. It reads one message after the other, each with a time limit, within limits of its heap and of all
+ * its memory. Its standard error is read, bounded, and quoted only if the process could not start.
  *
- * The time limit starts when the running process gets the message, so a slow start does not count against the
- * message. If no process can start, that is a Refusal `unavailable` and says nothing about the message.
+ * The time limit starts when the running process has answered the message before, so neither a slow start nor others count
+ * against a message. If no process can start, that is a Refusal `unavailable` and says nothing about the message.
  */
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -33,6 +33,7 @@ type ProcessResult<Summary, Analysis> =
   | AttachmentResult
   | AnalysisResult<Summary, Analysis>
   | DigestResult<unknown>
+  | { readonly kind: 'unread' }
 
 /** Milliseconds for a process to start. */
 const START_TIMEOUT = 30_000
@@ -41,15 +42,17 @@ const MB = 1_048_576
 const FRAME_LIMITS = { value: 67_108_864, bytes: 1_073_741_824 }
 
 interface PendingRequest<Result> {
+  readonly raw: Buffer
+  readonly request: MimeRequest
   readonly resolve: (result: Result) => void
   readonly reject: (error: Refusal) => void
 }
 
 export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private running: MimeChild | null = null
-  /** The current request. */
-  private pending: PendingRequest<ProcessResult<Summary, Analysis>> | null = null
-  /** The summary of the message that is being analyzed. */
+  /** In the order of their answers: the process is busy with the first. */
+  private pending: PendingRequest<ProcessResult<Summary, Analysis>>[] = []
+  /** The summary of the first. */
   private summary: { readonly value: Summary } | null = null
   private timer: NodeJS.Timeout | undefined
   private isEnded = false
@@ -65,7 +68,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.running?.child.pid
   }
 
-  /** One call at a time. Whatever happens to a running process is a result; throws a Refusal if none can start. */
+  /** Whatever happens to a running process is a result; throws a Refusal if none can start. No call beside it. */
   async parse(raw: Buffer): Promise<MimeResult> {
     const answer = await this.request(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
@@ -86,9 +89,13 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     throw new Error(`an attachment was requested, and the process answered ${answer.kind}`)
   }
 
-  /** What the analyzer makes of the message. */
-  async analyze(raw: Buffer, facts: Facts): Promise<AnalysisResult<Summary, Analysis>> {
+  /**
+   * What the analyzer makes of the message. Several calls may be under way; null: the process ended because of a message
+   * before this one.
+   */
+  async analyze(raw: Buffer, facts: Facts): Promise<AnalysisResult<Summary, Analysis> | null> {
     const answer = await this.request(raw, { kind: 'analyzed', facts })
+    if (answer.kind === 'unread') return null
     if (answer.kind === 'analyzed' || answer.kind === 'unreadable') return answer
     throw new Error(`an analysis was requested, and the process answered ${answer.kind}`)
   }
@@ -117,22 +124,31 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     if (running.child.exitCode === null && running.child.signalCode === null) await gone
   }
 
-  private async request(raw: Buffer, request: MimeRequest): Promise<ProcessResult<Summary, Analysis>> {
-    clearTimeout(this.timer)
-    if (this.isEnded) return { kind: 'unreadable', why: 'broken', message: 'stopped' }
+  private request(raw: Buffer, request: MimeRequest): Promise<ProcessResult<Summary, Analysis>> {
+    if (this.isEnded) return Promise.resolve({ kind: 'unreadable', why: 'broken', message: 'stopped' })
+    return new Promise((resolve, reject) => {
+      const pending = { raw, request, resolve, reject }
+      this.pending.push(pending)
+      void this.send(pending)
+    })
+  }
+
+  private async send(pending: PendingRequest<ProcessResult<Summary, Analysis>>): Promise<void> {
+    const { raw, request } = pending
+    if (this.pending.length === 1) clearTimeout(this.timer)
     this.running ??= this.startChild()
     const { running } = this
-    const answered = new Promise<ProcessResult<Summary, Analysis>>((resolve, reject) => {
-      this.pending = { resolve, reject }
-    })
-    await Promise.race([running.ready, answered])
-    if (running === this.running) {
-      const time = Math.round(this.limits.time + (this.limits.timePerMegabyte * raw.length) / MB)
-      this.timer = setTimeout(() => this.discardChild(running, 'time', `not read within ${time} ms`), time)
-      running.child.ref()
-      writeFrame(running.stream, { request } satisfies ToMimeProcess, [raw])
-    }
-    return answered
+    await running.ready
+    if (running !== this.running) return
+    if (this.pending[0] === pending) this.startTimer(running, raw)
+    running.child.ref()
+    writeFrame(running.stream, { request } satisfies ToMimeProcess, [raw])
+  }
+
+  private startTimer(running: MimeChild, { length }: Buffer): void {
+    const time = Math.round(this.limits.time + (this.limits.timePerMegabyte * length) / MB)
+    clearTimeout(this.timer)
+    this.timer = setTimeout(() => this.discardChild(running, 'time', `not read within ${time} ms`), time)
   }
 
   private startChild(): MimeChild {
@@ -151,7 +167,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     // A broken stream means that the process ended.
     stream.on('error', () => undefined)
     child.on('error', (error) => this.discardChild(running, 'broken', error.message))
-    child.on('exit', (code, signal) => this.discardChild(running, ...exitReasonOf(code, signal, running.stderrTail)))
+    // Not `exit`: answers that are still in the pipe come first.
+    child.on('close', (code, signal) => this.discardChild(running, ...exitReasonOf(code, signal, running.stderrTail)))
     this.timer = setTimeout(
       () => this.discardChild(running, 'broken', `not begun within ${START_TIMEOUT} ms`),
       START_TIMEOUT,
@@ -198,16 +215,19 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     }
   }
 
+  /** Those that it had not begun are given back, the last one first: each goes to the front of its queue. */
   private discardChild(running: MimeChild, why: UnreadableReason, message: string): void {
     if (running !== this.running) return
     this.running = null
     running.child.kill('SIGKILL')
     running.stream.destroy()
+    const [, ...others] = this.pending
     if (!running.hasStarted && !this.isEnded) {
-      this.pending?.reject(new Refusal('unavailable', `no process can parse messages: ${message}`))
-      this.pending = null
-    }
+      for (const { reject } of this.pending.splice(0))
+        reject(new Refusal('unavailable', `no process can parse messages: ${message}`))
+    } else this.pending.splice(1)
     this.finishRequest(this.analysisResultOf(null) ?? { kind: 'unreadable', why, message })
+    for (const { resolve } of others.reverse()) resolve({ kind: 'unread' })
   }
 
   /** A message whose analysis took the process down has its summary, and no analysis. */
@@ -215,17 +235,21 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.summary === null ? null : { kind: 'analyzed', summary: this.summary.value, analysis }
   }
 
-  /** An idle process does not keep ours alive, and ends after a while. */
   private finishRequest(result: ProcessResult<Summary, Analysis>): void {
     clearTimeout(this.timer)
     this.summary = null
+    this.pending.shift()?.resolve(result)
     const { running } = this
-    if (running !== null) {
-      unrefMimeChild(running)
-      this.timer = setTimeout(() => this.discardChild(running, 'broken', 'not needed'), this.limits.idle).unref()
-    }
-    this.pending?.resolve(result)
-    this.pending = null
+    if (running === null) return
+    const [next] = this.pending
+    if (next === undefined) this.rest(running)
+    else this.startTimer(running, next.raw)
+  }
+
+  /** An idle process does not keep ours alive, and ends after a while. */
+  private rest(running: MimeChild): void {
+    unrefMimeChild(running)
+    this.timer = setTimeout(() => this.discardChild(running, 'broken', 'not needed'), this.limits.idle).unref()
   }
 }
 

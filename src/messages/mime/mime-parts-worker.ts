@@ -2,7 +2,7 @@
  * The process that takes messages apart (RFC 2045 to 2047, 2231). It reads untrusted bytes: it may be slow, run
  * out of memory or die, and only its own message is affected.
  *
- * It sends `ready` once, then a result for each request. It ends with its parent: a busy event loop would not
+ * It sends `ready` once, then a result for each request, in their order. It ends with its parent: a busy event loop would not
  * notice that, so a thread watches (`mime-parts-watch-worker.ts`). The header is scanned once for parts, fields and
  * everything that is made of the message.
  */
@@ -141,7 +141,10 @@ if (data.analysisModule !== null) await import(data.analysisModule)
 const stream = openParentStream()
 const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
-const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => void handleMessage(raw, message, say))
+let last = Promise.resolve()
+const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => {
+  last = last.then(() => handleMessage(raw, message, say))
+})
 stream.on('data', read)
 stream.on('error', () => process.exit(0))
 stream.on('close', () => process.exit(0))

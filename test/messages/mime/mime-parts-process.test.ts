@@ -70,6 +70,30 @@ t.test('a process that runs out of its heap, or holds too much outside of it, co
   }
 })
 
+t.test('of several messages at once the one that ends the process costs itself alone', async (t) => {
+  const process = new MimeProcess({ ...defaultMimeLimits, memory: 32, time: 1_000 }, contentAnalyzer)
+  t.teardown(() => process.end())
+  for (const deadly of ['fill', 'hang']) {
+    const answers = await Promise.all(
+      ['before', deadly, 'after', 'last'].map((facts) => process.analyze(message(facts), facts)),
+    )
+    t.match(
+      answers,
+      [
+        { kind: 'analyzed', analysis: { facts: 'before' } },
+        { kind: 'analyzed', summary: { hasText: true }, analysis: null },
+        null,
+        null,
+      ],
+      deadly,
+    )
+    t.match(await process.analyze(message('x'), 'next'), { analysis: { facts: 'next' } })
+  }
+  const ended = ['first', 'second'].map((facts) => process.analyze(message(facts), facts))
+  await process.end()
+  t.match(await Promise.all(ended), [{ kind: 'unreadable', message: 'stopped' }, null])
+})
+
 t.test('if no process can be started, the message gets no result', async (t) => {
   const module = new URL('../../fixtures/no-such-analyzer.js', import.meta.url)
   const broken = new MimeProcess(defaultMimeLimits, { ...contentAnalyzer, module })

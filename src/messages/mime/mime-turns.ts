@@ -1,0 +1,155 @@
+/**
+ * Which message gets which process next.
+ *
+ * Turns go round among the workspaces, and no workspace ever has all processes, so a workspace that is sent bombs delays
+ * itself alone. However many messages wait in all, a workspace of which none waits may always add one.
+ *
+ * While no other workspace waits, a process that has small messages of the workspace gets a few more of them before it has
+ * answered, so that it need not wait for this process between two.
+ */
+import { Refusal } from '../../mail/refusal.js'
+
+export interface Job<Process> {
+  /** Settles the promise of its caller; false: the process ended before it was begun. */
+  readonly run: (process: Process) => Promise<boolean>
+  readonly reject: (error: unknown) => void
+  /** It takes a process a moment only. */
+  readonly isSmall: boolean
+}
+
+interface TurnLimits {
+  /** Messages that wait, in all and of one workspace. */
+  readonly maxWaiting: number
+  readonly maxWaitingPerWorkspace: number
+}
+
+/** The messages of a workspace that a process has. */
+interface Turn<Process> {
+  readonly process: Process
+  readonly workspaceId: string
+  jobs: number
+  /** All of them are small. */
+  readonly isSmall: boolean
+}
+
+/** Small messages that a process has at a time. */
+const MAX_SMALL_JOBS = 4
+
+export class MimeTurns<Process> {
+  private readonly idleProcesses: Process[]
+  private readonly turns = new Set<Turn<Process>>()
+  /** By workspace, in the order of their turns; never an empty queue. */
+  private readonly queues = new Map<string, Job<Process>[]>()
+  private waitingCount = 0
+  private isClosed = false
+
+  constructor(
+    private readonly processes: readonly Process[],
+    private readonly limits: TurnLimits,
+  ) {
+    this.idleProcesses = [...processes]
+  }
+
+  /** Throws a Refusal if too many wait. */
+  add(workspaceId: string, job: Job<Process>): void {
+    const queue = this.queues.get(workspaceId) ?? []
+    if (this.isClosed) throw buildBusy()
+    if (queue.length >= this.limits.maxWaitingPerWorkspace) throw buildTooManyWaiting(queue.length)
+    if (queue.length > 0 && this.waitingCount >= this.limits.maxWaiting) throw buildBusy()
+    queue.push(job)
+    this.queues.set(workspaceId, queue)
+    this.waitingCount += 1
+    this.startJobs()
+  }
+
+  /** Rejects what waits, and what comes. */
+  close(): void {
+    this.isClosed = true
+    const left = [...this.queues.values()].flat()
+    this.queues.clear()
+    this.waitingCount = 0
+    for (const { reject } of left) reject(buildBusy())
+  }
+
+  private startJobs(): void {
+    while (this.startTurn());
+    for (const turn of this.turns) while (this.addToTurn(turn));
+  }
+
+  private startTurn(): boolean {
+    const [process] = this.idleProcesses
+    const workspaceId = process === undefined ? undefined : this.nextWorkspace()
+    const job = workspaceId === undefined ? undefined : this.takeJob(workspaceId)
+    if (process === undefined || workspaceId === undefined || job === undefined) return false
+    this.idleProcesses.shift()
+    const turn = { process, workspaceId, jobs: 0, isSmall: job.isSmall }
+    this.turns.add(turn)
+    void this.runJob(turn, job)
+    return true
+  }
+
+  private addToTurn(turn: Turn<Process>): boolean {
+    const { workspaceId, jobs, isSmall } = turn
+    if (!isSmall || jobs >= MAX_SMALL_JOBS || this.queues.size !== 1) return false
+    if (this.queues.get(workspaceId)?.[0]?.isSmall !== true) return false
+    const job = this.takeJob(workspaceId)
+    if (job === undefined) return false
+    void this.runJob(turn, job)
+    return true
+  }
+
+  private nextWorkspace(): string | undefined {
+    for (const workspaceId of this.queues.keys()) if (this.mayStart(workspaceId)) return workspaceId
+    return undefined
+  }
+
+  private mayStart(workspaceId: string): boolean {
+    const own = [...this.turns].filter((turn) => turn.workspaceId === workspaceId)
+    return own.length < Math.max(this.processes.length - 1, 1)
+  }
+
+  /** The workspace's oldest job; the workspace then goes to the end of the round. */
+  private takeJob(workspaceId: string): Job<Process> | undefined {
+    const queue = this.queues.get(workspaceId) ?? []
+    const job = queue.shift()
+    this.queues.delete(workspaceId)
+    if (queue.length > 0) this.queues.set(workspaceId, queue)
+    this.waitingCount -= 1
+    return job
+  }
+
+  private async runJob(turn: Turn<Process>, job: Job<Process>): Promise<void> {
+    turn.jobs += 1
+    try {
+      // Awaited even if it settled at once, so that the next job never starts inside the call stack of this one.
+      if (!(await job.run(turn.process))) this.putBack(turn.workspaceId, job)
+    } catch (error) {
+      job.reject(error)
+    }
+    turn.jobs -= 1
+    if (turn.jobs === 0) {
+      this.turns.delete(turn)
+      this.idleProcesses.unshift(turn.process) // one that runs already is preferred to one that has to be started
+    }
+    this.startJobs()
+  }
+
+  private putBack(workspaceId: string, job: Job<Process>): void {
+    if (this.isClosed) {
+      job.reject(buildBusy())
+      return
+    }
+    this.queues.set(workspaceId, [job, ...(this.queues.get(workspaceId) ?? [])])
+    this.waitingCount += 1
+  }
+}
+
+/** The workspace caused it, and it ends as soon as its messages are read. */
+function buildTooManyWaiting(waiting: number): Refusal {
+  const message = `${waiting} messages of this workspace are waiting to be read: try again in 1 s`
+  return new Refusal('rate-limited', message, { retry_after: 1 })
+}
+
+function buildBusy(): Refusal {
+  return new Refusal('unavailable', 'too many messages are being read, try again later')
+}

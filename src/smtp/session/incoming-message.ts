@@ -16,6 +16,7 @@ import type { MemoryBudget } from '../../platform/memory/budget.js'
 import { BytePieces } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { RecentRate } from '../../platform/memory/holders.js'
+import { noteReceivedBytes } from '../../platform/memory/received-bytes.js'
 
 export interface CollectedMessage {
   readonly raw: Buffer
@@ -107,6 +108,7 @@ export class IncomingMessage extends EventEmitter {
     this.writableEnded = true
     if (this.refusal === null) this.resolve(this.takeMessage())
     else this.reject(this.refusal)
+    noteReceivedBytes(this.receivedBytes)
     // Like a stream, after the parser is done with the last line.
     queueMicrotask(() => this.emit('end'))
   }

@@ -23,7 +23,7 @@ export async function compare(name, sides, rounds) {
     console.log(`  ratio of medians${to}: ${ratio.toFixed(2)} (of each pair: ${each})`)
   }
   const [{ ratio, pairs: ratios } = { ratio: null, pairs: [] }] = compared
-  return { name, ratio, ratios, rates, runs: Object.fromEntries(runs) }
+  return { name, ratio, ratios, compared, rates, runs: Object.fromEntries(runs) }
 }
 
 export function median(list) {

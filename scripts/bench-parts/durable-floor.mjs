@@ -51,7 +51,8 @@ function serve(port, file) {
       stream.on('data', (piece) => pieces.push(piece))
       stream.on('end', () => {
         waiting.push(done)
-        writer.postMessage(Buffer.concat(pieces))
+        // In memory of its own: of a pool all would be copied.
+        writer.postMessage(new Uint8Array(Buffer.concat(pieces)))
       })
     },
   })

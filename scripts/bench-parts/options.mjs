@@ -48,7 +48,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --warm-up N         messages before each run that are not counted: programs that compile as they
                       run and those that do not are then compared at work (default 3000)
   --rounds N          runs of each side, in turns (default 3; queue: 1)
-  --sizes A,B         octets of a message (default: accept 4096,51200; relay and queue 4096)
+  --sizes A,B         octets of a message (default: accept 4096,51200; relay, floor and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
   --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
   --domains N         zone: registered domains (default 5000)

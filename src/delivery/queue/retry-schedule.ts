@@ -47,8 +47,9 @@ export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: nu
   }
 }
 
-/** The step of an entry that has waited for each of those before it, and for no other time. */
+/** The step of an entry that has waited for each of those before it. An age below zero, after the clock was set back, says nothing. */
 function stepOfAge(age: number, steps: RetryPolicy['steps']): number {
+  if (age < 0) return steps.length - 1
   let waited = 0
   const step = steps.findIndex((wait) => {
     waited += wait

@@ -42,6 +42,8 @@ export function startMimeChild({ memory, resident }: ProcessLimits, analysisModu
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: {},
   })
+  // Whoever started it hears of it; without a pipe nobody does.
+  child.on('error', () => undefined)
   let markReady = (): void => undefined
   const ready = new Promise<void>((resolve) => {
     markReady = resolve

@@ -5,6 +5,9 @@
  *
  * The time limit starts when the running process has answered the message before, so neither a slow start nor others count
  * against a message. If no process can start, that is a Refusal `unavailable` and says nothing about the message.
+ *
+ * Only a message that was alone in its process is blamed for the end of it: of several, those before the one that caused it
+ * may have answers that were lost on their way. They are given back, to be read alone.
  */
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -90,8 +93,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /**
-   * What the analyzer makes of the message. Several calls may be under way; null: the process ended because of a message
-   * before this one.
+   * What the analyzer makes of the message. Several calls may be under way; null: the process ended, and this message need
+   * not be the cause.
    */
   async analyze(raw: Buffer, facts: Facts): Promise<AnalysisResult<Summary, Analysis> | null> {
     const answer = await this.request(raw, { kind: 'analyzed', facts })
@@ -136,8 +139,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private async send(pending: PendingRequest<ProcessResult<Summary, Analysis>>): Promise<void> {
     const { raw, request } = pending
     if (this.pending.length === 1) clearTimeout(this.timer)
-    this.running ??= this.startChild()
-    const { running } = this
+    const running = this.running ?? this.tryToStart()
+    if (running === null) return
     await running.ready
     if (running !== this.running) return
     if (this.pending[0] === pending) this.startTimer(running, raw)
@@ -149,6 +152,21 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     const time = Math.round(this.limits.time + (this.limits.timePerMegabyte * length) / MB)
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.discardChild(running, 'time', `not read within ${time} ms`), time)
+  }
+
+  private tryToStart(): MimeChild | null {
+    try {
+      this.running = this.startChild()
+      return this.running
+    } catch (error) {
+      this.refuseAll(error instanceof Error ? error.message : String(error))
+      return null
+    }
+  }
+
+  private refuseAll(message: string): void {
+    for (const { reject } of this.pending.splice(0))
+      reject(new Refusal('unavailable', `no process can parse messages: ${message}`))
   }
 
   private startChild(): MimeChild {
@@ -215,19 +233,19 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     }
   }
 
-  /** Those that it had not begun are given back, the last one first: each goes to the front of its queue. */
   private discardChild(running: MimeChild, why: UnreadableReason, message: string): void {
     if (running !== this.running) return
     this.running = null
     running.child.kill('SIGKILL')
     running.stream.destroy()
-    const [, ...others] = this.pending
-    if (!running.hasStarted && !this.isEnded) {
-      for (const { reject } of this.pending.splice(0))
-        reject(new Refusal('unavailable', `no process can parse messages: ${message}`))
-    } else this.pending.splice(1)
+    if (!running.hasStarted && !this.isEnded) this.refuseAll(message)
+    else if (this.pending.length > 1) this.giveBack()
     this.finishRequest(this.analysisResultOf(null) ?? { kind: 'unreadable', why, message })
-    for (const { resolve } of others.reverse()) resolve({ kind: 'unread' })
+  }
+
+  /** The last one first, since each goes to the front of its queue. */
+  private giveBack(): void {
+    for (const { resolve } of this.pending.splice(0).reverse()) resolve({ kind: 'unread' })
   }
 
   /** A message whose analysis took the process down has its summary, and no analysis. */

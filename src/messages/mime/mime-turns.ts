@@ -10,7 +10,7 @@
 import { Refusal } from '../../mail/refusal.js'
 
 export interface Job<Process> {
-  /** Settles the promise of its caller; false: the process ended before it was begun. */
+  /** Settles the promise of its caller; false: the process ended, and it is to be run again, alone. */
   readonly run: (process: Process) => Promise<boolean>
   readonly reject: (error: unknown) => void
   /** It takes a process a moment only. */
@@ -28,8 +28,8 @@ interface Turn<Process> {
   readonly process: Process
   readonly workspaceId: string
   jobs: number
-  /** All of them are small. */
-  readonly isSmall: boolean
+  /** All of them are small, and it may have more of them. */
+  isOpen: boolean
 }
 
 /** Small messages that a process has at a time. */
@@ -82,15 +82,15 @@ export class MimeTurns<Process> {
     const job = workspaceId === undefined ? undefined : this.takeJob(workspaceId)
     if (process === undefined || workspaceId === undefined || job === undefined) return false
     this.idleProcesses.shift()
-    const turn = { process, workspaceId, jobs: 0, isSmall: job.isSmall }
+    const turn = { process, workspaceId, jobs: 0, isOpen: job.isSmall }
     this.turns.add(turn)
     void this.runJob(turn, job)
     return true
   }
 
   private addToTurn(turn: Turn<Process>): boolean {
-    const { workspaceId, jobs, isSmall } = turn
-    if (!isSmall || jobs >= MAX_SMALL_JOBS || this.queues.size !== 1) return false
+    const { workspaceId, jobs, isOpen } = turn
+    if (!isOpen || jobs >= MAX_SMALL_JOBS || this.queues.size !== 1) return false
     if (this.queues.get(workspaceId)?.[0]?.isSmall !== true) return false
     const job = this.takeJob(workspaceId)
     if (job === undefined) return false
@@ -122,7 +122,7 @@ export class MimeTurns<Process> {
     turn.jobs += 1
     try {
       // Awaited even if it settled at once, so that the next job never starts inside the call stack of this one.
-      if (!(await job.run(turn.process))) this.putBack(turn.workspaceId, job)
+      if (!(await job.run(turn.process))) this.putBack(turn, job)
     } catch (error) {
       job.reject(error)
     }
@@ -134,12 +134,15 @@ export class MimeTurns<Process> {
     this.startJobs()
   }
 
-  private putBack(workspaceId: string, job: Job<Process>): void {
+  /** At the front; the turn ends when all of its jobs are back. */
+  private putBack(turn: Turn<Process>, job: Job<Process>): void {
+    turn.isOpen = false
     if (this.isClosed) {
       job.reject(buildBusy())
       return
     }
-    this.queues.set(workspaceId, [job, ...(this.queues.get(workspaceId) ?? [])])
+    const { workspaceId } = turn
+    this.queues.set(workspaceId, [{ ...job, isSmall: false }, ...(this.queues.get(workspaceId) ?? [])])
     this.waitingCount += 1
   }
 }

@@ -17,7 +17,7 @@ type CollectGarbage = (options: { readonly type: 'minor' }) => void
 let sinceCollection = 0
 let collectGarbage: CollectGarbage | null | undefined
 
-/** Of a message or a request that has arrived as a whole. */
+/** Of a message that has arrived as a whole. */
 export function noteReceivedBytes(bytes: number): void {
   sinceCollection += bytes
   if (sinceCollection < COLLECT_AFTER_BYTES) return

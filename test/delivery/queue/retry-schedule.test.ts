@@ -31,6 +31,7 @@ t.test('attempts before their time make no later wait longer, and old age alone 
   t.equal(waitOf(50, 5 * minute), 15)
   t.equal(waitOf(50, 20 * minute), 30)
   t.equal(waitOf(1, 90 * hour), 5)
+  t.equal(waitOf(4, -hour), 60, 'the clock was set back')
 })
 
 t.test('chance spreads a wait over a tenth of it', async (t) => {

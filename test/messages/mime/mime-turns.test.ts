@@ -61,15 +61,24 @@ t.test('while another workspace waits, no process gets more of one', async (t) =
   t.same(underWay().slice(3), ['q:a2'], 'and then the turns go round')
 })
 
-t.test('a message that was not begun goes to the front of its workspace', async (t) => {
+t.test('messages whose process ended are run alone, in their order, before those behind them', async (t) => {
+  const { add, started, underWay } = turnsOf(['p', 'q'])
+  for (const job of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6']) add(job)
+  await Promise.all([3, 2, 1, 0].map((place) => started[place]?.end(false)))
+  for (const [place, job] of ['a1', 'a2', 'a3', 'a4'].entries()) {
+    t.same(underWay().slice(4), [...underWay().slice(4, 4 + place), `p:${job}`])
+    await started[4 + place]?.end()
+  }
+  t.same(underWay().slice(8), ['p:a5', 'p:a6'])
+})
+
+t.test('a turn of which one message came back gets no more', async (t) => {
   const { add, started, underWay } = turnsOf(['p'])
   for (const job of ['a1', 'a2', 'a3', 'a4', 'a5']) add(job)
-  add('b1')
-  await started[0]?.end()
-  for (const place of [3, 2, 1]) await started[place]?.end(false)
-  t.same(underWay().slice(4), ['p:a2'])
-  await started[4]?.end()
-  t.same(underWay().slice(5), ['p:b1'])
+  await started[3]?.end(false)
+  t.equal(started.length, 4)
+  for (const place of [0, 1, 2]) await started[place]?.end()
+  t.same(underWay().slice(4), ['p:a4'])
 })
 
 t.test('after the end nothing waits and nothing comes back', async (t) => {

@@ -1,23 +1,29 @@
+import { getHeapSpaceStatistics } from 'node:v8'
 import t from 'tap'
 import { noteReceivedBytes } from '../../../src/platform/memory/received-bytes.js'
-import { waitUntil } from '../../helpers/wait-until.js'
 
 const megabyte = 1_048_576
 
-/** Bytes outside of the heap that young objects own, and nobody uses. */
-function leaveGarbage(megabytes: number): void {
-  for (let count = 0; count < megabytes; count += 1) Buffer.alloc(megabyte, 1)
+/** Bytes in V8's young generation. */
+function youngBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_used_size ?? 0
 }
 
-t.test('memory of what was received is free after a few megabytes', async (t) => {
-  const before = process.memoryUsage().arrayBuffers
+/** Bytes in it that nobody uses. */
+function leaveGarbage(bytes: number): number {
+  const kept: unknown[] = []
+  for (const until = youngBytes() + bytes; youngBytes() < until; ) kept.push(Array.from({ length: 1_000 }, String))
+  return youngBytes()
+}
+
+t.test('young garbage is collected after each four megabytes that were received', async (t) => {
+  noteReceivedBytes(4 * megabyte)
   for (let round = 0; round < 3; round += 1) {
-    leaveGarbage(3)
-    const left = process.memoryUsage().arrayBuffers
-    t.ok(left >= before + 2 * megabyte, 'nothing collects it by itself')
+    const full = leaveGarbage(200_000)
     noteReceivedBytes(3 * megabyte)
+    const later = youngBytes()
+    t.ok(later >= full, 'not yet')
     noteReceivedBytes(megabyte)
-    // V8 gives it back on a thread of its own.
-    await waitUntil('it is free', () => process.memoryUsage().arrayBuffers < before + megabyte)
+    t.ok(youngBytes() < later - 100_000, `${full}, ${later}, then ${youngBytes()}`)
   }
 })

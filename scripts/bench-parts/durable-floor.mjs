@@ -3,14 +3,12 @@
 //
 // Its rate is the limit of what a durable server made of these two packages can accept on a machine: without a policy, a queue,
 // an index, an event or a log. Started with a port and a folder it is that server; imported it is a side of a comparison.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads'
 import { SMTPServer } from 'smtp-server'
-import { freePort, listening } from './processes.mjs'
+import { startProgram } from './processes.mjs'
 
 const program = fileURLToPath(import.meta.url)
 
@@ -18,18 +16,12 @@ export const durableFloor = {
   name: 'smtp-server and SQLite alone',
   start: async ({ folder }) => {
     const data = mkdtempSync(join(folder, 'durable-'))
-    const port = await freePort()
-    const child = spawn(process.execPath, [program, String(port), data], { stdio: 'inherit' })
-    await listening(port)
-    return {
-      port,
-      pids: () => [child.pid],
-      stop: async () => {
-        child.kill()
-        await once(child, 'exit')
-        rmSync(data, { recursive: true })
-      },
+    const server = await startProgram(program, data)
+    const stop = async () => {
+      await server.stop()
+      rmSync(data, { recursive: true })
     }
+    return { ...server, stop }
   },
 }
 

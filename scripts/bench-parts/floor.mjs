@@ -2,30 +2,13 @@
 //
 // Its time for a message is the minimum of every server built on it. Started with a port it
 // is that server; imported it is a side of a comparison.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { SMTPServer } from 'smtp-server'
-import { freePort, listening } from './processes.mjs'
+import { startProgram } from './processes.mjs'
 
 const program = fileURLToPath(import.meta.url)
 
-export const floor = {
-  name: 'smtp-server alone',
-  start: async () => {
-    const port = await freePort()
-    const child = spawn(process.execPath, [program, String(port)], { stdio: 'inherit' })
-    await listening(port)
-    return {
-      port,
-      pids: () => [child.pid],
-      stop: async () => {
-        child.kill()
-        await once(child, 'exit')
-      },
-    }
-  },
-}
+export const floor = { name: 'smtp-server alone', start: () => startProgram(program) }
 
 if (process.argv[1] === program) {
   const server = new SMTPServer({

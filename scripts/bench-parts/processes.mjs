@@ -1,4 +1,6 @@
 // Ports and processes: what a server's whole process tree used, read from /proc.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 
@@ -25,6 +27,22 @@ export async function listening(port) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error(`no program listens on port ${port}`)
+}
+
+/** A program that is given a port and more words, as a side of a comparison; resolves once it listens. */
+export async function startProgram(program, ...words) {
+  const port = await freePort()
+  const child = spawn(process.execPath, [program, String(port), ...words], { stdio: 'inherit' })
+  const ended = once(child, 'exit')
+  await listening(port)
+  return {
+    port,
+    pids: () => [child.pid],
+    stop: async () => {
+      child.kill()
+      await ended
+    },
+  }
 }
 
 /**

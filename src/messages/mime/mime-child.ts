@@ -42,7 +42,7 @@ export function startMimeChild({ memory, resident }: ProcessLimits, analysisModu
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: {},
   })
-  // Whoever started it hears of it; without a pipe nobody does.
+  // The caller adds its own listener; this one is for a process without a pipe, which it never gets.
   child.on('error', () => undefined)
   let markReady = (): void => undefined
   const ready = new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 
-export interface Job<Process> {
+interface Job<Process> {
   /** Settles the promise of its caller; false: the process ended, and it is to be run again, alone. */
   readonly run: (process: Process) => Promise<boolean>
   readonly reject: (error: unknown) => void

@@ -28,7 +28,8 @@ export async function compare(name, sides, rounds) {
 
 export function median(list) {
   const sorted = list.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
+  const middle = (sorted.length - 1) / 2
+  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2
 }
 
 function line(name, { rate, megabytes, cpu, clientCpu, messages, unit = 'messages' }) {

@@ -47,7 +47,10 @@ export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: nu
   }
 }
 
-/** The step of an entry that has waited for each of those before it. An age below zero, after the clock was set back, says nothing. */
+/**
+ * The step of an entry that has waited for each of those before it. An age below zero says nothing: the clock was set
+ * back.
+ */
 function stepOfAge(age: number, steps: RetryPolicy['steps']): number {
   if (age < 0) return steps.length - 1
   let waited = 0

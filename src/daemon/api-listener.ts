@@ -32,6 +32,7 @@ import { ClientLog } from '../platform/connections/client-log.js'
 import type { Log } from '../platform/log.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import { createMemoryShares } from '../platform/memory/shares.js'
+import { runOnce } from '../platform/run-once.js'
 import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { ListenerTls } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
@@ -102,10 +103,15 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     countConnections: () => connections.size,
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)
-      const document = buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, document, files })
+      const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: config.service.public_url })
+      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, buildDocument, files })
       const browser = config.ui.enabled ? wireBrowserApi(routeDeps) : undefined
-      app.serve(routes, JSON.stringify(document), pages, browser)
+      app.serve(
+        routes,
+        runOnce(() => JSON.stringify(buildDocument())),
+        pages,
+        browser,
+      )
       return { routes, browserRoutes: browser?.routes ?? [] }
     },
   }

@@ -31,6 +31,7 @@ import { queueRoute } from '../api/overview/queue.js'
 import { suppressionSearchRoute } from '../api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../api/workspaces/audit-view.js'
 import type { PlanLimits } from '../config/plans.js'
+import { runOnce } from '../platform/run-once.js'
 import { version } from '../platform/version.js'
 import { buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
 import { createHtmlRestorer } from '../tracking/restore-html.js'
@@ -85,7 +86,9 @@ export function wireBrowserApi(deps: RouteDeps): BrowserApi {
   const routes = buildBrowserRoutes(deps)
   return {
     routes,
-    document: JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
+    readDocument: runOnce(() =>
+      JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
+    ),
     sessions: createSessionResolver({
       ...{ checkSession, clock, clients: limits.clients },
       findPrincipal: (userId, workspaceId) => findSessionPrincipal(read, userId, workspaceId),

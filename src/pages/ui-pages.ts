@@ -4,6 +4,7 @@
  */
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import { html } from '../mail/markup.js'
+import { runOnce } from '../platform/run-once.js'
 import type { AppFile, AppFiles } from './app-files.js'
 import { renderDocsPage } from './docs-page.js'
 import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
@@ -29,7 +30,7 @@ interface UiPages {
 interface UiPagesDeps {
   readonly acceptDeps: AcceptDeps
   /** The OpenAPI document. */
-  readonly document: object
+  readonly buildDocument: () => object
   /** The dashboard; null: it was not built. */
   readonly files: AppFiles | null
 }
@@ -64,9 +65,12 @@ const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
 const ASSETS_PATH = '/ui/assets/'
 const INVITATION_PATH = '/ui/invitation'
 
-export function createUiPages({ acceptDeps, document, files }: UiPagesDeps): UiPages {
+export function createUiPages({ acceptDeps, buildDocument, files }: UiPagesDeps): UiPages {
   const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
-  const fixedPages = new Map([...startPages, [DOCS_PATH, renderDocsPage(document)]])
+  const fixedPages = new Map<string, () => Page>([
+    ...startPages.map(([path, page]) => [path, () => page] as const),
+    [DOCS_PATH, runOnce(() => renderDocsPage(buildDocument()))],
+  ])
   return {
     findFile: (path) => {
       if (files === null || !path.startsWith('/ui/') || path === INVITATION_PATH || fixedPages.has(path)) return null
@@ -75,8 +79,8 @@ export function createUiPages({ acceptDeps, document, files }: UiPagesDeps): UiP
     find: (path) => (path === INVITATION_PATH ? { form: true } : fixedPages.has(path) ? { form: false } : null),
     show: (request) => {
       const { path, form } = request
-      const page = fixedPages.get(path)
-      if (page !== undefined) return page
+      const getPage = fixedPages.get(path)
+      if (getPage !== undefined) return getPage()
       return form === null ? renderInvitation(acceptDeps, request) : submitInvitation(acceptDeps, { ...request, form })
     },
     showError: (status, message, request) => {

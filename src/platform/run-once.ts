@@ -1,9 +1,9 @@
-/** Work that several callers may begin: the first call starts it, and all of them wait for that. */
+/** Work whose result several callers want: the first call does it, and all others get the same result. */
 
-export function runOnce(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null
+export function runOnce<Result extends object | string>(work: () => Result): () => Result {
+  let result: Result | undefined
   return () => {
-    running ??= work()
-    return running
+    result ??= work()
+    return result
   }
 }

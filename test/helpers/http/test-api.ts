@@ -165,7 +165,7 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
   const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
   const listener = await startApiListener(listen, deps)
   t.teardown(() => listener.stop(0))
-  const serve = (): void => app.serve(routes, '{}')
+  const serve = (): void => app.serve(routes, () => '{}')
   if (options.serving !== false) serve()
   const port = (at = 0): number => {
     const endpoint = listener.endpoints[at]

@@ -53,8 +53,8 @@ interface EndedRequest {
 
 export interface ApiApp {
   readonly listener: RequestListener
-  /** Starts answering requests. `document`: the OpenAPI document as JSON, public. `pages`: those under `/ui/`. */
-  readonly serve: (routes: readonly Route[], document: string, pages?: Pages, browser?: BrowserApi) => void
+  /** Starts answering requests. `readDocument`: the OpenAPI document as JSON, public. `pages`: those under `/ui/`. */
+  readonly serve: (routes: readonly Route[], readDocument: () => string, pages?: Pages, browser?: BrowserApi) => void
   /** From now on requests are answered 503, and their connections close. */
   readonly drain: () => void
   /** The bytes of an answer to a client that sent no complete request. */
@@ -112,10 +112,10 @@ export function createApiApp(deps: AppDeps): ApiApp {
   app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
   return {
     listener: app.callback(),
-    serve: (routes, document, pages, browserApi) => {
+    serve: (routes, readDocument, pages, browserApi) => {
       const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
-      const dispatch = createDispatch(endpointsOf(routes, document, deps))
+      const dispatch = createDispatch(endpointsOf(routes, readDocument, deps))
       const browser = browserApi === undefined ? null : serveBrowser(routes, browserApi, deps)
       phase = { kind: 'serving', dispatch, showPage, browser, findUncountedArea: createAreaFinder(routes) }
     },
@@ -168,15 +168,14 @@ function createAreaFinder(routes: readonly Route[]): FindUncountedArea {
   return (path) => prefixes.find(({ prefix }) => path.startsWith(prefix))?.area ?? null
 }
 
-function endpointsOf(routes: readonly Route[], document: string, deps: AppDeps): readonly Endpoint[] {
-  const reply = { status: 200, type: JSON_TYPE, payload: document }
+function endpointsOf(routes: readonly Route[], readDocument: () => string, deps: AppDeps): readonly Endpoint[] {
   const documentEndpoint: Endpoint = {
     method: 'GET',
     path: '/openapi.json',
     run: async (ctx) => {
       ctx.state.route = '/openapi.json'
       checkRate(ctx.state.identity)
-      await deps.answers.send(ctx, reply)
+      await deps.answers.send(ctx, { status: 200, type: JSON_TYPE, payload: readDocument() })
     },
   }
   return [...routes.map((route) => endpointOf(route, deps)), documentEndpoint]

@@ -23,7 +23,7 @@ export interface BrowserApi {
   readonly sessions: SessionResolver
   readonly routes: readonly BrowserRoute[]
   /** Their OpenAPI document as JSON, public. */
-  readonly document: string
+  readonly readDocument: () => string
   /** Throws a Refusal unless the user may act for the operator. */
   readonly requireOperator: (userId: string) => void
   /** Counts a request as one of the workspace, as those with keys are. */
@@ -47,7 +47,7 @@ export function findBrowserPath(url: string): string | null {
 /** `path`: as `findBrowserPath` returns it. */
 export function createBrowserDispatch(
   routes: readonly Route[],
-  { sessions, routes: browserRoutes, document, requireOperator, countRequest }: BrowserApi,
+  { sessions, routes: browserRoutes, readDocument, requireOperator, countRequest }: BrowserApi,
   deps: BrowserApiDeps,
 ): Dispatch {
   const ofApi = { ...deps, identityResolver: { ...deps.identityResolver, reauthenticate: sessions.reauthenticate } }
@@ -63,7 +63,7 @@ export function createBrowserDispatch(
       const run = isOfWorkspace(route) ? createHandler(route, ofApi) : createSessionHandler(route, ofPeople)
       return endpointOf(route, PREFIX, run, deps)
     }),
-    documentEndpoint(document, deps),
+    documentEndpoint(readDocument, deps),
   ])
   return (ctx, path) =>
     path.startsWith(`${API_PREFIX}/`)
@@ -110,14 +110,14 @@ function endpointOf(
   }
 }
 
-function documentEndpoint(document: string, { answers }: BrowserApiDeps): Endpoint {
+function documentEndpoint(readDocument: () => string, { answers }: BrowserApiDeps): Endpoint {
   return {
     method: 'GET',
     path: '/openapi.json',
     run: async (ctx) => {
       ctx.state.route = `${PREFIX}/openapi.json`
       checkRate(ctx.state.identity)
-      await answers.send(ctx, { status: 200, type: JSON_TYPE, payload: document })
+      await answers.send(ctx, { status: 200, type: JSON_TYPE, payload: readDocument() })
     },
   }
 }

@@ -13,7 +13,7 @@ export async function buildDocuments() {
   const deps = createInertDeps()
   return {
     api: buildOpenApiDocument(buildApiRoutes(deps), info),
-    session: JSON.parse(wireBrowserApi(deps).document),
+    session: JSON.parse(wireBrowserApi(deps).readDocument()),
   }
 }
 

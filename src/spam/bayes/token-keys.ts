@@ -38,5 +38,9 @@ export function packKeys(keys: readonly number[]): Buffer {
 }
 
 export function unpackKeys(packed: Buffer): readonly number[] {
-  return Array.from({ length: packed.length / KEY_BYTES }, (_, at) => packed.readUIntBE(at * KEY_BYTES, KEY_BYTES))
+  const keys: number[] = []
+  for (let at = 0; at < packed.length; at += KEY_BYTES) {
+    keys.push(packed.readUInt16BE(at) * 2 ** 32 + packed.readUInt32BE(at + 2))
+  }
+  return keys
 }

@@ -1,6 +1,9 @@
 // Rounds of each side in turns, so that a slow minute of the machine affects both.
 
-/** The ratio is that of the first side to the second; those to others are printed. Prints each result at once. */
+/**
+ * The ratio is that of the first side to the second; those to others are printed. Prints each result at once, with the CPU
+ * of its threads if it has several.
+ */
 export async function compare(name, sides, rounds) {
   console.log(`\n${name}`)
   const runs = new Map(sides.map((side) => [side.name, []]))
@@ -9,6 +12,7 @@ export async function compare(name, sides, rounds) {
       const run = await side.measure()
       runs.get(side.name).push(run)
       console.log(`  ${line(side.name, run)}`)
+      if (run.threads) console.log(`  ${threadLine(run)}`)
     }
   }
   const rates = Object.fromEntries([...runs].map(([side, list]) => [side, median(list.map(({ rate }) => rate))]))
@@ -32,8 +36,19 @@ export function median(list) {
   return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2
 }
 
+/** `clientCpu`: seconds of the programs that the load takes, if they were measured. */
 function line(name, { rate, megabytes, cpu, clientCpu, messages, unit = 'messages' }) {
   const each = ((cpu / messages) * 1000).toFixed(2)
   const client = clientCpu === undefined ? '' : `, ${((clientCpu / messages) * 1000).toFixed(2)} of the client`
   return `${name.padEnd(20)} ${rate.toFixed(0).padStart(6)} ${unit}/s  ${each.padStart(6)} ms of CPU each${client}  ${megabytes.toFixed(0).padStart(5)} MB at most`
+}
+
+/** Threads below this, in milliseconds of CPU a message, are summed up: V8's own are many. */
+const SMALL = 0.05
+
+function threadLine({ threads, messages }) {
+  const [main, ...others] = threads.map((seconds) => (seconds / messages) * 1000)
+  const large = others.filter((each) => each >= SMALL).map((each) => each.toFixed(2))
+  const rest = others.filter((each) => each < SMALL).reduce((sum, each) => sum + each, 0)
+  return `${''.padEnd(20)} main thread ${main.toFixed(2)} ms, others ${[...large, `${rest.toFixed(2)} in all the rest`].join(', ')}`
 }

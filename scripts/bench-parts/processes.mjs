@@ -47,16 +47,19 @@ export async function startProgram(program, ...words) {
 
 /**
  * Samples a process tree five times a second: its peak memory (sum of resident sets), and
- * its CPU time. Processes that came and went between two samples are not seen, which
- * flatters a server of many short-lived processes.
+ * its CPU time, in seconds. Processes that came and went between two samples are not seen, which
+ * flatters a server of many short-lived processes. `threads`: of each thread that lived throughout, the main thread of
+ * the first process first, then those that used most; null if that process has one thread.
+ * `except`: processes that do not count, nor do their children.
  */
-export function watchTree(roots) {
+export function watchTree(roots, except = []) {
   const cpu = new Map()
-  const before = new Map(tree(roots).map(({ pid, ticks }) => [pid, ticks]))
+  const before = new Map(tree(roots, except).map(({ pid, ticks }) => [pid, ticks]))
+  const threadsBefore = threadTimes(roots)
   let peak = 0
   const sample = () => {
     let sum = 0
-    for (const { pid, ticks, pages } of tree(roots)) {
+    for (const { pid, ticks, pages } of tree(roots, except)) {
       cpu.set(pid, ticks - (before.get(pid) ?? 0))
       sum += pages
     }
@@ -68,9 +71,35 @@ export function watchTree(roots) {
       clearInterval(timer)
       sample()
       const ticks = [...cpu.values()].reduce((sum, own) => sum + own, 0)
-      return { megabytes: (peak * 4096) / 1_048_576, cpu: ticks / TICKS }
+      return { megabytes: (peak * 4096) / 1_048_576, cpu: ticks / TICKS, threads: usedSince(threadsBefore, roots) }
     },
   }
+}
+
+function usedSince(before, roots) {
+  const [first] = tree(roots.slice(0, 1))
+  if (first === undefined || readdirSync(`/proc/${first.pid}/task`).length === 1) return null
+  const after = threadTimes(roots)
+  const used = [...before].filter(([id]) => after.has(id)).map(([id, time]) => [id, after.get(id) - time])
+  const isMain = ([id]) => id === roots[0]
+  return used.sort((a, b) => Number(isMain(b)) - Number(isMain(a)) || b[1] - a[1]).map(([, time]) => time)
+}
+
+/** Seconds of CPU by thread. */
+function threadTimes(roots) {
+  return new Map(
+    tree(roots).flatMap(({ pid }) => {
+      try {
+        return readdirSync(`/proc/${pid}/task`).map((id) => [Number(id), threadTime(pid, id)])
+      } catch {
+        return []
+      }
+    }),
+  )
+}
+
+function threadTime(pid, id) {
+  return Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]) / 1e9
 }
 
 /** The memory of a process tree now. */
@@ -78,7 +107,7 @@ export function residentMegabytes(roots) {
   return (tree(roots).reduce((sum, { pages }) => sum + pages, 0) * 4096) / 1_048_576
 }
 
-function tree(roots) {
+function tree(roots, except = []) {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => stat(Number(name)))
@@ -86,7 +115,7 @@ function tree(roots) {
   for (let grown = true; grown; ) {
     grown = false
     for (const { pid, parent } of all) {
-      if (descendants.has(pid) || !descendants.has(parent)) continue
+      if (descendants.has(pid) || !descendants.has(parent) || except.includes(pid)) continue
       descendants.add(pid)
       grown = true
     }

@@ -17,19 +17,24 @@ export function writeLetters(folder, letters) {
   return file
 }
 
-/** From the first command of the client until the last message is authenticated, scored and filed. */
+/**
+ * From the first command of the client until the last message is authenticated, scored and filed. `clientCpu` is that of the
+ * client, the DNS server and this program.
+ */
 export async function measureInbound(side, { folder, dns, file, messages, warmUp, sessions, cores }) {
   const server = await side.start({ folder, dns, cores })
   try {
     await handIn(server.port, { file, messages: warmUp, sessions })
     await filed(server, warmUp)
     const watch = watchTree(server.pids())
+    const load = watchTree([process.pid], server.pids())
     const begun = performance.now()
     const taken = await handIn(server.port, { file, messages, sessions })
     await filed(server, warmUp + messages)
     const seconds = (performance.now() - begun) / 1000
     server.verify()
-    return { rate: messages / seconds, seconds, messages, taken: messages / taken, ...watch.end() }
+    const clientCpu = load.end().cpu
+    return { rate: messages / seconds, seconds, messages, taken: messages / taken, clientCpu, ...watch.end() }
   } finally {
     await server.stop()
   }

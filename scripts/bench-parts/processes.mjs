@@ -90,7 +90,7 @@ function threadTimes(roots) {
   return new Map(
     tree(roots).flatMap(({ pid }) => {
       try {
-        return readdirSync(`/proc/${pid}/task`).map((id) => [Number(id), threadTime(pid, id)])
+        return readdirSync(`/proc/${pid}/task`).flatMap((id) => threadTime(pid, id))
       } catch {
         return []
       }
@@ -98,8 +98,13 @@ function threadTimes(roots) {
   )
 }
 
+/** None of a thread that has just ended. */
 function threadTime(pid, id) {
-  return Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]) / 1e9
+  try {
+    return [[Number(id), Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]) / 1e9]]
+  } catch {
+    return []
+  }
 }
 
 /** The memory of a process tree now. */

@@ -10,8 +10,10 @@ const TABLE_SIZE = 65_536
 
 /** Those whose beginnings are known; each is tried at one place of a text (`y`). */
 const patterns: RegExp[] = []
-/** By place of the table: the patterns that have a beginning there, as indexes of `patterns`. */
-const patternsAt: (readonly number[] | undefined)[] = Array.from({ length: TABLE_SIZE }, () => undefined)
+/** By place of the table: the list of patterns that have a beginning there, as index of `lists`. */
+const listAt = new Uint16Array(TABLE_SIZE)
+/** Of indexes of `patterns`; the first one is that of all other places. */
+const lists: number[][] = [[]]
 
 export class WordedText {
   /** By pattern: 1 if the text matches it. Patterns that were made after this list are not in it. */
@@ -41,7 +43,8 @@ export class WordedText {
     let hash = 0
     for (let at = start; at < end; at += 1) {
       hash = addToHash(hash, this.text.charCodeAt(at))
-      for (const index of patternsAt[placeOf(hash)] ?? []) this.tryPattern(index, start)
+      const list = listAt[placeOf(hash)] ?? 0
+      if (list !== 0) for (const index of lists[list] ?? []) this.tryPattern(index, start)
     }
   }
 
@@ -61,7 +64,8 @@ export function wording(pattern: RegExp): Wording {
   if (openings === null) return ({ text }) => pattern.test(text)
   const index = patterns.push(new RegExp(pattern.source, `${pattern.flags}y`)) - 1
   for (const place of new Set(openings.map(placeOfOpening))) {
-    patternsAt[place] = [...(patternsAt[place] ?? []), index]
+    if (listAt[place] === 0) listAt[place] = lists.push([]) - 1
+    lists[listAt[place] ?? 0]?.push(index)
   }
   return (worded) => worded.hasMatch(index)
 }

@@ -50,7 +50,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept 4096,51200; relay, floor and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
-  --new-sessions A,B  accept: at once, with a new connection for each message (default 10; 0: none)
+  --new-sessions A,B  accept, floor: at once, with a new connection for each message (default 10; 0: none); smtp-server
+                      alone waits 100 ms in each
   --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,100000,1000000)
   --rate N            track: requests a second (default 2000)

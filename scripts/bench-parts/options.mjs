@@ -50,8 +50,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept 4096,51200; relay, floor and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
-  --new-sessions A,B  accept, floor: at once, with a new connection for each message (default 10; 0: none); smtp-server
-                      alone waits 100 ms in each
+  --new-sessions A,B  accept, floor: at once, with a new connection for each message (default: accept 10, floor none; 0: none)
   --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,100000,1000000)
   --rate N            track: requests a second (default 2000)
@@ -84,7 +83,7 @@ export function readOptions(words) {
       rounds: { type: 'string' },
       sizes: { type: 'string' },
       sessions: { type: 'string', default: '1,10,50' },
-      'new-sessions': { type: 'string', default: '10' },
+      'new-sessions': { type: 'string' },
       depths: { type: 'string', default: '1000,100000,1000000' },
       domains: { type: 'string', default: '5000' },
       rate: { type: 'string', default: '2000' },
@@ -103,6 +102,7 @@ export function readOptions(words) {
   const unknown = positionals.find((kind) => !kinds.includes(kind))
   if (unknown !== undefined) throw new TypeError(`unknown measurement: ${unknown}`)
   const from = process.env['BENCH_FROM'] ?? '.'
+  const newSessions = values['new-sessions']
   return {
     help: values.help,
     installPeers: values['install-peers'],
@@ -112,7 +112,7 @@ export function readOptions(words) {
     rounds: values.rounds === undefined ? null : count(values.rounds),
     sizes: values.sizes === undefined ? null : counts(values.sizes),
     sessions: counts(values.sessions),
-    newSessions: counts(values['new-sessions']).filter((sessions) => sessions > 0),
+    newSessions: newSessions === undefined ? null : counts(newSessions).filter((sessions) => sessions > 0),
     depths: counts(values.depths),
     domains: count(values.domains),
     rate: count(values.rate),

@@ -32,9 +32,9 @@ export async function measureInbound(side, { folder, dns, file, messages, warmUp
     const taken = await handIn(server.port, { file, messages, sessions })
     await filed(server, warmUp + messages)
     const seconds = (performance.now() - begun) / 1000
+    const used = { ...watch.end(), clientCpu: load.end().cpu }
     server.verify()
-    const clientCpu = load.end().cpu
-    return { rate: messages / seconds, seconds, messages, taken: messages / taken, clientCpu, ...watch.end() }
+    return { rate: messages / seconds, seconds, messages, taken: messages / taken, ...used }
   } finally {
     await server.stop()
   }

@@ -90,6 +90,40 @@ t.test('unknown tokens, and tokens of both classes, leave it unsure', async (t) 
   t.equal(buildBayesContribution(score ?? Number.NaN).name, 'BAYES_UNSURE')
 })
 
+t.test('of many tokens, the 150 that deviate most decide, and of equal ones the first', async () => {
+  const messages = { spam: 100, ham: 100 }
+  const counts = fc.array(fc.record({ spam: fc.nat(30), ham: fc.nat(30) }), { minLength: 100, maxLength: 600 })
+  fc.assert(
+    fc.property(counts, (all) => {
+      const tokens = Object.fromEntries(all.map((count, n) => [`w${n}`, count]))
+      const deviation = (probability: number): number => Math.abs(probability - 0.5)
+      const strongest = all
+        .map((count) => computeTokenProbability(count, messages))
+        .filter((probability) => deviation(probability) >= 0.1)
+        .sort((a, b) => deviation(b) - deviation(a))
+        .slice(0, 150)
+      const score = computeSpamProbability(Object.keys(tokens), knowing(messages, tokens)) ?? Number.NaN
+      return Math.abs(score - fisher(strongest)) < 1e-9
+    }),
+  )
+})
+
+/** Fisher's combination, term by term in logarithms. */
+function fisher(probabilities: readonly number[]): number {
+  const tail = (half: number): number => {
+    let term = -half
+    let sum = Math.exp(term)
+    for (let i = 1; i < probabilities.length; i += 1) {
+      term += Math.log(half / i)
+      sum += Math.exp(term)
+    }
+    return half <= 0 ? 1 : Math.min(sum, 1)
+  }
+  const minusLog = (of: (probability: number) => number): number =>
+    -probabilities.reduce((total, probability) => total + Math.log(of(probability)), 0)
+  return (1 + tail(minusLog((probability) => probability)) - tail(minusLog((probability) => 1 - probability))) / 2
+}
+
 t.test('only certain spam is spam, likely spam is suspicious, ham subtracts points', async (t) => {
   const points: readonly (readonly [probability: number, name: string, score: number])[] = [
     [1, 'BAYES_SPAM_CERTAIN', 8],

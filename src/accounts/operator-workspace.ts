@@ -22,6 +22,27 @@ export function findOperatorWorkspace(read: Read): string | null {
   return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
 }
 
+export interface OperatorWorkspaceCache {
+  /** As `findOperatorWorkspace`. */
+  readonly find: () => string | null
+  /** Another process has changed the database. */
+  readonly drop: () => void
+}
+
+/** Only the command line changes it. While there is none, it is read each time: the quickstart makes one in its own process. */
+export function createOperatorWorkspaceCache({ read }: { readonly read: Read }): OperatorWorkspaceCache {
+  let known: string | null = null
+  return {
+    find: () => {
+      known ??= findOperatorWorkspace(read)
+      return known
+    },
+    drop: () => {
+      known = null
+    },
+  }
+}
+
 /** Makes a workspace that the operator creates the operator's, if there is none yet. */
 export function initOperatorWorkspace(id: string): Write {
   return initServiceState({ key: OPERATOR_WORKSPACE_KEY, value: id })

@@ -7,7 +7,7 @@
  */
 import { join } from 'node:path'
 import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
-import { findOperatorWorkspace } from '../accounts/operator-workspace.js'
+import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
@@ -23,9 +23,21 @@ import type { RoomLogs } from '../platform/room-logs.js'
 import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
 import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
+import { createEarlyAnalyzer } from '../receiving/early-analysis.js'
 import { createEarlyScorer } from '../receiving/early-score.js'
-import { InboundProcessor, type InboundReader, type ReportProcessor } from '../receiving/inbound-processor.js'
-import { createMailProcessor, type PlanForwarding } from '../receiving/process-mail.js'
+import {
+  InboundProcessor,
+  type InboundReader,
+  type MailProcessor,
+  type ReportProcessor,
+} from '../receiving/inbound-processor.js'
+import { createEarlyProcessor } from '../receiving/process-early.js'
+import {
+  createMailProcessor,
+  type PlanForwarding,
+  type ProcessMail,
+  toProcessingResult,
+} from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
 import type { MxDeps } from '../smtp/mx/mx-deps.js'
@@ -54,6 +66,7 @@ export interface ReceivingDeps {
   readonly edges: Edges
   readonly database: Database
   readonly identity: ServiceIdentity
+  readonly operatorWorkspace: OperatorWorkspaceCache
   readonly receivingDomains: ReceivingDomainCache
   readonly mime: InboundReader
   readonly inboundBytes: InboundBytesReader
@@ -96,12 +109,15 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
   const judge = createSpamJudge(deps)
-  const earlyScorer = openEarlyScorer(deps, judge)
+  const processMail = wireMailProcessor(deps, judge)
+  const early = openEarlyAnalyzer(deps)
+  const { analyzeEarly } = early
   const greylist = openGreylist(deps)
-  const { processor, crashGuard } = openProcessor(deps, policy, judge)
+  const { processor, crashGuard } = openProcessor(deps, policy, processMail)
   const accepting = {
     ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
-    isSpamForAll: earlyScorer.isSpamForAll,
+    processEarly: createEarlyProcessor({ analyzeEarly, processMail }),
+    isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam: judge }),
     authenticate: observeResults(authentication.authenticate, observers),
     onStored: processor.onStored.bind(processor),
   }
@@ -122,7 +138,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
       const stopped = processor.stop()
       await mime.close()
       await stopped
-      await Promise.all([greylist.stop(), earlyScorer.stop()])
+      await Promise.all([greylist.stop(), early.stop()])
       crashGuard.close()
     },
   }
@@ -175,12 +191,12 @@ function buildRecipientPolicy({
 }
 
 function buildRecipients(
-  { database: { read }, inboundBytes, receivingDomains, forwardRules }: ReceivingDeps,
+  { operatorWorkspace, inboundBytes, receivingDomains, forwardRules }: ReceivingDeps,
   policy: RecipientPolicy,
 ): Recipients {
   return {
     recipientOf: (address) => classifyRecipient(policy, address),
-    operatorWorkspace: () => findOperatorWorkspace(read),
+    operatorWorkspace: operatorWorkspace.find,
     inboundBytes,
     policyOf: (domain) => receivingDomains.find(domain)?.policy ?? defaultInboundPolicy,
     forwardRuleOf: (workspaceId, address) => findRule(forwardRules, workspaceId, address)?.id ?? null,
@@ -218,31 +234,27 @@ function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
   }
 }
 
+function wireMailProcessor({ clock, observers, planForwarding }: ReceivingDeps, judgeSpam: JudgeSpam): ProcessMail {
+  const onVerdict = observers?.onSpamVerdict ?? (() => undefined)
+  return createMailProcessor({ clock, judgeSpam, planForwarding, onVerdict })
+}
+
 function openProcessor(
   deps: ReceivingDeps,
   policy: RecipientPolicy,
-  judge: JudgeSpam,
+  processMail: ProcessMail,
 ): { readonly processor: InboundProcessor; readonly crashGuard: CrashGuard } {
-  const { config, clock, log, mime, observers, database } = deps
+  const { config, clock, log, mime, database } = deps
   const { commit, read } = database
-  const judgeSpam = observeVerdicts(judge, observers)
-  const processMail = createMailProcessor({ clock, judgeSpam, planForwarding: deps.planForwarding })
   const processReport = deps.returnBounces(policy, createReportActs(deps, policy).processReport)
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand'), log)
-  const processing = { processMail, processReport, domainReportsOf: wireDomainReports(deps, policy) }
+  const processStored: MailProcessor = async (...message) => toProcessingResult(await processMail(...message))
+  const processing = { processMail: processStored, processReport, domainReportsOf: wireDomainReports(deps, policy) }
   const processor = new InboundProcessor({ read, commit, clock, log, mime, crashGuard, ...processing })
   return { processor, crashGuard }
 }
 
-function openEarlyScorer({ config, log, mime }: ReceivingDeps, judge: JudgeSpam): ReturnType<typeof createEarlyScorer> {
+function openEarlyAnalyzer({ config, log, mime }: ReceivingDeps): ReturnType<typeof createEarlyAnalyzer> {
   const crashGuard = openCrashGuard(join(config.service.data_dir, 'in-hand-early'), log)
-  return createEarlyScorer({ mime, judgeSpam: judge, crashGuard, log })
-}
-
-function observeVerdicts(judge: JudgeSpam, observers: Observers | null): JudgeSpam {
-  return async (...message) => {
-    const verdict = await judge(...message)
-    if (verdict.spam_status !== null) observers?.onSpamVerdict(verdict.spam_status)
-    return verdict
-  }
+  return createEarlyAnalyzer({ mime, crashGuard, log })
 }

@@ -1,5 +1,6 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/api-key-cache.js'
+import { createOperatorWorkspaceCache, type OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../audiences/audience-removal-runner.js'
 import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
@@ -46,6 +47,7 @@ export interface Services {
   readonly suppressions: SuppressionCache
   readonly identity: ServiceIdentity
   readonly apiKeyCache: ApiKeyCache
+  readonly operatorWorkspace: OperatorWorkspaceCache
   readonly domains: SendingDomainCache
   readonly receivingDomains: ReceivingDomainCache
   readonly forwardRules: ForwardRuleCache
@@ -87,7 +89,7 @@ export async function openServices(
   const common = { config, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
-  const limits = registerStop(stopSteps, openWorkspaceLimits(common))
+  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches }))
   const breaker = registerStop(
     stopSteps,
     wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
@@ -141,6 +143,7 @@ function openExports({ config, clock, log, database: { read, commit }, observers
 function openCaches({ clock, database }: CommonDeps): Caches {
   return {
     apiKeyCache: createApiKeyCache({ ...database, clock }),
+    operatorWorkspace: createOperatorWorkspaceCache(database),
     domains: createSendingDomainCache(database),
     receivingDomains: createReceivingDomainCache(database),
     forwardRules: createForwardRuleCache(database),
@@ -155,7 +158,7 @@ type CommonDeps = Pick<
 >
 type Caches = Pick<
   Services,
-  'apiKeyCache' | 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys' | 'templates'
+  'apiKeyCache' | 'operatorWorkspace' | 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys' | 'templates'
 >
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
 type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
@@ -210,6 +213,7 @@ export function forgetDomain(
 /** To be called after a foreign commit, which may have changed keys, domains, plans or the queue. */
 export function forgetAll(services: Services): void {
   services.apiKeyCache.drop()
+  services.operatorWorkspace.drop()
   services.domains.drop()
   services.receivingDomains.drop()
   services.forwardRules.drop()

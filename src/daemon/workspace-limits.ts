@@ -8,6 +8,7 @@ import { createPlanCache, findUnknownPlans, type PlanCache } from '../accounts/l
 import { createEmailCharger, type EmailCharger } from '../accounts/limits/quota.js'
 import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
+import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'
 import type { Log } from '../platform/log.js'
@@ -39,9 +40,15 @@ interface WorkspaceLimitsDeps {
   readonly config: Config
   readonly log: Log
   readonly database: Database
+  readonly operatorWorkspace: OperatorWorkspaceCache
 }
 
-export function openWorkspaceLimits({ config: { limits }, log, database }: WorkspaceLimitsDeps): Limits {
+export function openWorkspaceLimits({
+  config: { limits },
+  log,
+  database,
+  operatorWorkspace,
+}: WorkspaceLimitsDeps): Limits {
   const { read } = database
   const plans = createPlanCache({ read, limits })
   const days = createDailyRequests(database)
@@ -69,7 +76,12 @@ export function openWorkspaceLimits({ config: { limits }, log, database }: Works
       plans.drop()
       warnOfUnknownPlans()
     },
-    inboundBytes: createInboundBytesReader({ read, planOf: plans.find, limits }),
+    inboundBytes: createInboundBytesReader({
+      read,
+      planOf: plans.find,
+      operatorWorkspace: operatorWorkspace.find,
+      limits,
+    }),
     stop: () => {
       clearInterval(timer)
       return save()

@@ -23,7 +23,7 @@ interface ReportDestination {
 
 export type Destination = MailDestination | ReportDestination
 
-interface Destinations {
+export interface Destinations {
   readonly destinations: readonly Destination[]
   /** Return paths without a valid token. */
   readonly ignoredAddresses: readonly Address[]

@@ -1,35 +1,26 @@
 /**
  * Scores a message before it is answered, for domains that refuse spam: it is refused only if it is spam for each
- * workspace that would get it.
- *
- * A message is accepted without a score, and scored later when it is processed, if it is over 1 MB, if its score takes
- * longer than ten seconds, if twenty others are being scored, or if it cannot be analyzed. The same holds for a message
- * that was being scored when the process crashed (`crash-guard.ts`, with a file of its own): its client sends it again,
- * and it must not crash the process each time.
+ * workspace that would get it. One that is over 1 MB, or that is not analyzed in time (`early-analysis.ts`), is accepted
+ * and scored when it is processed.
  */
-import { createHash } from 'node:crypto'
 import type { Authentication } from '../mail/authentication-results.js'
 import { uuidv7 } from '../platform/ids.js'
-import type { Log } from '../platform/log.js'
 import { spamContextOf } from '../spam/received-spam-message.js'
 import type { JudgedEmail, JudgeSpam } from '../spam/spam-verdict.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
-import type { CrashGuard } from './crash-guard.js'
 import type { Destination } from './destinations.js'
-import type { InboundReader } from './inbound-processor.js'
+import type { AnalyzeEarly } from './early-analysis.js'
 import type { ReceivedMessage } from './received-message.js'
 
 interface EarlyScoreDeps {
-  readonly mime: Pick<InboundReader, 'analyze'>
+  readonly analyzeEarly: AnalyzeEarly
   readonly judgeSpam: JudgeSpam
-  readonly crashGuard: CrashGuard
-  readonly log: Pick<Log, 'info'>
   /** Milliseconds; default: ten seconds. */
   readonly timeLimit?: number
 }
 
-interface ScoredMessage {
+export interface ScoredMessage {
   readonly message: ReceivedMessage
   readonly authentication: Authentication
   readonly destinations: readonly Destination[]
@@ -42,74 +33,29 @@ export type IsSpamForAll = (scored: ScoredMessage) => Promise<boolean>
 
 /** Bytes of a message. */
 const MAX_SIZE = 1_048_576
-const TIME_LIMIT = 10_000
-const MAX_AT_ONCE = 20
-/** Bytes by which a message is recognized when it is sent again, beside its size. */
-const RECOGNIZED_BYTES = 65_536
+export const REFUSAL_TIME_LIMIT = 10_000
 
-interface EarlyScorer {
-  readonly isSpamForAll: IsSpamForAll
-  /** Resolves when no message is being scored. To be called after the end of the processes that parse. */
-  readonly stop: () => Promise<void>
-}
-
-export function createEarlyScorer(deps: EarlyScoreDeps): EarlyScorer {
-  const { crashGuard, log, timeLimit = TIME_LIMIT } = deps
-  const feared = new Set(crashGuard.suspects.map(({ id }) => id))
-  const underWay = new Set<Promise<boolean>>()
-  const isSpamForAll: IsSpamForAll = async (scored) => {
+export function createEarlyScorer({
+  analyzeEarly,
+  judgeSpam,
+  timeLimit = REFUSAL_TIME_LIMIT,
+}: EarlyScoreDeps): IsSpamForAll {
+  return async (scored) => {
     const { raw, client } = scored.message
-    if (raw.length > MAX_SIZE || underWay.size >= MAX_AT_ONCE) return false
-    const id = recognizableId(raw)
-    if (feared.has(id)) return false
-    const work = { isGivenUp: false }
-    const verdict = scoreForAll(deps, scored, id, work).finally(() => {
-      underWay.delete(verdict)
-      crashGuard.finish(id)
+    const emails = scored.destinations.flatMap((destination) => toEmail(scored, destination))
+    const [first] = emails
+    if (raw.length > MAX_SIZE || first === undefined || emails.length < scored.destinations.length) return false
+    const { workspace_id: workspaceId } = first
+    const context = spamContextOf(first)
+    const message = { received: raw, copy: () => Buffer.from(raw), workspaceId, context, session: client.session }
+    const isSpam = await analyzeEarly(message, timeLimit, async ({ raw: copy, analysis }) => {
+      for (const email of emails) {
+        if ((await judgeSpam(email, copy, analysis)).spam_status !== 'spam') return false
+      }
+      return true
     })
-    underWay.add(verdict)
-    try {
-      return await withinTime(verdict, timeLimit)
-    } catch (error) {
-      log.info({ err: error, session: client.session }, 'a message was not scored before its answer')
-      return false
-    } finally {
-      work.isGivenUp = true
-    }
+    return isSpam ?? false
   }
-  return {
-    isSpamForAll,
-    stop: async () => {
-      await Promise.allSettled(underWay)
-      crashGuard.close()
-    },
-  }
-}
-
-async function scoreForAll(
-  { mime, judgeSpam, crashGuard }: EarlyScoreDeps,
-  scored: ScoredMessage,
-  id: string,
-  work: { readonly isGivenUp: boolean },
-): Promise<boolean> {
-  const emails = scored.destinations.flatMap((destination) => toEmail(scored, destination))
-  const [first] = emails
-  if (first === undefined || emails.length < scored.destinations.length) return false
-  const { raw } = scored.message
-  let copy: Buffer | undefined
-  const source = (): Buffer | undefined => {
-    // The message itself goes to the writer, perhaps before its analysis is over.
-    if (work.isGivenUp) return undefined
-    crashGuard.begin({ id, workspaceId: first.workspace_id })
-    copy = Buffer.from(raw)
-    return copy
-  }
-  const result = await mime.analyze(first.workspace_id, source, spamContextOf(first), raw.length)
-  if (result.kind === 'unreadable' || result.analysis === null || copy === undefined) return false
-  for (const email of emails) {
-    if ((await judgeSpam(email, copy, result.analysis)).spam_status !== 'spam') return false
-  }
-  return true
 }
 
 /** None for reports. */
@@ -129,17 +75,4 @@ function toEmail({ message, authentication, arrival, now }: ScoredMessage, to: D
       received_at: now,
     },
   ]
-}
-
-function recognizableId(raw: Buffer): string {
-  const digest = createHash('sha256').update(raw.subarray(0, RECOGNIZED_BYTES)).update(` ${raw.length}`).digest('hex')
-  return `early-${digest.slice(0, 40)}`
-}
-
-async function withinTime(verdict: Promise<boolean>, limit: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no score within ${limit} ms`)), limit)
-  })
-  return Promise.race([verdict, late]).finally(() => clearTimeout(timer))
 }

@@ -12,7 +12,7 @@ import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
 import type { Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
-import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-email.js'
+import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-record.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { type Json, parseJson, toJson } from '../storage/tables/columns.js'
 

@@ -1,6 +1,6 @@
 /**
- * Processes mail that is on disk and was answered 250: takes it apart, has it scored, and writes the result, all
- * in one commit.
+ * Processes mail that is on disk and was answered 250 before it was processed (`process-early.ts`): takes it apart, has
+ * it scored, and writes the result, all in one commit.
  *
  * The database is the queue: messages with status `received` are processed, after a crash too. A message that
  * cannot be parsed fails and keeps its bytes; so does one that triggers an internal error, or it would be
@@ -13,13 +13,8 @@
  * one that was in progress at two crashes fails unread.
  */
 import { Refusal } from '../mail/refusal.js'
-import {
-  type InboundEmail,
-  isUnprocessed,
-  markFailed,
-  rawOfInbound,
-  unprocessedById,
-} from '../messages/inbound/inbound-email.js'
+import { isUnprocessed, markFailed, rawOfInbound, unprocessedById } from '../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../messages/inbound/inbound-record.js'
 import type { MimeReader } from '../messages/mime/mime-parts.js'
 import type { UnreadableResult } from '../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
@@ -33,7 +28,6 @@ import { StorageFault, type Write, WriteConflict } from '../storage/writer/write
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
 import type { DomainReportHandler } from './domain-reports/file-report.js'
 import { messageDigester as domainReportDigester } from './domain-reports/report-digest.js'
-import { FreshBytes, type FreshMail } from './fresh-mail.js'
 import type { InboundSummary } from './inbound-content.js'
 import type { ReportMail } from './reports/report-claim.js'
 import { messageDigester } from './reports/report-digest.js'
@@ -78,7 +72,6 @@ const MAX_DEATHS = 2
 export class InboundProcessor {
   private readonly inProgress = new Set<Promise<void>>()
   private readonly waitingMail: WaitingMail
-  private readonly freshBytes = new FreshBytes()
   /** Number of crashes of each message that was in progress at too many, until its failure is on disk. */
   private readonly deathCounts: Map<string, number>
   private timer: NodeJS.Timeout | null = null
@@ -122,14 +115,12 @@ export class InboundProcessor {
   private async processSuspect({ id, workspaceId }: GuardedMessage): Promise<void> {
     const [email] = unprocessedById(this.deps.read, { id, workspaceId })
     if (email === undefined) this.deps.crashGuard.finish(id)
-    else await this.process(email, null)
+    else await this.process(email)
   }
 
-  /** A new message of the workspace is on disk: `fresh`, if it is known. */
-  onStored(workspaceId: string, fresh: FreshMail | null = null): void {
-    if (fresh !== null && this.mayStart() && this.waitingMail.takeFresh(fresh.email)) {
-      this.startMessage(fresh.email, fresh.raw)
-    } else this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
+  /** A new message of the workspace is on disk. */
+  onStored(workspaceId: string): void {
+    this.startProcessing(() => this.waitingMail.takeOfWorkspace(workspaceId))
   }
 
   /**
@@ -142,34 +133,27 @@ export class InboundProcessor {
     await Promise.all(this.inProgress)
   }
 
-  private mayStart(): boolean {
-    return !this.isStopping && !this.isPaused && !this.isCheckingSuspects
-  }
-
   private startProcessing(next: () => Iterable<InboundEmail>): void {
-    if (!this.mayStart()) return
+    if (this.isStopping || this.isPaused || this.isCheckingSuspects) return
     try {
-      for (const email of next()) this.startMessage(email, null)
+      for (const email of next()) this.startMessage(email)
     } catch (error) {
       this.pause(error)
     }
   }
 
-  private startMessage(email: InboundEmail, raw: Buffer | null): void {
-    const held = this.freshBytes.hold(raw)
-    const work = this.process(email, held).finally(() => {
-      this.freshBytes.release(held)
+  private startMessage(email: InboundEmail): void {
+    const work = this.process(email).finally(() => {
       this.inProgress.delete(work)
       if (this.waitingMail.finish(email)) this.onStored(email.workspace_id)
     })
     this.inProgress.add(work)
   }
 
-  /** `held`: its bytes, if they are in memory. */
-  private async process(email: InboundEmail, held: Buffer | null): Promise<void> {
+  private async process(email: InboundEmail): Promise<void> {
     const { commit, log } = this.deps
     try {
-      const processed = await this.evaluate(email, held)
+      const processed = await this.evaluate(email)
       if (processed === null) return
       await commit(processed.writes)
       processed.onCommitted?.()
@@ -206,10 +190,10 @@ export class InboundProcessor {
   }
 
   /** Null while stopping. */
-  private async evaluate(email: InboundEmail, held: Buffer | null): Promise<ProcessingResult | null> {
+  private async evaluate(email: InboundEmail): Promise<ProcessingResult | null> {
     const deaths = this.deathCounts.get(email.id)
     if (deaths !== undefined) return this.buildCrashFailure(email, deaths)
-    const source = (): Buffer | undefined => this.readGuarded(email, held)
+    const source = (): Buffer | undefined => this.readGuarded(email)
     return email.kind === 'mail' ? this.evaluateMail(email, source) : this.evaluateReport(email, source)
   }
 
@@ -251,10 +235,10 @@ export class InboundProcessor {
   }
 
   /** Its bytes; from now on it is in progress. */
-  private readGuarded(email: InboundEmail, held: Buffer | null): Buffer | undefined {
+  private readGuarded(email: InboundEmail): Buffer | undefined {
     const place = { id: email.id, workspaceId: email.workspace_id }
     this.deps.crashGuard.begin(place)
-    return held ?? rawOfInbound(this.deps.read, place)[0]?.raw
+    return rawOfInbound(this.deps.read, place)[0]?.raw
   }
 
   /** Null while stopping. */

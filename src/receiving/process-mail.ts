@@ -4,13 +4,14 @@
  */
 import { recordEvent } from '../events/event-log.js'
 import type { EventPayloads } from '../events/payloads.js'
-import { type InboundEmail, markProcessed, removeInbound, removeInboundRaw } from '../messages/inbound/inbound-email.js'
+import { markProcessed, removeInbound, removeInboundRaw } from '../messages/inbound/inbound-email.js'
+import type { InboundEmail, ProcessedInbound } from '../messages/inbound/inbound-record.js'
 import type { Clock } from '../platform/clock.js'
 import type { JudgeSpam } from '../spam/spam-verdict.js'
 import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { buildReceivedData } from './inbound-content.js'
-import type { MailProcessor } from './inbound-processor.js'
+import type { MailProcessor, ProcessingResult } from './inbound-processor.js'
 
 /** What the rules of its domain do with a message. */
 interface Forwarding {
@@ -32,22 +33,46 @@ interface ProcessMailDeps {
   readonly clock: Clock
   readonly judgeSpam: JudgeSpam
   readonly planForwarding: PlanForwarding
+  /** The verdict of a message is on disk. */
+  readonly onVerdict: (status: SpamStatus) => void
 }
 
-export function createMailProcessor({ clock, judgeSpam, planForwarding }: ProcessMailDeps): MailProcessor {
+/** What to write of a message. */
+export interface ProcessedMail {
+  /** What its record says from now on. */
+  readonly content: ProcessedInbound
+  /** In the same commit, after the record. */
+  readonly writes: readonly Write[]
+  readonly onCommitted: () => void
+}
+
+export type ProcessMail = (...message: Parameters<MailProcessor>) => Promise<ProcessedMail>
+
+export function createMailProcessor({ clock, judgeSpam, planForwarding, onVerdict }: ProcessMailDeps): ProcessMail {
   return async (email, raw, summary, analysis) => {
     const { id, workspace_id } = email
     const verdict = await judgeSpam(email, raw, analysis)
     const at = clock()
-    const processed = markProcessed({ id, workspace_id, ...summary, ...verdict, at })
-    const forwarding = await planForwarding(email, raw, verdict.spam_status)
-    const received = recordReceived(email, buildReceivedData(email, summary), at)
-    if (forwarding === null) return { writes: [processed, received] }
-    const { writes, keep, onCommitted } = forwarding
-    if (keep) return { writes: [processed, received, ...writes], onCommitted }
+    const { spam_status: spamStatus } = verdict
+    const forwarding = await planForwarding(email, raw, spamStatus)
+    const onCommitted = (): void => {
+      if (spamStatus !== null) onVerdict(spamStatus)
+      forwarding?.onCommitted()
+    }
+    const content = { id, workspace_id, ...summary, ...verdict, at }
+    const { writes, keep } = forwarding ?? { writes: [], keep: true }
+    if (keep) {
+      const received = recordReceived(email, buildReceivedData(email, summary), at)
+      return { content, writes: [received, ...writes], onCommitted }
+    }
     const place = { id, workspaceId: workspace_id }
-    return { writes: [processed, ...writes, removeInbound(place), removeInboundRaw(place)], onCommitted }
+    return { content, writes: [...writes, removeInbound(place), removeInboundRaw(place)], onCommitted }
   }
+}
+
+/** The same for a message whose record is on disk. */
+export function toProcessingResult({ content, writes, onCommitted }: ProcessedMail): ProcessingResult {
+  return { writes: [markProcessed(content), ...writes], onCommitted }
 }
 
 function recordReceived(

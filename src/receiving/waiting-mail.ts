@@ -5,11 +5,8 @@
  * The position in each workspace is kept, so that a message is read once; `takeAll` starts from the beginning
  * again, because a commit may end later than that of a younger message.
  */
-import {
-  type InboundEmail,
-  nextUnprocessedWorkspace,
-  unprocessedOfWorkspace,
-} from '../messages/inbound/inbound-email.js'
+import { nextUnprocessedWorkspace, unprocessedOfWorkspace } from '../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../messages/inbound/inbound-record.js'
 import type { Read } from '../storage/prepared.js'
 
 /** Messages of one workspace in progress at a time. */
@@ -45,16 +42,6 @@ export class WaitingMail {
   /** The same for one workspace of which a new message is on disk. */
   takeOfWorkspace(workspaceId: string): readonly InboundEmail[] {
     return this.takeNext(workspaceId, MAX_IN_PROGRESS - (this.workspaces.get(workspaceId)?.inProgress.size ?? 0))
-  }
-
-  /** Whether a message that has just been stored can be started now: none of its workspace waits, and it has not begun. */
-  takeFresh({ id, workspace_id: workspaceId }: InboundEmail): boolean {
-    const workspace = this.workspaces.get(workspaceId) ?? createState()
-    const { inProgress, hasMore } = workspace
-    if (hasMore || inProgress.size >= MAX_IN_PROGRESS || inProgress.has(id)) return false
-    this.workspaces.set(workspaceId, workspace)
-    inProgress.add(id)
-    return true
   }
 
   /** The message is finished. True if the workspace may have another to take its place. */

@@ -9,7 +9,7 @@ import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js
 import { type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
 import { isDisplayName, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../messages/inbound/inbound-record.js'
 import { parseJson } from '../storage/tables/columns.js'
 import type { Attachment, CustomField, MessageContent } from './message-content.js'
 

@@ -5,7 +5,7 @@
  */
 import type { Authentication } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
-import type { InboundEmail } from '../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../messages/inbound/inbound-record.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { parseJson } from '../storage/tables/columns.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'

@@ -6,7 +6,8 @@
  * classifier are as many as there are rules; those of block lists and of rspamd are bounded and sanitized where
  * they are made.
  */
-import { type InboundContent, type InboundEmail, parseArrival } from '../messages/inbound/inbound-email.js'
+import { parseArrival } from '../messages/inbound/inbound-email.js'
+import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-record.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import type { SpamContribution } from '../storage/tables/inbound-tables.js'
 import { buildLiftContribution } from './arrival-points.js'

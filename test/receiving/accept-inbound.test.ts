@@ -4,9 +4,11 @@ import { defaultInboundPolicy } from '../../src/domains/inbound-policy.js'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
+import type { ProcessedInbound } from '../../src/messages/inbound/inbound-record.js'
 import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/accept-inbound.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
-import type { Write } from '../../src/storage/writer/write.js'
+import { toJson } from '../../src/storage/tables/columns.js'
+import { type Write, WriteConflict } from '../../src/storage/writer/write.js'
 
 const home = parseAddress('a@home.test')
 const other = parseAddress('b@other.test')
@@ -32,6 +34,7 @@ const text = Buffer.from('From: x@b.test\r\nSubject: x\r\n\r\ntext\r\n')
 function recordAcceptance(
   recipientOf: AcceptInboundDeps['recipientOf'],
   raw: Buffer = text,
+  changes: Partial<AcceptInboundDeps> = {},
 ): {
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
   readonly written: Write[]
@@ -54,8 +57,10 @@ function recordAcceptance(
     operatorWorkspace: () => 'home',
     inboundBytes: () => ({ held: 0, limit: null }),
     policyOf: () => defaultInboundPolicy,
+    processEarly: async () => null,
     isSpamForAll: async () => false,
     onStored: (workspaceId) => filed.push(workspaceId),
+    ...changes,
   })
   const client = {
     session: 'session',
@@ -116,4 +121,101 @@ t.test('the header of a message is not scanned again, however many copies are ma
   await take(home, other)
   t.equal(written.length, 4)
   t.equal(names, 0)
+})
+
+const content: ProcessedInbound = {
+  id: 'x',
+  workspace_id: 'home',
+  message_id: null,
+  reference_ids: toJson([]),
+  from_email: 'x@b.test',
+  from_name: '',
+  to_emails: toJson([]),
+  cc_emails: toJson([]),
+  subject: 'x',
+  has_html: 0,
+  has_text: 1,
+  attachment_count: 0,
+  spam_status: 'spam',
+  spam_score: 900,
+  spam_report: toJson([]),
+  at: 1001,
+}
+const marker: Write = { sql: 'a write of the processing', parameters: [] }
+
+t.test('the results of a message that is processed before its answer are in the commit that stores it', async (t) => {
+  const commits: (readonly Write[])[] = []
+  const committed: string[] = []
+  const { take, filed } = recordAcceptance(() => mailbox('home'), text, {
+    commit: async (writes) => {
+      commits.push(writes)
+    },
+    processEarly: async (_message, { email }) => ({
+      content: { ...content, id: email.id },
+      writes: [marker],
+      onCommitted: () => committed.push(email.id),
+    }),
+  })
+  const { id } = await take(home)
+  t.equal(commits.length, 1)
+  t.same(commits[0]?.at(-1), marker)
+  t.ok(commits[0]?.[0]?.parameters.includes('processed'))
+  t.same([committed, filed], [[id], []])
+})
+
+t.test('if a write of the processing misses, the message is stored and processed later', async (t) => {
+  const commits: (readonly Write[])[] = []
+  const { take, filed } = recordAcceptance(() => mailbox('home'), text, {
+    commit: async (writes) => {
+      commits.push(writes)
+      if (writes.includes(marker)) throw new WriteConflict('0 rows changed, 1 expected')
+    },
+    processEarly: async () => ({ content, writes: [marker], onCommitted: () => t.fail('it is not committed') }),
+  })
+  await take(home)
+  t.equal(commits.length, 2)
+  t.ok(commits[1]?.[0]?.parameters.includes('received'))
+  t.same(filed, ['home'])
+})
+
+t.test('spam is refused for its score where all recipients ask for it, and nothing is stored', async (t) => {
+  for (const spam of ['refuse', 'file'] as const) {
+    const asked: boolean[] = []
+    const { take, written } = recordAcceptance(() => mailbox('home'), text, {
+      policyOf: () => ({ ...defaultInboundPolicy, spam }),
+      processEarly: async (_message, _copy, mayBeRefused) => {
+        asked.push(mayBeRefused)
+        return { content, writes: [], onCommitted: () => undefined }
+      },
+      isSpamForAll: () => t.fail('it is scored once') as never,
+    })
+    if (spam === 'refuse') await t.rejects(take(home), { message: 'the message is taken for spam' })
+    else await take(home)
+    t.same([asked, written.length > 0], [[spam === 'refuse'], spam === 'file'])
+  }
+})
+
+t.test('a message that is large, a report, or for two workspaces is processed after its answer', async (t) => {
+  const processEarly = (): never => t.fail('it is processed early') as never
+  const large = Buffer.concat([text, Buffer.alloc(65_536, 'a\r\n')])
+  await recordAcceptance(() => mailbox('home'), large, { processEarly }).take(home)
+  await recordAcceptance(() => ({ kind: 'return-path', recipientId: 'r' }), text, { processEarly }).take(forged)
+  const recipientOf = (address: Address) => mailbox(address === home ? 'home' : 'other')
+  await recordAcceptance(recipientOf, text, { processEarly }).take(home, other)
+})
+
+t.test('a recipient that is removed while the message is processed gets nothing', async (t) => {
+  let isGone = false
+  const { take, written } = recordAcceptance(
+    () => (isGone ? { kind: 'refused', why: 'unknown' } : mailbox('home')),
+    text,
+    {
+      processEarly: async () => {
+        isGone = true
+        return { content, writes: [marker], onCommitted: () => t.fail('it is not committed') }
+      },
+    },
+  )
+  await t.rejects(take(home), { message: /just been removed/ })
+  t.same(written, [])
 })

@@ -6,6 +6,7 @@ import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
 import type { Destination } from '../../src/receiving/destinations.js'
+import { createEarlyAnalyzer } from '../../src/receiving/early-analysis.js'
 import { createEarlyScorer } from '../../src/receiving/early-score.js'
 import type { InboundSummary } from '../../src/receiving/inbound-content.js'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
@@ -14,7 +15,7 @@ import { toJson } from '../../src/storage/tables/columns.js'
 import type { SpamStatus } from '../../src/storage/tables/inbound-tables.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 
-type Deps = Parameters<typeof createEarlyScorer>[0]
+type Analyze = Parameters<typeof createEarlyAnalyzer>[0]['mime']['analyze']
 
 const authentication: Authentication = {
   spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
@@ -64,29 +65,28 @@ const spam = Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\nspam\r\n')
 function scorer(
   t: Test,
   statuses: Readonly<Record<string, SpamStatus>>,
-  changes: Partial<Deps> = {},
+  { analyze, timeLimit }: { readonly analyze?: Analyze; readonly timeLimit?: number } = {},
   file = join(temporaryFolder(t), 'in-hand-early'),
 ) {
   const read: Buffer[] = []
   const logged: unknown[] = []
   const crashGuard = openCrashGuard(file, { warn: (...line: unknown[]) => logged.push(line) })
-  const { isSpamForAll, stop } = createEarlyScorer({
-    mime: {
-      analyze: async (_workspaceId, source) => {
-        const raw = source()
-        if (raw === undefined) return { kind: 'unreadable', why: 'gone', message: '' }
-        read.push(raw)
-        return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
-      },
-    },
-    judgeSpam: async ({ workspace_id }): Promise<SpamVerdict> => ({
-      ...{ spam_status: statuses[workspace_id] ?? 'clean', spam_score: 0, spam_report: toJson([]) },
-    }),
+  const readAll: Analyze = async (_workspaceId, source) => {
+    const raw = source()
+    if (raw === undefined) return { kind: 'unreadable', why: 'gone', message: '' }
+    read.push(raw)
+    return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
+  }
+  const { analyzeEarly, stop } = createEarlyAnalyzer({
+    mime: { analyze: analyze ?? readAll },
     crashGuard,
     log: { info: (...line: unknown[]) => logged.push(line) },
-    ...changes,
   })
-  return { isSpamForAll, stop, read, logged, file }
+  const judgeSpam = async ({ workspace_id }: { readonly workspace_id: string }): Promise<SpamVerdict> => ({
+    ...{ spam_status: statuses[workspace_id] ?? 'clean', spam_score: 0, spam_report: toJson([]) },
+  })
+  const limit = timeLimit === undefined ? {} : { timeLimit }
+  return { isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam, ...limit }), stop, read, logged, file }
 }
 
 t.test('a message is spam only if it is for each workspace', async (t) => {
@@ -106,7 +106,7 @@ t.test('a message is spam only if it is for each workspace', async (t) => {
 
 t.test('in doubt a message is accepted', async (t) => {
   const never = new Promise<never>(() => undefined)
-  const analyses: Readonly<Record<string, Deps['mime']['analyze']>> = {
+  const analyses: Readonly<Record<string, Analyze>> = {
     late: () => never,
     refused: () => Promise.reject(new Error('too many messages')),
     unreadable: async () => ({ kind: 'unreadable', why: 'memory', message: '' }),
@@ -116,7 +116,7 @@ t.test('in doubt a message is accepted', async (t) => {
     },
   }
   for (const [name, analyze] of Object.entries(analyses)) {
-    const { isSpamForAll } = scorer(t, { one: 'spam' }, { mime: { analyze }, timeLimit: 5 })
+    const { isSpamForAll } = scorer(t, { one: 'spam' }, { analyze, timeLimit: 5 })
     t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), false, name)
   }
   const large = Buffer.concat([spam, Buffer.alloc(1_048_576, 'a')])
@@ -125,37 +125,37 @@ t.test('in doubt a message is accepted', async (t) => {
 
 t.test('a message whose turn comes after its time is not read any more', async (t) => {
   let source: (() => Buffer | undefined) | undefined
-  const analyze: Deps['mime']['analyze'] = (_workspaceId, given) => {
+  const analyze: Analyze = (_workspaceId, given) => {
     source = given
     return new Promise(() => undefined)
   }
-  const { isSpamForAll, logged } = scorer(t, { one: 'spam' }, { mime: { analyze }, timeLimit: 5 })
+  const { isSpamForAll, logged } = scorer(t, { one: 'spam' }, { analyze, timeLimit: 5 })
   t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), false)
   t.equal(source?.(), undefined)
   t.equal(logged.length, 1)
 })
 
-t.test('at most twenty at a time', async (t) => {
+t.test('at most a hundred at a time', async (t) => {
   const waiting: (() => void)[] = []
-  const analyze: Deps['mime']['analyze'] = async (_workspaceId, source) => {
+  const analyze: Analyze = async (_workspaceId, source) => {
     source()
     await new Promise<void>((resolve) => waiting.push(resolve))
     return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
   }
-  const { isSpamForAll } = scorer(t, { one: 'spam' }, { mime: { analyze } })
-  const first = Array.from({ length: 20 }, () => isSpamForAll(scored(spam, [mailTo('one')])))
+  const { isSpamForAll } = scorer(t, { one: 'spam' }, { analyze })
+  const first = Array.from({ length: 100 }, () => isSpamForAll(scored(spam, [mailTo('one')])))
   t.equal(await isSpamForAll(scored(spam, [mailTo('one')])), false, 'the next one')
   for (const resolve of waiting) resolve()
-  t.same(await Promise.all(first), Array(20).fill(true))
+  t.same(await Promise.all(first), Array(100).fill(true))
 })
 
 t.test('a message that was being scored at a crash is accepted when it comes again', async (t) => {
   const file = join(temporaryFolder(t), 'in-hand-early')
-  const analyze: Deps['mime']['analyze'] = (_workspaceId, source) => {
+  const analyze: Analyze = (_workspaceId, source) => {
     source()
     return new Promise(() => undefined)
   }
-  const dying = scorer(t, { one: 'spam' }, { mime: { analyze }, timeLimit: 50 }, file)
+  const dying = scorer(t, { one: 'spam' }, { analyze, timeLimit: 50 }, file)
   void dying.isSpamForAll(scored(spam, [mailTo('one')]))
   // The process ends here; the next one opens the same file.
   const next = scorer(t, { one: 'spam' }, {}, file)

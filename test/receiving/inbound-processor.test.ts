@@ -12,8 +12,6 @@ import {
   removeInbound,
   removeInboundRaw,
   storeInbound,
-  toUnprocessed,
-  unprocessedById,
 } from '../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
@@ -108,31 +106,6 @@ t.test('mail that waited before the start and later mail is processed, each mess
   ])
   t.same(errors, [])
 })
-
-t.test(
-  'mail that has just been stored is processed from memory, once, and from the database where it is not',
-  async (t) => {
-    const { processor, database, status } = await fixture(t)
-    processor.start()
-    const subjectOf = (id: string): unknown =>
-      database.read<{ subject: string }>('select subject from inbound_emails where id = ?', [id])[0]?.subject
-    const held = Buffer.from('From: bob@b.test\r\nSubject: held\r\n\r\ntext\r\n')
-    for (const [id, raw] of [
-      ['in-memory', held],
-      ['on-disk', null],
-    ] as const) {
-      const email = toUnprocessed(inboundMail({ id }), text.length)
-      await database.commit(storeInbound(inboundMail({ id, received_at: email.received_at }), text))
-      t.same(unprocessedById(database.read, { id, workspaceId: 'ws_1' }), [email], 'the record is the one on disk')
-      processor.onStored('ws_1', { email, raw })
-      processor.onStored('ws_1', { email, raw })
-      await waitUntil('it is processed', () => status(id) === 'processed')
-    }
-    t.equal(subjectOf('in-memory'), 'held')
-    t.equal(subjectOf('on-disk'), 'hello')
-    t.equal(events(database), 2)
-  },
-)
 
 t.test('a message that cannot be parsed is filed as failed and keeps its bytes; the others go on', async (t) => {
   const { processor, file, status, database } = await fixture(t)

@@ -13,7 +13,7 @@ import type { LimitsConfig } from '../../config/complete.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { findOperatorWorkspace } from '../operator-workspace.js'
+import type { OperatorWorkspaceCache } from '../operator-workspace.js'
 import type { PlanCache } from './plans.js'
 
 interface InboundBytes {
@@ -28,15 +28,21 @@ export type InboundBytesReader = (workspaceId: string) => InboundBytes
 interface InboundBytesDeps {
   readonly read: Read
   readonly planOf: PlanCache['find']
+  readonly operatorWorkspace: OperatorWorkspaceCache['find']
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes'>
 }
 
-export function createInboundBytesReader({ read, planOf, limits }: InboundBytesDeps): InboundBytesReader {
+export function createInboundBytesReader({
+  read,
+  planOf,
+  operatorWorkspace,
+  limits,
+}: InboundBytesDeps): InboundBytesReader {
   const limitOf = (workspaceId: string): number | null => {
     const { operator_inbound_bytes: operatorLimit } = limits
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
     const ofPlan = planOf(workspaceId).limits.inbound_bytes
-    return ofPlan ?? (findOperatorWorkspace(read) === workspaceId ? operatorLimit : null)
+    return ofPlan ?? (operatorWorkspace() === workspaceId ? operatorLimit : null)
   }
   return (workspaceId) => ({
     // Read if it is asked for: the commit that stores a message checks the limit alone.

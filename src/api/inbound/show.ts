@@ -6,14 +6,9 @@
  */
 import { z } from 'zod'
 import type { Refusal } from '../../mail/refusal.js'
-import {
-  type InboundEmail,
-  inboundById,
-  rawOfInbound,
-  removeInbound,
-  removeInboundRaw,
-} from '../../messages/inbound/inbound-email.js'
+import { inboundById, rawOfInbound, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
 import { removeForwards } from '../../messages/inbound/inbound-forwards.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import type { ReadableParts } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'

@@ -1,6 +1,6 @@
 /** `log`: all that is known of one message, in the order of time. */
 import type { Email } from '../../messages/email.js'
-import type { InboundEmail } from '../../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { readEmailLog } from '../message-log/email-log.js'

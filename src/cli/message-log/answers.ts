@@ -4,7 +4,7 @@
  */
 import { findFields, readFieldValue, scanHeaderOrEmpty } from '../../mail/header-fields.js'
 import type { Email } from '../../messages/email.js'
-import type { InboundEmail } from '../../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { readRaw } from '../../messages/raw-message.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'

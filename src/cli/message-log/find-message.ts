@@ -6,7 +6,7 @@
  */
 import { allWorkspaces } from '../../accounts/workspaces.js'
 import { type EmailLookup, findEmailOrRecipient } from '../../messages/email-details.js'
-import type { InboundEmail } from '../../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'

@@ -7,92 +7,28 @@
  * and no list or id of the API finds it. A report about other recipients alone stays until retention removes it. A
  * message that cannot be read has failed, and its bytes stay.
  */
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { parseJson, toJson } from '../../storage/tables/columns.js'
+import { parseJson } from '../../storage/tables/columns.js'
 import type { Arrival } from '../../storage/tables/inbound-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { MovedBytes, Write } from '../../storage/writer/write.js'
+import { type InboundEmail, type NewInbound, type ProcessedInbound, toUnprocessed } from './inbound-record.js'
 
-export type InboundEmail = Selectable<Tables['inbound_emails']>
+/** All but `from_key`, which is made of `from_email`. */
+const columns = [
+  ...(['id', 'workspace_id', 'kind', 'status', 'domain', 'envelope_from', 'envelope_to', 'client_address'] as const),
+  ...(['helo', 'spf_result', 'dkim_result', 'dmarc_result', 'authentication', 'arrival', 'message_id'] as const),
+  ...(['reference_ids', 'from_email', 'from_name', 'to_emails', 'cc_emails', 'subject', 'has_html'] as const),
+  ...(['has_text', 'attachment_count', 'size', 'spam_status', 'spam_score', 'spam_report'] as const),
+  ...(['received_at', 'processed_at'] as const),
+]
 
-/** What is known before the message is processed. */
-export type NewInbound = Pick<
-  InboundEmail,
-  | 'id'
-  | 'workspace_id'
-  | 'kind'
-  | 'domain'
-  | 'envelope_from'
-  | 'envelope_to'
-  | 'client_address'
-  | 'helo'
-  | 'spf_result'
-  | 'dkim_result'
-  | 'dmarc_result'
-  | 'authentication'
-  | 'received_at'
-> & { readonly arrival: Arrival }
-
-/** The fields that processing adds. */
-export type InboundContent = Pick<
-  InboundEmail,
-  | 'message_id'
-  | 'reference_ids'
-  | 'from_email'
-  | 'from_name'
-  | 'to_emails'
-  | 'cc_emails'
-  | 'subject'
-  | 'has_html'
-  | 'has_text'
-  | 'attachment_count'
-  | 'spam_status'
-  | 'spam_score'
-  | 'spam_report'
->
-
-type ProcessedInbound = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
-
-/** What processing fills in. */
-const unprocessed = {
-  status: 'received',
-  message_id: null,
-  reference_ids: toJson([]),
-  from_email: '',
-  from_key: '',
-  from_name: '',
-  to_emails: toJson([]),
-  cc_emails: toJson([]),
-  subject: '',
-  has_html: 0,
-  has_text: 0,
-  attachment_count: 0,
-  spam_status: null,
-  spam_score: null,
-  spam_report: toJson([]),
-  processed_at: null,
-} as const
-
-const insertInbound = prepareWrite<InboundEmail>(({ db, slot }) =>
-  db.insertInto('inbound_emails').values({
-    id: slot('id'),
-    workspace_id: slot('workspace_id'),
-    kind: slot('kind'),
-    ...unprocessed,
-    domain: slot('domain'),
-    envelope_from: slot('envelope_from'),
-    envelope_to: slot('envelope_to'),
-    client_address: slot('client_address'),
-    helo: slot('helo'),
-    spf_result: slot('spf_result'),
-    dkim_result: slot('dkim_result'),
-    dmarc_result: slot('dmarc_result'),
-    authentication: slot('authentication'),
-    arrival: slot('arrival'),
-    size: slot('size'),
-    received_at: slot('received_at'),
-  }),
+const insertInbound = prepareWrite<InboundEmail>(({ db, slot, slots }) =>
+  db.insertInto('inbound_emails').values((eb) => ({
+    ...slots(columns),
+    from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
+  })),
 )
 
 const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
@@ -107,18 +43,13 @@ const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { rea
 
 /** The record and its bytes, for the commit before the 250. */
 export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): Write[] {
-  return storeUnprocessed(toUnprocessed(newInbound, raw.length), raw)
+  return storeRecord(toUnprocessed(newInbound, raw.length), raw)
 }
 
-/** The same for a record of `toUnprocessed`. */
-export function storeUnprocessed(email: InboundEmail, raw: Buffer | MovedBytes): Write[] {
+/** The same for a record of `toUnprocessed` or `toProcessed`. */
+export function storeRecord(email: InboundEmail, raw: Buffer | MovedBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = email
   return [insertInbound(email), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
-}
-
-/** The record as it is until it is processed. `size`: of the message as stored. */
-export function toUnprocessed({ arrival, ...known }: NewInbound, size: number): InboundEmail {
-  return { ...known, ...unprocessed, size, arrival: toJson(arrival) }
 }
 
 export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {

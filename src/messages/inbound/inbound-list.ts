@@ -13,7 +13,7 @@ import { type Slice, seekOffset } from '../../storage/paging.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../storage/prepared.js'
 import { INDEX_STEP, ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../storage/tables/inbound-tables.js'
-import type { InboundEmail } from './inbound-email.js'
+import type { InboundEmail } from './inbound-record.js'
 
 /** Undefined for any. */
 export interface InboundFilter {

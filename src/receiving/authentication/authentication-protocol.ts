@@ -14,17 +14,19 @@ export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
 /** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */
 export type DatedAnswer = readonly [question: number, answer: DnsAnswer, freshUntil: number]
 
+export interface MessageToCheck {
+  readonly id: number
+  readonly raw: Uint8Array
+  /** Its memory was moved and returns with the answer. */
+  readonly moved: boolean
+  readonly connection: Connection
+  /** Epoch milliseconds by the clock of the main thread. */
+  readonly now: number
+}
+
+/** `messages`: those of one turn of the event loop. */
 export type ToAuthenticator =
-  | {
-      readonly kind: 'message'
-      readonly id: number
-      readonly raw: Uint8Array
-      /** Its memory was moved and returns with the answer. */
-      readonly moved: boolean
-      readonly connection: Connection
-      /** Epoch milliseconds by the clock of the main thread. */
-      readonly now: number
-    }
+  | { readonly kind: 'messages'; readonly messages: readonly MessageToCheck[] }
   | { readonly kind: 'answers'; readonly answers: readonly DatedAnswer[] }
 
 /** Of one message. `raw`: its bytes if their memory was moved; null if they stayed on the main thread. */

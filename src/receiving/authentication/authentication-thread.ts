@@ -23,6 +23,7 @@ import type {
   DnsAnswer,
   DnsQuery,
   FromAuthenticator,
+  MessageToCheck,
   Outcome,
   ToAuthenticator,
 } from './authentication-protocol.js'
@@ -64,6 +65,7 @@ export class AuthenticationThread {
   private lastId = 0
   private isStopped = false
   private answers: DatedAnswer[] = []
+  private gathered: MessageToCheck[] = []
 
   constructor(deps: AuthenticationDeps) {
     this.deps = deps
@@ -108,9 +110,22 @@ export class AuthenticationThread {
       const moved = raw.length >= MOVE_THRESHOLD
       // A small Buffer may be a view of shared memory, all of which would be copied.
       const bytes = moved ? raw : new Uint8Array(raw)
-      const message: ToAuthenticator = { kind: 'message', id, raw: bytes, moved, connection, now: this.deps.clock() }
-      worker.postMessage(message, [bytes.buffer as ArrayBuffer])
+      this.post(worker, { id, raw: bytes, moved, connection, now: this.deps.clock() })
     })
+  }
+
+  /** Messages of one turn of the event loop are sent together: each post wakes the thread. */
+  private post(worker: Worker, message: MessageToCheck): void {
+    const batch = this.gathered
+    if (batch.length === 0) setImmediate(() => this.postBatch(worker, batch))
+    batch.push(message)
+  }
+
+  private postBatch(worker: Worker, messages: readonly MessageToCheck[]): void {
+    if (worker !== this.worker) return
+    this.gathered = []
+    const memory = messages.map(({ raw }) => raw.buffer as ArrayBuffer)
+    worker.postMessage({ kind: 'messages', messages } satisfies ToAuthenticator, memory)
   }
 
   private startWorker(): Worker {
@@ -171,6 +186,7 @@ export class AuthenticationThread {
     if (worker !== this.worker) return
     this.worker = null
     this.answers = []
+    this.gathered = []
     void worker.terminate()
     for (const id of [...this.jobs.keys()]) {
       this.finishJob(id)?.reject(new Error('a message was not authenticated', { cause }))

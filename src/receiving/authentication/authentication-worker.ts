@@ -15,14 +15,13 @@ import type {
   DnsAnswer,
   DnsQuery,
   FromAuthenticator,
+  MessageToCheck,
   Outcome,
   ToAuthenticator,
 } from './authentication-protocol.js'
 import { type CheckMemory, createCheckMemory } from './check-memory.js'
 import type { KeepingResolver } from './dns-queries.js'
 import { createKeptAnswers, type KeptAnswers, toAnswerKey } from './kept-answers.js'
-
-type Message = Extract<ToAuthenticator, { readonly kind: 'message' }>
 
 /** Asks the main thread. */
 interface DnsQuestions {
@@ -108,7 +107,7 @@ function createOutcomes(port: MessagePort): Thread['onOutcome'] {
   }
 }
 
-async function handleMessage(message: Message, { clock, resolver, memory, onOutcome }: Thread): Promise<void> {
+async function handleMessage(message: MessageToCheck, { clock, resolver, memory, onOutcome }: Thread): Promise<void> {
   const { id, moved, connection, now } = message
   const raw = message.raw as Uint8Array<ArrayBuffer>
   clock.note(now)
@@ -137,5 +136,5 @@ const thread: Thread = {
 }
 port.on('message', (message: ToAuthenticator) => {
   if (message.kind === 'answers') thread.questions.onAnswers(message.answers)
-  else void handleMessage(message, thread)
+  else for (const one of message.messages) void handleMessage(one, thread)
 })

@@ -6,7 +6,8 @@
  * if that is too much, the reporter with the most gives way with its oldest, so that one who floods displaces itself.
  */
 import type { DomainName } from '../../mail/address.js'
-import { type InboundEmail, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import { removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import type { DigestResult } from '../../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../../platform/clock.js'
 import { uuidv7 } from '../../platform/ids.js'

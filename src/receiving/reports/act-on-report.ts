@@ -12,12 +12,8 @@ import { assertNever } from '../../mail/assert-never.js'
 import { describeReason } from '../../mail/reasons.js'
 import { simulatorDomainOf } from '../../mail/simulator-address.js'
 import { emailById } from '../../messages/email.js'
-import {
-  type InboundEmail,
-  markReportProcessed,
-  removeInbound,
-  removeInboundRaw,
-} from '../../messages/inbound/inbound-email.js'
+import { markReportProcessed, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'

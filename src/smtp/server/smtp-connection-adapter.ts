@@ -172,6 +172,15 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   /** Called by smtp-server's constructor, before our fields exist, and after STARTTLS. */
   override _createParser(): SMTPStream {
     const parser = super._createParser()
+    const parseChunk = parser._write.bind(parser)
+    parser._write = (chunk, encoding, next) => {
+      if (parser._dataMode || !hasSeveralLines(chunk)) return parseChunk(chunk, encoding, next)
+      const release = holdWrites(this._socket)
+      parseChunk(chunk, encoding, (error) => {
+        release()
+        next(error)
+      })
+    }
     parser.startDataMode = (maxSize) => {
       if (this.transfer === null) throw new Error('DATA began without a transfer')
       return startDataMode(parser, Number(maxSize), this.transfer.message)
@@ -244,6 +253,31 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
     done()
   }
   return stream
+}
+
+const LF = 0x0a
+
+/** Of a client that pipelines its commands (RFC 2920). */
+function hasSeveralLines(chunk: Buffer): boolean {
+  const end = chunk.indexOf(LF)
+  return end !== -1 && end < chunk.length - 1
+}
+
+/**
+ * The replies to commands that came in one piece go out in one piece, unless a command takes longer than this turn of the
+ * event loop. Returns a function that ends it earlier.
+ */
+function holdWrites(socket: Socket | TLSSocket): () => void {
+  let isHeld = true
+  const release = (): void => {
+    if (!isHeld) return
+    isHeld = false
+    clearImmediate(turnEnd)
+    socket.uncork()
+  }
+  socket.cork()
+  const turnEnd = setImmediate(release)
+  return release
 }
 
 function handleAnswer<Value>(answer: Answer<Value>, act: (value: Value) => void): void {

@@ -1,7 +1,7 @@
 /** The record of an inbound message as it is before it is processed. */
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import type { Authentication } from '../../../src/mail/authentication-results.js'
-import type { NewInbound } from '../../../src/messages/inbound/inbound-email.js'
+import type { NewInbound } from '../../../src/messages/inbound/inbound-record.js'
 import { systemClock } from '../../../src/platform/clock.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 

@@ -1,19 +1,24 @@
 /** Records of inbound mail: their states, lists, bytes and retention. */
 import t from 'tap'
 import {
-  type InboundContent,
   inboundById,
   markFailed,
   markProcessed,
-  type NewInbound,
   rawOfInbound,
   removeInbound,
   removeInboundRaw,
   setSpamStatus,
   storeInbound,
+  storeRecord,
   unprocessedOfWorkspace,
 } from '../../../src/messages/inbound/inbound-email.js'
 import { type InboundFilter, listInbound } from '../../../src/messages/inbound/inbound-list.js'
+import {
+  type InboundContent,
+  type NewInbound,
+  toProcessed,
+  toUnprocessed,
+} from '../../../src/messages/inbound/inbound-record.js'
 import { createInboundPurge } from '../../../src/messages/inbound/inbound-retention.js'
 import type { Database } from '../../../src/storage/database.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
@@ -231,4 +236,19 @@ t.test('bytes are removed first and records later; unprocessed messages keep bot
   t.same(verifyData(file), [])
   await commit([{ sql: "delete from inbound_raw where inbound_id = 'waits'", parameters: [] }])
   t.match(verifyData(file), [{ check: 'inbound-raw' }])
+})
+
+t.test('a record that is stored as processed is the one that processing leaves', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { read, commit } = database
+  const known = mail('a', { arrival: { earlyTalker: true, listings: [], allowListings: [], spamReason: 'x' } })
+  await commit([...storeInbound(known, raw), markProcessed({ ...ofWorkspace('a'), from_email: 'Bob@B.test' })])
+  const [later] = inboundById(read, place('a'))
+  await commit([removeInbound(place('a')), removeInboundRaw(place('a'))])
+  const record = toProcessed(toUnprocessed(known, raw.length), { ...ofWorkspace('a'), from_email: 'Bob@B.test' })
+  await commit(storeRecord(record, raw))
+  const [early] = inboundById(read, place('a'))
+  t.equal(early?.from_key, 'bob@b.test')
+  t.same(early, later)
+  t.same(rawOfInbound(read, place('a'))[0]?.raw, raw)
 })

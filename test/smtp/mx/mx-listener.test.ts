@@ -1,6 +1,6 @@
 /** The MX listener over real sockets: what it offers, accepts and refuses, and how it withstands hostile clients. */
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
@@ -81,6 +81,44 @@ t.test('over STARTTLS the facts of TLS are passed on; a bounce has no sender', a
       tls: { protocol: 'TLSv1.3', cipher: /^TLS_/ },
     },
   ])
+})
+
+const pipelined = 'MAIL FROM:<ann@sender.test>\r\nRCPT TO:<bob@home.test>\r\nDATA\r\n'
+
+t.test('the replies to pipelined commands go out in one write', async (t) => {
+  const { open, taken } = await runMx(t)
+  const client = await open()
+  await client.sendCommand('EHLO out.sender.test')
+  const write = Socket.prototype._writev as NonNullable<Socket['_writev']>
+  const pieces: string[][] = []
+  Socket.prototype._writev = function (chunks, done) {
+    pieces.push(chunks.map(({ chunk }) => String(chunk).slice(0, 3)))
+    write.call(this, chunks, done)
+  }
+  t.teardown(() => {
+    Socket.prototype._writev = write
+  })
+  await client.send(pipelined)
+  await client.readReplies(3)
+  t.same(pieces, [['250', '250', '354']])
+  await client.send(`${letter}\r\n.\r\nNOOP\r\nMAIL FROM:<ann@sender.test>\r\n`)
+  t.match(await client.readReplies(3), [/queued as mail-1$/, /^250 /, /^250 2\.1\.0 /])
+  t.equal(taken.length, 1)
+})
+
+t.test('a pipelined command that has to wait does not hold back the replies to those before it', async (t) => {
+  let answer: (listings: never[]) => void = () => undefined
+  const findListings = () =>
+    new Promise<never[]>((resolve) => {
+      answer = resolve
+    })
+  const { open } = await runMx(t, { refuseListedFrom: 1 }, { findListings })
+  const client = await open()
+  await client.sendCommand('EHLO out.sender.test')
+  await client.send(pipelined)
+  t.match(await client.readReply(), /^250 2\.1\.0 /)
+  answer([])
+  t.match(await client.readReplies(2), [/^250 2\.1\.5 /, /^354 /])
 })
 
 t.test('HELO is enough', async (t) => {

@@ -47,6 +47,7 @@ const methods = {
   SMTPStream: {
     startDataMode: '38ea172d03e0',
     continue: 'd5a929d9939d',
+    _write: '320ae0c4e718',
     _countDataBytes: 'c251edbbc2b2',
     _feedDataStream: 'f8d36018f7c4',
     _endDataMode: 'cf295c69c1b4',

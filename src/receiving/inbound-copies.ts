@@ -1,0 +1,100 @@
+/**
+ * The copies of an accepted message, one for each workspace that it is addressed to and one for reports: their records,
+ * their bytes with the trace fields, and the one commit that stores all of them.
+ */
+import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
+import type { Authentication } from '../mail/authentication-results.js'
+import { summarizeResults } from '../mail/authentication-results.js'
+import { Refusal } from '../mail/refusal.js'
+import { storeRecord } from '../messages/inbound/inbound-email.js'
+import { type InboundEmail, type NewInbound, toProcessed, toUnprocessed } from '../messages/inbound/inbound-record.js'
+import type { Log } from '../platform/log.js'
+import { toJson } from '../storage/tables/columns.js'
+import type { Arrival } from '../storage/tables/inbound-tables.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
+import { type Commit, MovedBytes, tryCommit, type Write } from '../storage/writer/write.js'
+import type { Destination } from './destinations.js'
+import type { ProcessedMail } from './process-mail.js'
+import type { ReceivedMessage } from './received-message.js'
+import { type Trace, withTrace } from './trace-fields.js'
+
+/** What a copy is made of. */
+export interface CopySource {
+  readonly id: string
+  readonly destination: Destination
+  readonly message: ReceivedMessage
+  readonly trace: Omit<Trace, 'id' | 'recipient'>
+  readonly authentication: Authentication
+  readonly arrival: Arrival
+}
+
+/** `email`: the record as it is until the message is processed. */
+export interface InboundCopy {
+  readonly email: InboundEmail
+  readonly bytes: MovedBytes
+}
+
+export function buildCopy(source: CopySource): InboundCopy {
+  const bytes = buildStoredBytes(source)
+  return { email: toUnprocessed(toRecord(source), bytes.length), bytes }
+}
+
+interface StoreDeps {
+  readonly commit: Commit
+  readonly inboundBytes: InboundBytesReader
+  readonly log: Pick<Log, 'info'>
+}
+
+/**
+ * Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. `processed`:
+ * the only copy as it is after its processing, whose writes are in the commit too. False: one of these missed, and the
+ * copy was stored without them.
+ */
+export async function storeCopies(
+  { commit, inboundBytes, log }: StoreDeps,
+  copies: readonly InboundCopy[],
+  processed: ProcessedMail | null,
+  session: string,
+): Promise<boolean> {
+  const rooms = copies.flatMap(({ email: { workspace_id: workspaceId, size } }) => {
+    const { limit } = inboundBytes(workspaceId)
+    return limit === null ? [] : [requireRoom({ workspaceId, bytes: size, limit })]
+  })
+  const storeAll = (recordOf: (email: InboundEmail) => InboundEmail, others: readonly Write[]): Promise<boolean> => {
+    const writes = copies.flatMap(({ email, bytes }) => storeRecord(recordOf(email), bytes))
+    return tryCommit(commit([...rooms, ...writes, ...others]))
+  }
+  if (processed !== null && (await storeAll((email) => toProcessed(email, processed.content), processed.writes)))
+    return true
+  if (await storeAll((email) => email, [])) return false
+  log.info(
+    { session, workspaces: copies.map(({ email }) => email.workspace_id) },
+    'a message was refused: no room for inbound mail',
+  )
+  throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+function buildStoredBytes({ id, destination, message: { raw, header }, trace }: CopySource): MovedBytes {
+  // A list of several would disclose each to the others.
+  const [first, ...others] = destination.addresses
+  const recipient = others.length === 0 ? (first ?? null) : null
+  return new MovedBytes(withTrace(raw, header, { ...trace, id, recipient }))
+}
+
+function toRecord({ id, destination, message, trace, authentication, arrival }: CopySource): NewInbound {
+  const { envelopeFrom, client } = message
+  return {
+    id,
+    kind: destination.kind,
+    workspace_id: destination.kind === 'mail' ? destination.workspaceId : SERVICE_WORKSPACE,
+    domain: destination.kind === 'mail' ? destination.domain : '',
+    envelope_from: envelopeFrom,
+    envelope_to: toJson(destination.addresses),
+    client_address: client.address,
+    helo: client.helo,
+    ...summarizeResults(authentication),
+    authentication: toJson(authentication),
+    arrival,
+    received_at: trace.now,
+  }
+}

@@ -1,0 +1,40 @@
+/** A message that is processed before its answer: what its process reads, and what becomes of it. */
+import t from 'tap'
+import { toUnprocessed } from '../../src/messages/inbound/inbound-record.js'
+import type { AnalyzeEarly, EarlyMessage } from '../../src/receiving/early-analysis.js'
+import { createEarlyProcessor, mayBeProcessedEarly } from '../../src/receiving/process-early.js'
+import type { ProcessMail } from '../../src/receiving/process-mail.js'
+import type { ReceivedMessage } from '../../src/receiving/received-message.js'
+import { MovedBytes } from '../../src/storage/writer/write.js'
+import { inboundMail } from '../helpers/mail/inbound-mail.js'
+
+const received = Buffer.from('From: a@b.test\r\n\r\ntext\r\n')
+const stored = new MovedBytes([Buffer.from('Received: here\r\n'), received])
+const message = { raw: received, client: { session: 's' } } as ReceivedMessage
+
+t.test('the process reads the message as it is stored, in memory of its own', async (t) => {
+  const email = toUnprocessed(inboundMail({ id: 'x', workspace_id: 'ws_7' }), stored.length)
+  const asked: [EarlyMessage, number][] = []
+  const analyzeEarly: AnalyzeEarly = async (early, timeLimit) => {
+    asked.push([early, timeLimit])
+    return null
+  }
+  const processMail: ProcessMail = () => t.fail('there is no analysis') as never
+  const processEarly = createEarlyProcessor({ analyzeEarly, processMail })
+  t.equal(await processEarly(message, { email, bytes: stored }, false), null)
+  t.equal(await processEarly(message, { email, bytes: stored }, true), null)
+  const [[early, limit] = [], [, limitOfRefusal] = []] = asked
+  t.match(early, { received, workspaceId: 'ws_7', session: 's', context: { receivedAt: email.received_at } })
+  t.equal(early?.copy().toString(), `Received: here\r\n${received}`)
+  t.ok(
+    (limitOfRefusal ?? 0) > (limit ?? Number.POSITIVE_INFINITY),
+    'an answer that depends on the score may take longer',
+  )
+})
+
+t.test('only small mail', (t) => {
+  const of = (kind: 'mail' | 'report', size: number): boolean =>
+    mayBeProcessedEarly({ email: toUnprocessed(inboundMail({ id: 'x', kind }), size), bytes: stored })
+  t.same([of('mail', 65_535), of('mail', 65_536), of('report', 100)], [true, false, false])
+  t.end()
+})

@@ -110,8 +110,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const recipients = buildRecipients(deps, policy)
   const judge = createSpamJudge(deps)
   const processMail = wireMailProcessor(deps, judge)
-  const early = openEarlyAnalyzer(deps)
-  const { analyzeEarly } = early
+  const { analyzeEarly, stop: stopEarly } = openEarlyAnalyzer(deps)
   const greylist = openGreylist(deps)
   const { processor, crashGuard } = openProcessor(deps, policy, processMail)
   const accepting = {
@@ -135,10 +134,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     stop: async () => {
       abortController.abort()
       await authentication.stop()
-      const stopped = processor.stop()
-      await mime.close()
-      await stopped
-      await Promise.all([greylist.stop(), early.stop()])
+      await Promise.all([processor.stop(), mime.close()])
+      await Promise.all([greylist.stop(), stopEarly()])
       crashGuard.close()
     },
   }

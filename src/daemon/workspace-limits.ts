@@ -43,13 +43,11 @@ interface WorkspaceLimitsDeps {
   readonly operatorWorkspace: OperatorWorkspaceCache
 }
 
-export function openWorkspaceLimits({
-  config: { limits },
-  log,
-  database,
-  operatorWorkspace,
-}: WorkspaceLimitsDeps): Limits {
+export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
+  const { log, database } = deps
   const { read } = database
+  const { limits } = deps.config
+  const { find: operatorWorkspace } = deps.operatorWorkspace
   const plans = createPlanCache({ read, limits })
   const days = createDailyRequests(database)
   const save = (): Promise<void> =>
@@ -76,12 +74,7 @@ export function openWorkspaceLimits({
       plans.drop()
       warnOfUnknownPlans()
     },
-    inboundBytes: createInboundBytesReader({
-      read,
-      planOf: plans.find,
-      operatorWorkspace: operatorWorkspace.find,
-      limits,
-    }),
+    inboundBytes: createInboundBytesReader({ read, planOf: plans.find, operatorWorkspace, limits }),
     stop: () => {
       clearInterval(timer)
       return save()

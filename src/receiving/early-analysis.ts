@@ -32,7 +32,7 @@ export interface EarlyMessage {
   readonly session: string
 }
 
-export interface EarlyAnalysis {
+interface EarlyAnalysis {
   readonly raw: Buffer
   readonly summary: InboundSummary
   readonly analysis: ContentAnalysis

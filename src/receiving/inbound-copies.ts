@@ -19,7 +19,7 @@ import type { ReceivedMessage } from './received-message.js'
 import { type Trace, withTrace } from './trace-fields.js'
 
 /** What a copy is made of. */
-export interface CopySource {
+interface CopySource {
   readonly id: string
   readonly destination: Destination
   readonly message: ReceivedMessage

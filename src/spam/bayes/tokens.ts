@@ -11,7 +11,8 @@
  */
 import type { SpamMessage } from '../spam-message.js'
 import { readVisibleHtml } from './html.js'
-import { splitWords } from './words.js'
+import { TokenKeys } from './token-keys.js'
+import { readWords, splitWords, type WordReader } from './words.js'
 
 const MAX_TOKENS = 1000
 const MAX_TOKEN_LENGTH = 64
@@ -20,26 +21,59 @@ const MAX_VALUE = 500
 const MAX_URLS = 100
 const MAX_TEXT = 65_536
 
+/** Takes the tokens of a message, in their order; it decides how many. */
+interface TokenReader extends WordReader {
+  /** `token`: of at most 64 characters. */
+  readonly addToken: (token: string) => void
+}
+
 export function tokenizeMessage(message: SpamMessage): readonly string[] {
   const tokens = new Set<string>()
+  const add = (token: string): void => {
+    if (tokens.size < MAX_TOKENS) tokens.add(token)
+  }
+  readTokens(message, {
+    get isFull() {
+      return tokens.size >= MAX_TOKENS
+    },
+    addToken: add,
+    addWord: add,
+    addPlainWord: (text, start, end) => add(text.slice(start, end).toLowerCase()),
+  })
+  return [...tokens]
+}
+
+/** Of one message after the other. */
+const keys = new TokenKeys(MAX_TOKENS)
+const keyReader: TokenReader = {
+  get isFull() {
+    return keys.isFull
+  },
+  addToken: (token) => keys.add(token),
+  addWord: (word) => keys.add(word),
+  addPlainWord: (text, start, end) => keys.addPlain(text, start, end),
+}
+
+/** The keys of the tokens, distinct: packed, in base64. No string is made of a word. */
+export function packTokenKeys(message: SpamMessage): string {
+  keys.clear()
+  readTokens(message, keyReader)
+  return keys.toBase64()
+}
+
+function readTokens(message: SpamMessage, reader: TokenReader): void {
   const html = message.html === null ? null : readVisibleHtml(message.html)
-  const text = [message.text?.slice(0, MAX_TEXT) ?? '', html?.text ?? '']
+  const text = message.text?.slice(0, MAX_TEXT) ?? ''
   const groups = [
     tokenizeFields(message),
     tokenizeMailboxes(message),
     prefixWords('subject', splitWords(message.subject.slice(0, MAX_VALUE), 60)),
     tokenizeAttachments(message),
     tokenizeStructure(message),
-    tokenizeLinks([...findUrls(text[0] ?? ''), ...(html?.urls ?? [])]),
-    ...text.map((part) => splitWords(part, 10 * MAX_TOKENS)),
+    tokenizeLinks([...findUrls(text), ...(html?.urls ?? [])]),
   ]
-  for (const group of groups) {
-    for (const token of group) {
-      if (tokens.size >= MAX_TOKENS) return [...tokens]
-      tokens.add(token.slice(0, MAX_TOKEN_LENGTH))
-    }
-  }
-  return [...tokens]
+  for (const group of groups) for (const token of group) reader.addToken(token.slice(0, MAX_TOKEN_LENGTH))
+  for (const part of [text, html?.text ?? '']) readWords(part, 10 * MAX_TOKENS, reader)
 }
 
 function prefixWords(mark: string, words: readonly string[]): string[] {

@@ -24,8 +24,8 @@ const empty: readonly Opening[] = [{ text: '', isEnd: false }]
 const unknown: readonly Opening[] = [{ text: '', isEnd: true }]
 const digits = toOpenings([...'0123456789'])
 
-/** Before these, a match begins where a word does. */
-const anchors = ['\\b', '(?<![\\w']
+/** Before these, a match begins where a word does, or at least behind no letter. */
+const anchors = ['\\b', '(?<![\\w', '(?<![a-z', '(?<!\\S)']
 
 /** Null: it may match anywhere, or anything. */
 export function listOpenings({ source, flags }: RegExp): readonly string[] | null {

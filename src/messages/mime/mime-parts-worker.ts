@@ -72,10 +72,9 @@ interface DigesterModule {
 }
 
 /** An analysis that throws costs the message its analysis, not its summary. */
-async function analyze(message: ParsedMessage, facts: unknown, sendFrame: SendFrame): Promise<OutgoingFrame> {
-  const { analysisModule } = data
-  if (analysisModule === null) throw new Error('this process was given no analyzer')
-  const { contentAnalyzer } = (await import(analysisModule)) as AnalyzerModule
+function analyze(message: ParsedMessage, facts: unknown, sendFrame: SendFrame): OutgoingFrame {
+  if (analyzerModule === null) throw new Error('this process was given no analyzer')
+  const { contentAnalyzer } = analyzerModule
   sendFrame({ message: { kind: 'summarized', summary: contentAnalyzer.summarize(message) } })
   try {
     return { message: { kind: 'analyzed', analysis: contentAnalyzer.analyze(message, facts) } }
@@ -137,7 +136,9 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
-if (data.analysisModule !== null) await import(data.analysisModule)
+/** Imported once: even of a module that is there, `import()` takes as long as some rules do for a message. */
+const analyzerModule =
+  data.analysisModule === null ? null : ((await import(data.analysisModule)) as AnalyzerModule)
 const stream = openParentStream()
 const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }

@@ -7,6 +7,7 @@
  *
  * Among 200,000 tokens, the maximum of a workspace, two equal numbers are expected in one of 14,000 workspaces.
  */
+import type { ScannedText, WordReader } from './words.js'
 
 const KEY_BYTES = 6
 
@@ -40,7 +41,7 @@ const PLACES_PER_KEY = 4
  * Distinct keys in the order of their tokens, at most `max`; what comes after them is dropped. Its memory is used again for
  * the next message.
  */
-export class TokenKeys {
+export class TokenKeys implements WordReader {
   private count = 0
   private readonly packed: Buffer
   private readonly high: Uint16Array
@@ -70,11 +71,11 @@ export class TokenKeys {
   }
 
   /** The token of ASCII letters and digits at a place of a text, in lower case. */
-  addPlain(text: string, start: number, end: number): void {
+  addPlain({ units }: ScannedText, start: number, end: number): void {
     let high = HIGH_OFFSET
     let low = LOW_OFFSET
     for (let at = start; at < end; at += 1) {
-      const unit = text.charCodeAt(at) | LOWER_CASE
+      const unit = (units[at] ?? 0) | LOWER_CASE
       high = Math.imul(high ^ unit, HIGH_PRIME)
       low = Math.imul(low ^ unit, LOW_PRIME)
     }
@@ -82,10 +83,6 @@ export class TokenKeys {
   }
 
   toBase64(): string {
-    for (let at = 0; at < this.count; at += 1) {
-      this.packed.writeUInt16BE(this.high[at] ?? 0, at * KEY_BYTES)
-      this.packed.writeUInt32BE(this.low[at] ?? 0, at * KEY_BYTES + 2)
-    }
     return this.packed.toString('base64', 0, this.count * KEY_BYTES)
   }
 
@@ -99,9 +96,19 @@ export class TokenKeys {
     }
     this.high[this.count] = high
     this.low[this.count] = low
+    writeKey(this.packed, this.count * KEY_BYTES, high, low)
     this.count += 1
     this.places[place] = this.count
   }
+}
+
+function writeKey(target: Uint8Array, at: number, high: number, low: number): void {
+  target[at] = high >>> 8
+  target[at + 1] = high & 0xff
+  target[at + 2] = low >>> 24
+  target[at + 3] = (low >>> 16) & 0xff
+  target[at + 4] = (low >>> 8) & 0xff
+  target[at + 5] = low & 0xff
 }
 
 /** The bit that makes an ASCII letter lower case; digits have it. */

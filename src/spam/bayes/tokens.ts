@@ -12,7 +12,7 @@
 import type { SpamMessage } from '../spam-message.js'
 import { readVisibleHtml } from './html.js'
 import { TokenKeys } from './token-keys.js'
-import { readWords, splitWords, type WordReader } from './words.js'
+import { readWords, type ScannedText, splitWords, type WordReader } from './words.js'
 
 const MAX_TOKENS = 1000
 const MAX_TOKEN_LENGTH = 64
@@ -21,47 +21,39 @@ const MAX_VALUE = 500
 const MAX_URLS = 100
 const MAX_TEXT = 65_536
 
-/** Takes the tokens of a message, in their order; it decides how many. */
-interface TokenReader extends WordReader {
-  /** `token`: of at most 64 characters. */
-  readonly addToken: (token: string) => void
+export function tokenizeMessage(message: SpamMessage): readonly string[] {
+  const list = new TokenList()
+  readTokens(message, list)
+  return [...list.tokens]
 }
 
-export function tokenizeMessage(message: SpamMessage): readonly string[] {
-  const tokens = new Set<string>()
-  const add = (token: string): void => {
-    if (tokens.size < MAX_TOKENS) tokens.add(token)
+class TokenList implements WordReader {
+  readonly tokens = new Set<string>()
+
+  get isFull(): boolean {
+    return this.tokens.size >= MAX_TOKENS
   }
-  readTokens(message, {
-    get isFull() {
-      return tokens.size >= MAX_TOKENS
-    },
-    addToken: add,
-    addWord: add,
-    addPlainWord: (text, start, end) => add(text.slice(start, end).toLowerCase()),
-  })
-  return [...tokens]
+
+  add(token: string): void {
+    if (!this.isFull) this.tokens.add(token)
+  }
+
+  addPlain({ text }: ScannedText, start: number, end: number): void {
+    this.add(text.slice(start, end).toLowerCase())
+  }
 }
 
 /** Of one message after the other. */
 const keys = new TokenKeys(MAX_TOKENS)
-const keyReader: TokenReader = {
-  get isFull() {
-    return keys.isFull
-  },
-  addToken: (token) => keys.add(token),
-  addWord: (word) => keys.add(word),
-  addPlainWord: (text, start, end) => keys.addPlain(text, start, end),
-}
 
 /** The keys of the tokens, distinct: packed, in base64. No string is made of a word. */
 export function packTokenKeys(message: SpamMessage): string {
   keys.clear()
-  readTokens(message, keyReader)
+  readTokens(message, keys)
   return keys.toBase64()
 }
 
-function readTokens(message: SpamMessage, reader: TokenReader): void {
+function readTokens(message: SpamMessage, reader: WordReader): void {
   const html = message.html === null ? null : readVisibleHtml(message.html)
   const text = message.text?.slice(0, MAX_TEXT) ?? ''
   const groups = [
@@ -72,7 +64,7 @@ function readTokens(message: SpamMessage, reader: TokenReader): void {
     tokenizeStructure(message),
     tokenizeLinks([...findUrls(text), ...(html?.urls ?? [])]),
   ]
-  for (const group of groups) for (const token of group) reader.addToken(token.slice(0, MAX_TOKEN_LENGTH))
+  for (const group of groups) for (const token of group) reader.add(token.slice(0, MAX_TOKEN_LENGTH))
   for (const part of [text, html?.text ?? '']) readWords(part, 10 * MAX_TOKENS, reader)
 }
 
@@ -170,6 +162,7 @@ function tokenizeStructure({ text, html, attachments }: SpamMessage): string[] {
 const urlPattern = /(?:https?:\/\/|www\.)[^\s<>"']{1,1000}/gi
 
 function findUrls(text: string): string[] {
+  if (!text.includes('://') && !/www\./i.test(text)) return []
   return text.match(urlPattern)?.slice(0, MAX_URLS) ?? []
 }
 

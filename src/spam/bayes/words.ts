@@ -6,6 +6,7 @@
  * common. One pass, linear; at most `limit` words. Most words are ASCII letters and digits alone: they are found without a
  * regular expression and given as places of the text, so that no string is made of each.
  */
+import { readCodeUnits } from '../../platform/code-units.js'
 
 const MIN_WORD_LENGTH = 3
 const MAX_WORD_LENGTH = 24
@@ -16,13 +17,19 @@ const unsegmentedScripts = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana
 /** Punctuation at either end, except what ends an exclamation or begins a price. */
 const edgePunctuation = /^['’_.!-]+|(?<!['’_.-])['’_.-]+$/g
 
-/** Gets the words of a text, in their order. */
+/** A text, and its code units. */
+export interface ScannedText {
+  readonly text: string
+  readonly units: Uint16Array
+}
+
+/** Gets words, in their order. */
 export interface WordReader {
   /** No more words are read. */
   readonly isFull: boolean
-  readonly addWord: (word: string) => void
-  /** A word of ASCII letters and digits, which is not in lower case yet. */
-  readonly addPlainWord: (text: string, start: number, end: number) => void
+  add(word: string): void
+  /** A word of ASCII letters and digits, which need not be in lower case. */
+  addPlain(source: ScannedText, start: number, end: number): void
 }
 
 const SEPARATOR = 0
@@ -39,70 +46,80 @@ const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
 })
 
 export function readWords(text: string, limit: number, reader: WordReader): void {
+  const source = { text, units: readCodeUnits(text) }
   let left = limit
   for (let at = 0; at < text.length && left > 0 && !reader.isFull; ) {
-    if (kindAt(text, at) === SEPARATOR) {
-      at += 1
-      continue
-    }
     const start = at
-    at = findEndOf(text, start, PLAIN)
-    const isPlain = kindAt(text, at) === SEPARATOR
-    if (isPlain && at - start < MIN_WORD_LENGTH) continue
-    if (isPlain && at - start <= MAX_WORD_LENGTH) {
-      reader.addPlainWord(text, start, at)
+    let kind = kindAt(source, at)
+    while (kind === PLAIN) kind = kindAt(source, ++at)
+    const length = at - start
+    if (kind !== SEPARATOR || length > MAX_WORD_LENGTH) {
+      const run = findRun(source, start, at)
+      if (run === null) return
+      at = run.end
+      left -= addRun(run.found, left, reader)
+    } else {
+      at += 1
+      if (length < MIN_WORD_LENGTH) continue
+      reader.addPlain(source, start, start + length)
       left -= 1
-      continue
     }
-    at = findEndOf(text, at, SIGN)
-    if (kindAt(text, at) === UNKNOWN) {
-      runPattern.lastIndex = start
-      const found = runPattern.exec(text)
-      if (found === null) return
-      at = runPattern.lastIndex
-      left -= addRun(found[0], left, reader)
-    } else left -= addRun(text.slice(start, at), left, reader)
   }
 }
 
 /** The end of the text is a separator. */
-function kindAt(text: string, at: number): number {
+function kindAt({ text, units }: ScannedText, at: number): number {
   if (at >= text.length) return SEPARATOR
-  const code = text.charCodeAt(at)
-  return code < 128 ? (kinds[code] ?? UNKNOWN) : UNKNOWN
+  const unit = units[at] ?? 0
+  return unit < 128 ? (kinds[unit] ?? UNKNOWN) : UNKNOWN
 }
 
-/** `kind`: PLAIN, or SIGN for both. */
-function findEndOf(text: string, start: number, kind: number): number {
-  let at = start
-  for (;;) {
-    const found = kindAt(text, at)
-    if (found === SEPARATOR || found > kind) return at
-    at += 1
-  }
+interface Run {
+  readonly found: string
+  readonly end: number
+}
+
+/** The first run from `start` on, of which everything before `plainEnd` is a part. */
+function findRun(source: ScannedText, start: number, plainEnd: number): Run | null {
+  let end = plainEnd
+  let kind = kindAt(source, end)
+  while (kind === PLAIN || kind === SIGN) kind = kindAt(source, ++end)
+  if (kind === SEPARATOR) return { found: source.text.slice(start, end), end }
+  runPattern.lastIndex = start
+  const found = runPattern.exec(source.text)
+  return found === null ? null : { found: found[0], end: runPattern.lastIndex }
 }
 
 /** How many words it was. */
 function addRun(found: string, limit: number, reader: WordReader): number {
   if (found.length <= 100 && unsegmentedScripts.test(found)) {
     const pairs = toBigrams(found, limit)
-    for (const pair of pairs) reader.addWord(pair)
+    for (const pair of pairs) reader.add(pair)
     return pairs.length
   }
   const word = found.length > 100 ? `skip:${found.slice(0, 1)}` : normalizeWord(found)
   if (word === null) return 0
-  reader.addWord(word)
+  reader.add(word)
   return 1
 }
 
 export function splitWords(text: string, limit: number): string[] {
-  const words: string[] = []
-  readWords(text, limit, {
-    isFull: false,
-    addWord: (word) => words.push(word),
-    addPlainWord: (source, start, end) => words.push(source.slice(start, end).toLowerCase()),
-  })
-  return words
+  const list = new WordList()
+  readWords(text, limit, list)
+  return list.words
+}
+
+class WordList implements WordReader {
+  readonly isFull = false
+  readonly words: string[] = []
+
+  add(word: string): void {
+    this.words.push(word)
+  }
+
+  addPlain({ text }: ScannedText, start: number, end: number): void {
+    this.words.push(text.slice(start, end).toLowerCase())
+  }
 }
 
 function normalizeWord(found: string): string | null {

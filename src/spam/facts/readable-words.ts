@@ -3,6 +3,7 @@
  *
  * Text in ASCII, which most is, has nothing to fold: one pass over it does the rest. Linear.
  */
+import { readCodeUnits } from '../../platform/code-units.js'
 import { foldMixedWords } from './script-facts.js'
 
 export interface ReadableWords {
@@ -29,10 +30,11 @@ export function readWordsOf(text: string): ReadableWords {
 function squeezeAscii(text: string): string | null {
   if (scratch.length < text.length) scratch = Buffer.allocUnsafeSlow(2 * text.length)
   const target = scratch
+  const units = readCodeUnits(text)
   let length = 0
   let isAfterBlank = true
   for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
+    const code = units[at] ?? 0
     if (code > 0x7f) return null
     const isBlank = code === SPACE || (code <= LAST_BLANK && code >= FIRST_BLANK)
     if (isBlank && isAfterBlank) continue

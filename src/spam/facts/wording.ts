@@ -3,6 +3,7 @@
  * where a word, a digit or a sign does, or a letter behind a digit, with one of few beginnings: one pass over the text finds
  * these places, and a pattern is tried only at its own.
  */
+import { readCodeUnits } from '../../platform/code-units.js'
 import { listOpenings, OPENING_LENGTH } from './pattern-openings.js'
 
 /** Places of the table; two beginnings may share one, and then a pattern is tried in vain. */
@@ -33,19 +34,22 @@ export class WordedText {
 
   private searchAll(): void {
     this.matches = new Uint8Array(patterns.length)
+    const units = readCodeUnits(this.text)
+    const { length } = this.text
     let wasLetter = false
-    for (let at = 0; at < this.text.length; at += 1) {
-      const code = this.text.charCodeAt(at)
-      if (!(wasLetter && isWordCode(code)) && code !== SPACE) this.tryPatternsAt(at)
-      wasLetter = isLetterCode(code)
+    for (let at = 0; at < length; at += 1) {
+      const unit = units[at] ?? 0
+      const isLetter = isLetterCode(unit)
+      if (!(wasLetter && (isLetter || isOtherWordCode(unit))) && unit !== SPACE)
+        this.tryPatternsAt(units, at, Math.min(at + OPENING_LENGTH, length))
+      wasLetter = isLetter
     }
   }
 
-  private tryPatternsAt(start: number): void {
-    const end = Math.min(start + OPENING_LENGTH, this.text.length)
+  private tryPatternsAt(units: Uint16Array, start: number, end: number): void {
     let hash = 0
     for (let at = start; at < end; at += 1) {
-      hash = addToHash(hash, this.text.charCodeAt(at))
+      hash = addToHash(hash, units[at] ?? 0)
       const list = listAt[placeOf(hash)] ?? NO_LIST
       if (list === NO_LIST) return
       if (list !== PREFIX) for (const index of lists[list] ?? []) this.tryPattern(index, start)
@@ -78,9 +82,9 @@ export function wording(pattern: RegExp): Wording {
 
 const SPACE = 0x20
 
-/** As `\w`. */
-function isWordCode(code: number): boolean {
-  return isLetterCode(code) || (code >= 0x30 && code <= 0x39) || code === 0x5f
+/** `\w` but for the letters. */
+function isOtherWordCode(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x5f
 }
 
 /** Of ASCII. */

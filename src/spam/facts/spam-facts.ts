@@ -28,6 +28,9 @@ export interface SpamFacts {
   readonly words: string
   /** Subject and bodies are ASCII alone, as far as `words` has them. */
   readonly isAscii: boolean
+  /** Subject and bodies have at most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`. */
+  readonly capitals: number
+  readonly dots: number
   /** The beginning and the end of `words`, in lower case. */
   readonly lowerText: string
   /** The same, to search for patterns. */
@@ -61,7 +64,7 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
   const html = collectHtmlFacts(message.html ?? '')
   const text = message.text?.slice(0, MAX_BODY_LENGTH) ?? ''
   const visibleText = html.visibleText.slice(0, MAX_BODY_LENGTH)
-  const { words, isAscii } = readWordsOf(`${message.subject}\n${text}\n${visibleText}`)
+  const { words, isAscii, capitals, dots } = readWordsOf(`${message.subject}\n${text}\n${visibleText}`)
   const lowerText = beginningAndEndOf(words).toLowerCase()
   const wordedText = new WordedText(lowerText)
   const urls = [...parseLinkUrls(html.links), ...findTextUrls(message.text ?? '')]
@@ -73,6 +76,8 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
     html,
     words,
     isAscii,
+    capitals,
+    dots,
     lowerText,
     wordedText,
     body: text.trim() === '' ? visibleText : text,

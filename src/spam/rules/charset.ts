@@ -105,7 +105,8 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'SHOUTING',
     weight: 1.3,
     description: 'a large part of it in capitals',
-    test: ({ body }) => {
+    test: ({ body, capitals: most }) => {
+      if (most <= 100) return false
       const beginning = body.slice(0, 8_000)
       const capitals = countBetween(beginning, 'A', 'Z')
       return capitals > 100 && capitals * 3 > countBetween(beginning, 'a', 'z')
@@ -115,7 +116,9 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'SHOUTED_LINES',
     weight: 0.2,
     description: 'whole lines in capitals',
-    test: ({ body }) => (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
+    // Two matches have sixteen capitals.
+    test: ({ body, capitals }) =>
+      capitals >= 16 && (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
   },
   {
     name: 'MANY_EXCLAMATIONS',
@@ -127,6 +130,7 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'GAPPED_WORDS',
     weight: 0.3,
     description: 'words with spaced letters',
-    test: ({ words }) => /\b(?:[A-Z] ){4}[A-Z]\b|\b(?:[a-z][*_.]){4}[a-z]\b/.test(words),
+    test: ({ words, capitals, dots }) =>
+      (capitals >= 5 || dots >= 4) && /\b(?:[A-Z] ){4}[A-Z]\b|\b(?:[a-z][*_.]){4}[a-z]\b/.test(words),
   },
 ]

@@ -19,17 +19,21 @@ const SPACE = 0x20
 
 const BLANK = 1
 const CAPITAL = 2
-const DOT = 3
-/** By code of ASCII; 0: any other. */
+const DOT = 4
+/** By code of ASCII: one of these bits, or none. */
 const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/\s/.test(character)) return BLANK
   if (/[A-Z]/.test(character)) return CAPITAL
   return /[*_.]/.test(character) ? DOT : 0
 })
+/** By code of ASCII: itself, or a space for any blank. */
+const shown = Uint8Array.from({ length: 128 }, (_, code) => (kinds[code] === BLANK ? SPACE : code))
 
-/** Grows with the longest text; its content is of one call. */
-let scratch = Buffer.allocUnsafeSlow(16_384)
+/** Longer texts are read as those that are not ASCII. */
+const MAX_ASCII = 131_072
+/** Its content is of one call. */
+const scratch = Buffer.allocUnsafeSlow(MAX_ASCII)
 
 export function readWordsOf(text: string): ReadableWords {
   const ascii = squeezeAscii(text)
@@ -38,27 +42,27 @@ export function readWordsOf(text: string): ReadableWords {
   return { words, isAscii: false, capitals: text.length, dots: text.length }
 }
 
-/** Null: it is not ASCII. */
+/**
+ * Null: it is not ASCII, or too long. Without branches: where words end cannot be foretold, and a wrong guess costs the processor
+ * as much as five characters.
+ */
 function squeezeAscii(text: string): ReadableWords | null {
-  if (scratch.length < text.length) scratch = Buffer.allocUnsafeSlow(2 * text.length)
-  const target = scratch
+  const { length } = text
+  if (length > MAX_ASCII) return null
   const units = readCodeUnits(text)
-  let length = 0
-  let capitals = 0
-  let dots = 0
-  let isAfterBlank = true
-  for (let at = 0; at < text.length; at += 1) {
-    const code = units[at] ?? 0
-    if (code > 0x7f) return null
-    const kind = kinds[code]
-    const isBlank = kind === BLANK
-    if (isBlank && isAfterBlank) continue
-    if (kind === CAPITAL) capitals += 1
-    else if (kind === DOT) dots += 1
-    target[length] = isBlank ? SPACE : code
-    length += 1
-    isAfterBlank = isBlank
+  let [size, capitals, dots, seen, last] = [0, 0, 0, 0, BLANK]
+  for (let at = 0; at < length; at += 1) {
+    const unit = units[at] ?? 0
+    const code = unit & 0x7f
+    const kind = kinds[code] ?? 0
+    seen |= unit
+    scratch[size] = shown[code] ?? 0
+    size += 1 - (kind & last & BLANK)
+    capitals += (kind & CAPITAL) >> 1
+    dots += kind >> 2
+    last = kind
   }
-  const words = target.toString('latin1', 0, isAfterBlank && length > 0 ? length - 1 : length)
+  if (seen > 0x7f) return null
+  const words = scratch.toString('latin1', 0, last === BLANK && size > 0 ? size - 1 : size)
   return { words, isAscii: true, capitals, dots }
 }

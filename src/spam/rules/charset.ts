@@ -117,8 +117,7 @@ export const charsetRules: readonly SpamRule[] = [
     weight: 0.2,
     description: 'whole lines in capitals',
     // Two matches have sixteen capitals.
-    test: ({ body, capitals }) =>
-      capitals >= 16 && (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
+    test: ({ body, capitals }) => capitals >= 16 && (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
   },
   {
     name: 'MANY_EXCLAMATIONS',

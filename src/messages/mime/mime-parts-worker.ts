@@ -136,7 +136,6 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
-/** Imported once: even of a module that is there, `import()` takes as long as some rules do for a message. */
 const analyzerModule = data.analysisModule === null ? null : ((await import(data.analysisModule)) as AnalyzerModule)
 const stream = openParentStream()
 /** Messages that have arrived and are not begun. */

@@ -16,6 +16,9 @@ const LOW_OFFSET = 0x2f0b4c47
 const HIGH_PRIME = 0x01000193
 const LOW_PRIME = 0x85ebca6b
 
+/** The bit that makes an ASCII letter lower case; digits have it. */
+const LOWER_CASE = 0x20
+
 /** Two 32-bit FNV-1a hashes with different offsets and primes, each mixed at the end. */
 export function hashToken(token: string): number {
   let high = HIGH_OFFSET
@@ -34,7 +37,7 @@ function mixBits(word: number): number {
   return twice ^ (twice >>> 16)
 }
 
-/** At least twice as many as the keys, so that a search is short; a power of two. */
+/** So that a search is short. Keys chosen to share a place are compared with each other: half a million times at most. */
 const PLACES_PER_KEY = 4
 
 /**
@@ -46,7 +49,7 @@ export class TokenKeys implements WordReader {
   private readonly packed: Buffer
   private readonly high: Uint16Array
   private readonly low: Uint32Array
-  /** By hash: the index of a key and one more; 0: none. */
+  /** By hash: the index of a key and one more; 0: none. Their number is a power of two. */
   private readonly places: Uint16Array
 
   constructor(private readonly max: number) {
@@ -110,9 +113,6 @@ function writeKey(target: Uint8Array, at: number, high: number, low: number): vo
   target[at + 4] = (low >>> 8) & 0xff
   target[at + 5] = low & 0xff
 }
-
-/** The bit that makes an ASCII letter lower case; digits have it. */
-const LOWER_CASE = 0x20
 
 /** Not from Buffer's pool, because it is moved to the writer's thread. */
 export function packKeys(keys: readonly number[]): Buffer {

@@ -8,9 +8,9 @@ import { foldMixedWords } from './script-facts.js'
 
 export interface ReadableWords {
   readonly words: string
-  /** The text that they were made of is ASCII alone. */
+  /** True only if the text that they were made of is ASCII. */
   readonly isAscii: boolean
-  /** The text has at most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`. */
+  /** At most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`, in the text and in `words`. */
   readonly capitals: number
   readonly dots: number
 }
@@ -39,7 +39,7 @@ export function readWordsOf(text: string): ReadableWords {
   const ascii = squeezeAscii(text)
   if (ascii !== null) return ascii
   const words = foldMixedWords(text).replace(/\s+/g, ' ').trim()
-  return { words, isAscii: false, capitals: text.length, dots: text.length }
+  return { words, isAscii: false, capitals: Number.POSITIVE_INFINITY, dots: Number.POSITIVE_INFINITY }
 }
 
 /**

@@ -26,9 +26,9 @@ export interface SpamFacts {
   readonly html: HtmlFacts
   /** The words of the subject and both bodies as people see them; runs of blanks are one blank. */
   readonly words: string
-  /** Subject and bodies are ASCII alone, as far as `words` has them. */
+  /** True only if subject and bodies are ASCII, as far as `words` has them. */
   readonly isAscii: boolean
-  /** Subject and bodies have at most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`. */
+  /** At most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`, in subject and bodies and in `words`. */
   readonly capitals: number
   readonly dots: number
   /** The beginning and the end of `words`, in lower case. */

@@ -28,6 +28,8 @@ const openings: readonly (readonly [RegExp, readonly string[] | null])[] = [
   [/(?<![a-zà-ÿ])(?:word|été)/, ['word', 'été']],
   [/(?<!\S)dear/, ['dear']],
   [/(?<!x)word/, null],
+  [/(?<![a-z]x)word/, null],
+  [/(?<![\w]|x)word/, null],
   [/\bone|two/, null],
   [/\b(?:one| two)/, null],
   [/\b\w+ one/, null],

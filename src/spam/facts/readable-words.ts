@@ -6,7 +6,7 @@
 import { readCodeUnits } from '../../platform/code-units.js'
 import { foldMixedWords } from './script-facts.js'
 
-export interface ReadableWords {
+interface ReadableWords {
   readonly words: string
   /** True only if the text that they were made of is ASCII. */
   readonly isAscii: boolean

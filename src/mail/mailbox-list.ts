@@ -25,19 +25,19 @@ export const MAX_LIST_LENGTH = 8192
 
 const MAX_SIMPLE_LENGTH = 320
 const simpleForm =
-  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
+  /^(?:(?:([\w!#$%&'*+-]+(?: [\w!#$%&'*+-]+)*) |"([\w!#$%&'*+.,-]+(?: [\w!#$%&'*+.,-]+)*)" )?<([\w.!#$%&'*+/-]+@[\w.-]+)>|([\w.!#$%&'*+/-]+@[\w.-]+))$/
 
 /**
- * The forms that nearly every address field has: `user@host.example`, `<user@host.example>`
- * and `Some Name <user@host.example>`, in plain ASCII without quotes, comments or encoded
+ * The forms that nearly every address field has: `user@host.example`, `<user@host.example>`,
+ * `Some Name <user@host.example>` and `"Name, Some" <user@host.example>`, in plain ASCII without escapes, comments or encoded
  * words. A shortcut around the parser that knows all other forms: it returns what `parseMailboxList` returns, and
  * null says nothing of the value.
  */
 export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
   if (value.length > MAX_SIMPLE_LENGTH) return null
-  const [, name = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
+  const [, name, quoted = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
   const address = tryParseAddress(inBrackets ?? alone)
-  return address === null ? null : { address, name }
+  return address === null ? null : { address, name: name ?? quoted }
 }
 
 /** `value`: unfolded, not decoded, because encoded words are names and never syntax. */

@@ -4,8 +4,7 @@
  */
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import type { SpamContribution } from '../storage/tables/inbound-tables.js'
-import { hashToken, packKeys } from './bayes/token-keys.js'
-import { tokenizeMessage } from './bayes/tokens.js'
+import { packTokenKeys } from './bayes/tokens.js'
 import { buildSpamMessage, type SpamContext } from './spam-input.js'
 import type { SpamMessage } from './spam-message.js'
 import { scoreByRules } from './spam-report.js'
@@ -22,6 +21,5 @@ export function analyzeContent(message: ParsedMessage, context: SpamContext): Co
 }
 
 export function analyzeMessage(message: SpamMessage): ContentAnalysis {
-  const keys = new Set(tokenizeMessage(message).map(hashToken))
-  return { rules: scoreByRules(message).contributions, keys: packKeys([...keys]).toString('base64') }
+  return { rules: scoreByRules(message).contributions, keys: packTokenKeys(message) }
 }

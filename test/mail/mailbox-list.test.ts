@@ -44,10 +44,12 @@ t.test('a list of authors that readers may interpret differently is ambiguous', 
 t.test('the fast parser of simple mailboxes gives the result of the full parser', (t) => {
   t.strictSame(parseSimpleMailbox('Some One <Some.One+x@b.test>'), { address: 'Some.One+x@b.test', name: 'Some One' })
   t.strictSame(parseSimpleMailbox('a@B.test'), { address: 'a@b.test', name: '' })
+  t.strictSame(parseSimpleMailbox('"One, Some A." <a@b.test>'), { address: 'a@b.test', name: 'One, Some A.' })
   for (const value of [
     '',
     'a@b.test, c@d.test',
-    '"a" <a@b.test>',
+    '"a\\"b" <a@b.test>',
+    '"a" b <a@b.test>',
     'a (x) <a@b.test>',
     '=?utf-8?q?x?= <a@b.test>',
     '<a@b@c>',
@@ -69,6 +71,9 @@ t.test('the fast parser of simple mailboxes gives the result of the full parser'
     'x@y.test',
     '<x@y.test>',
     "'",
+    '"',
+    '" ',
+    ',',
     '/',
     '!',
   )

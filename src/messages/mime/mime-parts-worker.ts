@@ -72,10 +72,9 @@ interface DigesterModule {
 }
 
 /** An analysis that throws costs the message its analysis, not its summary. */
-async function analyze(message: ParsedMessage, facts: unknown, sendFrame: SendFrame): Promise<OutgoingFrame> {
-  const { analysisModule } = data
-  if (analysisModule === null) throw new Error('this process was given no analyzer')
-  const { contentAnalyzer } = (await import(analysisModule)) as AnalyzerModule
+function analyze(message: ParsedMessage, facts: unknown, sendFrame: SendFrame): OutgoingFrame {
+  if (analyzerModule === null) throw new Error('this process was given no analyzer')
+  const { contentAnalyzer } = analyzerModule
   sendFrame({ message: { kind: 'summarized', summary: contentAnalyzer.summarize(message) } })
   try {
     return { message: { kind: 'analyzed', analysis: contentAnalyzer.analyze(message, facts) } }
@@ -137,13 +136,28 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
-if (data.analysisModule !== null) await import(data.analysisModule)
+const analyzerModule = data.analysisModule === null ? null : ((await import(data.analysisModule)) as AnalyzerModule)
 const stream = openParentStream()
-const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
+/** Messages that have arrived and are not begun. */
+let waiting = 0
+/**
+ * While messages wait, an analysis goes out in one write with the next frame, which is the summary of the next message. If that
+ * message takes the process down before, the parent has both read again.
+ */
+const say: SendFrame = ({ message, bytes }) => {
+  const isHeld = message.kind === 'analyzed' && waiting > 0
+  if (isHeld) stream.cork()
+  writeFrame(stream, message, bytes)
+  if (!isHeld) stream.uncork()
+}
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
 let last = Promise.resolve()
 const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => {
-  last = last.then(() => handleMessage(raw, message, say))
+  waiting += 1
+  last = last.then(() => {
+    waiting -= 1
+    return handleMessage(raw, message, say)
+  })
 })
 stream.on('data', read)
 stream.on('error', () => process.exit(0))

@@ -18,6 +18,9 @@ class FrameTooLarge extends Error {
   override name = 'FrameTooLarge'
 }
 
+/** Octets of a frame up to which its pieces are copied into one: a write of each costs more. */
+const MAX_COPIED = 16_384
+
 /** `written` is called once `bytes` are no longer needed. */
 export function writeFrame(
   stream: Writable,
@@ -25,17 +28,26 @@ export function writeFrame(
   bytes: readonly Uint8Array[] = [],
   written?: () => void,
 ): void {
-  const json = Buffer.from(JSON.stringify(value))
-  const head = Buffer.allocUnsafe(HEADER_BYTES)
-  head.writeUInt32BE(json.length, 0)
-  head.writeUIntBE(
-    bytes.reduce((sum, { length }) => sum + length, 0),
-    4,
-    6,
-  )
+  const json = JSON.stringify(value)
+  const jsonLength = Buffer.byteLength(json)
+  const bytesLength = bytes.reduce((sum, { length }) => sum + length, 0)
+  const isCopied = jsonLength + bytesLength <= MAX_COPIED
+  const frame = Buffer.allocUnsafe(HEADER_BYTES + jsonLength + (isCopied ? bytesLength : 0))
+  frame.writeUInt32BE(jsonLength, 0)
+  frame.writeUIntBE(bytesLength, 4, 6)
+  frame.write(json, HEADER_BYTES)
+  if (isCopied) {
+    let at = HEADER_BYTES + jsonLength
+    for (const piece of bytes) {
+      frame.set(piece, at)
+      at += piece.length
+    }
+    stream.write(frame, written)
+  } else writePieces(stream, [frame, ...bytes], written)
+}
+
+function writePieces(stream: Writable, pieces: readonly Uint8Array[], written?: () => void): void {
   stream.cork()
-  stream.write(head)
-  const pieces = [json, ...bytes]
   pieces.forEach((piece, place) => {
     stream.write(piece, place === pieces.length - 1 ? written : undefined)
   })

@@ -7,17 +7,26 @@
  *
  * Among 200,000 tokens, the maximum of a workspace, two equal numbers are expected in one of 14,000 workspaces.
  */
+import type { ScannedText, WordReader } from './words.js'
 
 const KEY_BYTES = 6
 
+const HIGH_OFFSET = 0x811c9dc5
+const LOW_OFFSET = 0x2f0b4c47
+const HIGH_PRIME = 0x01000193
+const LOW_PRIME = 0x85ebca6b
+
+/** The bit that makes an ASCII letter lower case; digits have it. */
+const LOWER_CASE = 0x20
+
 /** Two 32-bit FNV-1a hashes with different offsets and primes, each mixed at the end. */
 export function hashToken(token: string): number {
-  let high = 0x811c9dc5
-  let low = 0x2f0b4c47
+  let high = HIGH_OFFSET
+  let low = LOW_OFFSET
   for (let at = 0; at < token.length; at += 1) {
     const unit = token.charCodeAt(at)
-    high = Math.imul(high ^ unit, 0x01000193)
-    low = Math.imul(low ^ unit, 0x85ebca6b)
+    high = Math.imul(high ^ unit, HIGH_PRIME)
+    low = Math.imul(low ^ unit, LOW_PRIME)
   }
   return (mixBits(high ^ (low >>> 15)) >>> 16) * 2 ** 32 + (mixBits(low) >>> 0)
 }
@@ -26,6 +35,83 @@ function mixBits(word: number): number {
   const once = Math.imul(word ^ (word >>> 16), 0x7feb352d)
   const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b)
   return twice ^ (twice >>> 16)
+}
+
+/** So that a search is short. Keys chosen to share a place are compared with each other: half a million times at most. */
+const PLACES_PER_KEY = 4
+
+/**
+ * Distinct keys in the order of their tokens, at most `max`; what comes after them is dropped. Its memory is used again for
+ * the next message.
+ */
+export class TokenKeys implements WordReader {
+  private count = 0
+  private readonly packed: Buffer
+  private readonly high: Uint16Array
+  private readonly low: Uint32Array
+  /** By hash: the index of a key and one more; 0: none. Their number is a power of two. */
+  private readonly places: Uint16Array
+
+  constructor(private readonly max: number) {
+    this.packed = Buffer.alloc(max * KEY_BYTES)
+    this.high = new Uint16Array(max)
+    this.low = new Uint32Array(max)
+    this.places = new Uint16Array(2 ** Math.ceil(Math.log2(max * PLACES_PER_KEY)))
+  }
+
+  get isFull(): boolean {
+    return this.count === this.max
+  }
+
+  clear(): void {
+    this.count = 0
+    this.places.fill(0)
+  }
+
+  add(token: string): void {
+    const key = hashToken(token)
+    this.addKey(Math.floor(key / 2 ** 32), key >>> 0)
+  }
+
+  /** The token of ASCII letters and digits at a place of a text, in lower case. */
+  addPlain({ units }: ScannedText, start: number, end: number): void {
+    let high = HIGH_OFFSET
+    let low = LOW_OFFSET
+    for (let at = start; at < end; at += 1) {
+      const unit = (units[at] ?? 0) | LOWER_CASE
+      high = Math.imul(high ^ unit, HIGH_PRIME)
+      low = Math.imul(low ^ unit, LOW_PRIME)
+    }
+    this.addKey(mixBits(high ^ (low >>> 15)) >>> 16, mixBits(low) >>> 0)
+  }
+
+  toBase64(): string {
+    return this.packed.toString('base64', 0, this.count * KEY_BYTES)
+  }
+
+  private addKey(high: number, low: number): void {
+    if (this.count === this.max) return
+    const mask = this.places.length - 1
+    let place = low & mask
+    for (let taken = this.places[place] ?? 0; taken !== 0; taken = this.places[place] ?? 0) {
+      if (this.low[taken - 1] === low && this.high[taken - 1] === high) return
+      place = (place + 1) & mask
+    }
+    this.high[this.count] = high
+    this.low[this.count] = low
+    writeKey(this.packed, this.count * KEY_BYTES, high, low)
+    this.count += 1
+    this.places[place] = this.count
+  }
+}
+
+function writeKey(target: Uint8Array, at: number, high: number, low: number): void {
+  target[at] = high >>> 8
+  target[at + 1] = high & 0xff
+  target[at + 2] = low >>> 24
+  target[at + 3] = (low >>> 16) & 0xff
+  target[at + 4] = (low >>> 8) & 0xff
+  target[at + 5] = low & 0xff
 }
 
 /** Not from Buffer's pool, because it is moved to the writer's thread. */

@@ -11,7 +11,8 @@
  */
 import type { SpamMessage } from '../spam-message.js'
 import { readVisibleHtml } from './html.js'
-import { splitWords } from './words.js'
+import { TokenKeys } from './token-keys.js'
+import { readWords, type ScannedText, splitWords, type WordReader } from './words.js'
 
 const MAX_TOKENS = 1000
 const MAX_TOKEN_LENGTH = 64
@@ -21,25 +22,50 @@ const MAX_URLS = 100
 const MAX_TEXT = 65_536
 
 export function tokenizeMessage(message: SpamMessage): readonly string[] {
-  const tokens = new Set<string>()
+  const list = new TokenList()
+  readTokens(message, list)
+  return [...list.tokens]
+}
+
+class TokenList implements WordReader {
+  readonly tokens = new Set<string>()
+
+  get isFull(): boolean {
+    return this.tokens.size >= MAX_TOKENS
+  }
+
+  add(token: string): void {
+    if (!this.isFull) this.tokens.add(token)
+  }
+
+  addPlain({ text }: ScannedText, start: number, end: number): void {
+    this.add(text.slice(start, end).toLowerCase())
+  }
+}
+
+/** Of one message after the other. */
+const keys = new TokenKeys(MAX_TOKENS)
+
+/** The keys of the tokens, distinct: packed, in base64. No string is made of a word. */
+export function packTokenKeys(message: SpamMessage): string {
+  keys.clear()
+  readTokens(message, keys)
+  return keys.toBase64()
+}
+
+function readTokens(message: SpamMessage, reader: WordReader): void {
   const html = message.html === null ? null : readVisibleHtml(message.html)
-  const text = [message.text?.slice(0, MAX_TEXT) ?? '', html?.text ?? '']
+  const text = message.text?.slice(0, MAX_TEXT) ?? ''
   const groups = [
     tokenizeFields(message),
     tokenizeMailboxes(message),
     prefixWords('subject', splitWords(message.subject.slice(0, MAX_VALUE), 60)),
     tokenizeAttachments(message),
     tokenizeStructure(message),
-    tokenizeLinks([...findUrls(text[0] ?? ''), ...(html?.urls ?? [])]),
-    ...text.map((part) => splitWords(part, 10 * MAX_TOKENS)),
+    tokenizeLinks([...findUrls(text), ...(html?.urls ?? [])]),
   ]
-  for (const group of groups) {
-    for (const token of group) {
-      if (tokens.size >= MAX_TOKENS) return [...tokens]
-      tokens.add(token.slice(0, MAX_TOKEN_LENGTH))
-    }
-  }
-  return [...tokens]
+  for (const group of groups) for (const token of group) reader.add(token.slice(0, MAX_TOKEN_LENGTH))
+  for (const part of [text, html?.text ?? '']) readWords(part, 10 * MAX_TOKENS, reader)
 }
 
 function prefixWords(mark: string, words: readonly string[]): string[] {
@@ -136,6 +162,7 @@ function tokenizeStructure({ text, html, attachments }: SpamMessage): string[] {
 const urlPattern = /(?:https?:\/\/|www\.)[^\s<>"']{1,1000}/gi
 
 function findUrls(text: string): string[] {
+  if (!text.includes('://') && !/www\./i.test(text)) return []
   return text.match(urlPattern)?.slice(0, MAX_URLS) ?? []
 }
 

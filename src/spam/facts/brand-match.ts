@@ -31,10 +31,11 @@ const lookalikeDigits: Readonly<Record<string, string>> = {
   '|': 'l',
 }
 
+const nonAscii = /[\u0080-\uffff]/
+
 function toSkeleton(text: string): string {
-  return foldConfusables(text.slice(0, MAX_NAME))
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
+  const written = text.slice(0, MAX_NAME)
+  return (nonAscii.test(written) ? foldConfusables(written).normalize('NFD').replace(/\p{M}/gu, '') : written)
     .toLowerCase()
     .replace(/[013457i|]/g, (letter) => lookalikeDigits[letter] ?? letter)
     .replace(/rn/g, 'm')
@@ -82,18 +83,30 @@ export function hasServiceWord(text: string): boolean {
 
 export function findBrands(text: string): readonly BrandMatch[] {
   const shown = text.slice(0, MAX_NAME)
-  const plain = joinWords(shown.toLowerCase())
   const words = splitWords(toSkeleton(shown)).slice(0, 40)
   const matches = new Map<Brand, BrandMatch>()
-  const serves = hasServiceWord(shown)
-  for (let from = 0; from < words.length; from += 1) {
-    for (let count = 1; count <= MAX_WORDS && from + count <= words.length; count += 1) {
-      const entry = brandsByName.get(words.slice(from, from + count).join(''))
-      if (entry === undefined || (entry.brand.common && !serves) || matches.has(entry.brand)) continue
-      matches.set(entry.brand, { brand: entry.brand, disguised: isDisguised(entry, plain) })
-    }
+  for (const entry of words.flatMap((_, from) => findEntriesAt(words, from))) {
+    if (matches.has(entry.brand) || (entry.brand.common && !hasServiceWord(shown))) continue
+    matches.set(entry.brand, { brand: entry.brand, disguised: isDisguised(entry, joinWords(shown.toLowerCase())) })
   }
   return [...matches.values()]
+}
+
+/** Of all brands' names, so that few words are looked up with those after them. */
+const namePrefixes: ReadonlySet<string> = new Set(
+  [...brandsByName.keys()].flatMap((name) => Array.from(name, (_, at) => name.slice(0, at + 1))),
+)
+
+function findEntriesAt(words: readonly string[], from: number): readonly BrandEntry[] {
+  const entries: BrandEntry[] = []
+  let name = ''
+  for (const word of words.slice(from, from + MAX_WORDS)) {
+    name += word
+    if (!namePrefixes.has(name)) break
+    const entry = brandsByName.get(name)
+    if (entry !== undefined) entries.push(entry)
+  }
+  return entries
 }
 
 function isDisguised({ brand, plain }: BrandEntry, shown: string): boolean {

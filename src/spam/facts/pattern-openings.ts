@@ -24,8 +24,8 @@ const empty: readonly Opening[] = [{ text: '', isEnd: false }]
 const unknown: readonly Opening[] = [{ text: '', isEnd: true }]
 const digits = toOpenings([...'0123456789'])
 
-/** Before these, a match begins where a word does. */
-const anchors = ['\\b', '(?<![\\w']
+/** Behind it, a match begins where a word does, or at least behind no letter: `\b`, `(?<![\w…])`, `(?<![a-z…])`, `(?<!\S)`. */
+const anchorPattern = /\\b|\(\?<!(?:\[(?:\\w|a-z)[^\]\\]*\]|\\S)\)/y
 
 /** Null: it may match anywhere, or anything. */
 export function listOpenings({ source, flags }: RegExp): readonly string[] | null {
@@ -33,7 +33,8 @@ export function listOpenings({ source, flags }: RegExp): readonly string[] | nul
   const reader = new PatternReader(source)
   const all: string[] = []
   for (;;) {
-    const isAnchored = anchors.some((anchor) => source.startsWith(anchor, reader.at))
+    anchorPattern.lastIndex = reader.at
+    const isAnchored = anchorPattern.test(source)
     const found = reader.readSequence().map(({ text }) => text)
     if (found.some((text) => !/^\S/.test(text) || (!isAnchored && /^\w/.test(text)))) return null
     all.push(...found)

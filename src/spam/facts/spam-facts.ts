@@ -11,7 +11,7 @@ import { isThrowawayDomain } from './host-kinds.js'
 import { collectHtmlFacts, type HtmlFacts } from './html-facts.js'
 import { collectImpersonationFacts, type ImpersonationFacts, parseFormUrls } from './impersonation-facts.js'
 import { collectPageFacts, type PageFacts } from './page-facts.js'
-import { foldMixedWords } from './script-facts.js'
+import { readWordsOf } from './readable-words.js'
 import { findTextUrls, parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl } from './url-facts.js'
 import { WordedText } from './wording.js'
 
@@ -26,6 +26,11 @@ export interface SpamFacts {
   readonly html: HtmlFacts
   /** The words of the subject and both bodies as people see them; runs of blanks are one blank. */
   readonly words: string
+  /** True only if subject and bodies are ASCII, as far as `words` has them. */
+  readonly isAscii: boolean
+  /** At most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`, in subject and bodies and in `words`. */
+  readonly capitals: number
+  readonly dots: number
   /** The beginning and the end of `words`, in lower case. */
   readonly lowerText: string
   /** The same, to search for patterns. */
@@ -58,7 +63,8 @@ interface Author {
 export function collectSpamFacts(message: SpamMessage): SpamFacts {
   const html = collectHtmlFacts(message.html ?? '')
   const text = message.text?.slice(0, MAX_BODY_LENGTH) ?? ''
-  const words = normalizeText(`${message.subject}\n${text}\n${html.visibleText.slice(0, MAX_BODY_LENGTH)}`)
+  const visibleText = html.visibleText.slice(0, MAX_BODY_LENGTH)
+  const { words, isAscii, capitals, dots } = readWordsOf(`${message.subject}\n${text}\n${visibleText}`)
   const lowerText = beginningAndEndOf(words).toLowerCase()
   const wordedText = new WordedText(lowerText)
   const urls = [...parseLinkUrls(html.links), ...findTextUrls(message.text ?? '')]
@@ -69,9 +75,12 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
     fields: groupByName(message.fields),
     html,
     words,
+    isAscii,
+    capitals,
+    dots,
     lowerText,
     wordedText,
-    body: text.trim() === '' ? html.visibleText.slice(0, MAX_BODY_LENGTH) : text,
+    body: text.trim() === '' ? visibleText : text,
     urls,
     images: parseImageUrls(html.images),
     forms: parseFormUrls(html.actions),
@@ -101,10 +110,6 @@ function beginningAndEndOf(words: string): string {
   return words.length <= BEGINNING_LENGTH + END_LENGTH
     ? words
     : `${words.slice(0, BEGINNING_LENGTH)} ${words.slice(-END_LENGTH)}`
-}
-
-function normalizeText(text: string): string {
-  return foldMixedWords(text).replace(/\s+/g, ' ').trim()
 }
 
 function groupByName(fields: readonly SpamField[]): ReadonlyMap<string, readonly string[]> {

@@ -1,8 +1,9 @@
 /**
  * Patterns of wording, and the text that they are searched for in. There are dozens of patterns, and each can begin only
- * where a word or a sign does, with one of few beginnings: one pass over the text finds these places, and a pattern is tried
- * only at its own.
+ * where a word, a digit or a sign does, or a letter behind a digit, with one of few beginnings: one pass over the text finds
+ * these places, and a pattern is tried only at its own.
  */
+import { readCodeUnits } from '../../platform/code-units.js'
 import { listOpenings, OPENING_LENGTH } from './pattern-openings.js'
 
 /** Places of the table; two beginnings may share one, and then a pattern is tried in vain. */
@@ -12,8 +13,12 @@ const TABLE_SIZE = 65_536
 const patterns: RegExp[] = []
 /** By place of the table: the list of patterns that have a beginning there, as index of `lists`. */
 const listAt = new Uint16Array(TABLE_SIZE)
-/** Of indexes of `patterns`; the first one is that of all other places. */
-const lists: number[][] = [[]]
+/** No beginning begins so. */
+const NO_LIST = 0
+/** Beginnings begin so, and none is complete. */
+const PREFIX = 1
+/** Of indexes of `patterns`, by `listAt`. */
+const lists: number[][] = [[], []]
 
 export class WordedText {
   /** By pattern: 1 if the text matches it. Patterns that were made after this list are not in it. */
@@ -29,22 +34,25 @@ export class WordedText {
 
   private searchAll(): void {
     this.matches = new Uint8Array(patterns.length)
-    let wasWord = false
-    for (let at = 0; at < this.text.length; at += 1) {
-      const code = this.text.charCodeAt(at)
-      const isWord = isWordCode(code)
-      if (!(isWord && wasWord) && code !== SPACE) this.tryPatternsAt(at)
-      wasWord = isWord
+    const units = readCodeUnits(this.text)
+    const { length } = this.text
+    let wasLetter = false
+    for (let at = 0; at < length; at += 1) {
+      const unit = units[at] ?? 0
+      const isLetter = isLetterCode(unit)
+      if (!(wasLetter && (isLetter || isOtherWordCode(unit))) && unit !== SPACE)
+        this.tryPatternsAt(units, at, Math.min(at + OPENING_LENGTH, length))
+      wasLetter = isLetter
     }
   }
 
-  private tryPatternsAt(start: number): void {
-    const end = Math.min(start + OPENING_LENGTH, this.text.length)
+  private tryPatternsAt(units: Uint16Array, start: number, end: number): void {
     let hash = 0
     for (let at = start; at < end; at += 1) {
-      hash = addToHash(hash, this.text.charCodeAt(at))
-      const list = listAt[placeOf(hash)] ?? 0
-      if (list !== 0) for (const index of lists[list] ?? []) this.tryPattern(index, start)
+      hash = addToHash(hash, units[at] ?? 0)
+      const list = listAt[placeOf(hash)] ?? NO_LIST
+      if (list === NO_LIST) return
+      if (list !== PREFIX) for (const index of lists[list] ?? []) this.tryPattern(index, start)
     }
   }
 
@@ -64,19 +72,29 @@ export function wording(pattern: RegExp): Wording {
   if (openings === null) return ({ text }) => pattern.test(text)
   const index = patterns.push(new RegExp(pattern.source, `${pattern.flags}y`)) - 1
   for (const place of new Set(openings.map(placeOfOpening))) {
-    if (listAt[place] === 0) listAt[place] = lists.push([]) - 1
-    lists[listAt[place] ?? 0]?.push(index)
+    if ((listAt[place] ?? NO_LIST) <= PREFIX) listAt[place] = lists.push([]) - 1
+    lists[listAt[place] ?? NO_LIST]?.push(index)
   }
+  for (const place of openings.flatMap(listPrefixes).map(placeOfOpening))
+    if (listAt[place] === NO_LIST) listAt[place] = PREFIX
   return (worded) => worded.hasMatch(index)
 }
 
 const SPACE = 0x20
 
-/** As `\w`. */
-function isWordCode(code: number): boolean {
-  return (
-    (code >= 0x61 && code <= 0x7a) || (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x5a) || code === 0x5f
-  )
+/** `\w` but for the letters. */
+function isOtherWordCode(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || code === 0x5f
+}
+
+/** Of ASCII. */
+function isLetterCode(code: number): boolean {
+  const lower = code | 0x20
+  return lower >= 0x61 && lower <= 0x7a
+}
+
+function listPrefixes(opening: string): readonly string[] {
+  return Array.from({ length: opening.length - 1 }, (_, at) => opening.slice(0, at + 1))
 }
 
 function placeOfOpening(opening: string): number {

@@ -3,10 +3,19 @@ import { countInvisibleInWords, countMixedWords, hasDirectionOverride } from '..
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
 
-const plainTextOf = ({ message }: SpamFacts): string =>
-  `${message.subject}\n${message.from.map(({ name }) => name).join('\n')}\n${(message.text ?? '').slice(0, 40_000)}`
+const MAX_BODY = 40_000
 
-const allTextOf = (facts: SpamFacts): string => `${plainTextOf(facts)}\n${facts.html.visibleText.slice(0, 40_000)}`
+/** Subject, authors and bodies, as far as they may hold anything but ASCII. */
+function listForeignTexts({ message, html, isAscii }: SpamFacts): readonly string[] {
+  const names = message.from.map(({ name }) => name)
+  if (isAscii) return names
+  return [message.subject, ...names, (message.text ?? '').slice(0, MAX_BODY), html.visibleText.slice(0, MAX_BODY)]
+}
+
+/** In all texts of the list; no word goes on from one to the next. */
+function sumOf(texts: readonly string[], count: (text: string) => number): number {
+  return texts.reduce((sum, text) => sum + count(text), 0)
+}
 
 function countBetween(text: string, first: string, last: string): number {
   const [from, to] = [first.charCodeAt(0), last.charCodeAt(0)]
@@ -25,7 +34,7 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'MIXED_ALPHABETS',
     weight: 2.6,
     description: 'words that mix several alphabets',
-    test: (facts) => countMixedWords(allTextOf(facts)) > 1,
+    test: (facts) => sumOf(listForeignTexts(facts), countMixedWords) > 1,
   },
   {
     name: 'AUTHOR_MIXED_ALPHABETS',
@@ -37,7 +46,7 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'UNSEEN_CHARACTERS',
     weight: 2,
     description: 'words split by invisible characters',
-    test: (facts) => countInvisibleInWords(allTextOf(facts)) > 2,
+    test: (facts) => sumOf(listForeignTexts(facts), countInvisibleInWords) > 2,
   },
   {
     name: 'HEADER_UNSEEN_CHARACTERS',
@@ -80,6 +89,7 @@ export const charsetRules: readonly SpamRule[] = [
     weight: 1.6,
     description: 'non-ASCII letters without a charset',
     test: (facts) =>
+      !facts.isAscii &&
       /[\u0080-\uffff]{3}/.test(facts.words) &&
       facts.message.parts.every(({ charset }) => charset === '' || charset === 'us-ascii'),
   },
@@ -95,7 +105,8 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'SHOUTING',
     weight: 1.3,
     description: 'a large part of it in capitals',
-    test: ({ body }) => {
+    test: ({ body, capitals: most }) => {
+      if (most <= 100) return false
       const beginning = body.slice(0, 8_000)
       const capitals = countBetween(beginning, 'A', 'Z')
       return capitals > 100 && capitals * 3 > countBetween(beginning, 'a', 'z')
@@ -105,18 +116,20 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'SHOUTED_LINES',
     weight: 0.2,
     description: 'whole lines in capitals',
-    test: ({ body }) => (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
+    // Two matches have sixteen capitals.
+    test: ({ body, capitals }) => capitals >= 16 && (body.match(/(?:\b[A-Z]{2,}[ ,!$.]{1,3}){4}/g)?.length ?? 0) > 1,
   },
   {
     name: 'MANY_EXCLAMATIONS',
     weight: 1.3,
     description: 'runs of exclamation marks',
-    test: ({ words }) => /!{3}|(?:![^!]{1,80}){5}!/.test(words.slice(0, 10_000)),
+    test: ({ words }) => words.includes('!') && /!{3}|(?:![^!]{1,80}){5}!/.test(words.slice(0, 10_000)),
   },
   {
     name: 'GAPPED_WORDS',
     weight: 0.3,
     description: 'words with spaced letters',
-    test: ({ words }) => /\b(?:[A-Z] ){4}[A-Z]\b|\b(?:[a-z][*_.]){4}[a-z]\b/.test(words),
+    test: ({ words, capitals, dots }) =>
+      (capitals >= 5 || dots >= 4) && /\b(?:[A-Z] ){4}[A-Z]\b|\b(?:[a-z][*_.]){4}[a-z]\b/.test(words),
   },
 ]

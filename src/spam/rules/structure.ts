@@ -1,15 +1,7 @@
 /** Rules on the structure of a message: which bodies it has and how they are written. */
+import { saysOtherThings } from '../facts/long-words.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from '../spam-rule.js'
-
-const longWordsOf = (text: string): readonly string[] => text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []
-
-/** The share of the first text's first words that the other text contains. */
-function sharedWordRatio(one: string, other: string): number {
-  const all = new Set(longWordsOf(other))
-  const some = longWordsOf(one).slice(0, 200)
-  return some.length === 0 ? 1 : some.filter((word) => all.has(word)).length / some.length
-}
 
 /** A short notice below a picture of its sender's name: some words, and a link to the author's own organization. */
 function isShortNotice({ html, urls, author, hasThrowawayDomain, impersonation }: SpamFacts): boolean {
@@ -80,10 +72,7 @@ export const structureRules: readonly SpamRule[] = [
     name: 'BODIES_DIFFER',
     weight: 1.5,
     description: 'its text and its HTML say different things',
-    test: ({ message, html }) =>
-      message.text !== null &&
-      longWordsOf(html.visibleText).length > 20 &&
-      sharedWordRatio(message.text, html.visibleText) < 0.3,
+    test: ({ message, html }) => message.text !== null && saysOtherThings(message.text, html.visibleText),
   },
   {
     name: 'LONG_LINES',

@@ -66,7 +66,7 @@ export const salesWording: readonly SpamRule[] = [
     'SAYS_TOLL_FREE',
     1.4,
     'a number to call for free',
-    /\b(?:toll[- ]?free|1?[-. (]*8(?:00|88|77|66)[-. )]+\w{3}[-. ]?\w{4}|24 ?(?:hours?|hrs?)[ ,\w]{0,20}(?:7 days|message|recorded)|24\/7)/,
+    /\b(?:toll[- ]?free|1?8(?:00|88|77|66)[-. )]+\w{3}[-. ]?\w{4}|24 ?(?:hours?|hrs?)[ ,\w]{0,20}(?:7 days|message|recorded)|24\/7)/,
   ),
   wordingRule(
     'SAYS_CREDIT_CARD',
@@ -102,7 +102,7 @@ export const salesWording: readonly SpamRule[] = [
     'SAYS_DEAR',
     1.5,
     'addresses the recipient without a name',
-    /(?:^|\s)(?:dear|hello|attention|attn|greetings)[ ,:]{1,3}(?:sir|madam|friend|customer|client|subscriber|member|user|homeowner|home owner|web ?master|investor|candidate|beneficiary|business|reader|sirs|valued|account|email|fellow|internet|consumer|partner|ceo|president|opt)/,
+    /(?<!\S)(?:dear|hello|attention|attn|greetings)[ ,:]{1,3}(?:sir|madam|friend|customer|client|subscriber|member|user|homeowner|home owner|web ?master|investor|candidate|beneficiary|business|reader|sirs|valued|account|email|fellow|internet|consumer|partner|ceo|president|opt)/,
   ),
   wordingRule(
     'SAYS_WIN',

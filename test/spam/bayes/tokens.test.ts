@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { tryParseAddress } from '../../../src/mail/address.js'
 import { hashToken, packKeys, unpackKeys } from '../../../src/spam/bayes/token-keys.js'
-import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
+import { packTokenKeys, tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { SpamMessage } from '../../../src/spam/spam-message.js'
 import { emptyMessage, messageWithText } from '../../helpers/spam/spam-messages.js'
 
@@ -161,7 +161,38 @@ t.test('any message has few, short and distinct tokens', async (t) => {
     { text: 'http://'.repeat(1e5), fields: Array(9999).fill({ name: 'x'.repeat(1000), value: '-0700 '.repeat(1000) }) },
   ]
   for (const message of large) t.ok(isBounded(tokenizeMessage({ ...emptyMessage, ...message })))
+  for (const message of large) t.ok(hasKeysOfTokens({ ...emptyMessage, ...message }))
   t.equal(tokenizeMessage({ ...emptyMessage, text: many }).length, 1000)
+})
+
+/** The keys that are made without strings are those of the tokens, in their order. */
+function hasKeysOfTokens(message: SpamMessage): boolean {
+  const expected = packKeys([...new Set(tokenizeMessage(message).map(hashToken))]).toString('base64')
+  return packTokenKeys(message) === expected
+}
+
+t.test('the keys of a message are those of its tokens', async () => {
+  const words = fc.constantFrom(
+    'one',
+    'One',
+    'TWO',
+    "don't",
+    '$5',
+    '€5',
+    'дом',
+    '日本語',
+    'x86',
+    '—',
+    '\n',
+    'q'.repeat(30),
+  )
+  const text = fc.array(words, { maxLength: 40 }).map((parts) => parts.join(' '))
+  fc.assert(
+    fc.property(anyMessage, text, text, (message, one, other) =>
+      hasKeysOfTokens({ ...message, text: one, html: other, subject: one }),
+    ),
+  )
+  fc.assert(fc.property(anyMessage, hasKeysOfTokens))
 })
 
 t.test('the hash of a token is a number of 48 bits that is read back from its bytes', async (t) => {

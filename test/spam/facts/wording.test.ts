@@ -25,7 +25,11 @@ const openings: readonly (readonly [RegExp, readonly string[] | null])[] = [
   [/(?<![\wà-ÿ])(?:été|fin)(?![\wà-ÿ])/, ['été', 'fin']],
   [/"?remove"/, null],
   [/\b"?remove"/, ['"rem', 'remo']],
-  [/(?<![a-z])word/, null],
+  [/(?<![a-zà-ÿ])(?:word|été)/, ['word', 'été']],
+  [/(?<!\S)dear/, ['dear']],
+  [/(?<!x)word/, null],
+  [/(?<![a-z]x)word/, null],
+  [/(?<![\w]|x)word/, null],
   [/\bone|two/, null],
   [/\b(?:one| two)/, null],
   [/\b\w+ one/, null],
@@ -46,6 +50,8 @@ t.test('a text is searched as the pattern itself does', async () => {
     /\b(?:a ?b|c-?d+|\$ ?1|é\b|win(?:ing|s)?)\b/,
     /\b(?:"a|_b|(?:a|b|)c)/,
     /\b(?:[ab]{1,2}c?d|.b)|\b1/,
+    /(?<![a-zà-ÿ])(?:ab|c|win|1a)/,
+    /(?<!\S)(?:"|-|win|ab)/,
   ]
   const searches = patterns.map((pattern) => [pattern, wording(pattern)] as const)
   const text = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''))

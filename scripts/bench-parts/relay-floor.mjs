@@ -47,7 +47,7 @@ async function serve(port, file, sink) {
   const idle = []
   const deliver = (message) => (idle.length > 0 ? idle.pop()(message) : waiting.push(message))
   const requestSignature = startThread({ role: 'signer' }, (messages, fields) => {
-    messages.forEach((message, at) => deliver({ ...message, field: fields[at] }))
+    for (const [at, message] of messages.entries()) deliver({ ...message, field: fields[at] })
   })
   for (let session = 0; session < SESSIONS; session += 1) {
     openSession(sink, dotStuff, (id, takeNext) => {

@@ -141,7 +141,7 @@ function readReplies(socket, onReply) {
   })
 }
 
-/** All that has arrived while the last group was written is one transaction. An answer has a list for each post. */
+/** All that has arrived while the last group was written is one transaction. An answer has one result for each post. */
 async function write(file) {
   const { SQLite } = await import(resolve('dist/src/storage/sqlite.js'))
   const db = new SQLite(file)

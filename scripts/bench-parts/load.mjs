@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { freePort, listening } from './processes.mjs'
 
-const SENDER = 'app@bench.test'
+export const SENDER = 'app@bench.test'
 export const RECIPIENT = 'someone@sink.test'
 
 const postfixSource = '/usr/sbin/smtp-source'

@@ -24,7 +24,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   relay   signed with RSA-2048 and handed on over 20 sessions; beside Postfix with OpenDKIM
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
   floor   what smtp-server takes with SQLite and with nothing behind it, and Node's HTTPS server alone, beside all of
-          Posthorn and Postfix
+          Posthorn and Postfix; with --relay a relay of these packages that signs and does nothing else, beside all of
+          Posthorn and Postfix with OpenDKIM
   queue   cost of a message while many others wait, of one recipient domain or of 10,000, and the time until the
           listeners are open with that queue; there is no peer
   inbound mail of external senders accepted, authenticated, scored and filed, over 10 sessions; beside Postfix
@@ -48,9 +49,10 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --warm-up N         messages before each run that are not counted: programs that compile as they
                       run and those that do not are then compared at work (default 3000)
   --rounds N          runs of each side, in turns (default 3; queue: 1)
-  --sizes A,B         octets of a message (default: accept 4096,51200; relay, floor and queue 4096)
+  --sizes A,B         octets of a message (default: accept and floor --relay 4096,51200; relay, floor and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
   --new-sessions A,B  accept, floor: at once, with a new connection for each message (default: accept 10, floor none; 0: none)
+  --relay             floor: of the relay
   --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,100000,1000000)
   --rate N            track: requests a second (default 2000)
@@ -91,6 +93,7 @@ export function readOptions(words) {
       events: { type: 'string', default: '50000' },
       scale: { type: 'string', default: '1' },
       beside: { type: 'string' },
+      relay: { type: 'boolean', default: false },
       memory: { type: 'boolean', default: false },
       cores: { type: 'string' },
       disk: { type: 'string' },
@@ -120,6 +123,7 @@ export function readOptions(words) {
     events: count(values.events),
     scale: share(values.scale),
     beside: values.beside === undefined ? null : resolve(from, values.beside),
+    relay: values.relay,
     memory: values.memory,
     cores: values.cores === undefined ? null : counts(values.cores),
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),

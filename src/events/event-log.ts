@@ -10,6 +10,7 @@ import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
 import { type Json, type JsonObject, type Timestamp, toJson } from '../storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
+import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 import type { AllPayloads } from './payloads.js'
 
@@ -117,7 +118,7 @@ export function isRecorded(read: Read, event: RecipientEvent, since: number): bo
   return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
 }
 
-const insertOfEmail = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>((builder) => {
+const insertHit = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>((builder) => {
   const { db, slot } = builder
   const row = db
     .selectFrom('emails')
@@ -133,15 +134,18 @@ const insertOfEmail = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string
     .where('emails.id', '=', slot('emailId'))
     .where('emails.workspace_id', '=', slot('workspaceId'))
   const columns = ['id', 'workspace_id', 'type', 'email_id', 'recipient', 'created_at', 'data'] as const
-  return db.insertInto('events').columns(columns).expression(row)
+  return db.withTables<{ hits: Tables['events'] }>().insertInto('hits').columns(columns).expression(row)
 })
 
-/** Records nothing if the email is gone, as after its workspace was erased. `id`: from `createEventId`. */
-export function recordEventOfEmail(
-  { workspaceId, type, emailId, recipient, at, data }: RecipientEvent,
-  id: string,
-): Write {
-  return insertOfEmail({ id, workspaceId, type, emailId, recipient, at, data: toJson(data) })
+type HitEvent = RecipientEvent & { readonly type: 'email.opened' | 'email.clicked' }
+
+/**
+ * Opens and clicks are recorded by this alone, which counts them too: by a trigger of the view `hits`, because one of the log
+ * would slow down all other events. Records nothing if the email is gone, as after its workspace was erased. `id`: from
+ * `createEventId`.
+ */
+export function recordHit({ workspaceId, type, emailId, recipient, at, data }: HitEvent, id: string): Write {
+  return insertHit({ id, workspaceId, type, emailId, recipient, at, data: toJson(data) })
 }
 
 const eventOfEmail = prepareRead<{ emailId: string; id: string }>()(({ db, slot }) =>

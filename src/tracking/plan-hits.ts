@@ -5,7 +5,7 @@
  * Nothing is recorded of an email that is gone (its links work until `retention.links`), was never there, or
  * has no tracking of that kind. Of a message of a broadcast only first hits are recorded (`first-hits.ts`).
  */
-import { createEventId, recordEventOfEmail } from '../events/event-log.js'
+import { createEventId, recordHit } from '../events/event-log.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { toJson } from '../storage/tables/columns.js'
@@ -77,7 +77,7 @@ function planOpen({ hit, email, eventId }: TrackedHit<Hit>): Plan {
   const machine = isMachineOpen(hit)
   const data = { ...dataOf({ hit, email, eventId }), opened_at: formatTimestamp(hit.at), machine }
   const event = { workspaceId, type: 'email.opened', emailId, recipient: to, at: hit.at, data } as const
-  const recorded = recordEventOfEmail(event, eventId)
+  const recorded = recordHit(event, eventId)
   const marks = machine || email.isOpened ? [] : [markOpened({ workspaceId, id: emailId, at: hit.at })]
   return { writes: [recorded, ...marks], recount: null }
 }
@@ -117,7 +117,7 @@ function recordClick(tracked: TrackedHit<ClickHit>, machine: boolean): Write {
   const clicked = { link: url, url, clicked_at: formatTimestamp(at) }
   const data = { ...dataOf(tracked), ...clicked, referer, machine }
   const event = { workspaceId, type: 'email.clicked', emailId, recipient: to, at, data } as const
-  return recordEventOfEmail(event, eventId)
+  return recordHit(event, eventId)
 }
 
 /** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */

@@ -178,10 +178,13 @@ const movedHit = ofEvents
   .map((column, at) => `${column} = ${column} - (${valuesOfEvent('old.')[at]}) + (${valuesOfEvent('new.')[at]})`)
   .join(', ')
 
+/** What an open or click that is `new` changes. */
+export const countedHit = `update email_metrics set ${addedHit} where ${isOfEvent};
+    ${addedLink(urlOfEvent, `1, 1, ${clickedAt('new.')}, ${clickedAt('new.')}`, `${isOfBroadcast} and not ${isMachine('new.')}`)}`
+
 const hitTriggers = [
   `create trigger email_metrics_hit after insert on events when ${isHit} begin
-    update email_metrics set ${addedHit} where ${isOfEvent};
-    ${addedLink(urlOfEvent, `1, 1, ${clickedAt('new.')}, ${clickedAt('new.')}`, `${isOfBroadcast} and not ${isMachine('new.')}`)}
+    ${countedHit}
   end`,
   `create trigger email_metrics_hit_changed after update of data on events
     when ${isHit} and ${isMachine('old.')} <> ${isMachine('new.')} begin

@@ -38,6 +38,11 @@ export interface Database extends Store {
    * reader still uses the log: to be tried again. `goesOn`: it is such a try, for which a restart since the first one suffices.
    */
   readonly purgeLog: (options?: { readonly goesOn: boolean }) => Promise<void>
+  /**
+   * One step of the sweep of spool files, which overwrites deleted bytes; the last one, with none left, removes files that
+   * no row names. Rejects with `StorageFault` while another process holds them.
+   */
+  readonly sweepSpool: () => Promise<void>
   /** Completes pending requests, then closes both connections. */
   readonly close: () => Promise<void>
 }

@@ -9,6 +9,7 @@
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { storedBytes } from '../../storage/spool/stored-bytes.js'
 import { parseJson, toJson } from '../../storage/tables/columns.js'
 import type { Arrival } from '../../storage/tables/inbound-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -95,14 +96,18 @@ const insertInbound = prepareWrite<InboundEmail>(({ db, slot }) =>
   }),
 )
 
-const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
-  ({ db, slot }) =>
-    db.insertInto('inbound_raw').values({
-      inbound_id: slot('inbound_id'),
-      workspace_id: slot('workspace_id'),
-      received_at: slot('received_at'),
-      raw: sql<Buffer>`${slot('raw')}`,
-    }),
+type NewInboundRaw = Pick<Tables['inbound_raw'], 'inbound_id' | 'workspace_id' | 'received_at'> & {
+  readonly raw: Buffer | MovedBytes
+}
+
+/** The writer may put the bytes, which are the last value, into a spool file. */
+const insertInboundRaw = prepareWrite<NewInboundRaw>(({ db, slot }) =>
+  db.insertInto('inbound_raw').values({
+    inbound_id: slot('inbound_id'),
+    workspace_id: slot('workspace_id'),
+    received_at: slot('received_at'),
+    raw: sql<Buffer>`${slot('raw')}`,
+  }),
 )
 
 /** The record and its bytes, for the commit before the 250. */
@@ -214,7 +219,7 @@ export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({
 export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
-    .select('raw')
+    .select(storedBytes.as('raw'))
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

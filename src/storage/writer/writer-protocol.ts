@@ -10,6 +10,7 @@
  * former come back with the answer.
  */
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
+import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
 import type { WriteRequest } from './group-commit.js'
 import {
@@ -21,6 +22,12 @@ import {
   type Write,
   WriteConflict,
 } from './write.js'
+
+/** What the thread is started with. */
+export interface WriterThreadOptions extends ConnectionOptions {
+  /** Large messages are stored in spool files. */
+  readonly spool: boolean
+}
 
 /** The requests of one message in two flat lists: a list for each of their statements would cost twice as much to copy. */
 interface WireRequests {
@@ -43,6 +50,7 @@ export type ToWriter =
     }
   | { readonly kind: 'reclaim'; readonly pages: number }
   | { readonly kind: 'purge'; readonly goesOn: boolean }
+  | { readonly kind: 'sweep' }
   | { readonly kind: 'stop' }
 
 /** `request`: place among all requests that this answer settles. */

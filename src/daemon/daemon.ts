@@ -28,6 +28,7 @@ import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
+import { foldForStandby, startFirstSweep, usesSpool } from './spool.js'
 import { startStandby } from './standby.js'
 import { readinessProbe, watchCommits } from './storage-watch.js'
 
@@ -118,12 +119,16 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   const lock = lockDataFolder(folder)
   stopSteps.push(() => lock.release())
   const file = databaseFile(folder)
-  const spool = config.standby.folder === ''
-  const opened = await openUpgraded({ file, spool }, () => upgradeAtStart(folder, log, options.upgrade))
-  const standby = await startStandby(config, logs.of('storage'))
+  const opened = await openUpgraded({ file, spool: usesSpool(config) }, () =>
+    upgradeAtStart(folder, log, options.upgrade),
+  )
+  const storageLog = logs.of('storage')
+  await foldForStandby(config, opened, storageLog)
+  const standby = await startStandby(config, storageLog)
   // After the database is closed: then the last commit is copied too.
   stopSteps.push(() => standby?.stop())
   stopSteps.push(() => opened.close())
+  stopSteps.push(startFirstSweep(opened, storageLog).stop)
   const suppressions = createSuppressionCache(opened)
   return { opened, database: watchDatabase(options, opened, suppressions, stopSteps), suppressions }
 }

@@ -1,7 +1,7 @@
 /** Whether the spool files hold what the rows of a database name. */
 import { statSync } from 'node:fs'
 import type { SQLite } from '../sqlite.js'
-import { type SpoolPlace, spoolFile, spooledTables } from './spool-files.js'
+import { type SpoolPlace, spooledTables, spoolFile } from './spool-files.js'
 
 type Named = SpoolPlace & { readonly id: string }
 

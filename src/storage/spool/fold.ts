@@ -57,8 +57,12 @@ function isLoss(fault: unknown): fault is StorageFault {
 
 /** Bytes that rows name. */
 export function countSpooledBytes(read: Store['read']): number {
-  const sums = spooledTables.map((table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`)
-  return read<{ bytes: number | null }>(`select sum(bytes) as bytes from (${sums.join(' union all ')})`, [])[0]?.bytes ?? 0
+  const sums = spooledTables.map(
+    (table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`,
+  )
+  return (
+    read<{ bytes: number | null }>(`select sum(bytes) as bytes from (${sums.join(' union all ')})`, [])[0]?.bytes ?? 0
+  )
 }
 
 function nextRows(

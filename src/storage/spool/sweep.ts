@@ -9,7 +9,7 @@ import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { SQLite } from '../sqlite.js'
 import { StorageFault } from '../writer/write.js'
 import { lockSpool } from './hold-spool.js'
-import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder, spooledTables } from './spool-files.js'
+import { listSpoolFiles, type SpoolPlace, spooledTables, spoolFile, spoolFolder } from './spool-files.js'
 
 /** Of one step, which commits wait for. */
 const STEP_BYTES = 4_194_304
@@ -62,11 +62,13 @@ function fillHoles(db: SQLite.Database, folder: string, holes: readonly SpoolPla
     filled.map(({ hole: { at }, bytes }) => ({ at, bytes })),
   )
   const remove = db.prepare('delete from spool_holes where file = ? and at = ?')
-  const shorten = db.prepare('update spool_holes set at = at + ?1, bytes = bytes - ?1 where file = ?2 and at = ?3')
+  const shorten = db.prepare(
+    'update spool_holes set at = at + @filled, bytes = bytes - @filled where file = @file and at = @at',
+  )
   db.transaction(() => {
     for (const { hole, bytes } of filled) {
       if (bytes === hole.bytes) remove.run(hole.file, hole.at)
-      else shorten.run(bytes, hole.file, hole.at)
+      else shorten.run({ filled: bytes, file: hole.file, at: hole.at })
     }
   }).immediate()
 }
@@ -102,16 +104,19 @@ function openIfPresent(path: string): number | null {
 const END_OF_RANGES = [
   ...spooledTables.map(
     (table) => `select * from (select spool_at + spool_bytes as end from ${table}
-      where spool_file = ?1 order by spool_at desc limit 1)`,
+      where spool_file = @file order by spool_at desc limit 1)`,
   ),
-  'select * from (select at + bytes from spool_holes where file = ?1 order by at desc limit 1)',
+  'select * from (select at + bytes from spool_holes where file = @file order by at desc limit 1)',
 ].join(' union all ')
 
 /** Cuts off what no row names at its end, or removes it: that is left of batches that were not committed. */
 function cutFile(db: SQLite.Database, folder: string, number: number): void {
   const path = spoolFile(folder, number)
-  const ends = db.prepare<[number], number>(END_OF_RANGES).pluck().all(number)
-  if (ends.length === 0) return rmSync(path, { force: true })
+  const ends = db.prepare<[{ file: number }], number>(END_OF_RANGES).pluck().all({ file: number })
+  if (ends.length === 0) {
+    rmSync(path, { force: true })
+    return
+  }
   const file = openIfPresent(path)
   if (file === null) return
   try {

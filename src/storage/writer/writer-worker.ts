@@ -13,7 +13,7 @@ import { freeMemory } from '../../platform/memory/free-memory.js'
 import { openConnection } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
 import { toStorageFault } from '../health/faults.js'
-import { spoolFolder, spooledTables } from '../spool/spool-files.js'
+import { spooledTables, spoolFolder } from '../spool/spool-files.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
 import type { SQLite } from '../sqlite.js'
@@ -217,7 +217,10 @@ function openSpool(db: SQLite.Database, file: string): SpoolWriter {
     ...spooledTables.map((table) => `select max(spool_file) as file from ${table} where spool_file is not null`),
     'select max(file) from spool_holes',
   ]
-  const named = db.prepare<[], number | null>(`select max(file) from (${highest.join(' union all ')})`).pluck().get()
+  const named = db
+    .prepare<[], number | null>(`select max(file) from (${highest.join(' union all ')})`)
+    .pluck()
+    .get()
   return new SpoolWriter({ folder: spoolFolder(file), named: named ?? 0 })
 }
 

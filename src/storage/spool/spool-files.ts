@@ -7,6 +7,7 @@
  * database was put aside.
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
@@ -41,6 +42,20 @@ export function listSpoolFiles(folder: string): readonly number[] {
     if (errorCodeOf(error) === 'ENOENT') return []
     throw error
   }
+}
+
+/** Bytes of all files. */
+export async function measureSpool(folder: string): Promise<number> {
+  const sizes = await Promise.all(
+    listSpoolFiles(folder).map((number) =>
+      stat(spoolFile(folder, number)).then(
+        ({ size }) => size,
+        // A sweep has removed it.
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 /** Throws a `StorageFault` unless all of the bytes are there. */

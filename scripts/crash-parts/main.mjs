@@ -123,7 +123,14 @@ console.log(`messages in spool files ${spooled}`)
 console.log(news.line)
 console.log(`${events.line}; pixels and links answered ${await reader}`)
 const good =
-  balanced && spooled > 0 && news.good && lost === 0 && events.missing === 0 && problems.length === 0 && left === 0 && status === 0
+  balanced &&
+  spooled > 0 &&
+  news.good &&
+  lost === 0 &&
+  events.missing === 0 &&
+  problems.length === 0 &&
+  left === 0 &&
+  status === 0
 if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
 process.exit(good ? 0 : 1)

@@ -31,7 +31,13 @@ async function session(signal, { name, port, from, to }, ledger) {
       socket.write(`MAIL FROM:<${from}>\r\nRCPT TO:<${to}>\r\nDATA\r\n`)
       for (let command = 0; command < 3; command += 1) await reply()
       const lines = linesOf(number)
-      const fields = [`From: ${from}`, `To: ${to}`, `Subject: number ${number}`, `X-Number: ${number}`, `X-Lines: ${lines}`]
+      const fields = [
+        `From: ${from}`,
+        `To: ${to}`,
+        `Subject: number ${number}`,
+        `X-Number: ${number}`,
+        `X-Lines: ${lines}`,
+      ]
       socket.write(`${fields.join('\r\n')}\r\n\r\n${LINE.repeat(lines)}.\r\n`)
       const answer = await reply()
       const id = /^250 2\.0\.0 Ok: queued as (\S+)$/.exec(answer)?.[1]

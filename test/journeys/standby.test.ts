@@ -49,7 +49,10 @@ function storedEmails({ dataDir }: Installation): ReadonlySet<unknown> {
 }
 
 /** Where the message of an email is stored. */
-function spoolOf({ dataDir }: Installation, id: string): { readonly file: unknown; readonly inline: unknown } | undefined {
+function spoolOf(
+  { dataDir }: Installation,
+  id: string,
+): { readonly file: unknown; readonly inline: unknown } | undefined {
   const db = new SQLite(join(dataDir, 'posthorn.db'), { readonly: true })
   try {
     const sql = 'select spool_file as file, length(raw) as inline from raw_messages where email_id = ?'

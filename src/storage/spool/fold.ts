@@ -56,7 +56,7 @@ function isLoss(fault: unknown): fault is StorageFault {
 }
 
 /** Bytes that rows name. */
-export function countSpooledBytes(read: Store['read']): number {
+function countSpooledBytes(read: Store['read']): number {
   const sums = spooledTables.map(
     (table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`,
   )
@@ -102,7 +102,7 @@ export async function foldCopy(db: SQLite.Database, onProgress?: FoldOptions['on
 
 function storeOf(db: SQLite.Database): Store {
   return {
-    read: <Row>(sql: string, parameters: readonly unknown[]) => db.prepare<unknown[]>(sql).all(...parameters) as Row[],
+    read: <Row>(sql: string, parameters: readonly unknown[]) => db.prepare<unknown[], Row>(sql).all(...parameters),
     commit: async (writes) => {
       const run = (): void => {
         for (const { sql, parameters } of writes) db.prepare<unknown[]>(sql).run(...parameters)

@@ -14,7 +14,7 @@ export class SpooledBatch {
   /** `writer` null: all bytes are stored in the database. */
   constructor(private readonly writer: SpoolWriter | null) {}
 
-  /** Resumes nothing: the places of the batch before are forgotten. Throws a `StorageFault`. */
+  /** The places of the batch before are forgotten. Throws a `StorageFault`. */
   begin(requests: Requests): void {
     this.places = NO_PLACES
     if (this.writer === null) return
@@ -35,11 +35,9 @@ export class SpooledBatch {
     return place === undefined ? write : withPlace(write, place)
   }
 
-  /** What requests have spooled, of those that `isWanted` names by their place in the batch. */
-  placesOf(requests: Requests, isWanted: (request: number) => boolean): readonly SpoolPlace[] {
-    if (this.places.size === 0) return []
-    const wanted = requests.filter((_, request) => isWanted(request))
-    return wanted.flat().flatMap((write) => this.places.get(write) ?? [])
+  /** What these requests of the batch have spooled. */
+  placesOf(requests: Requests): readonly SpoolPlace[] {
+    return requests.flat().flatMap((write) => this.places.get(write) ?? [])
   }
 
   /**

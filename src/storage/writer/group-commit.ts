@@ -129,7 +129,7 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
   }
 
   function withHoles(requests: readonly WriteRequest[], outcomes: WriteOutcome[] | undefined): typeof outcomes {
-    const failed = spooled.placesOf(requests, (request) => outcomes?.[request] !== undefined)
+    const failed = spooled.placesOf(requests.filter((_, request) => outcomes?.[request] !== undefined))
     for (const { file, at, bytes } of failed) statement(NOTE_HOLE).run(file, at, bytes)
     return outcomes
   }

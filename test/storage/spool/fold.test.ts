@@ -1,10 +1,15 @@
-/** Backup and restore of a database with spool files: a backup is one file, and a database that is put aside stays whole. */
+/**
+ * Bytes of spool files that come back into their rows: in place, in a backup, which is one file, and by the restore of a
+ * database that was put aside with its spool.
+ */
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import t from 'tap'
 import { createBackup } from '../../../src/storage/maintenance/backup.js'
+import { purgeSpool } from '../../../src/storage/maintenance/purge-log.js'
 import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
+import { foldSpool } from '../../../src/storage/spool/fold.js'
 import { spoolFolder } from '../../../src/storage/spool/spool-files.js'
 import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
 import {
@@ -18,9 +23,24 @@ import {
   storeLarge,
 } from '../../helpers/database/spooled.js'
 
+const { signal } = new AbortController()
+
 const now = Date.parse('2026-11-21T10:00:00Z')
 
 const spoolProblems = (file: string): unknown[] => verifyData(file).filter(({ check }) => check.startsWith('spool'))
+
+t.test('a fold puts all bytes back into their rows', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  const ids = Array.from({ length: 60 }, (_, place) => `m${String(place).padStart(2, '0')}`)
+  await storeLarge(database, ...ids)
+  const steps: number[] = []
+  t.equal(await foldSpool(database, { onProgress: (bytes) => void steps.push(bytes) }), 60 * LARGE_BYTES)
+  t.same(steps, [41 * LARGE_BYTES, 60 * LARGE_BYTES], 'in commits of at most 8 MB')
+  for (const id of ids) t.equal(readMessage(database.read, id), largeMessage(id).toString())
+  t.match(placesOf(database.read)[0], { file: null, at: null, bytes: null, inline: LARGE_BYTES })
+  t.ok(await purgeSpool(database, signal))
+  t.match(spoolFilesOf(file)[0]?.bytes.toString(), /^\0+$/, 'and overwrites them in the spool')
+})
 
 for (const compact of [false, true]) {
   t.test(`a backup has all bytes in itself, ${compact ? 'compact' : 'page by page'}`, async (t) => {

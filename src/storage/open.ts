@@ -60,7 +60,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       commit: (writes) => writer.commit(writes),
       reclaimPages: (pages) => writer.reclaimPages(pages),
       purgeLog: (options) => writer.purgeLog(options),
-      sweepSpool: () => writer.sweepSpool(),
+      sweepSpool: (holes) => writer.sweepSpool(holes),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
       onBatch: (listener) => writer.onBatch(listener),

@@ -1,6 +1,7 @@
 /** Removes what was deleted before from the disk: from the log of the database, and from spool files. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database.js'
+import type { SpoolPlace } from '../spool/spool-files.js'
 import { StorageFault } from '../writer/write.js'
 
 /** A standby lets the log be restarted once a minute. */
@@ -9,6 +10,8 @@ const MAX_TRIES = 150
 const RETRY_PAUSE = 1_000
 /** Milliseconds between two steps of the sweep, which commits wait for. */
 const SWEEP_PAUSE = 20
+/** Holes of one step. */
+const STEP_HOLES = 500
 
 /** As soon as no reader uses the log. False: a reader has used it all the time. */
 export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
@@ -21,16 +24,19 @@ export async function purgeSpool(
   signal: AbortSignal,
 ): Promise<boolean> {
   while (!signal.aborted) {
-    const isLast = !hasHoles(database.read)
-    if (!(await retryWhileBusy(() => database.sweepSpool(), signal))) return false
-    if (isLast) return true
+    const holes = nextHoles(database.read)
+    if (!(await retryWhileBusy(() => database.sweepSpool(holes), signal))) return false
+    if (holes.length === 0) return true
     await pause(SWEEP_PAUSE, signal)
   }
   return true
 }
 
-function hasHoles(read: Database['read']): boolean {
-  return read('select 1 from spool_holes limit 1', []).length > 0
+/** The next ones of one file. */
+function nextHoles(read: Database['read']): readonly SpoolPlace[] {
+  const sql = `select file, at, bytes from spool_holes where file = (select min(file) from spool_holes)
+    order by at limit ${STEP_HOLES}`
+  return read<SpoolPlace>(sql, [])
 }
 
 async function retryWhileBusy(act: (isRetry: boolean) => Promise<void>, signal: AbortSignal): Promise<boolean> {

@@ -20,7 +20,7 @@ type SpooledRow = SpoolPlace & { readonly place: number }
 
 /** Resolves to the number of bytes. */
 export async function foldSpool({ read, commit }: Store, { onProgress, onLost }: FoldOptions = {}): Promise<number> {
-  const total = countSpooledBytes(read)
+  const total = read<{ bytes: number | null }>(SUM_OF_BYTES, [])[0]?.bytes ?? 0
   let folded = 0
   for (const table of spooledTables) {
     let after: Pick<SpoolPlace, 'file' | 'at'> = { file: 0, at: -1 }
@@ -55,14 +55,17 @@ function isLoss(fault: unknown): fault is StorageFault {
   return fault instanceof StorageFault && fault.code === 'SQLITE_IOERR_READ'
 }
 
-/** Bytes that rows name. */
-function countSpooledBytes(read: Store['read']): number {
-  const sums = spooledTables.map(
-    (table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`,
-  )
-  return (
-    read<{ bytes: number | null }>(`select sum(bytes) as bytes from (${sums.join(' union all ')})`, [])[0]?.bytes ?? 0
-  )
+const SUM_OF_BYTES = `select sum(bytes) as bytes from (${spooledTables
+  .map((table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`)
+  .join(' union all ')})`
+
+/** Bytes that rows name; 0 also where the database is of a version without spool files. */
+export function countSpooledBytes(db: SQLite.Database): number {
+  return mayNameSpool(db) ? (db.prepare<[], number | null>(SUM_OF_BYTES).pluck().get() ?? 0) : 0
+}
+
+function mayNameSpool(db: SQLite.Database): boolean {
+  return db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'spool_holes'`).get() !== undefined
 }
 
 function nextRows(
@@ -92,8 +95,7 @@ function toFold(table: string, { place, file, at }: SpooledRow): Write {
  * spool files.
  */
 export async function foldCopy(db: SQLite.Database, onProgress?: FoldOptions['onProgress']): Promise<void> {
-  const holes = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'spool_holes'`).get()
-  if (holes === undefined) return
+  if (!mayNameSpool(db)) return
   db.pragma('journal_mode = OFF')
   db.pragma('synchronous = OFF')
   await foldSpool(storeOf(db), onProgress === undefined ? {} : { onProgress })

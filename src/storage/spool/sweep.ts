@@ -3,6 +3,9 @@
  * writer's thread, between two batches.
  *
  * Order: zeros, fdatasync, and only then the rows of the holes go. A sweep that was interrupted is repeated.
+ *
+ * The main thread says which holes: those that it has read. Its reads from then on do not find the rows that these
+ * holes had, so none is midway in bytes that are overwritten. Who holds the files does so before its first read.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
@@ -13,7 +16,6 @@ import { listSpoolFiles, type SpoolPlace, spooledTables, spoolFile, spoolFolder 
 
 /** Of one step, which commits wait for. */
 const STEP_BYTES = 4_194_304
-const STEP_HOLES = 500
 
 const ZEROS = Buffer.alloc(1_048_576)
 
@@ -21,17 +23,17 @@ interface SweepOptions {
   readonly databaseFile: string
   /** The file that is appended to, which stays; null: there is none. */
   readonly currentFile: number | null
+  /** Of one file. None: files are looked at. */
+  readonly holes: readonly SpoolPlace[]
 }
 
-/** One step. The last one, with no hole left, looks at the files. Throws a `StorageFault`; `SQLITE_BUSY`: they are held. */
-export function sweepStep(db: SQLite.Database, { databaseFile, currentFile }: SweepOptions): void {
+/** One step. Throws a `StorageFault`; `SQLITE_BUSY`: another process holds the files. */
+export function sweepStep(db: SQLite.Database, { databaseFile, currentFile, holes }: SweepOptions): void {
   const folder = spoolFolder(databaseFile)
   const files = listSpoolFiles(folder)
-  if (files.length === 0 && nextHoles(db).length === 0) return
+  if (files.length === 0 && holes.length === 0) return
   const unlock = lockSpool(databaseFile)
   try {
-    // Read behind the lock: what holds the files from now on does not see the rows that these holes had.
-    const holes = nextHoles(db)
     if (holes.length > 0) fillHoles(db, folder, holes)
     else for (const file of files) if (file !== currentFile) cutFile(db, folder, file)
   } catch (error) {
@@ -40,13 +42,6 @@ export function sweepStep(db: SQLite.Database, { databaseFile, currentFile }: Sw
   } finally {
     unlock()
   }
-}
-
-/** The next holes of one file. */
-function nextHoles(db: SQLite.Database): readonly SpoolPlace[] {
-  const sql = `select file, at, bytes from spool_holes where file = (select min(file) from spool_holes)
-    order by at limit ${STEP_HOLES}`
-  return db.prepare<[], SpoolPlace>(sql).all()
 }
 
 /** As many as a step may fill; of the last one its beginning. */

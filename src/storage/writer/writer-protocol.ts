@@ -12,6 +12,7 @@
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
 import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
+import type { SpoolPlace } from '../spool/spool-files.js'
 import type { WriteRequest } from './group-commit.js'
 import {
   ConstraintViolated,
@@ -50,7 +51,7 @@ export type ToWriter =
     }
   | { readonly kind: 'reclaim'; readonly pages: number }
   | { readonly kind: 'purge'; readonly goesOn: boolean }
-  | { readonly kind: 'sweep' }
+  | { readonly kind: 'sweep'; readonly holes: readonly SpoolPlace[] }
   | { readonly kind: 'stop' }
 
 /** `request`: place among all requests that this answer settles. */

@@ -13,7 +13,7 @@ import { freeMemory } from '../../platform/memory/free-memory.js'
 import { openConnection } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
 import { toStorageFault } from '../health/faults.js'
-import { spooledTables, spoolFolder } from '../spool/spool-files.js'
+import { type SpoolPlace, spooledTables, spoolFolder } from '../spool/spool-files.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
 import type { SQLite } from '../sqlite.js'
@@ -117,7 +117,7 @@ class WriterThread {
     }
     if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)], null)
     if (next?.kind === 'purge') this.reply(1, [this.purge(next.goesOn)], null)
-    if (next?.kind === 'sweep') this.reply(1, [this.sweep()], null)
+    if (next?.kind === 'sweep') this.reply(1, [this.sweep(next.holes)], null)
     if (next?.kind === 'stop') this.stop()
   }
 
@@ -153,10 +153,10 @@ class WriterThread {
     return result instanceof StorageFault ? result : undefined
   }
 
-  private sweep(): WriteOutcome {
+  private sweep(holes: readonly SpoolPlace[]): WriteOutcome {
     const { file } = this.options
     const result = this.withDatabase(({ db, spool }) =>
-      sweepStep(db, { databaseFile: file, currentFile: spool?.currentFile ?? null }),
+      sweepStep(db, { databaseFile: file, currentFile: spool?.currentFile ?? null, holes }),
     )
     return result instanceof StorageFault ? result : undefined
   }

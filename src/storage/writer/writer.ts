@@ -11,6 +11,7 @@ import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
+import type { SpoolPlace } from '../spool/spool-files.js'
 import { type LentBytes, StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
@@ -122,8 +123,8 @@ export class Writer {
   }
 
   /** See `Database`. */
-  sweepSpool(): Promise<void> {
-    return this.sendAlone({ kind: 'sweep' })
+  sweepSpool(holes: readonly SpoolPlace[]): Promise<void> {
+    return this.sendAlone({ kind: 'sweep', holes })
   }
 
   private sendAlone(message: ToWriter): Promise<void> {

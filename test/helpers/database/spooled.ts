@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { insertRaw, readRaw, type StoredBytes } from '../../../src/messages/raw-message.js'
 import type { Database } from '../../../src/storage/database.js'
 import type { Read } from '../../../src/storage/prepared.js'
-import { listSpoolFiles, spoolFile, spoolFolder } from '../../../src/storage/spool/spool-files.js'
+import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder } from '../../../src/storage/spool/spool-files.js'
 import type { Write } from '../../../src/storage/writer/write.js'
 import { rowOf } from './rows.js'
 
@@ -49,4 +49,7 @@ export const placesOf = (read: Read): unknown[] =>
     [],
   )
 
-export const holesOf = (read: Read): unknown[] => read('select * from spool_holes order by file, at', [])
+export const holesOf = (read: Read): SpoolPlace[] => read('select * from spool_holes order by file, at', [])
+
+/** A step over all holes. */
+export const sweepHoles = ({ read, sweepSpool }: Database): Promise<void> => sweepSpool(holesOf(read))

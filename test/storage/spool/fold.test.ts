@@ -21,6 +21,7 @@ import {
   removeMessage,
   spoolFilesOf,
   storeLarge,
+  sweepHoles,
 } from '../../helpers/database/spooled.js'
 
 const { signal } = new AbortController()
@@ -76,7 +77,7 @@ t.test('a sweep during a backup takes nothing from it', async (t) => {
       if (phase !== 'fold' || isFolding) return
       isFolding = true
       // The pages are copied; the second message is deleted before its bytes are.
-      void database.commit([removeMessage('a')]).then(() => database.sweepSpool().catch((fault) => refused.push(fault)))
+      void database.commit([removeMessage('a')]).then(() => sweepHoles(database).catch((fault) => refused.push(fault)))
     },
     pace: 1_000_000,
   })
@@ -84,7 +85,7 @@ t.test('a sweep during a backup takes nothing from it', async (t) => {
   t.match(refused, [{ code: 'SQLITE_BUSY' }])
   const { read } = await openTestDatabase(t, { file: copy })
   for (const id of ['a', 'b']) t.equal(readMessage(read, id), largeMessage(id).toString())
-  await database.sweepSpool()
+  await sweepHoles(database)
   t.same(holesOf(database.read), [], 'after it, what was deleted is overwritten')
 })
 

@@ -15,6 +15,7 @@ import {
   spoolFilesOf,
   storeLarge,
   storeMessage,
+  sweepHoles,
 } from '../../helpers/database/spooled.js'
 
 const { signal } = new AbortController()
@@ -69,7 +70,7 @@ t.test('one hole larger than a step takes several', async (t) => {
   const { read, commit } = database
   await commit([...storeMessage(read, 'a', largeMessage('a', 9_000_000)), ...storeMessage(read, 'b')])
   await commit([removeMessage('a')])
-  await database.sweepSpool()
+  await sweepHoles(database)
   t.same(holesOf(read), [{ file: 1, at: 4_194_304, bytes: 9_000_000 - 4_194_304 }])
   t.ok(await purgeSpool(database, signal))
   t.ok(spoolFilesOf(file)[0]?.bytes.equals(Buffer.concat([Buffer.alloc(9_000_000), largeMessage('b')])))
@@ -100,9 +101,9 @@ t.test('a sweep waits while the files are held', async (t) => {
   await database.commit([removeMessage('a')])
   const release = holdSpool(file)
   const other = holdSpool(file)
-  await t.rejects(database.sweepSpool(), { name: 'StorageFault', code: 'SQLITE_BUSY' })
+  await t.rejects(sweepHoles(database), { name: 'StorageFault', code: 'SQLITE_BUSY' })
   release()
-  await t.rejects(database.sweepSpool(), { code: 'SQLITE_BUSY' }, 'by another one too')
+  await t.rejects(sweepHoles(database), { code: 'SQLITE_BUSY' }, 'by another one too')
   t.match(spoolFilesOf(file)[0]?.bytes.toString(), /^a a a /)
   other()
   t.ok(await purgeSpool(database, signal))

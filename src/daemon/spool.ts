@@ -1,6 +1,5 @@
 /** Spool files at the start: swept; or folded into the database, where a standby follows that has its log alone. */
 import type { Config } from '../config/complete.js'
-import { errorMessageOf } from '../platform/errors.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import { purgeSpool } from '../storage/maintenance/purge-log.js'
@@ -24,8 +23,8 @@ export async function foldForStandby(config: Config, database: Database, log: Lo
       reported = performance.now()
       log.info({ bytes: done, total }, 'messages are being moved into the database, for the standby')
     },
-    onLost: (table, fault, place) =>
-      log.error({ table, ...place, error: errorMessageOf(fault) }, 'the bytes of a message are lost'),
+    onLost: (table, { message }, place) =>
+      log.error({ table, ...place, error: message }, 'the bytes of a message are lost'),
   })
   if (bytes > 0) log.info({ bytes }, 'messages were moved into the database, for the standby')
 }

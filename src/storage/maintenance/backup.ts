@@ -23,6 +23,7 @@ import { SQLite } from '../sqlite.js'
 import { PageCopy } from '../wal/page-copy.js'
 import { openSource } from '../wal/source-file.js'
 import { WalFollower } from '../wal/wal-follower.js'
+import { LostBytes } from '../writer/write.js'
 
 /** The target file exists. */
 export class FileExistsError extends Error {
@@ -76,6 +77,7 @@ export async function createBackup(options: BackupOptions): Promise<number> {
     return bytes
   } catch (error) {
     rmSync(partial, { force: true })
+    if (error instanceof LostBytes) throw new DamagedCopy(`the database is damaged: ${error.message}`)
     throw toStorageError(error)
   }
 }

@@ -18,7 +18,7 @@ import { migrations as ours } from '../migrations.js'
 import { foldCopy } from '../spool/fold.js'
 import { listSpoolFiles, registerSpooledBytes, spoolFile, spoolFolder } from '../spool/spool-files.js'
 import { SQLite } from '../sqlite.js'
-import { StorageFault } from '../writer/write.js'
+import { LostBytes } from '../writer/write.js'
 import { syncFile } from './backup.js'
 import { findForeignPrograms } from './foreign-schema.js'
 import { holdRestoredQueue } from './hold-queue.js'
@@ -106,7 +106,7 @@ async function foldBackup(db: SQLite.Database, backup: string): Promise<void> {
   const folder = spoolFolder(backup)
   registerSpooledBytes(db, folder)
   await foldCopy(db).catch((error: unknown) => {
-    if (!(error instanceof StorageFault)) throw error
+    if (!(error instanceof LostBytes)) throw error
     throw new UnusableBackup(`${backup} lacks messages that were in ${folder}: ${error.message}`)
   })
 }

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store } from '../database.js'
 import type { SQLite } from '../sqlite.js'
-import { StorageFault, type Write } from '../writer/write.js'
+import { LostBytes, type Write } from '../writer/write.js'
 import { type SpoolPlace, spooledTables } from './spool-files.js'
 
 /** Of one commit; one larger message is a commit of its own. */
@@ -12,8 +12,8 @@ const COMMIT_ROWS = 200
 interface FoldOptions {
   /** Called after each commit, and waited for: bytes that are folded, of how many. */
   readonly onProgress?: (bytes: number, total: number) => void | Promise<void>
-  /** The bytes of a row cannot be read: the row stays as it is. Without it, the fold rejects with the `StorageFault`. */
-  readonly onLost?: (table: string, fault: StorageFault, place: SpoolPlace) => void
+  /** The bytes of a row are lost: the row stays as it is. Without it, the fold rejects with `LostBytes`. */
+  readonly onLost?: (table: string, loss: LostBytes, place: SpoolPlace) => void
 }
 
 type SpooledRow = SpoolPlace & { readonly place: number }
@@ -25,8 +25,8 @@ export async function foldSpool({ read, commit }: Store, { onProgress, onLost }:
   for (const table of spooledTables) {
     let after: Pick<SpoolPlace, 'file' | 'at'> = { file: 0, at: -1 }
     for (let rows = nextRows(read, table, after); rows.length > 0; rows = nextRows(read, table, after)) {
-      await commit(rows.map((row) => toFold(table, row))).catch(async (fault: unknown) => {
-        if (onLost === undefined || !isLoss(fault)) throw fault
+      await commit(rows.map((row) => toFold(table, row))).catch(async (error: unknown) => {
+        if (onLost === undefined || !(error instanceof LostBytes)) throw error
         for (const row of rows) await foldAlone(commit, table, row, onLost)
       })
       after = rows.at(-1) ?? after
@@ -44,15 +44,10 @@ async function foldAlone(
   row: SpooledRow,
   onLost: NonNullable<FoldOptions['onLost']>,
 ): Promise<void> {
-  await commit([toFold(table, row)]).catch((fault: unknown) => {
-    if (!isLoss(fault)) throw fault
-    onLost(table, fault, row)
+  await commit([toFold(table, row)]).catch((error: unknown) => {
+    if (!(error instanceof LostBytes)) throw error
+    onLost(table, error, row)
   })
-}
-
-/** As `spooled_bytes` reports it. */
-function isLoss(fault: unknown): fault is StorageFault {
-  return fault instanceof StorageFault && fault.code === 'SQLITE_IOERR_READ'
 }
 
 const SUM_OF_BYTES = `select sum(bytes) as bytes from (${spooledTables

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import type { SQLite } from '../sqlite.js'
-import { StorageFault } from '../writer/write.js'
+import { LostBytes, StorageFault } from '../writer/write.js'
 
 /** Where the bytes of one message are. */
 export interface SpoolPlace {
@@ -58,27 +58,33 @@ export async function measureSpool(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Throws a `StorageFault` unless all of the bytes are there. */
+/** Throws `LostBytes` unless all of the bytes are there, or a `StorageFault` if that is not known now. */
 function readPlace(folder: string, { file: number, at, bytes }: SpoolPlace): Buffer {
   const path = spoolFile(folder, number)
+  const place = `${bytes} bytes at ${at} of ${path}`
   try {
     const file = openSync(path, 'r')
     try {
       // Before memory is reserved: a database that was restored may state any number.
-      if (fstatSync(file).size < at + bytes) throw new Error('the file is too short')
-      const found = Buffer.allocUnsafeSlow(bytes)
-      for (let read = 0; read < bytes; ) {
-        const more = readSync(file, found, read, bytes - read, at + read)
-        if (more === 0) throw new Error('the file became shorter')
-        read += more
-      }
-      return found
+      if (fstatSync(file).size < at + bytes) throw new LostBytes(`${place} are lost: it is too short`)
+      return readWhole(file, at, Buffer.allocUnsafeSlow(bytes))
     } finally {
       closeSync(file)
     }
   } catch (error) {
-    throw new StorageFault('SQLITE_IOERR_READ', `${path}: ${errorMessageOf(error)} (${bytes} bytes at ${at})`)
+    if (error instanceof LostBytes) throw error
+    if (errorCodeOf(error) === 'ENOENT') throw new LostBytes(`${place} are lost: there is no such file`)
+    throw new StorageFault('SQLITE_IOERR_READ', `${place}: ${errorMessageOf(error)}`)
   }
+}
+
+function readWhole(file: number, from: number, found: Buffer): Buffer {
+  for (let read = 0; read < found.length; ) {
+    const more = readSync(file, found, read, found.length - read, from + read)
+    if (more === 0) throw new Error('the file became shorter')
+    read += more
+  }
+  return found
 }
 
 /**

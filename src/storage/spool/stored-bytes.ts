@@ -1,7 +1,7 @@
 /** The column of a message's bytes, as reads select it, wherever they are stored. */
 import { type RawBuilder, sql } from 'kysely'
 
-/** Fails with a `StorageFault` where a spool file lacks them. */
+/** Fails with `LostBytes` where a spool file lacks them. */
 export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case when spool_file is null then raw
   else spooled_bytes(spool_file, spool_at, spool_bytes) end`
 

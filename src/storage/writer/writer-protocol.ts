@@ -17,6 +17,7 @@ import type { WriteRequest } from './group-commit.js'
 import {
   ConstraintViolated,
   LentBytes,
+  LostBytes,
   MOVE_FROM_BYTES,
   MovedBytes,
   StorageFault,
@@ -57,7 +58,7 @@ export type ToWriter =
 /** `request`: place among all requests that this answer settles. */
 interface WireFailure {
   readonly request: number
-  readonly kind: 'missed' | 'constraint' | 'fault' | 'bug'
+  readonly kind: 'missed' | 'constraint' | 'fault' | 'lost' | 'bug'
   readonly code: string
   readonly message: string
 }
@@ -238,7 +239,7 @@ export function failureToWire(error: Error, request: number): WireFailure {
   if (error instanceof WriteConflict) return { request, kind: 'missed', code: '', message }
   if (error instanceof ConstraintViolated) return { request, kind: 'constraint', code: '', message }
   if (error instanceof StorageFault) return { request, kind: 'fault', code: error.code, message }
-  return { request, kind: 'bug', code: '', message }
+  return { request, kind: error instanceof LostBytes ? 'lost' : 'bug', code: '', message }
 }
 
 export function failureFromWire({ kind, code, message }: WireFailure): Error {
@@ -249,6 +250,8 @@ export function failureFromWire({ kind, code, message }: WireFailure): Error {
       return new ConstraintViolated(message)
     case 'fault':
       return new StorageFault(code, message)
+    case 'lost':
+      return new LostBytes(message)
     case 'bug':
       return new Error(message)
   }

@@ -55,6 +55,21 @@ t.test('the bytes of inbound mail are copied from the spool', async (t) => {
   t.equal(readMessage(read, 'out'), `X: y\r\n${raw.subarray(8)}`)
 })
 
+t.test('a statement that needs lost bytes fails its own request alone', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  const { read, commit } = database
+  const sql = 'insert into "inbound_raw" ("inbound_id", "workspace_id", "received_at", "raw") values (?, ?, ?, ?)'
+  await commit([{ sql, parameters: ['in', 'ws', 1, largeMessage('inbound')] }])
+  rmSync(spoolFolder(file), { recursive: true })
+  const place = { email_id: 'out', workspace_id: 'ws', created_at: 1, inboundId: 'in', inboundWorkspaceId: 'ws' }
+  const outcomes = await Promise.allSettled([
+    commit([copyInboundRaw({ ...place, fields: '', start: 1 })]),
+    commit(storeMessage(read, 'small', Buffer.from('small'))),
+  ])
+  t.match(outcomes, [{ status: 'rejected', reason: { name: 'LostBytes' } }, { status: 'fulfilled' }])
+  t.equal(readMessage(read, 'small'), 'small')
+})
+
 t.test('without the option all bytes are in the database', async (t) => {
   const { database, file } = await temporaryDatabase(t)
   await storeLarge(database, 'a')

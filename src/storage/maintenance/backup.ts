@@ -92,8 +92,8 @@ async function copyWhole(options: BackupOptions, partial: string): Promise<numbe
     syncFile(partial)
     await withCopy(partial, async (db) => {
       await foldPages(db, options)
-      const bytes = countBytes(db)
-      onProgress?.({ phase: 'check', bytes, total: bytes })
+      const { size } = statSync(partial)
+      onProgress?.({ phase: 'check', bytes: size, total: size })
       checkCopy(db)
     })
     return statSync(partial).size
@@ -166,10 +166,6 @@ function copyCompact(from: string, to: string): void {
   } finally {
     db.close()
   }
-}
-
-function countBytes(db: SQLite.Database): number {
-  return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }))
 }
 
 /** The copy says that it has a log, so it is opened in a mode that makes none. */

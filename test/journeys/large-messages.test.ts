@@ -1,7 +1,11 @@
 /** Messages whose memory moves to the writer: what is stored and delivered is what was submitted, byte for byte. */
+import { rmSync } from 'node:fs'
 import t from 'tap'
+import { databaseFile } from '../../src/storage/open.js'
+import { spoolFolder } from '../../src/storage/spool/spool-files.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const body = 'every line of this message is counted\r\n'.repeat(60_000)
 
@@ -72,4 +76,25 @@ t.test('over REST, with attachments of megabytes, alone and in a batch', async (
   t.equal(sizes.length, 3)
   for (const { size, bytes } of sizes) t.equal(size, bytes, 'the recorded size')
   t.same(app.errors, [])
+})
+
+t.test('a message whose spool file is lost is deferred, and other mail goes out', async (t) => {
+  const busy = await openSink({ script: { rcpt: '451 4.2.0 try again later' } })
+  t.teardown(() => busy.close())
+  const first = await testDaemon(t, { routes: { 'b.test': busy } })
+  const raw = `From: app@a.test\r\nTo: bob@b.test\r\n\r\n${body}`
+  await first.submitAccepted({ raw })
+  await waitUntil('it was deferred', () => first.rows('select 1 from queue where attempts = 1').length === 1)
+  await first.stop()
+  rmSync(spoolFolder(databaseFile(first.config.service.data_dir)), { recursive: true })
+
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
+  await waitUntil('it was attempted again', () => app.rows('select 1 from queue where attempts = 2').length === 1)
+  t.match(app.rows('select status, last_response from recipients'), [{ status: 'queued', last_response: /local error/ }])
+  t.match(app.errors.join('\n'), /attempt failed on our side/)
+  t.match(app.errors.join('\n'), /\d{7} bytes at 0 of .*0000000001\.spool are lost/)
+  await app.waitUntilSettled(await app.submitAccepted({ raw: 'From: app@a.test\r\nTo: bob@b.test\r\n\r\nsmall\r\n' }))
+  t.equal(sink.messages.length, 1)
 })

@@ -92,7 +92,9 @@ t.test('a message whose spool file is lost is deferred, and other mail goes out'
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
   await waitUntil('it was attempted again', () => app.rows('select 1 from queue where attempts = 2').length === 1)
-  t.match(app.rows('select status, last_response from recipients'), [{ status: 'queued', last_response: /local error/ }])
+  t.match(app.rows('select status, last_response from recipients'), [
+    { status: 'queued', last_response: /local error/ },
+  ])
   t.match(app.errors.join('\n'), /attempt failed on our side/)
   t.match(app.errors.join('\n'), /\d{7} bytes at 0 of .*0000000001\.spool are lost/)
   await app.waitUntilSettled(await app.submitAccepted({ raw: 'From: app@a.test\r\nTo: bob@b.test\r\n\r\nsmall\r\n' }))

@@ -123,7 +123,7 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
     upgradeAtStart(folder, log, options.upgrade),
   )
   const storageLog = logs.of('storage')
-  await foldForStandby(config, opened, storageLog)
+  await foldForStandby(options, opened, storageLog)
   const standby = await startStandby(config, storageLog)
   // After the database is closed: then the last commit is copied too.
   stopSteps.push(() => standby?.stop())

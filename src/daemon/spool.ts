@@ -4,9 +4,10 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import { purgeSpool } from '../storage/maintenance/purge-log.js'
 import { foldSpool } from '../storage/spool/fold.js'
+import type { StartOptions } from './daemon-options.js'
 
-/** Milliseconds between two lines about the progress. */
-const REPORT_INTERVAL = 10_000
+/** Milliseconds between two lines about the progress; the service manager hears of it as often. */
+const REPORT_INTERVAL = 5_000
 
 /** Whether the daemon stores large messages in spool files. */
 export function usesSpool({ standby }: Pick<Config, 'standby'>): boolean {
@@ -14,13 +15,18 @@ export function usesSpool({ standby }: Pick<Config, 'standby'>): boolean {
 }
 
 /** To be called before the standby begins, whose first copy then has all messages. */
-export async function foldForStandby(config: Config, database: Database, log: Log): Promise<void> {
+export async function foldForStandby(
+  { config, upgrade }: Pick<StartOptions, 'config' | 'upgrade'>,
+  database: Database,
+  log: Log,
+): Promise<void> {
   if (usesSpool(config)) return
   let reported = performance.now()
   const bytes = await foldSpool(database, {
     onProgress: (done, total) => {
       if (performance.now() - reported < REPORT_INTERVAL) return
       reported = performance.now()
+      upgrade?.onProgress?.(`moving messages into the database: ${Math.floor((done / total) * 100)} %`)
       log.info({ bytes: done, total }, 'messages are being moved into the database, for the standby')
     },
     onLost: (table, { message }, place) =>

@@ -78,23 +78,26 @@ t.test('over REST, with attachments of megabytes, alone and in a batch', async (
   t.same(app.errors, [])
 })
 
+function lastResponses({ rows }: Pick<Awaited<ReturnType<typeof testDaemon>>, 'rows'>): string {
+  return rows<{ text: string }>(`select coalesce(last_response, '') as text from recipients where status = 'queued'`)
+    .map(({ text }) => text)
+    .join()
+}
+
 t.test('a message whose spool file is lost is deferred, and other mail goes out', async (t) => {
   const busy = await openSink({ script: { rcpt: '451 4.2.0 try again later' } })
   t.teardown(() => busy.close())
   const first = await testDaemon(t, { routes: { 'b.test': busy } })
   const raw = `From: app@a.test\r\nTo: bob@b.test\r\n\r\n${body}`
   await first.submitAccepted({ raw })
-  await waitUntil('it was deferred', () => first.rows('select 1 from queue where attempts = 1').length === 1)
+  await waitUntil('it was deferred', () => lastResponses(first).startsWith('451'))
   await first.stop()
   rmSync(spoolFolder(databaseFile(first.config.service.data_dir)), { recursive: true })
 
   const sink = await openSink()
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
-  await waitUntil('it was attempted again', () => app.rows('select 1 from queue where attempts = 2').length === 1)
-  t.match(app.rows('select status, last_response from recipients'), [
-    { status: 'queued', last_response: /local error/ },
-  ])
+  await waitUntil('it was deferred again', () => lastResponses(app).includes('local error'))
   t.match(app.errors.join('\n'), /attempt failed on our side/)
   t.match(app.errors.join('\n'), /\d{7} bytes at 0 of .*0000000001\.spool are lost/)
   await app.waitUntilSettled(await app.submitAccepted({ raw: 'From: app@a.test\r\nTo: bob@b.test\r\n\r\nsmall\r\n' }))

@@ -1,5 +1,5 @@
-// An MX that accepts everything, counts how often each number and each contact's message of the broadcast arrived, and
-// keeps some tracked messages to be read.
+// An MX that accepts everything, counts how often each number and each contact's message of the broadcast arrived whole,
+// and keeps some tracked messages to be read.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
@@ -22,6 +22,12 @@ export async function openCountingSink() {
   }
 }
 
+/** It has as many lines of text as it states, if it states that. */
+function isWhole(message) {
+  const stated = /^X-Lines: (\d+)/m.exec(message)?.[1]
+  return stated === undefined || message.endsWith(`\r\n\r\n${'some text\r\n'.repeat(Number(stated)).slice(0, -2)}`)
+}
+
 /** A number counts when the final dot was read, whether or not our 250 arrives. */
 function serve(socket, numbers, contacts, unread) {
   let buffered = ''
@@ -38,7 +44,7 @@ function serve(socket, numbers, contacts, unread) {
         const contact = /^To: .*contact(\d+)@/m.exec(buffered)?.[1]
         const number = Number(contact ?? /^X-Number: (\d+)/m.exec(buffered)?.[1])
         const counts = contact === undefined ? numbers : contacts
-        counts.set(number, (counts.get(number) ?? 0) + 1)
+        if (isWhole(buffered.slice(0, end))) counts.set(number, (counts.get(number) ?? 0) + 1)
         if (contact === undefined && buffered.includes('/v1/track/') && unread.length < MAX_UNREAD)
           unread.push(buffered.slice(0, end))
         buffered = buffered.slice(end + 5)

@@ -111,6 +111,7 @@ const { problems } = command('verify-data')
 sink.close()
 webhook.close()
 
+const spooled = countSpooled()
 const news = balanceBroadcast(join(folder, 'data', 'posthorn.db'), { broadcast, contacts, arrivals: sink.contacts })
 const { lost, good: balanced } = ledger.balance(join(folder, 'data', 'posthorn.db'), sink.numbers)
 const duplicated = [...sink.numbers.values()].filter((times) => times > 1).length
@@ -118,10 +119,18 @@ for (const problem of problems) console.log(`${problem.check}: ${problem.message
 console.log(
   `kills ${kills}, accepted ${ledger.size}, delivered ${sink.numbers.size}, lost ${lost}, duplicated ${duplicated}, left in the queue ${left}`,
 )
+console.log(`messages in spool files ${spooled}`)
 console.log(news.line)
 console.log(`${events.line}; pixels and links answered ${await reader}`)
 const good =
-  balanced && news.good && lost === 0 && events.missing === 0 && problems.length === 0 && left === 0 && status === 0
+  balanced &&
+  spooled > 0 &&
+  news.good &&
+  lost === 0 &&
+  events.missing === 0 &&
+  problems.length === 0 &&
+  left === 0 &&
+  status === 0
 if (good) rmSync(folder, { recursive: true, force: true })
 else console.log(`the data is kept in ${folder}`)
 process.exit(good ? 0 : 1)
@@ -159,6 +168,15 @@ function waitingInbound() {
   const { waiting } = database.prepare(`select count(*) as waiting from inbound_emails where status = 'received'`).get()
   database.close()
   return waiting
+}
+
+function countSpooled() {
+  const database = new Database(join(folder, 'data', 'posthorn.db'), { readonly: true })
+  const { spooled } = database
+    .prepare('select count(*) as spooled from raw_messages where spool_file is not null')
+    .get()
+  database.close()
+  return spooled
 }
 
 function command(...words) {

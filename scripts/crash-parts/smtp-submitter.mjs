@@ -3,6 +3,14 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+const LINE = 'some text\r\n'
+
+/** Lines of a message: of 50 KB, of 200 KB, which alone is enough for a spool file, and mostly of 1 KB. */
+function linesOf(number) {
+  if (number % 4 === 0) return 20_000
+  return number % 4 === 1 ? 5_000 : 100
+}
+
 /** Runs until the signal aborts; reports each number whose 250 was read to the ledger. */
 export async function submitBySmtp(signal, listener, ledger) {
   while (!signal.aborted) {
@@ -22,9 +30,15 @@ async function session(signal, { name, port, from, to }, ledger) {
       const number = ledger.nextNumber()
       socket.write(`MAIL FROM:<${from}>\r\nRCPT TO:<${to}>\r\nDATA\r\n`)
       for (let command = 0; command < 3; command += 1) await reply()
-      socket.write(
-        `From: ${from}\r\nTo: ${to}\r\nSubject: number ${number}\r\nX-Number: ${number}\r\n\r\n${'some text\r\n'.repeat(100)}.\r\n`,
-      )
+      const lines = linesOf(number)
+      const fields = [
+        `From: ${from}`,
+        `To: ${to}`,
+        `Subject: number ${number}`,
+        `X-Number: ${number}`,
+        `X-Lines: ${lines}`,
+      ]
+      socket.write(`${fields.join('\r\n')}\r\n\r\n${LINE.repeat(lines)}.\r\n`)
       const answer = await reply()
       const id = /^250 2\.0\.0 Ok: queued as (\S+)$/.exec(answer)?.[1]
       if (id === undefined) ledger.strange(`${name}: ${answer}`)

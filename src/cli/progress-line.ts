@@ -44,6 +44,7 @@ export function createProgressLine({ print, isTerminal, now = () => performance.
 export function formatProgress({ phase, bytes, total }: BackupProgress, took: number): string {
   if (phase === 'check') return `checking ${formatMegabytes(total)}`
   const percent = total === 0 ? 100 : Math.floor((bytes / total) * 100)
+  if (phase === 'fold') return `${formatMegabytes(bytes)} of ${formatMegabytes(total)} of the spool, ${percent} %`
   const left = bytes === 0 ? '' : `, ${formatSeconds((took / bytes) * (total - bytes))} left`
   return `${formatMegabytes(bytes)} of ${formatMegabytes(total)}, ${percent} %${left}`
 }

@@ -18,7 +18,7 @@ import type { BoundEndpoint } from '../smtp/server/server-sockets.js'
 import { createChangeAcknowledger } from '../storage/change-acknowledgement.js'
 import { lockDataFolder } from '../storage/data-lock.js'
 import type { Database } from '../storage/database.js'
-import { databaseFile, openDatabase } from '../storage/open.js'
+import { databaseFile, type OpenOptions, openDatabase } from '../storage/open.js'
 import { holdLog } from '../storage/wal/hold-log.js'
 import { createSuppressionCache, type SuppressionCache } from '../suppressions/suppression-cache.js'
 import type { ServedRoutes } from './api-listener.js'
@@ -28,6 +28,7 @@ import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
+import { foldForStandby, startFirstSweep, usesSpool } from './spool.js'
 import { startStandby } from './standby.js'
 import { readinessProbe, watchCommits } from './storage-watch.js'
 
@@ -118,20 +119,25 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   const lock = lockDataFolder(folder)
   stopSteps.push(() => lock.release())
   const file = databaseFile(folder)
-  const opened = await openUpgraded(file, () => upgradeAtStart(folder, log, options.upgrade))
-  const standby = await startStandby(config, logs.of('storage'))
+  const opened = await openUpgraded({ file, spool: usesSpool(config) }, () =>
+    upgradeAtStart(folder, log, options.upgrade),
+  )
+  const storageLog = logs.of('storage')
+  await foldForStandby(options, opened, storageLog)
+  const standby = await startStandby(config, storageLog)
   // After the database is closed: then the last commit is copied too.
   stopSteps.push(() => standby?.stop())
   stopSteps.push(() => opened.close())
+  stopSteps.push(startFirstSweep(opened, storageLog).stop)
   const suppressions = createSuppressionCache(opened)
   return { opened, database: watchDatabase(options, opened, suppressions, stopSteps), suppressions }
 }
 
-async function openUpgraded(file: string, upgrade: () => Promise<void>): Promise<Database> {
-  const releaseLog = holdLog(file)
+async function openUpgraded(options: OpenOptions, upgrade: () => Promise<void>): Promise<Database> {
+  const releaseLog = holdLog(options.file)
   try {
     await upgrade()
-    return await openDatabase({ file })
+    return await openDatabase(options)
   } finally {
     releaseLog()
   }

@@ -33,7 +33,7 @@ import { recoverCodes } from '../sms/recover-codes.js'
 import { removeOldCodes } from '../sms/remove-old-codes.js'
 import type { Database } from '../storage/database.js'
 import { reclaimFreePages } from '../storage/maintenance/free-pages.js'
-import { purgeLog } from '../storage/maintenance/purge-log.js'
+import { purgeLog, purgeSpool } from '../storage/maintenance/purge-log.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 import { removeOldLinks } from '../tracking/links.js'
 import { removeOldDeliveries } from '../webhooks/delivery-records.js'
@@ -129,6 +129,8 @@ async function runHousekeeping({ config, clock, log, database }: Deps, signal: A
       while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })
     await reclaimFreePages(database, signal)
+    if (!(await purgeSpool(database, signal)))
+      log.error('spool files still hold deleted bytes: a backup or a verification uses them')
     if (!(await purgeLog(database, signal)))
       log.error('the log of the database still holds deleted bytes: a reader uses it')
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])

@@ -15,6 +15,7 @@ import { certificateExpiry, type TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import { countFreePages, type Database, PAGE_BYTES } from '../storage/database.js'
 import { databaseFile } from '../storage/open.js'
+import { measureSpool, spoolFolder } from '../storage/spool/spool-files.js'
 import { readWebhookBacklog } from '../webhooks/webhook-backlog.js'
 import type { DaemonOptions } from './daemon-options.js'
 
@@ -96,6 +97,7 @@ async function readStorage({ config, database, hasDiskSpace }: OperatorDeps): Pr
   return {
     database: await sizeOf(file),
     wal: await sizeOf(`${file}-wal`),
+    spool: await measureSpool(spoolFolder(file)),
     free_in_database: countFreePages(database.read) * PAGE_BYTES,
     disk_free: free,
     disk_total: total,

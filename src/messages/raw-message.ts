@@ -6,6 +6,7 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { storedBytes, storedSize } from '../storage/spool/stored-bytes.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { LentBytes, MovedBytes } from '../storage/writer/write.js'
 import { framedRawOf, isFramed, sizeOfFramedEmail } from './frames/framed-message.js'
@@ -13,22 +14,24 @@ import { framedRawOf, isFramed, sizeOfFramedEmail } from './frames/framed-messag
 /** The bytes as they are given to the writer. */
 export type StoredBytes = Buffer | MovedBytes | LentBytes
 
-export const insertRaw = prepareWrite<Omit<Tables['raw_messages'], 'raw'> & { readonly raw: StoredBytes }>(
-  ({ db, slot }) =>
-    db.insertInto('raw_messages').values({
-      email_id: slot('email_id'),
-      workspace_id: slot('workspace_id'),
-      created_at: slot('created_at'),
-      raw: sql<Buffer>`${slot('raw')}`,
-    }),
+type RawKey = Pick<Tables['raw_messages'], 'email_id' | 'workspace_id' | 'created_at'>
+
+/** The writer may put the bytes, which are the last value, into a spool file. */
+export const insertRaw = prepareWrite<RawKey & { readonly raw: StoredBytes }>(({ db, slot }) =>
+  db.insertInto('raw_messages').values({
+    email_id: slot('email_id'),
+    workspace_id: slot('workspace_id'),
+    created_at: slot('created_at'),
+    raw: sql<Buffer>`${slot('raw')}`,
+  }),
 )
 
 /**
  * The bytes of a stored inbound message from `start` (the first byte is 1), with fields put on top, as those of an email.
- * The writer copies them, so they do not pass through the main thread. Misses if they are gone.
+ * The writer copies them into the database, so they do not pass through the main thread. Misses if they are gone.
  */
 export const copyInboundRaw = prepareWrite<
-  Pick<Tables['raw_messages'], 'email_id' | 'workspace_id' | 'created_at'> & {
+  RawKey & {
     readonly fields: string
     readonly start: number
     readonly inboundId: string
@@ -46,7 +49,7 @@ export const copyInboundRaw = prepareWrite<
             eb.val(slot('email_id')).as('email_id'),
             eb.val(slot('workspace_id')).as('workspace_id'),
             eb.val(slot('created_at')).as('created_at'),
-            sql<Buffer>`cast(${slot('fields')} || substr(raw, ${slot('start')}) as blob)`.as('raw'),
+            sql<Buffer>`cast(${slot('fields')} || substr(${storedBytes}, ${slot('start')}) as blob)`.as('raw'),
           ])
           .where('inbound_id', '=', slot('inboundId'))
           .where('workspace_id', '=', slot('inboundWorkspaceId')),
@@ -85,7 +88,7 @@ export function sizeOfMessage(read: Read, key: EmailKey): number {
 const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
-    .select('raw')
+    .select(storedBytes.as('raw'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
@@ -93,7 +96,7 @@ const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
 const sizeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
-    .select(sql<number>`length(raw)`.as('bytes'))
+    .select(storedSize.as('bytes'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import type { MovedBytes } from '../storage/writer/write.js'
+import { LostBytes, type MovedBytes } from '../storage/writer/write.js'
 import { readRaw } from './raw-message.js'
 
 /** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
@@ -82,9 +82,18 @@ interface MessageRef extends CopyKey {
   readonly emailId: string
 }
 
-/** The message of one recipient; undefined: its bytes are not stored any more. */
-export function rawOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer | undefined {
-  const raw = readRaw(read, { workspaceId, emailId })
-  const [copy] = copyOfRecipient(read, { workspaceId, recipientId })
-  return raw === undefined || copy === undefined ? raw : Buffer.concat(copyToPieces(raw, copy))
+/** The message of one recipient, for a notice about it; empty: its bytes are not stored any more, or are lost. */
+export function rawOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer {
+  const raw = readUnlessLost(read, { workspaceId, emailId }) ?? Buffer.alloc(0)
+  const [copy] = raw.length === 0 ? [] : copyOfRecipient(read, { workspaceId, recipientId })
+  return copy === undefined ? raw : Buffer.concat(copyToPieces(raw, copy))
+}
+
+function readUnlessLost(read: Read, key: Parameters<typeof readRaw>[1]): Buffer | undefined {
+  try {
+    return readRaw(read, key)
+  } catch (error) {
+    if (error instanceof LostBytes) return undefined
+    throw error
+  }
 }

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { readDiskSpace } from '../platform/disk-space.js'
 import { countFreePages, type Database, PAGE_BYTES, type WrittenBatch } from '../storage/database.js'
+import { measureSpool, spoolFolder } from '../storage/spool/spool-files.js'
 import type { Metrics } from './registry.js'
 
 export interface StorageObservers {
@@ -55,6 +56,7 @@ export function reportStorage(metrics: Metrics, { database, file, folder, hasDis
   }
   const setSize = gaugeOf('posthorn_database_bytes', 'Size of the database file.')
   const setWal = gaugeOf('posthorn_database_wal_bytes', 'Size of the write-ahead log.')
+  const setSpool = gaugeOf('posthorn_spool_bytes', 'Size of the spool files, which hold large messages.')
   const setUnused = gaugeOf(
     'posthorn_database_free_bytes',
     'Empty pages in the database file, which the next rows fill.',
@@ -74,6 +76,7 @@ export function reportStorage(metrics: Metrics, { database, file, folder, hasDis
     setUnused(countFreePages(database.read) * PAGE_BYTES)
     setSize(await sizeOf(file))
     setWal(await sizeOf(`${file}-wal`))
+    setSpool(await measureSpool(spoolFolder(file)))
     const { free, total } = await readDiskSpace(folder)
     setFree(free)
     setTotal(total)

@@ -14,6 +14,7 @@
  * cache_size: better-sqlite3 caches 16 MB of pages per connection by default. Most pages are written once
  * and read from the system's cache, so 4 MB suffice, and memory stays small however long the queue is.
  */
+import { registerSpooledBytes, spoolFolder } from './spool/spool-files.js'
 import { SQLite } from './sqlite.js'
 
 export interface ConnectionOptions {
@@ -40,6 +41,7 @@ export function openConnection({ file, maxPages, busyTimeout = 10_000 }: Connect
     db.pragma('trusted_schema = OFF')
     db.pragma('cell_size_check = ON')
     db.pragma(`cache_size = -${CACHE_KB}`)
+    registerSpooledBytes(db, spoolFolder(file))
     if (maxPages !== undefined) db.pragma(`max_page_count = ${maxPages}`)
     return db
   } catch (error) {

@@ -2,6 +2,7 @@
  * The open database: one reading connection on this thread, one writer in a worker.
  */
 import type { Read } from './prepared.js'
+import type { SpoolPlace } from './spool/spool-files.js'
 import type { Commit } from './writer/write.js'
 
 /** The part of the database that most rooms use. */
@@ -38,6 +39,11 @@ export interface Database extends Store {
    * reader still uses the log: to be tried again. `goesOn`: it is such a try, for which a restart since the first one suffices.
    */
   readonly purgeLog: (options?: { readonly goesOn: boolean }) => Promise<void>
+  /**
+   * One step of the sweep of spool files: overwrites some of these holes; without any, removes files that no row names.
+   * For the daemon alone. Rejects with `StorageFault` while another process holds the files.
+   */
+  readonly sweepSpool: (holes: readonly SpoolPlace[]) => Promise<void>
   /** Completes pending requests, then closes both connections. */
   readonly close: () => Promise<void>
 }

@@ -41,6 +41,7 @@ import * as domainReports from './migrations/0040-domain-reports.js'
 import * as breakers from './migrations/0041-breakers.js'
 import * as forwards from './migrations/0042-forwards.js'
 import * as inboundOptions from './migrations/0043-inbound-options.js'
+import * as spool from './migrations/0044-spool.js'
 import * as hits from './migrations/0045-hits.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -85,5 +86,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0041-breakers': breakers,
   '0042-forwards': forwards,
   '0043-inbound-options': inboundOptions,
+  '0044-spool': spool,
   '0045-hits': hits,
 }

@@ -28,6 +28,7 @@ import { SQLite } from './sqlite.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
 import { createStatementCache } from './writer/statement-cache.js'
 import { Writer } from './writer/writer.js'
+import type { WriterThreadOptions } from './writer/writer-protocol.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations
@@ -35,7 +36,12 @@ export interface OpenOptions extends ConnectionOptions {
   readonly refuseEarlier?: boolean
   /** See `WriterOptions`. */
   readonly restartAfter?: number
-  readonly startThread?: (options: ConnectionOptions) => Worker
+  readonly startThread?: (options: WriterThreadOptions) => Worker
+  /**
+   * Store large messages in spool files. For the one process that also sweeps them, the daemon; not where a standby
+   * follows, which has the log of the database alone.
+   */
+  readonly spool?: boolean
 }
 
 /** The database file of a data folder. */
@@ -54,6 +60,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       commit: (writes) => writer.commit(writes),
       reclaimPages: (pages) => writer.reclaimPages(pages),
       purgeLog: (options) => writer.purgeLog(options),
+      sweepSpool: (holes) => writer.sweepSpool(holes),
       onForeignCommit: (listener) => writer.onForeignCommit(listener),
       countCommits: () => writer.countCommits(),
       onBatch: (listener) => writer.onBatch(listener),

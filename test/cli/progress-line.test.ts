@@ -10,6 +10,7 @@ t.test('bytes, percent and time left', (t) => {
   t.equal(of(25 * MB, 10_000), '25.0 MB of 100.0 MB, 25 %, 30 s left')
   t.equal(of(50 * MB, 90_000), '50.0 MB of 100.0 MB, 50 %, 1 min 30 s left')
   t.equal(formatProgress({ phase: 'copy', bytes: 0, total: 0 }, 0), '0.0 MB of 0.0 MB, 100 %')
+  t.equal(formatProgress({ phase: 'fold', bytes: MB, total: 4 * MB }, 1), '1.0 MB of 4.0 MB of the spool, 25 %')
   t.equal(formatProgress({ phase: 'check', bytes: 5, total: 10 * MB }, 1), 'checking 10.0 MB')
   t.end()
 })

@@ -21,10 +21,12 @@ t.test('a contact, old messages and a workspace leave no byte', async (t) => {
   t.teardown(() => sink.close())
   const first = await testDaemon(t, { routes: { 'b.test': sink } })
   const { data_dir: dataDir } = first.config.service
-  const raw = (mark: string): string =>
-    `From: App <app@a.test>\r\nTo: bob@b.test\r\nSubject: ${mark}-subject\r\n\r\n${`${mark}-body\r\n`.repeat(3000)}`
+  const raw = (mark: string, lines = 3000): string =>
+    `From: App <app@a.test>\r\nTo: bob@b.test\r\nSubject: ${mark}-subject\r\n\r\n${`${mark}-body\r\n`.repeat(lines)}`
   const id = await first.submitAccepted({ raw: raw('expiring') })
   await first.waitUntilSettled(id)
+  await first.waitUntilSettled(await first.submitAccepted({ raw: raw('spooled', 12_000) }))
+  t.match(filesWith('spooled-body', dataDir), [/posthorn\.db-spool\/0000000001\.spool$/], 'and nowhere else')
   const contact = await first.rest('POST', '/v1/contacts', { body: { email: 'vanishing-contact@b.test' } })
   t.equal(contact.status, 201)
   t.not(filesWith('vanishing-contact', dataDir).length, 0)
@@ -36,7 +38,9 @@ t.test('a contact, old messages and a workspace leave no byte', async (t) => {
   const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 100 * DAY })
   await waitUntil('retention has removed the message', () => app.rows('select id from emails').length === 0)
   await waitUntil('no byte is left', () =>
-    ['expiring-subject', 'expiring-body', 'vanishing-contact'].every((mark) => filesWith(mark, dataDir).length === 0),
+    ['expiring-subject', 'expiring-body', 'spooled-body', 'vanishing-contact'].every(
+      (mark) => filesWith(mark, dataDir).length === 0,
+    ),
   )
 })
 
@@ -45,6 +49,10 @@ t.test('a deleted workspace leaves no byte', async (t) => {
   t.teardown(() => sink.close())
   const app = await testDaemon(t, { routes: { 'b.test': sink } })
   const { data_dir: dataDir } = app.config.service
+  const body = 'of-the-workspace\r\n'.repeat(12_000)
+  const raw = `From: App <app@a.test>\r\nTo: bob@b.test\r\nSubject: large\r\n\r\n${body}`
+  await app.waitUntilSettled(await app.submitAccepted({ raw }))
+  t.match(filesWith('of-the-workspace', dataDir), [/\.spool$/])
   const created = await app.rest('POST', '/v1/contacts', { body: { email: 'of-the-workspace@b.test' } })
   t.equal(created.status, 201)
   t.not(filesWith('of-the-workspace', dataDir).length, 0)

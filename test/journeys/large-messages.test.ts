@@ -1,7 +1,11 @@
 /** Messages whose memory moves to the writer: what is stored and delivered is what was submitted, byte for byte. */
+import { rmSync } from 'node:fs'
 import t from 'tap'
+import { databaseFile } from '../../src/storage/open.js'
+import { spoolFolder } from '../../src/storage/spool/spool-files.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
+import { waitUntil } from '../helpers/wait-until.js'
 
 const body = 'every line of this message is counted\r\n'.repeat(60_000)
 
@@ -67,9 +71,35 @@ t.test('over REST, with attachments of megabytes, alone and in a batch', async (
   t.match(batch.json(), { success_count: 2, error_count: 0 })
   for (const place of ['first', 'second']) await check(`the ${place} of a batch`)
   const sizes = app.rows<{ size: number; bytes: number }>(
-    'select size, length(raw) as bytes from emails join raw_messages on email_id = id',
+    'select size, coalesce(spool_bytes, length(raw)) as bytes from emails join raw_messages on email_id = id',
   )
   t.equal(sizes.length, 3)
   for (const { size, bytes } of sizes) t.equal(size, bytes, 'the recorded size')
   t.same(app.errors, [])
+})
+
+function lastResponses({ rows }: Pick<Awaited<ReturnType<typeof testDaemon>>, 'rows'>): string {
+  return rows<{ text: string }>(`select coalesce(last_response, '') as text from recipients where status = 'queued'`)
+    .map(({ text }) => text)
+    .join()
+}
+
+t.test('a message whose spool file is lost is deferred, and other mail goes out', async (t) => {
+  const busy = await openSink({ script: { rcpt: '451 4.2.0 try again later' } })
+  t.teardown(() => busy.close())
+  const first = await testDaemon(t, { routes: { 'b.test': busy } })
+  const raw = `From: app@a.test\r\nTo: bob@b.test\r\n\r\n${body}`
+  await first.submitAccepted({ raw })
+  await waitUntil('it was deferred', () => lastResponses(first).startsWith('451'))
+  await first.stop()
+  rmSync(spoolFolder(databaseFile(first.config.service.data_dir)), { recursive: true })
+
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
+  await waitUntil('it was deferred again', () => lastResponses(app).includes('local error'))
+  t.match(app.errors.join('\n'), /attempt failed on our side/)
+  t.match(app.errors.join('\n'), /\d{7} bytes at 0 of .*0000000001\.spool are lost/)
+  await app.waitUntilSettled(await app.submitAccepted({ raw: 'From: app@a.test\r\nTo: bob@b.test\r\n\r\nsmall\r\n' }))
+  t.equal(sink.messages.length, 1)
 })

@@ -48,6 +48,20 @@ function storedEmails({ dataDir }: Installation): ReadonlySet<unknown> {
   }
 }
 
+/** Where the message of an email is stored. */
+function spoolOf(
+  { dataDir }: Installation,
+  id: string,
+): { readonly file: unknown; readonly inline: unknown } | undefined {
+  const db = new SQLite(join(dataDir, 'posthorn.db'), { readonly: true })
+  try {
+    const sql = 'select spool_file as file, length(raw) as inline from raw_messages where email_id = ?'
+    return db.prepare<[string], { readonly file: unknown; readonly inline: unknown }>(sql).get(id)
+  } finally {
+    db.close()
+  }
+}
+
 async function createPrimary(t: Test, sinkPort: number, more = ''): Promise<Primary> {
   const { workspace, ...at } = await createReadyInstallation(t, sinkPort, '127.0.0.0/8')
   const trusted = `[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"`
@@ -147,6 +161,35 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   await waitUntil('clients go on', () => sink.messages.length === sent + 1)
   t.equal(sink.messages.filter(({ rcptTo }) => rcptTo[0]?.startsWith('<a@')).length, 1, 'nothing was sent twice')
   t.ok((await queueOf(other)).every(({ status }) => status === 'held'))
+})
+
+t.test('a standby has the messages that were in spool files before it was set', async (t) => {
+  const sink = await openDeferringSink(t)
+  const folder = join(createInstallation(t, 1).folder, 'carried')
+  mkdirSync(folder)
+  const { at, trusted } = await createPrimary(t, sink.port)
+  const first = await serve(t, at)
+  // The field's lines are folded at 998 octets at most.
+  const fields = `X-Large: ${'long '.repeat(100)}\r\n`.repeat(400)
+  const id = emailIdOf(await submit(await openSession(first.port), 'later@sink.test', fields))
+  t.match(spoolOf(at, id), { file: 1, inline: 0 })
+  first.signal('SIGTERM')
+  t.equal(await first.ended, 0)
+
+  configure(at, sink.port, `${trusted}\n[standby]\nfolder = ${JSON.stringify(folder)}`)
+  const second = await serve(t, at)
+  t.match(spoolOf(at, id), { file: null }, 'it is in the database before clients are served')
+  const later = emailIdOf(await submit(await openSession(second.port), 'later@sink.test', fields))
+  t.match(spoolOf(at, later), { file: null }, 'and so is what comes')
+  second.signal('SIGTERM')
+  t.equal(await second.ended, 0)
+
+  const other = createInstallation(t, sink.port, trusted)
+  await runForJson(other, 'standby', 'restore', folder)
+  t.match(await runForJson(other, 'verify-data'), { ok: true })
+  const stored = spoolOf(at, id)
+  t.same(spoolOf(other, id), stored)
+  t.ok(Number(stored?.inline) > 200_000)
 })
 
 t.test('a follower waits for a folder that is not filled yet', async (t) => {

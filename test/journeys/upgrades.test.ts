@@ -17,8 +17,8 @@ const { key, waiting, delivered } = ofFixtures
 /** The time of all records in the fixtures; later, retention would remove them. */
 const FILLED_AT = Date.UTC(2026, 0, 1)
 
-/** Tables that have no row in a fixture: an erasure would remove the workspace. */
-const EMPTY_TABLES = ['erasures']
+/** Tables that have no row in a fixture: an erasure would remove the workspace, and a copy names no spool file. */
+const EMPTY_TABLES = ['erasures', 'spool_holes']
 
 t.test('there is a fixture of the first schema, of every third one, and of a recent one', async (t) => {
   const numbers = names.map((name) => name.slice(0, 4))

@@ -12,6 +12,7 @@ import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.js'
+import { registerSpooledBytes, spoolFolder } from '../../src/storage/spool/spool-files.js'
 import { SQLite } from '../../src/storage/sqlite.js'
 import { boundFault, recordReads } from '../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
@@ -82,6 +83,7 @@ t.test('no statement walks through or sorts a table that grows', async (t) => {
   const app = await testDaemon(t)
   const db = new SQLite(file, { readonly: true })
   t.teardown(() => db.close())
+  registerSpooledBytes(db, spoolFolder(file))
   for (const route of app.daemon.routes.filter(
     ({ method, path, area }) => method === 'GET' && area !== 'link' && !path.includes(':'),
   )) {

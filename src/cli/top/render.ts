@@ -61,7 +61,7 @@ function renderServices({ inbound, webhooks, disk }: TopSnapshot): readonly stri
   return [
     `inbound   ${most}: clean ${clean}  suspicious ${suspicious}  spam ${spam}  not scored ${unscored}`,
     `webhooks  enabled ${webhooks.enabled}  failing ${webhooks.failing}  behind by ${formatCount(webhooks.behind)} events`,
-    `disk      free ${formatSize(disk.free)} of ${formatSize(disk.total)}  database ${formatSize(disk.database)}  write-ahead log ${formatSize(disk.wal)}`,
+    `disk      free ${formatSize(disk.free)} of ${formatSize(disk.total)}  database ${formatSize(disk.database)}  write-ahead log ${formatSize(disk.wal)}  spool ${formatSize(disk.spool)}`,
   ]
 }
 

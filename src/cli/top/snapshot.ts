@@ -14,6 +14,7 @@ import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../platfo
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Read } from '../../storage/prepared.js'
+import { measureSpool, spoolFolder } from '../../storage/spool/spool-files.js'
 import { readWebhookBacklog } from '../../webhooks/webhook-backlog.js'
 import { type Activity, readActivity } from './activity.js'
 import { type Destination, readDestinations } from './destinations.js'
@@ -37,7 +38,13 @@ export interface TopSnapshot {
   /** Of the last hour. */
   readonly inbound: InboundVerdicts
   readonly webhooks: { readonly enabled: number; readonly failing: number; readonly behind: number }
-  readonly disk: { readonly free: number; readonly total: number; readonly database: number; readonly wal: number }
+  readonly disk: {
+    readonly free: number
+    readonly total: number
+    readonly database: number
+    readonly wal: number
+    readonly spool: number
+  }
 }
 
 interface DaemonState {
@@ -121,5 +128,6 @@ async function readDisk(folder: string): Promise<TopSnapshot['disk']> {
       () => 0,
     )
   const { free, total } = await readDiskSpace(folder)
-  return { free, total, database: await sizeOf(file), wal: await sizeOf(`${file}-wal`) }
+  const [database, wal] = [await sizeOf(file), await sizeOf(`${file}-wal`)]
+  return { free, total, database, wal, spool: await measureSpool(spoolFolder(file)) }
 }

@@ -99,7 +99,7 @@ export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): Rea
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   if (email === undefined) return null
   const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
-  const raw = rawOfRecipient(read, ref) ?? Buffer.alloc(0)
+  const raw = rawOfRecipient(read, ref)
   const requests = dsnRequestById(read, { id: entry.id })[0]
   const message: OutboundMessage = {
     returnPath: '',

@@ -1,7 +1,7 @@
 /**
  * Inbound mail, one record for each workspace that a message was sent to.
  *
- *   received -> processed | failed        on disk before the 250; processed after it
+ *   received -> processed | failed        on disk before the 250; small mail is processed before it, other mail after it
  *
  * Mail to a return path is stored in the same way until it was read, as a `report`: it belongs to no workspace,
  * and no list or id of the API finds it. A report about other recipients alone stays until retention removes it. A
@@ -9,6 +9,7 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { storedBytes } from '../../storage/spool/stored-bytes.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { Arrival } from '../../storage/tables/inbound-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -31,14 +32,18 @@ const insertInbound = prepareWrite<InboundEmail>(({ db, slot, slots }) =>
   })),
 )
 
-const insertInboundRaw = prepareWrite<Omit<Tables['inbound_raw'], 'raw'> & { readonly raw: Buffer | MovedBytes }>(
-  ({ db, slot }) =>
-    db.insertInto('inbound_raw').values({
-      inbound_id: slot('inbound_id'),
-      workspace_id: slot('workspace_id'),
-      received_at: slot('received_at'),
-      raw: sql<Buffer>`${slot('raw')}`,
-    }),
+type NewInboundRaw = Pick<Tables['inbound_raw'], 'inbound_id' | 'workspace_id' | 'received_at'> & {
+  readonly raw: Buffer | MovedBytes
+}
+
+/** The writer may put the bytes, which are the last value, into a spool file. */
+const insertInboundRaw = prepareWrite<NewInboundRaw>(({ db, slot }) =>
+  db.insertInto('inbound_raw').values({
+    inbound_id: slot('inbound_id'),
+    workspace_id: slot('workspace_id'),
+    received_at: slot('received_at'),
+    raw: sql<Buffer>`${slot('raw')}`,
+  }),
 )
 
 /** The record and its bytes, for the commit before the 250. */
@@ -145,7 +150,7 @@ export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({
 export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
-    .select('raw')
+    .select(storedBytes.as('raw'))
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

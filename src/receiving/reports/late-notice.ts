@@ -53,7 +53,7 @@ export function buildLateNotice(
   if (sender === '' || !shouldNotifySender({ email, notify }, kind)) return null
   if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
   const ref = { workspaceId: email.workspace_id, emailId: email.id, recipientId: recipient.id }
-  const raw = rawOfRecipient(read, ref) ?? Buffer.alloc(0)
+  const raw = rawOfRecipient(read, ref)
   const reportedRecipient: DsnRecipient = {
     address: recipient.address,
     orcpt: recipient.orcpt,

@@ -7,16 +7,23 @@
  * Pages are copied a megabyte at a time, with pauses that are longer while the daemon commits; what is committed
  * meanwhile is taken from the log (`storage/wal`). So the log does not wait for the end of the backup. `compact` writes
  * the database anew instead, without free pages; the log then grows until the end.
+ *
+ * Then the bytes that are in spool files are put into their rows, so that the copy is one file. The spool is held from
+ * before the copy until then.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
+import { foldCopy } from '../spool/fold.js'
+import { holdSpool } from '../spool/hold-spool.js'
+import { registerSpooledBytes, spoolFolder } from '../spool/spool-files.js'
 import { SQLite } from '../sqlite.js'
 import { PageCopy } from '../wal/page-copy.js'
 import { openSource } from '../wal/source-file.js'
 import { WalFollower } from '../wal/wal-follower.js'
+import { LostBytes } from '../writer/write.js'
 
 /** The target file exists. */
 export class FileExistsError extends Error {
@@ -33,7 +40,8 @@ export class DamagedCopy extends Error {
 }
 
 export interface BackupProgress {
-  readonly phase: 'copy' | 'check'
+  /** `fold`: the bytes of spool files are put into their rows. */
+  readonly phase: 'copy' | 'fold' | 'check'
   readonly bytes: number
   readonly total: number
 }
@@ -58,25 +66,57 @@ const BUSY_LOG_BYTES = 16_384
 
 /** Resolves to the size of the copy. */
 export async function createBackup(options: BackupOptions): Promise<number> {
-  const { from, to } = options
+  const { to } = options
   if (existsSync(to)) throw new FileExistsError(to)
   const partial = `${to}.partial-${process.pid}`
   try {
-    const bytes = options.compact === true ? copyCompact(from, partial) : await copyPages(options, partial)
-    syncFile(partial)
-    options.onProgress?.({ phase: 'check', bytes, total: bytes })
-    checkCopy(partial)
+    const bytes = await copyWhole(options, partial)
     if (existsSync(to)) throw new FileExistsError(to)
     renameSync(partial, to)
     syncFile(dirname(to))
     return bytes
   } catch (error) {
     rmSync(partial, { force: true })
+    if (error instanceof LostBytes) throw new DamagedCopy(`the database is damaged: ${error.message}`)
     throw toStorageError(error)
   }
 }
 
-async function copyPages({ from, pace, onProgress }: BackupOptions, to: string): Promise<number> {
+/** Resolves to the size of the copy, which is checked and on disk. */
+async function copyWhole(options: BackupOptions, partial: string): Promise<number> {
+  const { from, compact = false, onProgress } = options
+  const releaseSpool = holdSpool(from)
+  try {
+    if (compact) copyCompact(from, partial)
+    else await copyPages(options, partial)
+    syncFile(partial)
+    await withCopy(partial, async (db) => {
+      await foldPages(db, options)
+      const { size } = statSync(partial)
+      onProgress?.({ phase: 'check', bytes: size, total: size })
+      checkCopy(db)
+    })
+    return statSync(partial).size
+  } finally {
+    releaseSpool()
+  }
+}
+
+/** Paced as the copy of pages. */
+async function foldPages(db: SQLite.Database, { from, pace, onProgress }: BackupOptions): Promise<void> {
+  registerSpooledBytes(db, spoolFolder(from))
+  const log = `${from}-wal`
+  const readLogTime = (): number => statSync(log, { throwIfNoEntry: false })?.mtimeMs ?? 0
+  let before = { at: performance.now(), bytes: 0, logTime: readLogTime() }
+  await foldCopy(db, async (bytes, total) => {
+    onProgress?.({ phase: 'fold', bytes, total })
+    const [took, logTime] = [performance.now() - before.at, readLogTime()]
+    await sleep(decidePause({ took, isBusy: logTime !== before.logTime, bytes: bytes - before.bytes, pace }))
+    before = { at: performance.now(), bytes, logTime: readLogTime() }
+  })
+}
+
+async function copyPages({ from, pace, onProgress }: BackupOptions, to: string): Promise<void> {
   const follower = new WalFollower(from)
   try {
     const copy = new PageCopy(openSource(from), to, follower.countPages())
@@ -94,7 +134,7 @@ async function copyPages({ from, pace, onProgress }: BackupOptions, to: string):
         await sleep(decidePause({ took, isBusy, bytes: bytes - before, pace }))
       }
       poll()
-      return copy.finish()
+      copy.finish()
     } finally {
       copy.close()
     }
@@ -117,7 +157,7 @@ export function decidePause({ took, isBusy, bytes, pace }: Step): number {
   return isBusy ? Math.min(MAX_BUSY_PAUSE, Math.max(MIN_BUSY_PAUSE, took * BUSY_PAUSE_FACTOR)) : 0
 }
 
-function copyCompact(from: string, to: string): number {
+function copyCompact(from: string, to: string): void {
   const db = openConnection({ file: from })
   try {
     // VACUUM INTO accepts an existing empty file and keeps its mode.
@@ -126,31 +166,26 @@ function copyCompact(from: string, to: string): number {
   } finally {
     db.close()
   }
-  return countBytes(to)
 }
 
-function countBytes(file: string): number {
-  const db = new SQLite(file, { readonly: true })
-  try {
-    return Number(db.pragma('page_count', { simple: true })) * Number(db.pragma('page_size', { simple: true }))
-  } finally {
-    db.close()
-  }
-}
-
-/** Reads every page back. The copy says that it has a log, so it is opened in a mode that makes none. */
-function checkCopy(file: string): void {
+/** The copy says that it has a log, so it is opened in a mode that makes none. */
+async function withCopy(file: string, act: (db: SQLite.Database) => Promise<void>): Promise<void> {
   const db = new SQLite(file, { fileMustExist: true })
   try {
     db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = DELETE')
-    const lines = db.prepare<[], string>('pragma quick_check').pluck().all()
-    const [damage] = lines.filter((line) => line !== 'ok')
-    if (damage !== undefined) throw new DamagedCopy(`the copy is damaged, and so may be the database: ${damage}`)
+    await act(db)
   } finally {
     db.close()
   }
   syncFile(file)
+}
+
+/** Reads every page back. */
+function checkCopy(db: SQLite.Database): void {
+  const lines = db.prepare<[], string>('pragma quick_check').pluck().all()
+  const [damage] = lines.filter((line) => line !== 'ok')
+  if (damage !== undefined) throw new DamagedCopy(`the copy is damaged, and so may be the database: ${damage}`)
 }
 
 /** Flushes a file, or the names in a folder, to disk. */

@@ -8,13 +8,13 @@
 import type { Log } from '../../platform/log.js'
 import type { Database } from '../database.js'
 import { endErasure, eraseWorkspace, listClosedWorkspaces } from './erase.js'
-import { purgeLog } from './purge-log.js'
+import { purgeLog, purgeSpool } from './purge-log.js'
 
 const LAST_PASS_DELAY = 3_600_000
 const RETRY_DELAY = 60_000
 
 interface ErasureRunnerDeps {
-  readonly database: Pick<Database, 'read' | 'commit' | 'purgeLog'>
+  readonly database: Pick<Database, 'read' | 'commit' | 'purgeLog' | 'sweepSpool'>
   readonly log: Pick<Log, 'error' | 'info'>
   /** Unsettled rows may have left the queue. */
   readonly onPassEnd: (workspaceId: string) => void
@@ -53,6 +53,7 @@ export function createErasureRunner({ database, log, onPassEnd }: ErasureRunnerD
     if (abortController.signal.aborted) return
     try {
       await eraseWorkspace(database, workspaceId, abortController.signal)
+      await purgeSpool(database, abortController.signal)
       await purgeLog(database, abortController.signal)
       if (pass === 'last') await database.commit([endErasure({ id: workspaceId })])
       else schedulePass(LAST_PASS_DELAY, workspaceId, 'last')

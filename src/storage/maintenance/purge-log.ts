@@ -1,24 +1,58 @@
-/** Removes from the log of the database what was deleted before, as soon as no reader uses the log. */
+/** Removes what was deleted before from the disk: from the log of the database, and from spool files. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database.js'
+import type { SpoolPlace } from '../spool/spool-files.js'
 import { StorageFault } from '../writer/write.js'
 
 /** A standby lets the log be restarted once a minute. */
 const MAX_TRIES = 150
 /** Milliseconds. */
 const RETRY_PAUSE = 1_000
+/** Milliseconds between two steps of the sweep, which commits wait for. */
+const SWEEP_PAUSE = 20
+/** Holes of one step. */
+const STEP_HOLES = 500
 
-/** False: a reader has used the log all the time. */
-export async function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
+/** As soon as no reader uses the log. False: a reader has used it all the time. */
+export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
+  return retryWhileBusy((isRetry) => database.purgeLog({ goesOn: isRetry }), signal)
+}
+
+/** Overwrites deleted bytes as soon as no other process holds them. False: one has held them all the time. */
+export async function purgeSpool(
+  database: Pick<Database, 'read' | 'sweepSpool'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    const holes = nextHoles(database.read)
+    if (!(await retryWhileBusy(() => database.sweepSpool(holes), signal))) return false
+    if (holes.length === 0) return true
+    await pause(SWEEP_PAUSE, signal)
+  }
+  return true
+}
+
+/** The next ones of one file. */
+function nextHoles(read: Database['read']): readonly SpoolPlace[] {
+  const sql = `select file, at, bytes from spool_holes where file = (select min(file) from spool_holes)
+    order by at limit ${STEP_HOLES}`
+  return read<SpoolPlace>(sql, [])
+}
+
+async function retryWhileBusy(act: (isRetry: boolean) => Promise<void>, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 1; !signal.aborted; attempt += 1) {
     try {
-      await database.purgeLog({ goesOn: attempt > 1 })
+      await act(attempt > 1)
       return true
     } catch (error) {
       if (!(error instanceof StorageFault && error.code === 'SQLITE_BUSY')) throw error
       if (attempt === MAX_TRIES) return false
     }
-    await sleep(RETRY_PAUSE, undefined, { signal }).catch(() => undefined)
+    await pause(RETRY_PAUSE, signal)
   }
   return true
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => undefined)
 }

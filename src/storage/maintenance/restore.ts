@@ -4,15 +4,21 @@
  * Invariant: at every moment the database's name means a complete database, old or new, and the WAL of
  * one never lies beside the other (SQLite would replay it into the wrong file). Refused while a daemon
  * holds the data folder, or while any process has the old database open.
+ *
+ * The old database keeps its spool files, by a second name each; those that are left under the first one after a crash
+ * are removed by the start of the daemon, since the new database names none.
  */
-import { chmodSync, copyFileSync, existsSync, linkSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../connection.js'
 import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
 import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
+import { foldCopy } from '../spool/fold.js'
+import { listSpoolFiles, registerSpooledBytes, spoolFile, spoolFolder } from '../spool/spool-files.js'
 import { SQLite } from '../sqlite.js'
+import { LostBytes } from '../writer/write.js'
 import { syncFile } from './backup.js'
 import { findForeignPrograms } from './foreign-schema.js'
 import { holdRestoredQueue } from './hold-queue.js'
@@ -63,6 +69,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
       : undefined
     renameSync(incoming, file)
     syncFile(dirname(file))
+    if (previousFile !== undefined) rmSync(spoolFolder(file), { recursive: true, force: true })
     return { ...changed, previousFile }
   } finally {
     rmSync(incoming, { force: true })
@@ -85,12 +92,23 @@ async function prepareBackup(
       if (foreign !== undefined) {
         throw new UnusableBackup(`${backup} has a trigger or view that this program did not make: ${foreign}`)
       }
+      await foldBackup(db, backup)
       const held = holdQueue ? holdRestoredQueue(db) : 0
       return { pausedBroadcasts: pauseRestoredBroadcasts(db, now), held }
     })
   } catch (error) {
     throw error instanceof SQLite.SqliteError ? new UnusableBackup(`${backup}: ${error.message}`) : error
   }
+}
+
+/** The database that an earlier restore has put aside has spool files beside it; a backup names none. */
+async function foldBackup(db: SQLite.Database, backup: string): Promise<void> {
+  const folder = spoolFolder(backup)
+  registerSpooledBytes(db, folder)
+  await foldCopy(db).catch((error: unknown) => {
+    if (!(error instanceof LostBytes)) throw error
+    throw new UnusableBackup(`${backup} lacks messages that were in ${folder}: ${error.message}`)
+  })
 }
 
 async function withDatabase<T>(file: string, act: (db: SQLite.Database) => T | Promise<T>): Promise<T> {
@@ -105,8 +123,17 @@ async function withDatabase<T>(file: string, act: (db: SQLite.Database) => T | P
 /** Gives the old database a second name, since the first one is about to mean the new database. */
 async function linkPrevious(file: string, aside: string): Promise<string> {
   await checkpointWal(file, aside)
+  linkSpool(spoolFolder(file), spoolFolder(aside))
   linkSync(file, aside)
   return aside
+}
+
+function linkSpool(folder: string, aside: string): void {
+  const files = listSpoolFiles(folder).map((number) => spoolFile(folder, number))
+  if (files.length === 0) return
+  mkdirSync(aside, { mode: 0o700 })
+  for (const file of files) linkSync(file, join(aside, basename(file)))
+  syncFile(aside)
 }
 
 /**

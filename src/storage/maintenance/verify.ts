@@ -2,7 +2,7 @@
  * `verify-data`: is the file sound, and are its rows consistent?
  *
  * Reads one snapshot on its own connection, so a running daemon does not disturb it. It takes long and
- * blocks its thread (it is for the command line), and the WAL grows meanwhile.
+ * blocks its thread (it is for the command line); the WAL grows and spool files are not swept meanwhile.
  */
 import { dirname } from 'node:path'
 import { openConnection } from '../connection.js'
@@ -10,6 +10,9 @@ import { lockDataFolder } from '../data-lock.js'
 import { toStorageError } from '../health/faults.js'
 import { hasPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
+import { findSpoolProblems } from '../spool/check-spool.js'
+import { holdSpool } from '../spool/hold-spool.js'
+import { spoolFolder } from '../spool/spool-files.js'
 import { SQLite } from '../sqlite.js'
 import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
@@ -237,13 +240,23 @@ function findProblems(file: string, migrations: Migrations): Problem[] {
     const damage = findIntegrityProblems(db)
     if (damage.length > 0) return damage
     if (hasPendingMigrations(db, migrations)) return [earlierVersion]
+    return compareRows(db, file)
+  } finally {
+    db.close()
+  }
+}
+
+function compareRows(db: SQLite.Database, file: string): Problem[] {
+  const releaseSpool = holdSpool(file)
+  try {
     return db.transaction(() => {
       countMetricsAgain(db)
       db.pragma('query_only = ON')
-      return checks.flatMap((check) => findInconsistencies(db, check))
+      const inconsistencies = checks.flatMap((check) => findInconsistencies(db, check))
+      return [...inconsistencies, ...findSpoolProblems(db, spoolFolder(file))]
     })()
   } finally {
-    db.close()
+    releaseSpool()
   }
 }
 

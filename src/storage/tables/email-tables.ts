@@ -80,8 +80,11 @@ export interface RawMessagesTable {
   email_id: string
   workspace_id: string
   created_at: Timestamp
-  /** Header and body as sent, without our DKIM-Signature. */
+  /** Header and body as sent, without our DKIM-Signature; empty: they are in a spool file. */
   raw: Buffer
+  spool_file: number | null
+  spool_at: number | null
+  spool_bytes: number | null
 }
 
 export interface DkimSignaturesTable {

@@ -106,7 +106,11 @@ export interface InboundRawTable {
   inbound_id: string
   workspace_id: string
   received_at: Timestamp
+  /** Empty: the bytes are in a spool file. */
   raw: Buffer
+  spool_file: number | null
+  spool_at: number | null
+  spool_bytes: number | null
 }
 
 /** Bytes of inbound mail of a workspace: a message counts its `size` while it has a row in `inbound_raw`. Maintained by triggers. */

@@ -84,6 +84,13 @@ import type {
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
 export const SERVICE_WORKSPACE = 'service'
 
+/** Ranges of spool files whose row is gone, and that are still to be overwritten: made by triggers. */
+interface SpoolHolesTable {
+  file: number
+  at: number
+  bytes: number
+}
+
 /** Facts of this installation: secrets, last runs of periodic work. */
 interface ServiceStateTable {
   key: string
@@ -172,4 +179,5 @@ export interface Tables {
   tls_reports: TlsReportsTable
   breaker_counts: BreakerCountsTable
   breaker_states: BreakerStatesTable
+  spool_holes: SpoolHolesTable
 }

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path'
 import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
 import { errorCodeOf } from '../../platform/errors.js'
 import { hasEnoughSpace, thresholdText } from '../health/disk-guard.js'
+import { spoolFolder } from '../spool/spool-files.js'
 import { runUpgrade, type UpgradeListener } from './run-upgrade.js'
 import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'
 
@@ -77,7 +78,7 @@ function removeOldCopies(file: string, folder: string): void {
   const start = `${basename(file)}${COPY_MARK}`
   const pidOf = (name: string): number => Number.parseInt(name.slice(start.length), 10)
   const left = readdirSync(folder).filter((name) => name.startsWith(start) && !isRunning(pidOf(name)))
-  for (const name of left) rmSync(join(folder, name), { force: true })
+  for (const name of left) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
 function isRunning(pid: number): boolean {
@@ -93,4 +94,5 @@ function removeCopy(copy: string): void {
   for (const name of [copy, `${copy}-wal`, `${copy}-shm`, `${copy}.new`, partial, `${partial}-journal`]) {
     rmSync(name, { force: true })
   }
+  rmSync(spoolFolder(copy), { recursive: true, force: true })
 }

@@ -29,7 +29,7 @@ export function describeWayBack(file: string, migrations: Migrations): string {
 function findUsableCopy(file: string, migrations: Migrations): string | null {
   const start = `${basename(file)}.before-`
   const copies = readdirSync(dirname(file))
-    .filter((name) => name.startsWith(start) && !/-(?:wal|shm)$/.test(name))
+    .filter((name) => name.startsWith(start) && !/-(?:wal|shm|spool)$/.test(name))
     .map((name) => join(dirname(file), name))
   const newestFirst = copies
     .map((path) => ({ path, at: statSync(path).mtimeMs }))

@@ -4,6 +4,7 @@ import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
 import { listAppliedMigrations, listPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
+import { countSpooledBytes } from '../spool/fold.js'
 import { describeWayBack } from './upgrade-copies.js'
 
 export interface UpgradePlan {
@@ -36,7 +37,8 @@ function readPlan(file: string, migrations: Migrations): UpgradePlan | null {
     const from = listAppliedMigrations(db).at(-1)
     if (from === undefined) return null
     const read = (name: string): number => Number(db.pragma(name, { simple: true }))
-    const bytes = (read('page_count') - read('freelist_count')) * read('page_size')
+    const pages = read('page_count') - read('freelist_count')
+    const bytes = pages * read('page_size') + countSpooledBytes(db)
     return { from, pending: listPendingMigrations(db, migrations), bytes, room: bytes * ROOM_FACTOR }
   } finally {
     db.close()

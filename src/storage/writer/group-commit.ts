@@ -10,11 +10,16 @@
  * and nearly all requests succeed. So a batch first runs without them: a request that fails before it has
  * changed a row needs no undo (mostly a lease or a key that is taken). Only if something must be undone is
  * the batch rolled back and run again with a savepoint for each request.
+ *
+ * Large messages are written to a spool file before the transaction, which then stores their places. What a request that
+ * failed has spooled becomes a hole in the same transaction.
  */
 
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
+import type { SpoolWriter } from '../spool/spool-writer.js'
+import { SpooledBatch } from '../spool/spooled-batch.js'
 import type { SQLite } from '../sqlite.js'
 import { createStatementCache } from './statement-cache.js'
 import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, type Write, WriteConflict } from './write.js'
@@ -61,15 +66,21 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
   }
 }
 
-export function createGroupCommit(db: SQLite.Database): GroupCommit {
+const NOTE_HOLE = 'insert or replace into spool_holes (file, at, bytes) values (?, ?, ?)'
+
+/** `spool` null: all bytes are stored in the database. */
+export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null = null): GroupCommit {
   const statement = createStatementCache(db)
+  const spooled = new SpooledBatch(spool)
   let commits = 0
   let syncTime = 0
+  let isCommitting = false
 
   function applyRequest(request: WriteRequest): Failure | undefined {
     let touched = 0
     try {
-      for (const { sql, parameters, rows } of request) {
+      for (const write of request) {
+        const { sql, parameters, rows } = spooled.toStored(write)
         const { changes } = withJoinedBytes(parameters, (bound) => statement(sql).run(bound))
         touched += changes
         if (rows !== undefined && changes !== rows)
@@ -110,20 +121,31 @@ export function createGroupCommit(db: SQLite.Database): GroupCommit {
       return result
     }
     const begun = performance.now()
+    isCommitting = true
     statement('commit').run()
     syncTime = performance.now() - begun
     commits += 1
     return result
   }
 
+  function withHoles(requests: readonly WriteRequest[], outcomes: WriteOutcome[] | undefined): typeof outcomes {
+    const failed = spooled.placesOf(requests.filter((_, request) => outcomes?.[request] !== undefined))
+    for (const { file, at, bytes } of failed) statement(NOTE_HOLE).run(file, at, bytes)
+    return outcomes
+  }
+
   function run(requests: readonly WriteRequest[]): WriteOutcome[] {
+    isCommitting = false
     try {
+      spooled.begin(requests)
       const outcomes =
-        runTransaction(() => runWithoutSavepoints(requests)) ?? runTransaction(() => requests.map(runInSavepoint))
+        runTransaction(() => withHoles(requests, runWithoutSavepoints(requests))) ??
+        runTransaction(() => withHoles(requests, requests.map(runInSavepoint)))
       return outcomes ?? []
     } catch (error) {
       const fault = toStorageFault(error)
       if (db.inTransaction) db.exec('rollback')
+      spooled.takeBack(fault, { wasCommitting: isCommitting })
       return requests.map(() => fault)
     }
   }

@@ -95,6 +95,14 @@ export class StorageFault extends Error {
   }
 }
 
+/**
+ * Bytes that a row names are not in their spool file. It concerns that row alone and does not mend by itself, so it is
+ * no `StorageFault`, for which all mail waits.
+ */
+export class LostBytes extends Error {
+  override name = 'LostBytes'
+}
+
 /** Resolves to whether the commit was made; false: one of its writes missed. */
 export async function tryCommit(commit: Promise<void>): Promise<boolean> {
   try {

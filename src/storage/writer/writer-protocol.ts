@@ -10,17 +10,26 @@
  * former come back with the answer.
  */
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
+import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
+import type { SpoolPlace } from '../spool/spool-files.js'
 import type { WriteRequest } from './group-commit.js'
 import {
   ConstraintViolated,
   LentBytes,
+  LostBytes,
   MOVE_FROM_BYTES,
   MovedBytes,
   StorageFault,
   type Write,
   WriteConflict,
 } from './write.js'
+
+/** What the thread is started with. */
+export interface WriterThreadOptions extends ConnectionOptions {
+  /** Large messages are stored in spool files. */
+  readonly spool: boolean
+}
 
 /** The requests of one message in two flat lists: a list for each of their statements would cost twice as much to copy. */
 interface WireRequests {
@@ -43,12 +52,13 @@ export type ToWriter =
     }
   | { readonly kind: 'reclaim'; readonly pages: number }
   | { readonly kind: 'purge'; readonly goesOn: boolean }
+  | { readonly kind: 'sweep'; readonly holes: readonly SpoolPlace[] }
   | { readonly kind: 'stop' }
 
 /** `request`: place among all requests that this answer settles. */
 interface WireFailure {
   readonly request: number
-  readonly kind: 'missed' | 'constraint' | 'fault' | 'bug'
+  readonly kind: 'missed' | 'constraint' | 'fault' | 'lost' | 'bug'
   readonly code: string
   readonly message: string
 }
@@ -229,7 +239,7 @@ export function failureToWire(error: Error, request: number): WireFailure {
   if (error instanceof WriteConflict) return { request, kind: 'missed', code: '', message }
   if (error instanceof ConstraintViolated) return { request, kind: 'constraint', code: '', message }
   if (error instanceof StorageFault) return { request, kind: 'fault', code: error.code, message }
-  return { request, kind: 'bug', code: '', message }
+  return { request, kind: error instanceof LostBytes ? 'lost' : 'bug', code: '', message }
 }
 
 export function failureFromWire({ kind, code, message }: WireFailure): Error {
@@ -240,6 +250,8 @@ export function failureFromWire({ kind, code, message }: WireFailure): Error {
       return new ConstraintViolated(message)
     case 'fault':
       return new StorageFault(code, message)
+    case 'lost':
+      return new LostBytes(message)
     case 'bug':
       return new Error(message)
   }

@@ -10,14 +10,24 @@
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { type ConnectionOptions, openConnection } from '../connection.js'
+import { openConnection } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
 import { toStorageFault } from '../health/faults.js'
+import { type SpoolPlace, spooledTables, spoolFolder } from '../spool/spool-files.js'
+import { SpoolWriter } from '../spool/spool-writer.js'
+import { sweepStep } from '../spool/sweep.js'
 import type { SQLite } from '../sqlite.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import { beginLogPurge, type LogPurge } from './log-purge.js'
 import { MovedBytes, StorageFault } from './write.js'
-import { type FromWriter, failureToWire, fromWire, lentWith, type ToWriter } from './writer-protocol.js'
+import {
+  type FromWriter,
+  failureToWire,
+  fromWire,
+  lentWith,
+  type ToWriter,
+  type WriterThreadOptions,
+} from './writer-protocol.js'
 
 /** Requests of one batch: limits a commit, and so the wait for an answer, to some tens of milliseconds. */
 const MAX_BATCH = 2000
@@ -26,6 +36,8 @@ const IDLE_CHECK_INTERVAL = 250
 interface OpenDatabase {
   readonly db: SQLite.Database
   readonly group: GroupCommit
+  /** Null: all bytes are stored in the database. */
+  readonly spool: SpoolWriter | null
   readonly dataVersion: SQLite.Statement
 }
 
@@ -41,7 +53,7 @@ class WriterThread {
 
   constructor(
     readonly port: MessagePort,
-    readonly options: ConnectionOptions,
+    readonly options: WriterThreadOptions,
   ) {
     this.getDatabase()
     port.on('message', (message: ToWriter) => this.handleMessages(message))
@@ -74,9 +86,14 @@ class WriterThread {
 
   private dropDatabase(fault: StorageFault): void {
     if (fault.code === 'SQLITE_FULL' || fault.code.startsWith('SQLITE_BUSY')) return
+    this.closeDatabase()
+    this.logPurge = undefined
+  }
+
+  private closeDatabase(): void {
+    this.database?.spool?.abandon()
     this.database?.db.close()
     this.database = undefined
-    this.logPurge = undefined
   }
 
   /** Handles the first message and all that wait behind it, up to one of another kind than `requests`. */
@@ -100,6 +117,7 @@ class WriterThread {
     }
     if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)], null)
     if (next?.kind === 'purge') this.reply(1, [this.purge(next.goesOn)], null)
+    if (next?.kind === 'sweep') this.reply(1, [this.sweep(next.holes)], null)
     if (next?.kind === 'stop') this.stop()
   }
 
@@ -135,6 +153,14 @@ class WriterThread {
     return result instanceof StorageFault ? result : undefined
   }
 
+  private sweep(holes: readonly SpoolPlace[]): WriteOutcome {
+    const { file } = this.options
+    const result = this.withDatabase(({ db, spool }) =>
+      sweepStep(db, { databaseFile: file, currentFile: spool?.currentFile ?? null, holes }),
+    )
+    return result instanceof StorageFault ? result : undefined
+  }
+
   /** Even an empty `act` detects foreign commits and, after a fault, reopens the database. */
   private withDatabase<Result>(act: (open: OpenDatabase) => Result): Result | StorageFault {
     try {
@@ -162,7 +188,7 @@ class WriterThread {
 
   private stop(): void {
     clearInterval(this.timer)
-    this.database?.db.close()
+    this.closeDatabase()
     this.port.close()
   }
 }
@@ -178,14 +204,27 @@ function movedPiecesOf(batch: readonly WriteRequest[]): readonly Uint8Array[] {
   return moved
 }
 
-function openWriterDatabase(options: ConnectionOptions): OpenDatabase {
+function openWriterDatabase(options: WriterThreadOptions): OpenDatabase {
   const db = openConnection(options)
   try {
-    return { db, group: createGroupCommit(db), dataVersion: db.prepare('pragma data_version').pluck() }
+    const spool = options.spool ? openSpool(db, options.file) : null
+    return { db, spool, group: createGroupCommit(db, spool), dataVersion: db.prepare('pragma data_version').pluck() }
   } catch (error) {
     db.close()
     throw error
   }
+}
+
+function openSpool(db: SQLite.Database, file: string): SpoolWriter {
+  const highest = [
+    ...spooledTables.map((table) => `select max(spool_file) as file from ${table} where spool_file is not null`),
+    'select max(file) from spool_holes',
+  ]
+  const named = db
+    .prepare<[], number | null>(`select max(file) from (${highest.join(' union all ')})`)
+    .pluck()
+    .get()
+  return new SpoolWriter({ folder: spoolFolder(file), named: named ?? 0 })
 }
 
 if (parentPort === null) throw new Error('the writer runs in a worker thread')

@@ -11,6 +11,7 @@ import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
+import type { SpoolPlace } from '../spool/spool-files.js'
 import { type LentBytes, StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
@@ -19,13 +20,16 @@ import {
   StatementNumbers,
   type ToWriter,
   WireGathering,
+  type WriterThreadOptions,
 } from './writer-protocol.js'
 
 interface WriterOptions extends ConnectionOptions {
   /** Milliseconds between the exit of the thread and the next start. */
   readonly restartAfter?: number | undefined
   /** Starts the thread; lets a test end it. */
-  readonly startThread?: ((options: ConnectionOptions) => Worker) | undefined
+  readonly startThread?: ((options: WriterThreadOptions) => Worker) | undefined
+  /** See `OpenOptions`. */
+  readonly spool?: boolean | undefined
 }
 
 /**
@@ -40,7 +44,7 @@ interface PendingRequest {
   readonly loans: readonly LentBytes[]
 }
 
-const startThread = (options: ConnectionOptions): Worker =>
+const startThread = (options: WriterThreadOptions): Worker =>
   new Worker(new URL('./writer-worker.js', import.meta.url), { ...threadOptions, workerData: options })
 
 export class Writer {
@@ -118,6 +122,11 @@ export class Writer {
     return this.sendAlone({ kind: 'purge', goesOn })
   }
 
+  /** See `Database`. */
+  sweepSpool(holes: readonly SpoolPlace[]): Promise<void> {
+    return this.sendAlone({ kind: 'sweep', holes })
+  }
+
   private sendAlone(message: ToWriter): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.ready) return reject(this.notReadyFault())
@@ -159,8 +168,8 @@ export class Writer {
   }
 
   private startThread(): Worker {
-    const { file, maxPages, busyTimeout, startThread: start = startThread } = this.options
-    const worker = start({ file, maxPages, busyTimeout })
+    const { file, maxPages, busyTimeout, spool = false, startThread: start = startThread } = this.options
+    const worker = start({ file, maxPages, busyTimeout, spool })
     this.worker = worker
     worker.on('message', (message: FromWriter) => this.handleMessage(message))
     worker.on('error', (error) => this.rejectPending(error))

@@ -68,7 +68,7 @@ t.test('each recipient gets its own bytes, signed once, before and after they ar
   )
   t.same(
     entries.map(({ id: recipientId }) =>
-      rawOfRecipient(database.read, { workspaceId, emailId, recipientId })?.toString(),
+      rawOfRecipient(database.read, { workspaceId, emailId, recipientId }).toString(),
     ),
     first.map(({ readRaw }) => readRaw().toString()),
   )

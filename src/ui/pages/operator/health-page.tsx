@@ -117,6 +117,7 @@ function StorageSection({ health: { storage } }: { readonly health: Health }): V
     { name: 'Database', value: formatBytes(storage.database) },
     { name: 'Free inside the database', value: formatBytes(storage.free_in_database) },
     { name: 'Write-ahead log', value: formatBytes(storage.wal) },
+    { name: 'Spool of large messages', value: formatBytes(storage.spool) },
     { name: 'Disk', value: `${formatBytes(storage.disk_free)} free of ${formatBytes(storage.disk_total)}` },
     { name: 'Commits since the start', value: formatNumber(storage.commits) },
   ]

@@ -1,0 +1,110 @@
+/** Puts the bytes that are in spool files back into their rows, in commits of bounded size. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Store } from '../database.js'
+import type { SQLite } from '../sqlite.js'
+import { LostBytes, type Write } from '../writer/write.js'
+import { type SpoolPlace, spooledTables } from './spool-files.js'
+
+/** Of one commit; one larger message is a commit of its own. */
+const COMMIT_BYTES = 8_388_608
+const COMMIT_ROWS = 200
+
+interface FoldOptions {
+  /** Called after each commit, and waited for: bytes that are folded, of how many. */
+  readonly onProgress?: (bytes: number, total: number) => void | Promise<void>
+  /** The bytes of a row are lost: the row stays as it is. Without it, the fold rejects with `LostBytes`. */
+  readonly onLost?: (table: string, loss: LostBytes, place: SpoolPlace) => void
+}
+
+type SpooledRow = SpoolPlace & { readonly place: number }
+
+/** Resolves to the number of bytes. */
+export async function foldSpool({ read, commit }: Store, { onProgress, onLost }: FoldOptions = {}): Promise<number> {
+  const total = read<{ bytes: number | null }>(SUM_OF_BYTES, [])[0]?.bytes ?? 0
+  let folded = 0
+  for (const table of spooledTables) {
+    let after: Pick<SpoolPlace, 'file' | 'at'> = { file: 0, at: -1 }
+    for (let rows = nextRows(read, table, after); rows.length > 0; rows = nextRows(read, table, after)) {
+      await commit(rows.map((row) => toFold(table, row))).catch(async (error: unknown) => {
+        if (onLost === undefined || !(error instanceof LostBytes)) throw error
+        for (const row of rows) await foldAlone(commit, table, row, onLost)
+      })
+      after = rows.at(-1) ?? after
+      folded += rows.reduce((sum, { bytes }) => sum + bytes, 0)
+      await onProgress?.(folded, total)
+      await nextTurn()
+    }
+  }
+  return folded
+}
+
+async function foldAlone(
+  commit: Store['commit'],
+  table: string,
+  row: SpooledRow,
+  onLost: NonNullable<FoldOptions['onLost']>,
+): Promise<void> {
+  await commit([toFold(table, row)]).catch((error: unknown) => {
+    if (!(error instanceof LostBytes)) throw error
+    onLost(table, error, row)
+  })
+}
+
+const SUM_OF_BYTES = `select sum(bytes) as bytes from (${spooledTables
+  .map((table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`)
+  .join(' union all ')})`
+
+/** Bytes that rows name; 0 also where the database is of a version without spool files. */
+export function countSpooledBytes(db: SQLite.Database): number {
+  return mayNameSpool(db) ? (db.prepare<[], number | null>(SUM_OF_BYTES).pluck().get() ?? 0) : 0
+}
+
+function mayNameSpool(db: SQLite.Database): boolean {
+  return db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'spool_holes'`).get() !== undefined
+}
+
+function nextRows(
+  read: Store['read'],
+  table: string,
+  { file, at }: Pick<SpoolPlace, 'file' | 'at'>,
+): readonly SpooledRow[] {
+  const sql = `select rowid as place, spool_file as file, spool_at as at, spool_bytes as bytes from ${table}
+    where spool_file is not null and (spool_file, spool_at) > (?, ?) order by spool_file, spool_at limit ${COMMIT_ROWS}`
+  let sum = 0
+  return read<SpooledRow>(sql, [file, at]).filter(({ bytes }, place) => {
+    sum += bytes
+    return place === 0 || sum <= COMMIT_BYTES
+  })
+}
+
+/** Changes nothing if the row is gone meanwhile. */
+function toFold(table: string, { place, file, at }: SpooledRow): Write {
+  const sql = `update ${table} set raw = spooled_bytes(spool_file, spool_at, spool_bytes),
+    spool_file = null, spool_at = null, spool_bytes = null where rowid = ? and spool_file = ? and spool_at = ?`
+  return { sql, parameters: [place, file, at] }
+}
+
+/**
+ * Makes a copy of a database whole that nothing else uses, through a connection that reads the spool files of the
+ * original. If it fails, the copy is of no use: no journal is kept. Does nothing where the copy is of a version without
+ * spool files.
+ */
+export async function foldCopy(db: SQLite.Database, onProgress?: FoldOptions['onProgress']): Promise<void> {
+  if (!mayNameSpool(db)) return
+  db.pragma('journal_mode = OFF')
+  db.pragma('synchronous = OFF')
+  await foldSpool(storeOf(db), onProgress === undefined ? {} : { onProgress })
+  db.exec('delete from spool_holes')
+}
+
+function storeOf(db: SQLite.Database): Store {
+  return {
+    read: <Row>(sql: string, parameters: readonly unknown[]) => db.prepare<unknown[], Row>(sql).all(...parameters),
+    commit: async (writes) => {
+      const run = (): void => {
+        for (const { sql, parameters } of writes) db.prepare<unknown[]>(sql).run(...parameters)
+      }
+      db.transaction(run)()
+    },
+  }
+}

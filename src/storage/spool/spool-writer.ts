@@ -1,0 +1,161 @@
+/**
+ * Appends bytes to the current spool file: one write and one fdatasync for all of a batch.
+ *
+ * Invariant: what `append` returns is on disk, in a file whose name is on disk. It throws a `StorageFault`, and then no
+ * byte of the call counts. A file that was begun by an earlier writer is never appended to: after a crash its end is
+ * unknown. Nor is one whose fdatasync failed: which of its pages reached the disk is unknown too.
+ */
+import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, mkdirSync, openSync, rmSync, writevSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
+import { StorageFault } from '../writer/write.js'
+import { listSpoolFiles, type SpoolPlace, spoolFile } from './spool-files.js'
+
+/** From this size on the next batch goes to a new file. */
+const MAX_FILE_BYTES = 67_108_864
+
+/** One value, in pieces that are written one behind the other. */
+export type SpooledValue = readonly Uint8Array[]
+
+export function countBytes(value: SpooledValue): number {
+  return value.reduce((sum, { byteLength }) => sum + byteLength, 0)
+}
+
+interface OpenFile {
+  readonly number: number
+  readonly descriptor: number
+  /** Its end: bytes beyond it are of no row. */
+  end: number
+}
+
+interface SpoolWriterOptions {
+  readonly folder: string
+  /** The highest number that the database names; 0: it names none. */
+  readonly named: number
+  readonly maxFileBytes?: number
+}
+
+export class SpoolWriter {
+  private current: OpenFile | null = null
+  private lastNumber: number
+  /** Of the last call of `append`. */
+  private appended = 0
+
+  constructor(private readonly options: SpoolWriterOptions) {
+    this.lastNumber = options.named
+  }
+
+  /** The number of the file that is written to. */
+  get currentFile(): number | null {
+    return this.current?.number ?? null
+  }
+
+  append(values: readonly SpooledValue[]): readonly SpoolPlace[] {
+    const file = this.openCurrent()
+    const places: SpoolPlace[] = []
+    let at = file.end
+    for (const pieces of values) {
+      const bytes = countBytes(pieces)
+      places.push({ file: file.number, at, bytes })
+      at += bytes
+    }
+    this.appended = at - file.end
+    try {
+      writeAll(file, values.flat())
+    } catch (error) {
+      this.appended = 0
+      this.cutBack(file)
+      throw toFault(error, 'SQLITE_IOERR_WRITE')
+    }
+    file.end = at
+    try {
+      fdatasyncSync(file.descriptor)
+    } catch (error) {
+      this.takeBack()
+      this.abandon()
+      throw toFault(error, 'SQLITE_IOERR_FSYNC')
+    }
+    return places
+  }
+
+  /** No row names what the last call of `append` has written, and none will. */
+  takeBack(): void {
+    const file = this.current
+    if (file === null) return
+    file.end -= this.appended
+    this.appended = 0
+    this.cutBack(file)
+  }
+
+  /** Ends the current file. What no row names at its end is removed by the next sweep. */
+  abandon(): void {
+    const file = this.current
+    if (file === null) return
+    this.current = null
+    closeSync(file.descriptor)
+    if (file.end === 0) rmSync(spoolFile(this.options.folder, file.number), { force: true })
+  }
+
+  private cutBack(file: OpenFile): void {
+    try {
+      ftruncateSync(file.descriptor, file.end)
+    } catch {
+      this.abandon()
+    }
+  }
+
+  private openCurrent(): OpenFile {
+    const { folder, maxFileBytes = MAX_FILE_BYTES } = this.options
+    if (this.current !== null && this.current.end >= maxFileBytes) this.abandon()
+    if (this.current !== null) return this.current
+    try {
+      if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(folder))
+      const number = Math.max(this.lastNumber, listSpoolFiles(folder).at(-1) ?? 0) + 1
+      const descriptor = openSync(spoolFile(folder, number), 'wx', 0o600)
+      this.current = { number, descriptor, end: 0 }
+      this.lastNumber = number
+      syncFolder(folder)
+      return this.current
+    } catch (error) {
+      this.abandon()
+      throw toFault(error, 'SQLITE_CANTOPEN')
+    }
+  }
+}
+
+function writeAll({ descriptor, end }: OpenFile, pieces: readonly Uint8Array[]): void {
+  let left = pieces.filter(({ byteLength }) => byteLength > 0)
+  for (let at = end; left.length > 0; ) {
+    const written = writevSync(descriptor, left, at)
+    if (written === 0) throw new Error('the file takes no more bytes')
+    at += written
+    left = skipBytes(left, written)
+  }
+}
+
+/** The kernel may write less than it was asked to. */
+function skipBytes(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let skipped = 0
+  return pieces.flatMap((piece) => {
+    const from = Math.min(piece.byteLength, bytes - skipped)
+    skipped += from
+    return from === piece.byteLength ? [] : [piece.subarray(from)]
+  })
+}
+
+function syncFolder(folder: string): void {
+  const opened = openSync(folder, 'r')
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
+  }
+}
+
+/** With the code that SQLite gives the same fault. */
+function toFault(error: unknown, otherwise: string): StorageFault {
+  const code = errorCodeOf(error)
+  const message = `a spool file cannot be written: ${errorMessageOf(error)}`
+  if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code)) return new StorageFault('SQLITE_FULL', message)
+  return new StorageFault(code === 'EROFS' ? 'SQLITE_READONLY' : otherwise, message)
+}

@@ -1,0 +1,63 @@
+/**
+ * Which values of a batch go to a spool file, and the statements that then store their places.
+ *
+ * A statement says nothing about it: it inserts one row into `raw_messages` or `inbound_raw` with the bytes as its last
+ * value, and the writer runs it with a place instead of the bytes.
+ */
+import { createLruCache } from '../../platform/lru-cache.js'
+import { MovedBytes, type Write } from '../writer/write.js'
+import { type SpoolPlace, spooledTables } from './spool-files.js'
+import { countBytes, type SpooledValue } from './spool-writer.js'
+
+/** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */
+const SPOOL_FROM_BYTES = 16_384
+/** Bytes of such values from which on a batch is spooled: below, the second fdatasync costs more than it saves. */
+const SPOOL_BATCH_BYTES = 131_072
+
+const spooledInsert = new RegExp(
+  `^(insert into "(?:${spooledTables.join('|')})" \\([^()]*"raw")(\\) values \\([?, ]*\\?)\\)$`,
+)
+
+/** The statement that stores a place; null: the values of this one are not spooled. */
+export function toSpooledInsert(sql: string): string | null {
+  const spooled = sql.replace(spooledInsert, '$1, "spool_file", "spool_at", "spool_bytes"$2, ?, ?, ?)')
+  return spooled === sql ? null : spooled
+}
+
+/** Few texts: only those of statements with large values. */
+const texts = createLruCache<{ readonly spooled: string | null }>({ max: 100 })
+
+function spooledTextOf(sql: string): string | null {
+  const known = texts.get(sql)
+  if (known !== undefined) return known.spooled
+  const spooled = toSpooledInsert(sql)
+  texts.set(sql, { spooled })
+  return spooled
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** The write that stores the place of its bytes instead of them. */
+export function withPlace(write: Write, { file, at, bytes }: SpoolPlace): Write {
+  const sql = spooledTextOf(write.sql) ?? write.sql
+  return { ...write, sql, parameters: [...write.parameters.slice(0, -1), NO_BYTES, file, at, bytes] }
+}
+
+/** The writes whose bytes are spooled, with these bytes; empty: the batch has too few. */
+export function listSpooled(requests: readonly (readonly Write[])[]): ReadonlyMap<Write, SpooledValue> {
+  const found = new Map<Write, SpooledValue>()
+  let sum = 0
+  for (const write of requests.flat()) {
+    const pieces = toPieces(write.parameters.at(-1))
+    if (pieces === null || spooledTextOf(write.sql) === null) continue
+    found.set(write, pieces)
+    sum += countBytes(pieces)
+  }
+  return sum < SPOOL_BATCH_BYTES ? new Map() : found
+}
+
+/** Null: no bytes, or too few to be spooled. */
+function toPieces(value: unknown): SpooledValue | null {
+  if (value instanceof Uint8Array) return value.byteLength < SPOOL_FROM_BYTES ? null : [value]
+  return value instanceof MovedBytes && value.length >= SPOOL_FROM_BYTES ? value.pieces : null
+}

@@ -1,0 +1,55 @@
+/** Messages that are large enough for a spool file, and what lies in its folder. */
+import { readFileSync } from 'node:fs'
+import { insertRaw, readRaw, type StoredBytes } from '../../../src/messages/raw-message.js'
+import type { Database } from '../../../src/storage/database.js'
+import type { Read } from '../../../src/storage/prepared.js'
+import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder } from '../../../src/storage/spool/spool-files.js'
+import type { Write } from '../../../src/storage/writer/write.js'
+import { rowOf } from './rows.js'
+
+/** Alone enough for a batch that is spooled. */
+export const LARGE_BYTES = 200_000
+
+/** The id again and again. */
+export function largeMessage(id: string, bytes = LARGE_BYTES): Buffer {
+  return Buffer.alloc(bytes, `${id} `)
+}
+
+/** The email and its message, in one request. */
+export function storeMessage(read: Read, id: string, raw: StoredBytes = largeMessage(id)): Write[] {
+  return [
+    rowOf(read)('emails', { id, workspace_id: 'ws', status: 'delivered' }),
+    insertRaw({ email_id: id, workspace_id: 'ws', created_at: 1, raw }),
+  ]
+}
+
+export async function storeLarge({ commit, read }: Pick<Database, 'commit' | 'read'>, ...ids: string[]): Promise<void> {
+  await commit(ids.flatMap((id) => storeMessage(read, id)))
+}
+
+export function readMessage(read: Read, emailId: string): string | undefined {
+  return readRaw(read, { workspaceId: 'ws', emailId })?.toString()
+}
+
+export const removeMessage = (id: string): Write => ({
+  sql: 'delete from raw_messages where email_id = ?',
+  parameters: [id],
+})
+
+/** Name and content of each spool file of a database. */
+export function spoolFilesOf(file: string): readonly { readonly number: number; readonly bytes: Buffer }[] {
+  const folder = spoolFolder(file)
+  return listSpoolFiles(folder).map((number) => ({ number, bytes: readFileSync(spoolFile(folder, number)) }))
+}
+
+export const placesOf = (read: Read): unknown[] =>
+  read(
+    `select email_id as id, spool_file as file, spool_at as at, spool_bytes as bytes, length(raw) as inline
+    from raw_messages order by email_id`,
+    [],
+  )
+
+export const holesOf = (read: Read): SpoolPlace[] => read('select * from spool_holes order by file, at', [])
+
+/** A step over all holes. */
+export const sweepHoles = ({ read, sweepSpool }: Database): Promise<void> => sweepSpool(holesOf(read))

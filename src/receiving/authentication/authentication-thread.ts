@@ -114,8 +114,12 @@ export class AuthenticationThread {
     })
   }
 
-  /** Messages of one turn of the event loop are sent together: each post wakes the thread. */
+  /** To a thread that is busy, messages of one turn of the event loop are sent together: each post has a price. */
   private post(worker: Worker, message: MessageToCheck): void {
+    if (this.jobs.size === 1) {
+      this.postBatch(worker, [message])
+      return
+    }
     const batch = this.gathered
     if (batch.length === 0) setImmediate(() => this.postBatch(worker, batch))
     batch.push(message)

@@ -6,7 +6,7 @@
  */
 import { createLruCache } from '../../platform/lru-cache.js'
 import { MovedBytes, type Write } from '../writer/write.js'
-import { type SpoolPlace, spooledTables } from './spool-files.js'
+import type { SpoolPlace } from './spool-files.js'
 import { countBytes, type SpooledValue } from './spool-writer.js'
 
 /** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */
@@ -14,9 +14,8 @@ const SPOOL_FROM_BYTES = 16_384
 /** Bytes of such values from which on a batch is spooled: below, the second fdatasync costs more than it saves. */
 const SPOOL_BATCH_BYTES = 131_072
 
-const spooledInsert = new RegExp(
-  `^(insert into "(?:${spooledTables.join('|')})" \\([^()]*"raw")(\\) values \\([?, ]*\\?)\\)$`,
-)
+/** Of the `spooledTables`. */
+const spooledInsert = /^(insert into "(?:raw_messages|inbound_raw)" \([^()]*"raw")(\) values \([?, ]*\?)\)$/
 
 /** The statement that stores a place; null: the values of this one are not spooled. */
 export function toSpooledInsert(sql: string): string | null {

@@ -62,6 +62,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --beside DIR        authenticate: a folder of Posthorn, built, to be measured in turns
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
+  --inbound-sessions N  inbound: SMTP sessions at once (default 10)
   --cores A,B         inbound: no peer, but the daemon and its children bound to so many cores, in turns, the most first:
                       how much faster it is with more; client and DNS server are not bound
   --disk DIR          where both sides keep their data (default: the project's folder)
@@ -95,6 +96,7 @@ export function readOptions(words) {
       beside: { type: 'string' },
       relay: { type: 'boolean', default: false },
       memory: { type: 'boolean', default: false },
+      'inbound-sessions': { type: 'string', default: '10' },
       cores: { type: 'string' },
       disk: { type: 'string' },
       json: { type: 'string' },
@@ -124,6 +126,7 @@ export function readOptions(words) {
     scale: share(values.scale),
     beside: values.beside === undefined ? null : resolve(from, values.beside),
     relay: values.relay,
+    inboundSessions: count(values['inbound-sessions']),
     memory: values.memory,
     cores: values.cores === undefined ? null : counts(values.cores),
     disk: values.disk === undefined ? resolve('.') : resolve(from, values.disk),

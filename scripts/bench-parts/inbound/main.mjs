@@ -11,17 +11,16 @@ import { signedLetters } from './messages.mjs'
 import { opendmarcMissing, postfixWithMilters, postfixWithRspamd, rspamdPeerMissing } from './postfix.mjs'
 import { inboundPosthorn } from './posthorn.mjs'
 
-const SESSIONS = 10
 const LETTERS = 200
 
-export async function measureInboundAll({ folder, messages, warmUp, rounds, sizes, memory, cores }) {
+export async function measureInboundAll({ folder, messages, warmUp, rounds, sizes, memory, cores, inboundSessions }) {
   const withoutDns = dnsMissing()
   if (withoutDns !== null) throw new Error(withoutDns)
   const size = sizes?.[0] ?? 4096
   const { letters, records } = await signedLetters(LETTERS, size)
   const dns = await startDns(folder, records)
   try {
-    const how = { folder, dns: dns.address, file: writeLetters(folder, letters), sessions: SESSIONS }
+    const how = { folder, dns: dns.address, file: writeLetters(folder, letters), sessions: inboundSessions }
     if (memory) return await inboundMemory({ ...how, messages: messages ?? 100_000 })
     if (cores !== null) {
       return [await byCores({ ...how, messages: messages ?? 3000, warmUp, size }, cores, rounds ?? 3)]
@@ -41,7 +40,7 @@ async function byCores(how, cores, rounds) {
     name: `${count} ${count === 1 ? 'core' : 'cores'}`,
     measure: () => measureInbound(inboundPosthorn, { ...how, cores: count }),
   }))
-  const title = `inbound, ${SESSIONS} sessions kept, about ${how.size} octets, the daemon bound to its cores`
+  const title = `inbound, ${how.sessions} sessions kept, about ${how.size} octets, the daemon bound to its cores`
   return compare(title, sides, rounds)
 }
 
@@ -57,7 +56,7 @@ async function compared(how, rounds) {
       name: side.name,
       measure: () => measureInbound(side, how),
     }))
-    const title = `inbound, ${SESSIONS} sessions kept, about ${how.size} octets, authenticated and scored`
+    const title = `inbound, ${how.sessions} sessions kept, about ${how.size} octets, authenticated and scored`
     results.push(await compare(title, sides, rounds))
   }
   return results

@@ -37,7 +37,7 @@ import type { Trace } from './trace-fields.js'
 export interface AcceptInboundDeps {
   readonly commit: Commit
   readonly clock: Clock
-  readonly log: Pick<Log, 'info'>
+  readonly log: Pick<Log, 'info' | 'error'>
   /** Our own: the authserv-id of our results. */
   readonly hostname: string
   readonly dmarc: DmarcSetting

@@ -12,7 +12,14 @@ import type { Log } from '../platform/log.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { type Commit, MovedBytes, tryCommit, type Write } from '../storage/writer/write.js'
+import {
+  type Commit,
+  MovedBytes,
+  StorageFault,
+  TRANSFER_FROM_BYTES,
+  tryCommit,
+  type Write,
+} from '../storage/writer/write.js'
 import type { Destination } from './destinations.js'
 import type { ProcessedMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
@@ -42,13 +49,13 @@ export function buildCopy(source: CopySource): InboundCopy {
 interface StoreDeps {
   readonly commit: Commit
   readonly inboundBytes: InboundBytesReader
-  readonly log: Pick<Log, 'info'>
+  readonly log: Pick<Log, 'info' | 'error'>
 }
 
 /**
  * Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. `processed`:
- * the only copy as it is after its processing, whose writes are in the commit too. False: one of these missed, and the
- * copy was stored without them.
+ * the only copy as it is after its processing, whose writes are in the commit too. False: one of these missed or
+ * failed, and the copy was stored without them.
  */
 export async function storeCopies(
   { commit, inboundBytes, log }: StoreDeps,
@@ -60,18 +67,37 @@ export async function storeCopies(
     const { limit } = inboundBytes(workspaceId)
     return limit === null ? [] : [requireRoom({ workspaceId, bytes: size, limit })]
   })
-  const storeAll = (recordOf: (email: InboundEmail) => InboundEmail, others: readonly Write[]): Promise<boolean> => {
-    const writes = copies.flatMap(({ email, bytes }) => storeRecord(recordOf(email), bytes))
-    return tryCommit(commit([...rooms, ...writes, ...others]))
-  }
-  if (processed !== null && (await storeAll((email) => toProcessed(email, processed.content), processed.writes)))
-    return true
-  if (await storeAll((email) => email, [])) return false
+  if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true
+  const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))
+  if (await tryCommit(commit([...rooms, ...writes]))) return false
   log.info(
     { session, workspaces: copies.map(({ email }) => email.workspace_id) },
     'a message was refused: no room for inbound mail',
   )
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+/** False if a write missed or failed: whatever is wrong with the results, the message itself can be stored. */
+async function storeProcessed(
+  { commit, log }: Pick<StoreDeps, 'commit' | 'log'>,
+  rooms: readonly Write[],
+  copies: readonly InboundCopy[],
+  { content, writes }: ProcessedMail,
+  session: string,
+): Promise<boolean> {
+  const records = copies.flatMap(({ email, bytes }) => storeRecord(toProcessed(email, content), keepBytes(bytes)))
+  try {
+    return await tryCommit(commit([...rooms, ...records, ...writes]))
+  } catch (error) {
+    if (error instanceof StorageFault) throw error
+    log.error({ err: error, session }, 'the results of a message could not be stored with it')
+    return false
+  }
+}
+
+/** The same bytes, of which none are lost to the writer: they may be needed for another commit. */
+function keepBytes(bytes: MovedBytes): MovedBytes {
+  return bytes.length < TRANSFER_FROM_BYTES ? bytes : new MovedBytes([Buffer.concat(bytes.pieces)])
 }
 
 function buildStoredBytes({ id, destination, message: { raw, header }, trace }: CopySource): MovedBytes {

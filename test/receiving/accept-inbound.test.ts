@@ -49,7 +49,7 @@ function recordAcceptance(
       written.push(...writes)
     },
     clock: () => 1000,
-    log: { info: (line: unknown) => logged.push(line) },
+    log: { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
     authenticate: async (raw) => ({ raw, authentication: found }),

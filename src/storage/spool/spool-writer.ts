@@ -92,8 +92,12 @@ export class SpoolWriter {
     const file = this.current
     if (file === null) return
     this.current = null
-    closeSync(file.descriptor)
-    if (file.end === 0) rmSync(spoolFile(this.options.folder, file.number), { force: true })
+    try {
+      closeSync(file.descriptor)
+      if (file.end === 0) rmSync(spoolFile(this.options.folder, file.number), { force: true })
+    } catch {
+      // As on a file system that has become read-only. The next sweep removes the file.
+    }
   }
 
   private cutBack(file: OpenFile): void {

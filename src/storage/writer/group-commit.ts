@@ -77,20 +77,22 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
   let isCommitting = false
 
   function applyRequest(request: WriteRequest): Failure | undefined {
-    let touched = 0
+    /** A statement on a view reports no changes, whatever its trigger has written. */
+    let touched = false
     try {
       for (const write of request) {
         const { sql, parameters, rows } = spooled.toStored(write)
         const { changes } = withJoinedBytes(parameters, (bound) => statement(sql).run(bound))
-        touched += changes
+        touched ||= changes > 0
         if (rows !== undefined && changes !== rows)
           throw new WriteConflict(`${changes} rows changed, ${rows} expected: ${sql}`)
+        touched = true
       }
       return undefined
     } catch (failure) {
       const error = toStorageError(failure)
       if (error instanceof StorageFault || !db.inTransaction) throw error
-      return { error, dirty: touched > 0 }
+      return { error, dirty: touched }
     }
   }
 

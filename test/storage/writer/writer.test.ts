@@ -52,6 +52,17 @@ t.test('a statement that touches too many rows is undone', async (t) => {
   t.same(words(db), ['a', 'b', 'c'])
 })
 
+t.test('what a trigger of a view has written is undone with the rest of a request that fails', async (t) => {
+  const db = smallDatabase()
+  db.exec(`create view news as select word from words;
+    create trigger news_come instead of insert on news begin insert into words (word) values (new.word); end`)
+  const throughView = { sql: 'insert into news (word) values (?)', parameters: ['b'] }
+  const missing = { sql: `delete from words where word = 'no such word'`, parameters: [], rows: 1 }
+  const outcomes = createGroupCommit(db).run([[add('a')], [throughView, missing], [add('c')]])
+  t.same(names(outcomes), [undefined, 'WriteConflict', undefined])
+  t.same(words(db), ['a', 'c'])
+})
+
 t.test('a statement that cannot be prepared fails alone, as a bug', async (t) => {
   const db = smallDatabase()
   const outcomes = createGroupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])

@@ -138,26 +138,11 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
 }).unref()
 const analyzerModule = data.analysisModule === null ? null : ((await import(data.analysisModule)) as AnalyzerModule)
 const stream = openParentStream()
-/** Messages that have arrived and are not begun. */
-let waiting = 0
-/**
- * While messages wait, an analysis goes out in one write with the next frame, which is the summary of the next message. If that
- * message takes the process down before, the parent has both read again.
- */
-const say: SendFrame = ({ message, bytes }) => {
-  const isHeld = message.kind === 'analyzed' && waiting > 0
-  if (isHeld) stream.cork()
-  writeFrame(stream, message, bytes)
-  if (!isHeld) stream.uncork()
-}
+const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
 let last = Promise.resolve()
 const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => {
-  waiting += 1
-  last = last.then(() => {
-    waiting -= 1
-    return handleMessage(raw, message, say)
-  })
+  last = last.then(() => handleMessage(raw, message, say))
 })
 stream.on('data', read)
 stream.on('error', () => process.exit(0))

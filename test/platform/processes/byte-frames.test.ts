@@ -1,6 +1,7 @@
 /** Frames arrive as they were written, however the stream divides them. */
 import { PassThrough } from 'node:stream'
 import t from 'tap'
+import { takeBuffered } from '../../../src/platform/buffered-bytes.js'
 import { createFrameReader, writeFrame } from '../../../src/platform/processes/byte-frames.js'
 
 const limits = { value: 100_000, bytes: 100_000 }
@@ -13,7 +14,7 @@ t.test('frames of all sizes are read in any pieces', async (t) => {
     const stream = new PassThrough({ highWaterMark: 1_000_000 })
     for (const size of sizes)
       writeFrame(stream, { size, name: 'ä' }, [Buffer.alloc(size, 1), Buffer.alloc(size % 5, 2)])
-    const written: Buffer = stream.read()
+    const written = takeBuffered(stream)
     const frames: (readonly [unknown, Buffer])[] = []
     const read = createFrameReader(limits, (value, bytes) => frames.push([value, bytes]))
     for (let at = 0; at < written.length; at += step) read(written.subarray(at, at + step))
@@ -40,6 +41,8 @@ t.test('a frame beyond the limits is refused', async (t) => {
   ] as const) {
     const stream = new PassThrough({ highWaterMark: 1_000_000 })
     writeFrame(stream, value, [Buffer.alloc(bytes)])
-    t.throws(() => createFrameReader(limits, () => t.fail('it was read'))(stream.read()), { name: 'FrameTooLarge' })
+    t.throws(() => createFrameReader(limits, () => t.fail('it was read'))(takeBuffered(stream)), {
+      name: 'FrameTooLarge',
+    })
   }
 })

@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import { takeBuffered } from '../../../platform/buffered-bytes.js'
 import { minTransferPace, type TransferPace, TransferWatch } from '../../../platform/connections/transfer-pace.js'
 import type { MemoryBudget } from '../../../platform/memory/budget.js'
 import { BytePieces } from '../../../platform/memory/byte-pieces.js'
@@ -152,7 +153,7 @@ class BodyHolder {
 async function readArrivedBody(request: IncomingMessage, budget: BodyMemory): Promise<Body> {
   const { readableLength } = request
   if (!budget.acquire(readableLength)) throw noRoomRefusal()
-  const raw: Buffer = request.read()
+  const raw = takeBuffered(request)
   request.resume() // to its end, at which Node lets go of it
   return { raw, release: () => budget.release(readableLength) }
 }

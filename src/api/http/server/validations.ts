@@ -11,6 +11,7 @@ import {
   MAX_HELLO_BYTES,
   readClientHello,
 } from '../../../certificates/client-hello.js'
+import { takeBuffered } from '../../../platform/buffered-bytes.js'
 import { serverTlsSettings } from '../../../platform/tls-settings.js'
 
 export interface Validations {
@@ -65,9 +66,7 @@ function peekClientHello(socket: Socket, limit: number, onVerdict: (verdict: Hel
   }
   let bytes: Buffer = Buffer.alloc(0)
   const peek = (): void => {
-    const part: Buffer | null = socket.read()
-    if (part === null) return
-    bytes = Buffer.concat([bytes, part])
+    bytes = Buffer.concat([bytes, takeBuffered(socket)])
     const verdict = readClientHello(bytes)
     if (verdict.kind === 'incomplete' && bytes.length < MAX_HELLO_BYTES) return
     stop()

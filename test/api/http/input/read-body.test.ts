@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { bodyPace, readBody } from '../../../../src/api/http/input/read-body.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
@@ -15,6 +16,7 @@ t.test('a body is read whole, however it arrives', async (t) => {
   const seen: { readonly body: string; readonly isHeld: boolean }[] = []
   const server = createServer(async (request, response) => {
     await null // as the pipeline does before it reads
+    if (request.url === '/late') while (request.readableLength < 6) await nextTurn()
     const { raw, release } = await readBody(request, 500, budget, bodyPace)
     seen.push({ body: raw.toString(), isHeld: budget.usedBytes() >= raw.length })
     release()
@@ -35,10 +37,19 @@ t.test('a body is read whole, however it arrives', async (t) => {
   apart.write('rd')
   t.match(await text(apart), /200 OK/)
 
+  const pieces = connect(port, '127.0.0.1')
+  pieces.write(headerOf('fourth', 'Connection: close\r\n').replace('/', '/late'))
+  for (const piece of ['fo', 'ur', 'th']) {
+    await sleep(20)
+    pieces.write(piece)
+  }
+  t.match(await text(pieces), /200 OK/)
+
   t.same(seen, [
     { body: 'one', isHeld: true },
     { body: 'second', isHeld: true },
     { body: 'third', isHeld: true },
+    { body: 'fourth', isHeld: true },
   ])
   t.equal(budget.usedBytes(), 0)
 })

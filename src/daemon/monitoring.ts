@@ -98,7 +98,7 @@ function busyTimesOf(
   return {
     writer: database.readBusyTime,
     signing: () => signing.readBusyTime(),
-    authentication: receiving.readBusyTime,
+    authentication: () => receiving.readBusyTimes()[0] ?? 0,
     webhooks: webhooks.readBusyTime,
   }
 }

@@ -20,10 +20,9 @@ import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { RoomLogs } from '../platform/room-logs.js'
-import { type AcceptInbound, type AcceptInboundDeps, createAcceptInbound } from '../receiving/accept-inbound.js'
-import { type Authenticate, AuthenticationThread } from '../receiving/authentication/authentication-thread.js'
+import { type AcceptInbound, type AcceptInboundDeps, type AuthenticateInbound, createAcceptInbound } from '../receiving/accept-inbound.js'
 import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
-import { createEarlyAnalyzer } from '../receiving/early-analysis.js'
+import { createEarlyAnalyzer, type EarlyAnalyzer } from '../receiving/early-analysis.js'
 import { createEarlyScorer } from '../receiving/early-score.js'
 import {
   InboundProcessor,
@@ -40,6 +39,7 @@ import {
 } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
+import { MessageThreads } from '../receiving/threads/message-threads.js'
 import type { MxDeps } from '../smtp/mx/mx-deps.js'
 import { LearnedCounts } from '../spam/bayes/learned-counts.js'
 import { findListings, type Listing } from '../spam/dnsbl.js'
@@ -93,8 +93,8 @@ export interface Receiving {
   /** What DNS allow lists say of the client. */
   readonly findAllowListings: MxDeps['findAllowListings']
   readonly greylist: MxDeps['greylist']
-  /** Milliseconds in which the authentication thread was busy. */
-  readonly readBusyTime: () => number
+  /** Milliseconds in which each thread for inbound mail was busy. */
+  readonly readBusyTimes: () => readonly number[]
   /** Begins the analysis of stored messages. */
   readonly start: () => void
   /** Ends DNS queries and the child processes, and waits for messages under way. */
@@ -105,19 +105,19 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { config, clock, log, edges, mime, observers } = deps
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
-  const authentication = new AuthenticationThread({ resolver, clock })
+  const threads = new MessageThreads({ resolver, clock })
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
   const judge = createSpamJudge(deps)
   const processMail = wireMailProcessor(deps, judge)
-  const { analyzeEarly, stop: stopEarly } = openEarlyAnalyzer(deps)
+  const { analyzeEarly, guardMessage, stop: stopEarly } = openEarlyAnalyzer(deps)
   const greylist = openGreylist(deps)
   const { processor, crashGuard } = openProcessor(deps, policy, processMail)
   const accepting = {
     ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
     processEarly: createEarlyProcessor({ analyzeEarly, processMail }),
     isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam: judge }),
-    authenticate: observeResults(authentication.authenticate, observers),
+    authenticate: wireAuthentication(threads, guardMessage, observers),
     onStored: processor.onStored.bind(processor),
   }
   return {
@@ -126,14 +126,14 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     findListings: createListingFinder(config, resolver),
     findAllowListings: createAllowListingFinder(config, resolver, log),
     greylist: greylist.asked,
-    readBusyTime: () => authentication.readBusyTime(),
+    readBusyTimes: () => threads.readBusyTimes(),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()
     },
     stop: async () => {
       abortController.abort()
-      await authentication.stop()
+      await threads.stop()
       await Promise.all([processor.stop(), mime.close()])
       await Promise.all([greylist.stop(), stopEarly()])
       crashGuard.close()
@@ -141,12 +141,22 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   }
 }
 
-function observeResults(authenticate: Authenticate, observers: Observers | null): Authenticate {
-  if (observers === null) return authenticate
-  return async (...message) => {
-    const result = await authenticate(...message)
-    observers.onAuthenticated(result.authentication)
-    return result
+function wireAuthentication(
+  { authenticate }: Pick<MessageThreads, 'authenticate'>,
+  guardMessage: EarlyAnalyzer['guardMessage'],
+  observers: Observers | null,
+): AuthenticateInbound {
+  return async (raw, header, connection, asked) => {
+    const guard = asked === null ? null : guardMessage(raw, asked.workspaceId)
+    const trace = asked === null || guard?.isFeared === true ? null : asked.trace
+    if (trace !== null) guard?.begin()
+    try {
+      const checked = await authenticate(raw, header, connection, trace)
+      observers?.onAuthenticated(checked.authentication)
+      return checked
+    } finally {
+      guard?.finish()
+    }
   }
 }
 

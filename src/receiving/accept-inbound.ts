@@ -11,6 +11,7 @@ import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
 import { defaultInboundPolicy } from '../domains/inbound-policy.js'
 import { type Address, type DomainName, formatForDisplay } from '../mail/address.js'
 import type { Authentication, Connection } from '../mail/authentication-results.js'
+import type { Header } from '../mail/header-fields.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Clock } from '../platform/clock.js'
@@ -21,9 +22,9 @@ import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import type { Commit } from '../storage/writer/write.js'
 import type { AcceptanceDecision, DmarcSetting } from './authentication/acceptance-policy.js'
-import type { Authenticate } from './authentication/authentication-thread.js'
 import { decideForRecipients } from './authentication/recipient-decisions.js'
-import { formatAuthenticationResults, formatReceivedSpf } from './authentication/result-fields.js'
+import { buildResultFields } from './authentication/result-fields.js'
+import { type CopyPlan, findOnlyMail, type OnlyMail, planCopies } from './copy-plan.js'
 import { type Destinations, type OperatorWorkspace, resolveDestinations } from './destinations.js'
 import type { IsSpamForAll, ScoredMessage } from './early-score.js'
 import { buildCopy, type InboundCopy, storeCopies } from './inbound-copies.js'
@@ -32,7 +33,21 @@ import type { ProcessedMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
 import { buildTooLarge, isTooLargeFor } from './system-mail.js'
-import type { Trace } from './trace-fields.js'
+import { type CheckedMessage, MOVE_THRESHOLD, type StoredForm } from './threads/message-thread.js'
+
+/** `asked`: the only copy of a small message, whose stored form is asked for. As `Authenticate` otherwise. */
+export type AuthenticateInbound = (
+  raw: Buffer,
+  header: Header,
+  connection: Connection,
+  asked: OnlyMail | null,
+) => Promise<CheckedMessage>
+
+/**
+ * Milliseconds for which a plan holds. It says when a message came and who gets it; a check that waits for DNS may take
+ * much longer.
+ */
+const MAX_PLAN_AGE = 1_000
 
 export interface AcceptInboundDeps {
   readonly commit: Commit
@@ -41,7 +56,7 @@ export interface AcceptInboundDeps {
   /** Our own: the authserv-id of our results. */
   readonly hostname: string
   readonly dmarc: DmarcSetting
-  readonly authenticate: Authenticate
+  readonly authenticate: AuthenticateInbound
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
   /** What a receiving domain asks; the defaults for any other. */
@@ -60,43 +75,56 @@ export type AcceptInbound = (message: ReceivedMessage) => Promise<{ readonly id:
 
 /** Rejects with a `Refusal` if the message is not accepted, and with a storage fault. */
 export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
-  const ignoredReturnPaths = { times: 0 }
+  const ignored = { times: 0 }
   return async (received) => {
     const { client, envelopeFrom, recipients } = received
     const bytes = received.raw.length
     const classified = recipients.map(deps.recipientOf)
     if (classified.some((recipient) => isTooLargeFor(recipient, bytes))) throw buildTooLarge(classified)
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const { authentication, raw } = await deps.authenticate(received.raw, received.header, connection)
+    const plan = makePlan(deps, received)
+    const asked = bytes < MOVE_THRESHOLD ? findOnlyMail(plan) : null
+    const checked = await deps.authenticate(received.raw, received.header, connection, asked)
     try {
-      return await acceptAuthenticated(deps, { ...received, raw }, authentication, connection, ignoredReturnPaths)
+      const message = { ...received, raw: checked.raw }
+      const age = deps.clock() - plan.now
+      const isRecent = age >= 0 && age <= MAX_PLAN_AGE
+      const planned = isRecent ? { plan, form: checked.form } : { plan: makePlan(deps, message), form: null }
+      return await acceptAuthenticated(deps, { message, ...planned }, checked.authentication, connection, ignored)
     } finally {
-      freeMemory(raw) // unless it was moved to the writer
+      freeMemory(checked.raw) // unless it was moved to the writer
     }
   }
+}
+
+interface PlannedMessage {
+  readonly message: ReceivedMessage
+  readonly plan: CopyPlan
+  /** The form in which its only copy is stored; null: it is yet to be made. */
+  readonly form: StoredForm | null
 }
 
 /** `discarded`: messages to return paths that are not ours, since the start. */
 async function acceptAuthenticated(
   deps: AcceptInboundDeps,
-  message: ReceivedMessage,
+  { message, plan, form }: PlannedMessage,
   authentication: Authentication,
   connection: Connection,
   discarded: { times: number },
 ): Promise<{ readonly id: string }> {
   const { client, envelopeFrom, recipients } = message
+  const { now, ignoredAddresses } = plan
   const bytes = message.raw.length
   const decisions = decideForRecipients(authentication, recipients, (address) => findPolicy(deps, address), deps.dmarc)
   requireAuthenticated(decisions.message)
-  const now = deps.clock()
-  const trace = { ...traceOf(message, deps.hostname, now), results: buildResultFields(authentication, connection) }
-  const { destinations, ignoredAddresses } = findDestinations(deps, recipients)
-  const copies = destinations.map((destination): InboundCopy => {
-    const arrival = toArrival(message, decisions.spamReasonOf(destination.addresses))
-    return buildCopy({ id: uuidv7(now), destination, message, trace, authentication, arrival })
+  const results = form === null ? buildResultFields(authentication, connection) : []
+  const copies = plan.copies.map((planned): InboundCopy => {
+    const arrival = toArrival(message, decisions.spamReasonOf(planned.destination.addresses))
+    return buildCopy({ ...planned, message, authentication, results, arrival, form })
   })
+  const destinations = plan.copies.map(({ destination }) => destination)
   const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }
-  const processed = await processBeforeAnswer(deps, scored, copies, decisions.refusesSpam)
+  const processed = await processBeforeAnswer(deps, scored, { copies, form }, decisions.refusesSpam)
   findDestinations(deps, recipients) // again: time has passed
   if (copies.length > 0) await store(deps, message, copies, processed)
   discarded.times += ignoredAddresses.length
@@ -110,6 +138,11 @@ async function acceptAuthenticated(
 }
 
 /** Throws a Refusal if a recipient is no longer valid. */
+function makePlan(deps: AcceptInboundDeps, message: ReceivedMessage): CopyPlan {
+  return planCopies(message, findDestinations(deps, message.recipients), deps.hostname, deps.clock())
+}
+
+/** Throws a Refusal if a recipient is no longer valid. */
 function findDestinations(deps: AcceptInboundDeps, recipients: readonly Address[]): Destinations {
   const found = resolveDestinations(recipients, deps.recipientOf, deps.operatorWorkspace)
   if (found.goneAddresses.length === 0) return found
@@ -120,12 +153,12 @@ function findDestinations(deps: AcceptInboundDeps, recipients: readonly Address[
 async function processBeforeAnswer(
   deps: AcceptInboundDeps,
   scored: ScoredMessage,
-  copies: readonly InboundCopy[],
+  { copies, form }: { readonly copies: readonly InboundCopy[]; readonly form: StoredForm | null },
   refusesSpam: boolean,
 ): Promise<ProcessedMail | null> {
   const [only] = copies
   const isAsked = only !== undefined && copies.length === 1 && mayBeProcessedEarly(only)
-  const processed = isAsked ? await deps.processEarly(scored.message, only, refusesSpam) : null
+  const processed = isAsked ? await deps.processEarly(scored.message, only, form?.content ?? null, refusesSpam) : null
   if (!refusesSpam) return processed
   const isSpam = isAsked ? processed?.content.spam_status === 'spam' : await deps.isSpamForAll(scored)
   if (isSpam) throw buildSpamRefusal()
@@ -161,17 +194,6 @@ function toArrival({ client, requiresTls = false }: ReceivedMessage, spamReason:
 function findPolicy({ recipientOf, policyOf }: AcceptInboundDeps, address: Address): InboundPolicy {
   const recipient = recipientOf(address)
   return recipient.kind === 'mailbox' ? policyOf(recipient.domain) : defaultInboundPolicy
-}
-
-function traceOf({ envelopeFrom, client, protocol, tls }: ReceivedMessage, hostname: string, now: number) {
-  return { returnPath: envelopeFrom, helo: client.helo, address: client.address, hostname, protocol, tls, now }
-}
-
-function buildResultFields(found: Authentication, connection: Connection): Trace['results'] {
-  return [
-    { name: 'Authentication-Results', value: formatAuthenticationResults(found, connection) },
-    { name: 'Received-SPF', value: formatReceivedSpf(found, connection) },
-  ]
 }
 
 /** `bytes`: size of the message, which may have left memory by now. */

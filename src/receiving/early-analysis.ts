@@ -9,11 +9,10 @@
  */
 import { hash } from 'node:crypto'
 import type { Log } from '../platform/log.js'
-import type { ContentAnalysis } from '../spam/content-analysis.js'
 import type { SpamContext } from '../spam/spam-input.js'
 import type { CrashGuard } from './crash-guard.js'
-import type { InboundSummary } from './inbound-content.js'
 import type { InboundReader } from './inbound-processor.js'
+import type { AnalyzedContent } from './threads/stored-form.js'
 
 interface EarlyAnalysisDeps {
   readonly mime: Pick<InboundReader, 'analyze'>
@@ -27,15 +26,15 @@ export interface EarlyMessage {
   /** Makes the bytes that are read, in memory of their own: what was received goes to the writer meanwhile. */
   readonly copy: () => Buffer
   readonly workspaceId: string
-  readonly context: SpamContext
+  /** Null: it is yet to be analyzed. */
+  readonly content: AnalyzedContent | null
+  readonly contextOf: () => SpamContext
   /** The id of its session, for the log. */
   readonly session: string
 }
 
-interface EarlyAnalysis {
+interface EarlyAnalysis extends AnalyzedContent {
   readonly raw: Buffer
-  readonly summary: InboundSummary
-  readonly analysis: ContentAnalysis
 }
 
 /**
@@ -53,8 +52,18 @@ const MAX_AT_ONCE = 100
 /** Bytes by which a message is recognized when it is sent again, beside its size. */
 const RECOGNIZED_BYTES = 65_536
 
-interface EarlyAnalyzer {
+interface MessageGuard {
+  /** It was being read when the daemon crashed: it must not be read before it is stored. */
+  readonly isFeared: boolean
+  readonly begin: () => void
+  /** To be called at the end, also without `begin`. */
+  readonly finish: () => void
+}
+
+export interface EarlyAnalyzer {
   readonly analyzeEarly: AnalyzeEarly
+  /** For what reads a message elsewhere before it is answered. */
+  readonly guardMessage: (received: Buffer, workspaceId: string) => MessageGuard
   /** Resolves when no message is being analyzed. To be called after the end of the processes that parse. */
   readonly stop: () => Promise<void>
 }
@@ -63,16 +72,24 @@ export function createEarlyAnalyzer(deps: EarlyAnalysisDeps): EarlyAnalyzer {
   const { crashGuard, log } = deps
   const feared = new Set(crashGuard.suspects.map(({ id }) => id))
   const underWay = new Set<Promise<unknown>>()
+  const guardMessage = (received: Buffer, workspaceId: string): MessageGuard => {
+    const id = recognizableId(received)
+    return {
+      isFeared: feared.has(id),
+      begin: () => crashGuard.begin({ id, workspaceId }),
+      finish: () => crashGuard.finish(id),
+    }
+  }
   const analyzeEarly: AnalyzeEarly = async (message, timeLimit, act) => {
     if (underWay.size >= MAX_AT_ONCE) return null
-    const id = recognizableId(message.received)
-    if (feared.has(id)) return null
+    const guard = message.content === null ? guardMessage(message.received, message.workspaceId) : null
+    if (guard?.isFeared === true) return null
     const work = { isGivenUp: false }
-    const result = analyze(deps, message, id, work)
+    const result = analyze(deps, message, guard, work)
       .then((analysis) => (analysis === null ? null : act(analysis)))
       .finally(() => {
         underWay.delete(result)
-        crashGuard.finish(id)
+        guard?.finish()
       })
     underWay.add(result)
     try {
@@ -86,6 +103,7 @@ export function createEarlyAnalyzer(deps: EarlyAnalysisDeps): EarlyAnalyzer {
   }
   return {
     analyzeEarly,
+    guardMessage,
     stop: async () => {
       await Promise.allSettled(underWay)
       crashGuard.close()
@@ -95,19 +113,20 @@ export function createEarlyAnalyzer(deps: EarlyAnalysisDeps): EarlyAnalyzer {
 
 /** Null: it cannot be read, or its time was over before its turn came. */
 async function analyze(
-  { mime, crashGuard }: EarlyAnalysisDeps,
-  { copy, workspaceId, context, received }: EarlyMessage,
-  id: string,
+  { mime }: EarlyAnalysisDeps,
+  { copy, workspaceId, contextOf, received, content }: EarlyMessage,
+  guard: MessageGuard | null,
   work: { readonly isGivenUp: boolean },
 ): Promise<EarlyAnalysis | null> {
+  if (content !== null) return { raw: copy(), ...content }
   let raw: Buffer | undefined
   const source = (): Buffer | undefined => {
     if (work.isGivenUp) return undefined
-    crashGuard.begin({ id, workspaceId })
+    guard?.begin()
     raw = copy()
     return raw
   }
-  const result = await mime.analyze(workspaceId, source, context, received.length)
+  const result = await mime.analyze(workspaceId, source, contextOf(), received.length)
   if (result.kind === 'unreadable' || result.analysis === null || raw === undefined) return null
   return { raw, summary: result.summary, analysis: result.analysis }
 }

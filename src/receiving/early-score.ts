@@ -6,6 +6,7 @@
 import type { Authentication } from '../mail/authentication-results.js'
 import { uuidv7 } from '../platform/ids.js'
 import { spamContextOf } from '../spam/received-spam-message.js'
+import type { SpamContext } from '../spam/spam-input.js'
 import type { JudgedEmail, JudgeSpam } from '../spam/spam-verdict.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
@@ -46,8 +47,9 @@ export function createEarlyScorer({
     const [first] = emails
     if (raw.length > MAX_SIZE || first === undefined || emails.length < scored.destinations.length) return false
     const { workspace_id: workspaceId } = first
-    const context = spamContextOf(first)
-    const message = { received: raw, copy: () => Buffer.from(raw), workspaceId, context, session: client.session }
+    const { session } = client
+    const contextOf = (): SpamContext => spamContextOf(first)
+    const message = { received: raw, copy: () => Buffer.from(raw), workspaceId, content: null, contextOf, session }
     const isSpam = await analyzeEarly(message, timeLimit, async ({ raw: copy, analysis }) => {
       for (const email of emails) {
         if ((await judgeSpam(email, copy, analysis)).spam_status !== 'spam') return false

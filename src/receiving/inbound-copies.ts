@@ -20,19 +20,21 @@ import {
   tryCommit,
   type Write,
 } from '../storage/writer/write.js'
-import type { Destination } from './destinations.js'
 import type { ProcessedMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
-import { type Trace, withTrace } from './trace-fields.js'
+import type { ResultField } from './authentication/result-fields.js'
+import type { PlannedCopy } from './copy-plan.js'
+import type { StoredForm } from './threads/message-thread.js'
+import { withTrace } from './trace-fields.js'
 
 /** What a copy is made of. */
-interface CopySource {
-  readonly id: string
-  readonly destination: Destination
+interface CopySource extends PlannedCopy {
   readonly message: ReceivedMessage
-  readonly trace: Omit<Trace, 'id' | 'recipient'>
   readonly authentication: Authentication
+  readonly results: readonly ResultField[]
   readonly arrival: Arrival
+  /** Null: it is yet to be made. */
+  readonly form: StoredForm | null
 }
 
 /** `email`: the record as it is until the message is processed. */
@@ -42,7 +44,7 @@ export interface InboundCopy {
 }
 
 export function buildCopy(source: CopySource): InboundCopy {
-  const bytes = buildStoredBytes(source)
+  const bytes = new MovedBytes(source.form?.pieces ?? buildStoredPieces(source))
   return { email: toUnprocessed(toRecord(source), bytes.length), bytes }
 }
 
@@ -100,17 +102,14 @@ function keepBytes(bytes: MovedBytes): MovedBytes {
   return bytes.length < TRANSFER_FROM_BYTES ? bytes : new MovedBytes([Buffer.concat(bytes.pieces)])
 }
 
-function buildStoredBytes({ id, destination, message: { raw, header }, trace }: CopySource): MovedBytes {
-  // A list of several would disclose each to the others.
-  const [first, ...others] = destination.addresses
-  const recipient = others.length === 0 ? (first ?? null) : null
-  return new MovedBytes(withTrace(raw, header, { ...trace, id, recipient }))
+function buildStoredPieces({ message: { raw, header }, trace, results }: CopySource): readonly Uint8Array[] {
+  return withTrace(raw, header, { ...trace, results })
 }
 
-function toRecord({ id, destination, message, trace, authentication, arrival }: CopySource): NewInbound {
+function toRecord({ trace, destination, message, authentication, arrival }: CopySource): NewInbound {
   const { envelopeFrom, client } = message
   return {
-    id,
+    id: trace.id,
     kind: destination.kind,
     workspace_id: destination.kind === 'mail' ? destination.workspaceId : SERVICE_WORKSPACE,
     domain: destination.kind === 'mail' ? destination.domain : '',

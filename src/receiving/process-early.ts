@@ -11,6 +11,7 @@ import { REFUSAL_TIME_LIMIT } from './early-score.js'
 import type { InboundCopy } from './inbound-copies.js'
 import type { ProcessedMail, ProcessMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
+import type { AnalyzedContent } from './threads/stored-form.js'
 
 interface EarlyProcessorDeps {
   readonly analyzeEarly: AnalyzeEarly
@@ -18,12 +19,13 @@ interface EarlyProcessorDeps {
 }
 
 /**
- * Null: it is to be processed later. `mayBeRefused`: the answer depends on its score, so more time is taken for it. Never
- * rejects.
+ * Null: it is to be processed later. `content`: null if it is yet to be analyzed. `mayBeRefused`: the answer depends on its
+ * score, so more time is taken for it. Never rejects.
  */
 export type ProcessEarly = (
   message: ReceivedMessage,
   copy: InboundCopy,
+  content: AnalyzedContent | null,
   mayBeRefused: boolean,
 ) => Promise<ProcessedMail | null>
 
@@ -37,12 +39,13 @@ export function mayBeProcessedEarly({ email: { kind, size } }: InboundCopy): boo
 }
 
 export function createEarlyProcessor({ analyzeEarly, processMail }: EarlyProcessorDeps): ProcessEarly {
-  return ({ raw: received, client: { session } }, { email, bytes }, mayBeRefused) => {
+  return ({ raw: received, client: { session } }, { email, bytes }, content, mayBeRefused) => {
     const message = {
       received,
       copy: () => Buffer.concat(bytes.pieces),
       workspaceId: email.workspace_id,
-      context: spamContextOf(email),
+      content,
+      contextOf: () => spamContextOf(email),
       session,
     }
     return analyzeEarly(message, mayBeRefused ? REFUSAL_TIME_LIMIT : TIME_LIMIT, ({ raw, summary, analysis }) =>

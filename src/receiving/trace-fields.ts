@@ -15,13 +15,8 @@ import { isIP } from 'node:net'
 import { type Address, tryParseDomainName } from '../mail/address.js'
 import { type Header, type HeaderField, readFieldValue, spliceToPieces } from '../mail/header-fields.js'
 import { formatMessageDate } from '../mail/message-date.js'
+import type { ResultField } from './authentication/result-fields.js'
 import type { TlsFacts } from './received-message.js'
-
-interface ResultField {
-  readonly name: 'Authentication-Results' | 'Received-SPF'
-  /** Folded or not. */
-  readonly value: string
-}
 
 export interface Trace {
   /** Empty: `<>`. */
@@ -41,6 +36,9 @@ export interface Trace {
   /** Epoch milliseconds. */
   readonly now: number
 }
+
+/** What is known before the message is authenticated. */
+export type TraceFacts = Omit<Trace, 'results'>
 
 /** The message in pieces, most of which are views of `raw`. `header`: of `raw`. */
 export function withTrace(raw: Buffer, header: Header, trace: Trace): readonly Buffer[] {

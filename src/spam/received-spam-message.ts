@@ -3,7 +3,7 @@
  *
  * If the record has no readable authentication results, the rules about them do not match.
  */
-import type { Authentication } from '../mail/authentication-results.js'
+import type { Authentication, Connection } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-record.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
@@ -22,15 +22,18 @@ interface RecordedContext extends SpamContext {
 }
 
 export function spamContextOf(email: InboundOrigin): RecordedContext {
-  const results = parseResults(email)
+  const { client_address: clientAddress, helo, envelope_from: envelopeFrom } = email
+  return buildSpamContext({ clientAddress, helo, envelopeFrom }, parseResults(email), email.received_at)
+}
+
+export function buildSpamContext(
+  { clientAddress, helo, envelopeFrom }: Pick<Connection, 'clientAddress' | 'helo' | 'envelopeFrom'>,
+  results: ScoredResults | null,
+  receivedAt: number,
+): RecordedContext {
   return {
-    receivedAt: email.received_at,
-    origin: {
-      envelopeFrom: email.envelope_from,
-      clientAddress: email.client_address,
-      helo: email.helo,
-      reverseName: results?.iprev.name ?? null,
-    },
+    receivedAt,
+    origin: { envelopeFrom, clientAddress, helo, reverseName: results?.iprev.name ?? null },
     authentication: results === null ? null : toSpamAuthentication(results),
   }
 }

@@ -16,7 +16,8 @@ import { type Header, readFieldValue } from '../../mail/header-fields.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
 import type { MimeAttachment, MimeContent, MimeField, MimeParts } from './mime-parts-protocol.js'
 import { type NamedText, PartParser } from './part-parser.js'
-import { type JoinedBodies, readSimpleBodies } from './simple-bodies.js'
+import type { JoinedBodies } from './simple-bodies.js'
+import { parseSimpleContent, selectBodies } from './simple-content.js'
 
 const contentTypePattern = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
@@ -38,9 +39,7 @@ const noChunk: OnChunk = () => undefined
 
 /** Bodies and attachments, without the header fields. */
 export async function parseContent(raw: Buffer, header: Header, onChunk = noChunk): Promise<MimeContent> {
-  const simple = readSimpleBodies(raw, header)
-  if (simple === null) return parseByLibrary(raw, header, onChunk)
-  return { ...selectBodies(simple, simple.lastLineEnds), attachments: [] }
+  return parseSimpleContent(raw, header) ?? parseByLibrary(raw, header, onChunk)
 }
 
 export async function parseParts(raw: Buffer, header: Header): Promise<MimeParts> {
@@ -135,15 +134,6 @@ function endsWithMessage(headers: Headers): boolean {
   const type = contentTypeOf(headers) ?? ''
   const encoding = String(headers.get('content-transfer-encoding') ?? '')
   return !/^(multipart|message)\//i.test(type) && encoding.toLowerCase() !== 'base64'
-}
-
-/** A body is null if the message has only the other one, or if it is blank. */
-function selectBodies(body: JoinedBodies | undefined, lastLineEnds: boolean): Pick<MimeParts, 'html' | 'text'> {
-  const toBody = (text: string | undefined): string | null => {
-    if (text === undefined || text.trim() === '') return null
-    return lastLineEnds ? text.replace(/\n$/, '') : text
-  }
-  return { html: toBody(body?.html), text: toBody(body?.text) }
 }
 
 /**

@@ -8,9 +8,8 @@
  */
 import type { DNSResolver } from 'mailauth'
 import { createLruCache } from '../../platform/lru-cache.js'
-import type { DnsAnswer } from './authentication-protocol.js'
 import type { MessageQueries } from './dns-queries.js'
-import { octetsOf, toAnswerKey } from './kept-answers.js'
+import { type DnsAnswer, octetsOf, toAnswerKey } from './kept-answers.js'
 
 export interface AnswerMemo<T> {
   /** `input`: all that the check reads but DNS. */

@@ -16,7 +16,7 @@
  * Known limit: BIMI logos are not checked.
  */
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
-import { findFields, scanHeader } from '../../mail/header-fields.js'
+import { findFields, type Header, scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
@@ -48,12 +48,13 @@ const MAX_QUERIES = { spf: 120, dkim: 24, arc: 50, dmarc: 100, iprev: 11 } as co
 
 const MAX_HEADER = 2_097_152
 
+/** `header`: of `raw`. */
 export async function authenticate(
   raw: Buffer,
   connection: Connection,
   { resolver, clock, memory = createCheckMemory(), limits = defaultLimits }: AuthenticateDeps,
+  header: Header = scanHeader(raw),
 ): Promise<Authentication> {
-  const header = scanHeader(raw)
   if (header.end > MAX_HEADER) {
     throw new Refusal('malformed-message', `a header of ${header.end} octets, more than ${MAX_HEADER}`)
   }

@@ -13,8 +13,7 @@
 import type { DNSResolver } from 'mailauth'
 import type { Clock } from '../../platform/clock.js'
 import type { LookupResult, MxRecord, RecordResolver, RecordType } from '../../platform/dns/resolver.js'
-import type { DnsAnswer } from './authentication-protocol.js'
-import { toAnswerKey } from './kept-answers.js'
+import { type DnsAnswer, toAnswerKey } from './kept-answers.js'
 
 export interface QueryLimits {
   /** Milliseconds. */

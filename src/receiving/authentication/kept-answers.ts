@@ -1,14 +1,20 @@
 /**
- * DNS answers that the authentication thread keeps, each for as long as the resolver of the main thread does: a domain
- * that sends again costs no question to that thread.
+ * DNS answers that a thread keeps, each for as long as the resolver of the main thread does: a domain that sends again
+ * costs no question to the main thread.
  *
  * A key is made by `toAnswerKey`, as the resolver makes its own: names that DNS distinguishes never share an answer.
  * Bounded by the octets of keys and answers; what was used least recently leaves first.
  */
-
 import { toCanonicalName } from '../../platform/dns/name.js'
+import type { LookupResult, MxRecord, RecordType } from '../../platform/dns/resolver.js'
 import { createLruCache } from '../../platform/lru-cache.js'
-import type { DnsAnswer } from './authentication-protocol.js'
+
+export interface DnsQuery {
+  readonly name: string
+  readonly type: RecordType | 'MX'
+}
+
+export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
 
 export interface KeptAnswers {
   /** The same object for as long as it is valid at `now`, in epoch milliseconds. */

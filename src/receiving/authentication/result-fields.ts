@@ -12,6 +12,19 @@ const FOLD = '\r\n '
 /** Octets of one value, so that a line stays far below the 998 of RFC 5322 section 2.1.1. */
 const MAX_VALUE = 300
 
+export interface ResultField {
+  readonly name: 'Authentication-Results' | 'Received-SPF'
+  /** Folded or not. */
+  readonly value: string
+}
+
+export function buildResultFields(found: Authentication, connection: Connection): readonly ResultField[] {
+  return [
+    { name: 'Authentication-Results', value: formatAuthenticationResults(found, connection) },
+    { name: 'Received-SPF', value: formatReceivedSpf(found, connection) },
+  ]
+}
+
 export function formatAuthenticationResults(authentication: Authentication, connection: Connection): string {
   const { spf, dkim, dmarc, arc, iprev } = authentication
   const dkimParts = dkim.length === 0 ? ['dkim=none'] : dkim.map(formatDkim)

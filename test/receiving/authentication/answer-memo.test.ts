@@ -3,7 +3,7 @@ import type { DNSResolver } from 'mailauth'
 import t from 'tap'
 import type { LookupResult } from '../../../src/platform/dns/resolver.js'
 import { type AnswerMemo, createAnswerMemo } from '../../../src/receiving/authentication/answer-memo.js'
-import type { DnsAnswer } from '../../../src/receiving/authentication/authentication-protocol.js'
+import type { DnsAnswer } from '../../../src/receiving/authentication/kept-answers.js'
 import {
   createMessageQueries,
   type KeepingResolver,

@@ -1,6 +1,5 @@
 import t from 'tap'
-import type { DnsAnswer } from '../../../src/receiving/authentication/authentication-protocol.js'
-import { createKeptAnswers, toAnswerKey } from '../../../src/receiving/authentication/kept-answers.js'
+import { createKeptAnswers, type DnsAnswer, toAnswerKey } from '../../../src/receiving/authentication/kept-answers.js'
 
 const answer: DnsAnswer = { kind: 'records', records: ['192.0.2.1'] }
 const key = toAnswerKey('b.test', 'A')

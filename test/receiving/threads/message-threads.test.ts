@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import { scanHeader } from '../../../src/mail/header-fields.js'
 import {
   type AuthenticationResult,
-  AuthenticationThread,
-} from '../../../src/receiving/authentication/authentication-thread.js'
+  MessageThreads,
+} from '../../../src/receiving/threads/message-threads.js'
 import { WholeBodyHash } from '../../../src/receiving/authentication/body-hash.js'
 import { type RecordZoneResolver, recordZone } from '../../helpers/dns/record-zone.js'
 import { rsaKey, signMessage } from '../../helpers/mail/sign-message.js'
@@ -18,14 +18,14 @@ const zone = {
   'b.test': { TXT: ['v=spf1 ip4:192.0.2.1 mx -all'] },
 }
 
-function threadOf(t: Test): { readonly thread: AuthenticationThread; readonly resolver: RecordZoneResolver } {
+function threadOf(t: Test): { readonly thread: MessageThreads; readonly resolver: RecordZoneResolver } {
   const resolver = recordZone(zone)
-  const thread = new AuthenticationThread({ resolver, clock: () => now })
+  const thread = new MessageThreads({ resolver, clock: () => now })
   t.teardown(() => thread.stop())
   return { thread, resolver }
 }
 
-function authenticate(thread: AuthenticationThread, raw: Buffer): Promise<AuthenticationResult> {
+function authenticate(thread: MessageThreads, raw: Buffer): Promise<AuthenticationResult> {
   return thread.authenticate(raw, scanHeader(raw), hereby)
 }
 
@@ -82,7 +82,7 @@ t.test('an answer is asked for once in its time to live, and a new record is see
   const other = rsaKey()
   const changing = { ...zone, 's._domainkey.b.test': { TXT: [`v=DKIM1; ${key.record}`] } }
   const resolver = recordZone(changing)
-  const thread = new AuthenticationThread({
+  const thread = new MessageThreads({
     resolver: { ...resolver, freshUntil: () => at + 3_600_000 },
     clock: () => at,
   })

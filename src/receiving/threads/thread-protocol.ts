@@ -1,33 +1,38 @@
-/** Messages between the main thread and the authentication thread. */
+/** Messages between the main thread and a thread that looks at inbound mail. */
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import type { RefusalKind } from '../../mail/refusal.js'
-import type { LookupResult, MxRecord, RecordType } from '../../platform/dns/resolver.js'
-
-/** A DNS query that the thread has no answer to; sockets and their limits are on the main thread. */
-export interface DnsQuery {
-  readonly name: string
-  readonly type: RecordType | 'MX'
-}
-
-export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
+import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
+import type { TraceFacts } from '../trace-fields.js'
+import type { AnalyzedContent } from './stored-form.js'
 
 /** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */
 export type DatedAnswer = readonly [question: number, answer: DnsAnswer, freshUntil: number]
 
 export interface MessageToCheck {
   readonly id: number
-  readonly raw: Uint8Array
+  readonly raw: Uint8Array<ArrayBuffer>
   /** Its memory was moved and returns with the answer. */
   readonly moved: boolean
   readonly connection: Connection
   /** Epoch milliseconds by the clock of the main thread. */
   readonly now: number
+  /** To make its stored form, and to analyze that; null: neither is asked for. */
+  readonly trace: TraceFacts | null
 }
 
 /** `messages`: those of one turn of the event loop. */
-export type ToAuthenticator =
+export type ToMessageThread =
   | { readonly kind: 'messages'; readonly messages: readonly MessageToCheck[] }
   | { readonly kind: 'answers'; readonly answers: readonly DatedAnswer[] }
+
+/** A piece of a stored form: a place in the message as received, or other bytes. */
+export type StoredPiece = readonly [start: number, end: number] | Uint8Array<ArrayBuffer>
+
+/** `content`: null if the message is not of a simple structure. */
+export interface FoundForm {
+  readonly pieces: readonly StoredPiece[]
+  readonly content: AnalyzedContent | null
+}
 
 /** Of one message. `raw`: its bytes if their memory was moved; null if they stayed on the main thread. */
 export type Outcome =
@@ -36,6 +41,7 @@ export type Outcome =
       readonly id: number
       readonly authentication: Authentication
       readonly raw: Uint8Array<ArrayBuffer> | null
+      readonly form: FoundForm | null
     }
   | {
       readonly kind: 'refused'
@@ -45,7 +51,7 @@ export type Outcome =
       readonly message: string
     }
 
-/** Of one turn of the event loop. */
-export type FromAuthenticator =
+/** `questions`: DNS queries that the thread has no answer to; sockets and their limits are on the main thread. */
+export type FromMessageThread =
   | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
-  | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
+  | Outcome

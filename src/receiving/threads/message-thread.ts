@@ -1,106 +1,95 @@
 /**
- * Authentication of inbound messages on a thread of its own: hashing 34 MB takes up to a tenth of a second of CPU for
- * each way of hashing, and a header of 2 MB takes a second.
+ * One thread that looks at inbound mail, as the main thread sees it.
  *
  * The memory of a large message is moved to the thread and back, not copied: the caller's Buffer is empty from
- * then on, and the result returns the bytes. Few messages with large headers are checked at a time, because
- * mailauth makes many objects of each field.
+ * then on, and the result returns the bytes.
  *
  * A thread that dies, or works on a message for longer than `TIME_LIMIT`, is replaced; its messages are rejected
  * and get a temporary reply.
  */
 import { Worker } from 'node:worker_threads'
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
-import type { Header } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
-import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
+import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
+import type { TraceFacts } from '../trace-fields.js'
+import type { AnalyzedContent } from './stored-form.js'
 import type {
   DatedAnswer,
-  DnsAnswer,
-  DnsQuery,
-  FromAuthenticator,
+  FoundForm,
+  FromMessageThread,
   MessageToCheck,
   Outcome,
-  ToAuthenticator,
-} from './authentication-protocol.js'
+  ToMessageThread,
+} from './thread-protocol.js'
 
-export interface AuthenticationResult {
+/** `pieces`: those of the message are views of its bytes. `content`: null if it is yet to be analyzed. */
+export interface StoredForm {
+  readonly pieces: readonly Uint8Array[]
+  readonly content: AnalyzedContent | null
+}
+
+export interface CheckedMessage {
   readonly authentication: Authentication
   /** The bytes that were given. */
   readonly raw: Buffer
+  /** Null: it was not asked for. */
+  readonly form: StoredForm | null
 }
 
-/** The caller must not use `raw` afterwards. `header`: of `raw`. */
-export type Authenticate = (raw: Buffer, header: Header, connection: Connection) => Promise<AuthenticationResult>
-
-interface AuthenticationDeps {
+export interface MessageThreadDeps {
   readonly resolver: RecordResolver
   readonly clock: Clock
 }
 
 /** Messages of this size in octets and above are moved. */
-const MOVE_THRESHOLD = 65_536
-/** From this size in octets a header is large. `maxWait`: in milliseconds. */
-const LARGE_HEADER = 131_072
-const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
+export const MOVE_THRESHOLD = 65_536
 /** Milliseconds for one message: many times what six of the largest take on one slow core, each hashed twice. */
 const TIME_LIMIT = 120_000
 
 interface Job {
   readonly raw: Buffer
   readonly timer: NodeJS.Timeout
-  readonly resolve: (authenticated: AuthenticationResult) => void
+  readonly resolve: (checked: CheckedMessage) => void
   readonly reject: (error: Error) => void
 }
 
-export class AuthenticationThread {
-  private readonly deps: AuthenticationDeps
+export class MessageThread {
   private readonly jobs = new Map<number, Job>()
-  private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
   private worker: Worker | null = null
   private lastId = 0
   private isStopped = false
   private answers: DatedAnswer[] = []
   private gathered: MessageToCheck[] = []
 
-  constructor(deps: AuthenticationDeps) {
-    this.deps = deps
+  constructor(private readonly deps: MessageThreadDeps) {}
+
+  /** Messages that it works on. */
+  get load(): number {
+    return this.jobs.size
   }
 
-  /** Rejects with a `Refusal` if the message cannot be checked. */
-  readonly authenticate: Authenticate = async (raw, header, connection) => {
-    if (header.end < LARGE_HEADER) return this.request(raw, connection)
-    const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
-    if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')
-    try {
-      return await this.request(raw, connection)
-    } finally {
-      this.largeHeaders.release()
-    }
-  }
-
-  /** Milliseconds in which the thread was busy, since its start. */
+  /** Milliseconds in which it was busy, since its start. */
   readBusyTime(): number {
     return busyTimeOf(this.worker)
   }
 
   async stop(): Promise<void> {
     this.isStopped = true
-    this.largeHeaders.close()
-    const worker = this.worker
-    if (worker !== null) this.discardWorker(worker, new Error('the authentication thread is stopped'))
+    const { worker } = this
+    if (worker !== null) this.discardWorker(worker, new Error('the thread is stopped'))
     await worker?.terminate()
   }
 
-  private request(raw: Buffer, connection: Connection): Promise<AuthenticationResult> {
+  /** `trace`: to get the form of a small message in which it is stored. Rejects with a `Refusal` if it cannot be checked. */
+  check(raw: Buffer, connection: Connection, trace: TraceFacts | null): Promise<CheckedMessage> {
     return new Promise((resolve, reject) => {
-      if (this.isStopped) return reject(new Error('the authentication thread is stopped'))
+      if (this.isStopped) return reject(new Error('the thread is stopped'))
       this.worker ??= this.startWorker()
-      const worker = this.worker
+      const { worker } = this
       const id = ++this.lastId
       const timer = setTimeout(
         () => this.discardWorker(worker, new Error(`not authenticated within ${TIME_LIMIT} ms`)),
@@ -109,8 +98,8 @@ export class AuthenticationThread {
       this.jobs.set(id, { raw, timer, resolve, reject })
       const moved = raw.length >= MOVE_THRESHOLD
       // A small Buffer may be a view of shared memory, all of which would be copied.
-      const bytes = moved ? raw : new Uint8Array(raw)
-      this.post(worker, { id, raw: bytes, moved, connection, now: this.deps.clock() })
+      const bytes = moved ? (raw as Buffer<ArrayBuffer>) : new Uint8Array(raw)
+      this.post(worker, { id, raw: bytes, moved, connection, now: this.deps.clock(), trace: moved ? null : trace })
     })
   }
 
@@ -128,34 +117,33 @@ export class AuthenticationThread {
   private postBatch(worker: Worker, messages: readonly MessageToCheck[]): void {
     if (worker !== this.worker) return
     this.gathered = []
-    const memory = messages.map(({ raw }) => raw.buffer as ArrayBuffer)
-    worker.postMessage({ kind: 'messages', messages } satisfies ToAuthenticator, memory)
+    const memory = messages.map(({ raw }) => raw.buffer)
+    worker.postMessage({ kind: 'messages', messages } satisfies ToMessageThread, memory)
   }
 
   private startWorker(): Worker {
-    const worker = new Worker(new URL('./authentication-worker.js', import.meta.url), threadOptions)
-    worker.on('message', (incoming: FromAuthenticator) => {
+    const worker = new Worker(new URL('./message-worker.js', import.meta.url), threadOptions)
+    worker.on('message', (incoming: FromMessageThread) => {
       if (worker === this.worker) this.onMessage(worker, incoming)
     })
     worker.on('error', (error) => this.discardWorker(worker, error))
-    worker.once('exit', () => this.discardWorker(worker, new Error('the authentication thread ended')))
+    worker.once('exit', () => this.discardWorker(worker, new Error('the thread ended')))
     return worker
   }
 
-  private onMessage(worker: Worker, incoming: FromAuthenticator): void {
-    if (incoming.kind === 'outcomes') {
-      for (const outcome of incoming.outcomes) this.settle(outcome)
-      return
-    }
-    for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
+  private onMessage(worker: Worker, incoming: FromMessageThread): void {
+    if (incoming.kind === 'questions') {
+      for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
+    } else this.settle(incoming)
   }
 
   private settle(outcome: Outcome): void {
     const job = this.finishJob(outcome.id)
     if (job === undefined) return
     if (outcome.kind === 'found') {
-      const { authentication, raw } = outcome
-      job.resolve({ authentication, raw: raw === null ? job.raw : toBuffer(raw) })
+      const { authentication, form } = outcome
+      const raw = outcome.raw === null ? job.raw : toBuffer(outcome.raw)
+      job.resolve({ authentication, raw, form: form === null ? null : toStoredForm(form, raw) })
       return
     }
     const { refusal, message } = outcome
@@ -175,7 +163,7 @@ export class AuthenticationThread {
   }
 
   private postAnswers(): void {
-    this.worker?.postMessage({ kind: 'answers', answers: this.answers } satisfies ToAuthenticator)
+    this.worker?.postMessage({ kind: 'answers', answers: this.answers } satisfies ToMessageThread)
     this.answers = []
   }
 
@@ -195,6 +183,13 @@ export class AuthenticationThread {
     for (const id of [...this.jobs.keys()]) {
       this.finishJob(id)?.reject(new Error('a message was not authenticated', { cause }))
     }
+  }
+}
+
+function toStoredForm({ pieces, content }: FoundForm, raw: Buffer): StoredForm {
+  return {
+    pieces: pieces.map((piece) => (piece instanceof Uint8Array ? piece : raw.subarray(piece[0], piece[1]))),
+    content,
   }
 }
 

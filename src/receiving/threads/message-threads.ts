@@ -1,0 +1,75 @@
+/**
+ * Threads that look at inbound mail. A message is authenticated on one of them: hashing 34 MB takes up to a tenth of a
+ * second of CPU for each way of hashing, and a header of 2 MB takes a second. A small one of a simple structure is also
+ * taken apart there, so that its bytes cross once; any other is taken apart in a process (`messages/mime/mime-parts`).
+ *
+ * A thread is started when the others have work. Few messages with large headers are checked at a time, because
+ * mailauth makes many objects of each field.
+ */
+import { availableParallelism } from 'node:os'
+import type { Connection } from '../../mail/authentication-results.js'
+import type { Header } from '../../mail/header-fields.js'
+import { Refusal } from '../../mail/refusal.js'
+import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
+import type { TraceFacts } from '../trace-fields.js'
+import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
+
+/**
+ * The caller must not use `raw` afterwards. `header`: of `raw`. `trace`: to get the stored form of a message with it; it is
+ * not made of a large one.
+ */
+export type Authenticate = (
+  raw: Buffer,
+  header: Header,
+  connection: Connection,
+  trace: TraceFacts | null,
+) => Promise<CheckedMessage>
+
+/** From this size in octets a header is large. `maxWait`: in milliseconds. */
+const LARGE_HEADER = 131_072
+const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
+export const MAX_THREADS = Number(process.env['TRY_THREADS'] ?? Math.min(4, Math.max(1, availableParallelism() - 1)))
+/** Messages that each thread works on before another one is started. */
+const FULL_LOAD = 3
+
+export class MessageThreads {
+  private readonly threads: MessageThread[] = []
+  private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
+  private isStopped = false
+
+  constructor(private readonly deps: MessageThreadDeps) {}
+
+  /** Rejects with a `Refusal` if the message cannot be checked. */
+  readonly authenticate: Authenticate = async (raw, header, connection, trace) => {
+    if (header.end < LARGE_HEADER) return this.findThread().check(raw, connection, trace)
+    const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
+    if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')
+    try {
+      return await this.findThread().check(raw, connection, trace)
+    } finally {
+      this.largeHeaders.release()
+    }
+  }
+
+  /** Milliseconds in which each was busy, since its start. */
+  readBusyTimes(): readonly number[] {
+    return this.threads.map((thread) => thread.readBusyTime())
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true
+    this.largeHeaders.close()
+    await Promise.all(this.threads.map((thread) => thread.stop()))
+  }
+
+  /** The one with the least work. */
+  private findThread(): MessageThread {
+    if (this.isStopped) throw new Error('the threads for inbound mail are stopped')
+    let found: MessageThread | null = null
+    for (const thread of this.threads) if (found === null || thread.load < found.load) found = thread
+    if (found !== null && (found.load < FULL_LOAD || this.threads.length >= MAX_THREADS)) return found
+    const started = new MessageThread(this.deps)
+    this.threads.push(started)
+    return started
+  }
+}

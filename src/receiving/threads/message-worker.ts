@@ -1,0 +1,77 @@
+/**
+ * A thread that looks at inbound mail. It checks several messages concurrently: each yields while it waits for DNS and
+ * between the pieces of its body. Apart from that, each is done before the next one begins.
+ */
+import { type MessagePort, parentPort } from 'node:worker_threads'
+import { scanHeader } from '../../mail/header-fields.js'
+import { Refusal } from '../../mail/refusal.js'
+import { type Clock, systemClock } from '../../platform/clock.js'
+import { freeMemory } from '../../platform/memory/free-memory.js'
+import { authenticate } from '../authentication/authenticate.js'
+import { type CheckMemory, createCheckMemory } from '../authentication/check-memory.js'
+import { createThreadResolver, type ThreadResolver } from './dns-questions.js'
+import { makeStoredForm } from './stored-form.js'
+import type { FromMessageThread, MessageToCheck, Outcome, ToMessageThread } from './thread-protocol.js'
+
+/**
+ * The clock of the main thread, which each message tells: as far ahead of ours as the message that waited least for this
+ * thread has seen it.
+ */
+function createMainClock(): { readonly read: Clock; readonly note: (now: number) => void } {
+  let ahead = Number.NEGATIVE_INFINITY
+  return {
+    read: () => systemClock() + ahead,
+    note: (now) => {
+      ahead = Math.max(ahead, now - systemClock())
+    },
+  }
+}
+
+/** What all messages of the thread share. */
+interface Thread {
+  readonly clock: ReturnType<typeof createMainClock>
+  readonly dns: ThreadResolver
+  readonly post: (outcome: Outcome) => void
+  readonly memory: CheckMemory
+}
+
+/** Each outcome leaves at once, so that the main thread and the writer go on with it beside the next message. */
+function createPost(port: MessagePort): Thread['post'] {
+  return (outcome) => {
+    const moved = outcome.kind === 'found' && outcome.raw !== null ? [outcome.raw.buffer] : []
+    port.postMessage(outcome satisfies FromMessageThread, moved)
+  }
+}
+
+async function handleMessage(message: MessageToCheck, { clock, dns, memory, post }: Thread): Promise<void> {
+  const { id, moved, connection, now, trace } = message
+  const bytes = message.raw
+  clock.note(now)
+  try {
+    const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const header = scanHeader(raw)
+    const deps = { resolver: dns.resolver, clock: clock.read, memory }
+    const authentication = await authenticate(raw, connection, deps, header)
+    const form = trace === null ? null : makeStoredForm({ raw, header }, trace, authentication, connection)
+    post({ kind: 'found', id, authentication, raw: moved ? bytes : null, form })
+  } catch (error) {
+    if (moved) freeMemory(bytes)
+    const refusal = error instanceof Refusal ? { kind: error.kind, message: error.message } : null
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    post({ kind: 'refused', id, refusal, message: text })
+  }
+}
+
+const port = parentPort
+if (port === null) throw new Error('inbound mail is looked at in a worker thread')
+const clock = createMainClock()
+const thread: Thread = {
+  clock,
+  dns: createThreadResolver(port, clock.read),
+  post: createPost(port),
+  memory: createCheckMemory(),
+}
+port.on('message', (message: ToMessageThread) => {
+  if (message.kind === 'answers') thread.dns.onAnswers(message.answers)
+  else for (const one of message.messages) setImmediate(() => void handleMessage(one, thread))
+})

@@ -1,0 +1,62 @@
+/**
+ * A message as it is stored, with its trace fields, and what is made of its content, in the thread that has authenticated
+ * it: its bytes are at hand there.
+ *
+ * Only a small message of a simple structure is analyzed in a thread. For any other, the content is null: it takes a
+ * library and unknown time and memory, so it is read in a process (`messages/mime/mime-parts`).
+ */
+import type { Authentication, Connection } from '../../mail/authentication-results.js'
+import { type Header, scanHeader } from '../../mail/header-fields.js'
+import { parseSimpleContent } from '../../messages/mime/simple-content.js'
+import type { ContentAnalysis } from '../../spam/content-analysis.js'
+import { buildSpamContext } from '../../spam/received-spam-message.js'
+import type { SpamContext } from '../../spam/spam-input.js'
+import { buildResultFields } from '../authentication/result-fields.js'
+import { contentAnalyzer } from '../inbound-analyzer.js'
+import type { InboundSummary } from '../inbound-content.js'
+import { type TraceFacts, withTrace } from '../trace-fields.js'
+import type { FoundForm, StoredPiece } from './thread-protocol.js'
+
+export interface AnalyzedContent {
+  readonly summary: InboundSummary
+  readonly analysis: ContentAnalysis
+}
+
+/** `header`: of `raw`. */
+export function makeStoredForm(
+  { raw, header }: { readonly raw: Buffer; readonly header: Header },
+  trace: TraceFacts,
+  authentication: Authentication,
+  connection: Connection,
+): FoundForm {
+  const results = buildResultFields(authentication, connection)
+  const pieces = withTrace(raw, header, { ...trace, results })
+  const context = buildSpamContext(connection, authentication, trace.now)
+  return {
+    pieces: pieces.flatMap((piece) => toStoredPiece(piece, raw)),
+    content: analyze(Buffer.concat(pieces), context),
+  }
+}
+
+/** Null: not of a simple structure, or something is wrong with it, which the process will say that reads it. */
+function analyze(raw: Buffer, context: SpamContext): AnalyzedContent | null {
+  try {
+    const header = scanHeader(raw)
+    const parts = parseSimpleContent(raw, header)
+    if (parts === null) return null
+    const message = { raw, header, parts }
+    return { summary: contentAnalyzer.summarize(message), analysis: contentAnalyzer.analyze(message, context) }
+  } catch {
+    return null
+  }
+}
+
+/** None for an empty piece. */
+function toStoredPiece(piece: Uint8Array, raw: Buffer): readonly StoredPiece[] {
+  if (piece.length === 0) return []
+  const start = piece.byteOffset - raw.byteOffset
+  const end = start + piece.length
+  const isWithin = piece.buffer === raw.buffer && start >= 0 && end <= raw.length
+  // A view of shared memory would be copied with all of it.
+  return [isWithin ? [start, end] : new Uint8Array(piece)]
+}

@@ -98,7 +98,7 @@ function busyTimesOf(
   return {
     writer: database.readBusyTime,
     signing: () => signing.readBusyTime(),
-    authentication: () => receiving.readBusyTimes()[0] ?? 0,
+    ...Object.fromEntries(receiving.busyTimes.map((readBusyTime, at) => [`inbound_${at + 1}`, readBusyTime])),
     webhooks: webhooks.readBusyTime,
   }
 }

@@ -20,9 +20,14 @@ import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type RecordResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { RoomLogs } from '../platform/room-logs.js'
-import { type AcceptInbound, type AcceptInboundDeps, type AuthenticateInbound, createAcceptInbound } from '../receiving/accept-inbound.js'
+import {
+  type AcceptInbound,
+  type AcceptInboundDeps,
+  type AuthenticateInbound,
+  createAcceptInbound,
+} from '../receiving/accept-inbound.js'
 import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
-import { createEarlyAnalyzer, type EarlyAnalyzer } from '../receiving/early-analysis.js'
+import { createEarlyAnalyzer } from '../receiving/early-analysis.js'
 import { createEarlyScorer } from '../receiving/early-score.js'
 import {
   InboundProcessor,
@@ -39,6 +44,7 @@ import {
 } from '../receiving/process-mail.js'
 import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
 import { createReportHandler, type ReportDeps, type ReportHandler } from '../receiving/reports/act-on-report.js'
+import { guardAuthentication } from '../receiving/threads/guard-authentication.js'
 import { MessageThreads } from '../receiving/threads/message-threads.js'
 import type { MxDeps } from '../smtp/mx/mx-deps.js'
 import { LearnedCounts } from '../spam/bayes/learned-counts.js'
@@ -94,7 +100,7 @@ export interface Receiving {
   readonly findAllowListings: MxDeps['findAllowListings']
   readonly greylist: MxDeps['greylist']
   /** Milliseconds in which each thread for inbound mail was busy. */
-  readonly readBusyTimes: () => readonly number[]
+  readonly busyTimes: readonly (() => number)[]
   /** Begins the analysis of stored messages. */
   readonly start: () => void
   /** Ends DNS queries and the child processes, and waits for messages under way. */
@@ -117,7 +123,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
     processEarly: createEarlyProcessor({ analyzeEarly, processMail }),
     isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam: judge }),
-    authenticate: wireAuthentication(threads, guardMessage, observers),
+    authenticate: observeResults(guardAuthentication(threads.authenticate, guardMessage), observers),
     onStored: processor.onStored.bind(processor),
   }
   return {
@@ -126,7 +132,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     findListings: createListingFinder(config, resolver),
     findAllowListings: createAllowListingFinder(config, resolver, log),
     greylist: greylist.asked,
-    readBusyTimes: () => threads.readBusyTimes(),
+    busyTimes: threads.busyTimes,
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()
@@ -141,22 +147,12 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   }
 }
 
-function wireAuthentication(
-  { authenticate }: Pick<MessageThreads, 'authenticate'>,
-  guardMessage: EarlyAnalyzer['guardMessage'],
-  observers: Observers | null,
-): AuthenticateInbound {
-  return async (raw, header, connection, asked) => {
-    const guard = asked === null ? null : guardMessage(raw, asked.workspaceId)
-    const trace = asked === null || guard?.isFeared === true ? null : asked.trace
-    if (trace !== null) guard?.begin()
-    try {
-      const checked = await authenticate(raw, header, connection, trace)
-      observers?.onAuthenticated(checked.authentication)
-      return checked
-    } finally {
-      guard?.finish()
-    }
+function observeResults(authenticate: AuthenticateInbound, observers: Observers | null): AuthenticateInbound {
+  if (observers === null) return authenticate
+  return async (...message) => {
+    const result = await authenticate(...message)
+    observers.onAuthenticated(result.authentication)
+    return result
   }
 }
 

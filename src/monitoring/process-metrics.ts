@@ -17,10 +17,9 @@ const MICROSECONDS = 1_000_000
 const PAGE = 4_096
 
 const percentiles: readonly number[] = [50, 90, 99, 100]
-const threads = ['main', 'writer', 'signing', 'authentication', 'webhooks'] as const
 
-/** Milliseconds since its start in which each thread was busy. */
-type BusyTimes = Readonly<Record<Exclude<(typeof threads)[number], 'main'>, () => number>>
+/** Milliseconds since its start in which each thread but the main one was busy, by name. */
+type BusyTimes = Readonly<Record<string, () => number>>
 
 /** `stop` ends the measurement of the event loop. */
 export function reportProcess(metrics: Metrics, busyTimes: BusyTimes): { readonly stop: () => void } {
@@ -77,12 +76,12 @@ function reportThreads(metrics: Metrics, busyTimes: BusyTimes): void {
   const busy = metrics.counter({
     name: 'posthorn_thread_busy_seconds_total',
     help: 'Time in which the event loop of a thread was not idle. Its rate is the load of the thread, from 0 to 1.',
-    labels: { thread: threads },
+    labels: { thread: ['main', ...Object.keys(busyTimes)] },
   })
   metrics.onScrape(() => {
-    for (const thread of threads) {
-      const milliseconds = thread === 'main' ? performance.eventLoopUtilization().active : busyTimes[thread]()
-      busy.setTotal([thread], milliseconds / 1_000)
+    busy.setTotal(['main'], performance.eventLoopUtilization().active / 1_000)
+    for (const [thread, readMilliseconds] of Object.entries(busyTimes)) {
+      busy.setTotal([thread], readMilliseconds() / 1_000)
     }
   })
 }

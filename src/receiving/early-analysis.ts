@@ -11,8 +11,8 @@ import { hash } from 'node:crypto'
 import type { Log } from '../platform/log.js'
 import type { SpamContext } from '../spam/spam-input.js'
 import type { CrashGuard } from './crash-guard.js'
+import type { AnalyzedContent } from './inbound-analyzer.js'
 import type { InboundReader } from './inbound-processor.js'
-import type { AnalyzedContent } from './threads/stored-form.js'
 
 interface EarlyAnalysisDeps {
   readonly mime: Pick<InboundReader, 'analyze'>
@@ -70,16 +70,8 @@ export interface EarlyAnalyzer {
 
 export function createEarlyAnalyzer(deps: EarlyAnalysisDeps): EarlyAnalyzer {
   const { crashGuard, log } = deps
-  const feared = new Set(crashGuard.suspects.map(({ id }) => id))
+  const guardMessage = createGuards(crashGuard)
   const underWay = new Set<Promise<unknown>>()
-  const guardMessage = (received: Buffer, workspaceId: string): MessageGuard => {
-    const id = recognizableId(received)
-    return {
-      isFeared: feared.has(id),
-      begin: () => crashGuard.begin({ id, workspaceId }),
-      finish: () => crashGuard.finish(id),
-    }
-  }
   const analyzeEarly: AnalyzeEarly = async (message, timeLimit, act) => {
     if (underWay.size >= MAX_AT_ONCE) return null
     const guard = message.content === null ? guardMessage(message.received, message.workspaceId) : null
@@ -108,6 +100,18 @@ export function createEarlyAnalyzer(deps: EarlyAnalysisDeps): EarlyAnalyzer {
       await Promise.allSettled(underWay)
       crashGuard.close()
     },
+  }
+}
+
+function createGuards(crashGuard: CrashGuard): EarlyAnalyzer['guardMessage'] {
+  const feared = new Set(crashGuard.suspects.map(({ id }) => id))
+  return (received, workspaceId) => {
+    const id = recognizableId(received)
+    return {
+      isFeared: feared.has(id),
+      begin: () => crashGuard.begin({ id, workspaceId }),
+      finish: () => crashGuard.finish(id),
+    }
   }
 }
 

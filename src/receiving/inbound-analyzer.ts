@@ -7,6 +7,11 @@ import { analyzeContent, type ContentAnalysis } from '../spam/content-analysis.j
 import type { SpamContext } from '../spam/spam-input.js'
 import { type InboundSummary, summarizeInbound } from './inbound-content.js'
 
+export interface AnalyzedContent {
+  readonly summary: InboundSummary
+  readonly analysis: ContentAnalysis
+}
+
 type InboundAnalyzer = ContentAnalyzer<InboundSummary, SpamContext, ContentAnalysis>
 
 /** Under the name that the processes import. */

@@ -20,10 +20,10 @@ import {
   tryCommit,
   type Write,
 } from '../storage/writer/write.js'
-import type { ProcessedMail } from './process-mail.js'
-import type { ReceivedMessage } from './received-message.js'
 import type { ResultField } from './authentication/result-fields.js'
 import type { PlannedCopy } from './copy-plan.js'
+import type { ProcessedMail } from './process-mail.js'
+import type { ReceivedMessage } from './received-message.js'
 import type { StoredForm } from './threads/message-thread.js'
 import { withTrace } from './trace-fields.js'
 

@@ -8,10 +8,10 @@
 import { spamContextOf } from '../spam/received-spam-message.js'
 import type { AnalyzeEarly } from './early-analysis.js'
 import { REFUSAL_TIME_LIMIT } from './early-score.js'
+import type { AnalyzedContent } from './inbound-analyzer.js'
 import type { InboundCopy } from './inbound-copies.js'
 import type { ProcessedMail, ProcessMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
-import type { AnalyzedContent } from './threads/stored-form.js'
 
 interface EarlyProcessorDeps {
   readonly analyzeEarly: AnalyzeEarly

@@ -6,9 +6,10 @@ import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import type { ProcessedInbound } from '../../src/messages/inbound/inbound-record.js'
 import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/accept-inbound.js'
+import type { AnalyzedContent } from '../../src/receiving/inbound-analyzer.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
 import { toJson } from '../../src/storage/tables/columns.js'
-import { type Write, WriteConflict } from '../../src/storage/writer/write.js'
+import { MovedBytes, type Write, WriteConflict } from '../../src/storage/writer/write.js'
 
 const home = parseAddress('a@home.test')
 const other = parseAddress('b@other.test')
@@ -52,7 +53,7 @@ function recordAcceptance(
     log: { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
-    authenticate: async (raw) => ({ raw, authentication: found }),
+    authenticate: async (raw) => ({ raw, authentication: found, form: null }),
     recipientOf,
     operatorWorkspace: () => 'home',
     inboundBytes: () => ({ held: 0, limit: null }),
@@ -183,7 +184,7 @@ t.test('spam is refused for its score where all recipients ask for it, and nothi
     const asked: boolean[] = []
     const { take, written } = recordAcceptance(() => mailbox('home'), text, {
       policyOf: () => ({ ...defaultInboundPolicy, spam }),
-      processEarly: async (_message, _copy, mayBeRefused) => {
+      processEarly: async (_message, _copy, _content, mayBeRefused) => {
         asked.push(mayBeRefused)
         return { content, writes: [], onCommitted: () => undefined }
       },
@@ -218,4 +219,74 @@ t.test('a recipient that is removed while the message is processed gets nothing'
   )
   await t.rejects(take(home), { message: /just been removed/ })
   t.same(written, [])
+})
+
+const form = {
+  pieces: [Buffer.from('Received: here\r\n'), text],
+  content: { summary: {}, analysis: { rules: [], keys: '' } } as unknown as AnalyzedContent,
+}
+
+t.test('a small message with one copy is stored in the form that its thread has made, with its content', async (t) => {
+  const asked: unknown[] = []
+  const known: unknown[] = []
+  const { take, written } = recordAcceptance(() => mailbox('home'), text, {
+    authenticate: async (raw, _header, _connection, only) => {
+      asked.push(only)
+      return { raw, authentication: found, form }
+    },
+    processEarly: async (_message, _copy, content) => {
+      known.push(content)
+      return null
+    },
+  })
+  const { id } = await take(home)
+  t.match(asked, [{ workspaceId: 'home', trace: { id, recipient: home, now: 1000, hostname: 'mx.test' } }])
+  t.same(known, [form.content])
+  const bytes = written.flatMap(({ parameters }) => parameters).find((value) => value instanceof MovedBytes)
+  t.same(bytes, new MovedBytes(form.pieces))
+})
+
+t.test('no form is asked for of a large message, a report, or one for two workspaces', async (t) => {
+  const asked: unknown[] = []
+  const authenticate: AcceptInboundDeps['authenticate'] = async (raw, _header, _connection, only) => {
+    asked.push(only)
+    return { raw, authentication: found, form: null }
+  }
+  const large = Buffer.concat([text, Buffer.alloc(65_536, 'a\r\n')])
+  await recordAcceptance(() => mailbox('home'), large, { authenticate }).take(home)
+  const report: InboundRecipient = { kind: 'system', name: 'fbl', detail: '' }
+  await recordAcceptance(() => report, text, { authenticate }).take(home)
+  await recordAcceptance((address) => mailbox(address === home ? 'home' : 'other'), text, { authenticate }).take(
+    home,
+    other,
+  )
+  t.same(asked, [null, null, null])
+})
+
+t.test('a message whose check took long is stored with the time and the recipients of its end', async (t) => {
+  for (const [taken, isKept] of [
+    [1_000, true],
+    [1_001, false],
+    [-1, false],
+  ] as const) {
+    let now = 5_000
+    const known: unknown[] = []
+    const { take, written } = recordAcceptance(() => mailbox('home'), text, {
+      clock: () => now,
+      authenticate: async (raw) => {
+        now += taken
+        return { raw, authentication: found, form }
+      },
+      processEarly: async (_message, _copy, content) => {
+        known.push(content)
+        return null
+      },
+    })
+    await take(home)
+    t.same(known, [isKept ? form.content : null], `${taken} ms`)
+    const bytes = written.flatMap(({ parameters }) => parameters).find((value) => value instanceof MovedBytes)
+    const stored = Buffer.concat((bytes as MovedBytes).pieces).toString()
+    t.equal(stored.startsWith('Received: here'), isKept)
+    t.ok(written[0]?.parameters.includes(isKept ? 5_000 : 5_000 + taken))
+  }
 })

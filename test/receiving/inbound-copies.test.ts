@@ -44,11 +44,12 @@ function copyOf(raw: Buffer) {
   } as const
   const trace = {
     ...{ returnPath: '', helo: 'h.test', address: '192.0.2.1', hostname: 'mx.test', protocol: 'ESMTP', tls: null },
-    ...{ now: 1000, results: [] },
+    ...{ now: 1000, id: 'x', recipient: address },
   } as const
   const destination = { kind: 'mail', workspaceId: 'ws_1', domain: parseDomainName('home.test'), addresses: [address] }
   const arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
-  return buildCopy({ id: 'x', destination, message, trace, authentication, arrival } as Parameters<typeof buildCopy>[0])
+  const source = { destination, message, trace, authentication, results: [], arrival, form: null }
+  return buildCopy(source as Parameters<typeof buildCopy>[0])
 }
 
 function processed(...writes: Write[]): ProcessedMail {

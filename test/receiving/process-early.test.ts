@@ -2,6 +2,7 @@
 import t from 'tap'
 import { toUnprocessed } from '../../src/messages/inbound/inbound-record.js'
 import type { AnalyzeEarly, EarlyMessage } from '../../src/receiving/early-analysis.js'
+import type { AnalyzedContent } from '../../src/receiving/inbound-analyzer.js'
 import { createEarlyProcessor, mayBeProcessedEarly } from '../../src/receiving/process-early.js'
 import type { ProcessMail } from '../../src/receiving/process-mail.js'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
@@ -10,6 +11,7 @@ import { inboundMail } from '../helpers/mail/inbound-mail.js'
 
 const received = Buffer.from('From: a@b.test\r\n\r\ntext\r\n')
 const stored = new MovedBytes([Buffer.from('Received: here\r\n'), received])
+const content = { summary: {}, analysis: { rules: [], keys: '' } } as unknown as AnalyzedContent
 const message = { raw: received, client: { session: 's' } } as ReceivedMessage
 
 t.test('the process reads the message as it is stored, in memory of its own', async (t) => {
@@ -21,10 +23,12 @@ t.test('the process reads the message as it is stored, in memory of its own', as
   }
   const processMail: ProcessMail = () => t.fail('there is no analysis') as never
   const processEarly = createEarlyProcessor({ analyzeEarly, processMail })
-  t.equal(await processEarly(message, { email, bytes: stored }, false), null)
-  t.equal(await processEarly(message, { email, bytes: stored }, true), null)
-  const [[early, limit] = [], [, limitOfRefusal] = []] = asked
-  t.match(early, { received, workspaceId: 'ws_7', session: 's', context: { receivedAt: email.received_at } })
+  t.equal(await processEarly(message, { email, bytes: stored }, null, false), null)
+  t.equal(await processEarly(message, { email, bytes: stored }, content, true), null)
+  const [[early, limit] = [], [known, limitOfRefusal] = []] = asked
+  t.match(early, { received, workspaceId: 'ws_7', session: 's', content: null })
+  t.match(early?.contextOf(), { receivedAt: email.received_at })
+  t.equal(known?.content, content, 'what a thread has found is not looked for again')
   t.equal(early?.copy().toString(), `Received: here\r\n${received}`)
   t.ok(
     (limitOfRefusal ?? 0) > (limit ?? Number.POSITIVE_INFINITY),

@@ -1,4 +1,4 @@
-// Authenticates messages through the thread of one build, and prints what they cost.
+// Authenticates messages through a thread of one build, and prints what they cost.
 //
 //     node authenticate-run.mjs TREE LETTERS.json DNS AT-ONCE WARM-UP MESSAGES
 import { readFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks'
 
 const [tree, file, dns, atOnce, warmUp, messages] = process.argv.slice(2)
 const load = (name) => import(join(tree, 'dist/src', name))
-const { AuthenticationThread } = await load('receiving/authentication/authentication-thread.js')
+const { MessageThreads } = await load('receiving/threads/message-threads.js')
 const { openResolver } = await load('platform/dns/resolver.js')
 const { scanHeader } = await load('mail/header-fields.js')
 
@@ -19,7 +19,7 @@ const letters = JSON.parse(readFileSync(file, 'utf8')).letters.map(({ from, mess
 const stop = new AbortController()
 const servers = [{ address: dns, port: 53 }]
 const resolver = openResolver({ servers, timeout: 3000, tries: 3, cacheSize: 20_000 }, Date.now, stop.signal)
-const thread = new AuthenticationThread({ resolver, clock: Date.now })
+const threads = new MessageThreads({ resolver, clock: Date.now }, 1)
 
 let taken = 0
 
@@ -29,7 +29,7 @@ async function authenticate(count) {
     while (taken < end) {
       const at = taken++
       const { raw, header, connection } = letters[at % letters.length]
-      const { authentication } = await thread.authenticate(Buffer.from(raw), header, connection)
+      const { authentication } = await threads.authenticate(Buffer.from(raw), header, connection, null)
       const { spf, dkim, dmarc, iprev } = authentication
       const results = [spf, ...dkim, dmarc, iprev].map(({ result }) => result)
       if (results.length !== 4 || results.some((result) => result !== 'pass')) throw new Error(results.join())
@@ -54,5 +54,5 @@ console.log(
     megabytes,
   }),
 )
-await thread.stop()
+await threads.stop()
 stop.abort()

@@ -16,7 +16,7 @@ export interface DnsQuery {
 
 export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
 
-export interface KeptAnswers {
+interface KeptAnswers {
   /** The same object for as long as it is valid at `now`, in epoch milliseconds. */
   readonly find: (key: string, now: number) => DnsAnswer | undefined
   /** `freshUntil`: epoch milliseconds. */

@@ -14,15 +14,16 @@ import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
+import { parseJson, toJson } from '../../storage/tables/columns.js'
 import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
+import type { AnalyzedContent } from '../inbound-analyzer.js'
 import type { TraceFacts } from '../trace-fields.js'
-import type { AnalyzedContent } from './stored-form.js'
 import type {
   DatedAnswer,
   FoundForm,
   FromMessageThread,
   MessageToCheck,
-  Outcome,
+  OutcomeMessage,
   ToMessageThread,
 } from './thread-protocol.js'
 
@@ -99,7 +100,8 @@ export class MessageThread {
       const moved = raw.length >= MOVE_THRESHOLD
       // A small Buffer may be a view of shared memory, all of which would be copied.
       const bytes = moved ? (raw as Buffer<ArrayBuffer>) : new Uint8Array(raw)
-      this.post(worker, { id, raw: bytes, moved, connection, now: this.deps.clock(), trace: moved ? null : trace })
+      const facts = toJson({ connection, trace: moved ? null : trace })
+      this.post(worker, { id, raw: bytes, moved, now: this.deps.clock(), facts })
     })
   }
 
@@ -137,12 +139,13 @@ export class MessageThread {
     } else this.settle(incoming)
   }
 
-  private settle(outcome: Outcome): void {
-    const job = this.finishJob(outcome.id)
+  private settle({ id, raw: returned, outcome: json }: OutcomeMessage): void {
+    const job = this.finishJob(id)
     if (job === undefined) return
+    const outcome = parseJson(json)
     if (outcome.kind === 'found') {
       const { authentication, form } = outcome
-      const raw = outcome.raw === null ? job.raw : toBuffer(outcome.raw)
+      const raw = returned === null ? job.raw : toBuffer(returned)
       job.resolve({ authentication, raw, form: form === null ? null : toStoredForm(form, raw) })
       return
     }
@@ -188,7 +191,7 @@ export class MessageThread {
 
 function toStoredForm({ pieces, content }: FoundForm, raw: Buffer): StoredForm {
   return {
-    pieces: pieces.map((piece) => (piece instanceof Uint8Array ? piece : raw.subarray(piece[0], piece[1]))),
+    pieces: pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : raw.subarray(piece[0], piece[1]))),
     content,
   }
 }

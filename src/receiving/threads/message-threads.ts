@@ -28,7 +28,8 @@ export type Authenticate = (
 /** From this size in octets a header is large. `maxWait`: in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
-export const MAX_THREADS = Number(process.env['TRY_THREADS'] ?? Math.min(4, Math.max(1, availableParallelism() - 1)))
+/** One core is left to the main thread; on two, a second thread took more CPU and accepted no more mail. */
+const MAX_THREADS = Math.min(4, Math.max(1, availableParallelism() - 1))
 /** Messages that each thread works on before another one is started. */
 const FULL_LOAD = 3
 
@@ -37,7 +38,12 @@ export class MessageThreads {
   private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
   private isStopped = false
 
-  constructor(private readonly deps: MessageThreadDeps) {}
+  constructor(
+    private readonly deps: MessageThreadDeps,
+    private readonly maxThreads = MAX_THREADS,
+  ) {
+    this.busyTimes = Array.from({ length: maxThreads }, (_, at) => () => this.threads[at]?.readBusyTime() ?? 0)
+  }
 
   /** Rejects with a `Refusal` if the message cannot be checked. */
   readonly authenticate: Authenticate = async (raw, header, connection, trace) => {
@@ -51,10 +57,8 @@ export class MessageThreads {
     }
   }
 
-  /** Milliseconds in which each was busy, since its start. */
-  readBusyTimes(): readonly number[] {
-    return this.threads.map((thread) => thread.readBusyTime())
-  }
+  /** Milliseconds in which each was busy, since its start; 0 until it is started. */
+  readonly busyTimes: readonly (() => number)[]
 
   async stop(): Promise<void> {
     this.isStopped = true
@@ -67,7 +71,7 @@ export class MessageThreads {
     if (this.isStopped) throw new Error('the threads for inbound mail are stopped')
     let found: MessageThread | null = null
     for (const thread of this.threads) if (found === null || thread.load < found.load) found = thread
-    if (found !== null && (found.load < FULL_LOAD || this.threads.length >= MAX_THREADS)) return found
+    if (found !== null && (found.load < FULL_LOAD || this.threads.length >= this.maxThreads)) return found
     const started = new MessageThread(this.deps)
     this.threads.push(started)
     return started

@@ -7,6 +7,7 @@ import { scanHeader } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import { type Clock, systemClock } from '../../platform/clock.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
+import { parseJson, toJson } from '../../storage/tables/columns.js'
 import { authenticate } from '../authentication/authenticate.js'
 import { type CheckMemory, createCheckMemory } from '../authentication/check-memory.js'
 import { createThreadResolver, type ThreadResolver } from './dns-questions.js'
@@ -31,20 +32,22 @@ function createMainClock(): { readonly read: Clock; readonly note: (now: number)
 interface Thread {
   readonly clock: ReturnType<typeof createMainClock>
   readonly dns: ThreadResolver
-  readonly post: (outcome: Outcome) => void
+  /** `raw`: memory that returns to the main thread. */
+  readonly post: (id: number, outcome: Outcome, raw: Uint8Array<ArrayBuffer> | null) => void
   readonly memory: CheckMemory
 }
 
 /** Each outcome leaves at once, so that the main thread and the writer go on with it beside the next message. */
 function createPost(port: MessagePort): Thread['post'] {
-  return (outcome) => {
-    const moved = outcome.kind === 'found' && outcome.raw !== null ? [outcome.raw.buffer] : []
-    port.postMessage(outcome satisfies FromMessageThread, moved)
+  return (id, outcome, raw) => {
+    const message = { kind: 'outcome', id, raw, outcome: toJson(outcome) } satisfies FromMessageThread
+    port.postMessage(message, raw === null ? [] : [raw.buffer])
   }
 }
 
 async function handleMessage(message: MessageToCheck, { clock, dns, memory, post }: Thread): Promise<void> {
-  const { id, moved, connection, now, trace } = message
+  const { id, moved, now } = message
+  const { connection, trace } = parseJson(message.facts)
   const bytes = message.raw
   clock.note(now)
   try {
@@ -53,12 +56,12 @@ async function handleMessage(message: MessageToCheck, { clock, dns, memory, post
     const deps = { resolver: dns.resolver, clock: clock.read, memory }
     const authentication = await authenticate(raw, connection, deps, header)
     const form = trace === null ? null : makeStoredForm({ raw, header }, trace, authentication, connection)
-    post({ kind: 'found', id, authentication, raw: moved ? bytes : null, form })
+    post(id, { kind: 'found', authentication, form }, moved ? bytes : null)
   } catch (error) {
     if (moved) freeMemory(bytes)
     const refusal = error instanceof Refusal ? { kind: error.kind, message: error.message } : null
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    post({ kind: 'refused', id, refusal, message: text })
+    post(id, { kind: 'refused', refusal, message: text }, null)
   }
 }
 

@@ -8,19 +8,12 @@
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import { type Header, scanHeader } from '../../mail/header-fields.js'
 import { parseSimpleContent } from '../../messages/mime/simple-content.js'
-import type { ContentAnalysis } from '../../spam/content-analysis.js'
 import { buildSpamContext } from '../../spam/received-spam-message.js'
 import type { SpamContext } from '../../spam/spam-input.js'
 import { buildResultFields } from '../authentication/result-fields.js'
-import { contentAnalyzer } from '../inbound-analyzer.js'
-import type { InboundSummary } from '../inbound-content.js'
+import { type AnalyzedContent, contentAnalyzer } from '../inbound-analyzer.js'
 import { type TraceFacts, withTrace } from '../trace-fields.js'
 import type { FoundForm, StoredPiece } from './thread-protocol.js'
-
-export interface AnalyzedContent {
-  readonly summary: InboundSummary
-  readonly analysis: ContentAnalysis
-}
 
 /** `header`: of `raw`. */
 export function makeStoredForm(
@@ -57,6 +50,5 @@ function toStoredPiece(piece: Uint8Array, raw: Buffer): readonly StoredPiece[] {
   const start = piece.byteOffset - raw.byteOffset
   const end = start + piece.length
   const isWithin = piece.buffer === raw.buffer && start >= 0 && end <= raw.length
-  // A view of shared memory would be copied with all of it.
-  return [isWithin ? [start, end] : new Uint8Array(piece)]
+  return [isWithin ? [start, end] : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString()]
 }

@@ -3,12 +3,12 @@ import type { DNSResolver } from 'mailauth'
 import t from 'tap'
 import type { LookupResult } from '../../../src/platform/dns/resolver.js'
 import { type AnswerMemo, createAnswerMemo } from '../../../src/receiving/authentication/answer-memo.js'
-import type { DnsAnswer } from '../../../src/receiving/authentication/kept-answers.js'
 import {
   createMessageQueries,
   type KeepingResolver,
   type MessageQueries,
 } from '../../../src/receiving/authentication/dns-queries.js'
+import type { DnsAnswer } from '../../../src/receiving/authentication/kept-answers.js'
 
 const one: LookupResult<string> = { kind: 'records', records: ['one'] }
 const two: LookupResult<string> = { kind: 'records', records: ['two'] }

@@ -1,11 +1,12 @@
-/** Authentication on its own thread: the same verdicts, the bytes returned, and a free main thread. */
+/** Authentication on threads: the same verdicts, the bytes returned, the stored form, and a free main thread. */
 import t, { type Test } from 'tap'
+import { parseAddress } from '../../../src/mail/address.js'
 import { scanHeader } from '../../../src/mail/header-fields.js'
-import {
-  type AuthenticationResult,
-  MessageThreads,
-} from '../../../src/receiving/threads/message-threads.js'
 import { WholeBodyHash } from '../../../src/receiving/authentication/body-hash.js'
+import { buildResultFields } from '../../../src/receiving/authentication/result-fields.js'
+import type { CheckedMessage } from '../../../src/receiving/threads/message-thread.js'
+import { MessageThreads } from '../../../src/receiving/threads/message-threads.js'
+import { type TraceFacts, withTrace } from '../../../src/receiving/trace-fields.js'
 import { type RecordZoneResolver, recordZone } from '../../helpers/dns/record-zone.js'
 import { rsaKey, signMessage } from '../../helpers/mail/sign-message.js'
 
@@ -18,23 +19,26 @@ const zone = {
   'b.test': { TXT: ['v=spf1 ip4:192.0.2.1 mx -all'] },
 }
 
-function threadOf(t: Test): { readonly thread: MessageThreads; readonly resolver: RecordZoneResolver } {
+function threadsOf(
+  t: Test,
+  maxThreads?: number,
+): { readonly threads: MessageThreads; readonly resolver: RecordZoneResolver } {
   const resolver = recordZone(zone)
-  const thread = new MessageThreads({ resolver, clock: () => now })
-  t.teardown(() => thread.stop())
-  return { thread, resolver }
+  const threads = new MessageThreads({ resolver, clock: () => now }, maxThreads)
+  t.teardown(() => threads.stop())
+  return { threads, resolver }
 }
 
-function authenticate(thread: MessageThreads, raw: Buffer): Promise<AuthenticationResult> {
-  return thread.authenticate(raw, scanHeader(raw), hereby)
+function authenticate(threads: MessageThreads, raw: Buffer): Promise<CheckedMessage> {
+  return threads.authenticate(raw, scanHeader(raw), hereby, null)
 }
 
 t.test('verdicts come back with the bytes, and DNS queries go through the resolver of the main thread', async (t) => {
-  const { thread, resolver } = threadOf(t)
+  const { threads, resolver } = threadsOf(t)
   for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
     const message = Buffer.from(signMessage(`${plain}${body}`, key, { domain: 'b.test' }))
     const expected = Buffer.from(message)
-    const { authentication, raw } = await authenticate(thread, message)
+    const { authentication, raw } = await authenticate(threads, message)
     t.match(authentication, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
     t.ok(raw.equals(expected), `${expected.length} bytes`)
   }
@@ -42,35 +46,35 @@ t.test('verdicts come back with the bytes, and DNS queries go through the resolv
 })
 
 t.test('a refusal is passed on, and does not affect the next message', async (t) => {
-  const { thread } = threadOf(t)
+  const { threads } = threadsOf(t)
   const endless = Buffer.from(`X-Lines: a\r\n${' a\r\n'.repeat(600_000)}${plain}`)
-  await t.rejects(authenticate(thread, endless), { name: 'Refusal', kind: 'malformed-message' })
-  t.match(await authenticate(thread, Buffer.from(plain)), { authentication: { dkim: [] } })
+  await t.rejects(authenticate(threads, endless), { name: 'Refusal', kind: 'malformed-message' })
+  t.match(await authenticate(threads, Buffer.from(plain)), { authentication: { dkim: [] } })
 })
 
 t.test('when the thread ends, running and later messages are rejected', async (t) => {
-  const { thread } = threadOf(t)
-  const under = authenticate(thread, Buffer.from(plain))
-  const stopped = thread.stop()
+  const { threads } = threadsOf(t)
+  const under = authenticate(threads, Buffer.from(plain))
+  const stopped = threads.stop()
   await t.rejects(under, { message: 'a message was not authenticated' })
   await stopped
-  await t.rejects(authenticate(thread, Buffer.from(plain)), { message: 'the authentication thread is stopped' })
+  await t.rejects(authenticate(threads, Buffer.from(plain)), { message: 'the threads for inbound mail are stopped' })
 })
 
 t.test('bodies are hashed outside the main thread, and a small message overtakes large ones', async (t) => {
-  const { thread } = threadOf(t)
-  await authenticate(thread, Buffer.from(plain))
+  const { threads } = threadsOf(t)
+  await authenticate(threads, Buffer.from(plain))
   const once = signMessage(`${plain}${'some words \r\n'.repeat(400_000)}`, key, { domain: 'b.test' })
   const large = signMessage(once, key, { domain: 'b.test', canonicalization: 'relaxed/simple' })
   let hashedHere = 0
   t.intercept(WholeBodyHash.prototype, 'hashBody', { value: () => (hashedHere += 1) })
   const order: string[] = []
   const hashed = Array.from({ length: 3 }, async () => {
-    const { authentication } = await authenticate(thread, Buffer.from(large))
+    const { authentication } = await authenticate(threads, Buffer.from(large))
     order.push('large')
     t.match(authentication, { dkim: [{ result: 'fail' }, { result: 'pass' }] }, 'both were hashed')
   })
-  await authenticate(thread, Buffer.from(plain))
+  await authenticate(threads, Buffer.from(plain))
   order.push('small')
   await Promise.all(hashed)
   t.equal(order[0], 'small')
@@ -82,14 +86,14 @@ t.test('an answer is asked for once in its time to live, and a new record is see
   const other = rsaKey()
   const changing = { ...zone, 's._domainkey.b.test': { TXT: [`v=DKIM1; ${key.record}`] } }
   const resolver = recordZone(changing)
-  const thread = new MessageThreads({
+  const threads = new MessageThreads({
     resolver: { ...resolver, freshUntil: () => at + 3_600_000 },
     clock: () => at,
   })
-  t.teardown(() => thread.stop())
+  t.teardown(() => threads.stop())
   const message = signMessage(plain, key, { domain: 'b.test' })
   const results = async (): Promise<unknown> => {
-    const { authentication } = await authenticate(thread, Buffer.from(message))
+    const { authentication } = await authenticate(threads, Buffer.from(message))
     const { spf, dkim, dmarc, iprev } = authentication
     return [spf.result, ...dkim.map(({ result }) => result), dmarc.result, iprev.result]
   }
@@ -104,4 +108,40 @@ t.test('an answer is asked for once in its time to live, and a new record is see
   at += 1_800_000
   t.same(await results(), ['pass', 'fail', 'none', 'permerror'])
   t.equal(resolver.asked.length, 2 * asked)
+})
+
+const trace: TraceFacts = {
+  ...{ returnPath: parseAddress('a@b.test'), helo: 'h.test', address: '192.0.2.1', hostname: 'mx.test' },
+  ...{ protocol: 'ESMTP', tls: null, id: 'x', recipient: parseAddress('c@home.test'), now },
+}
+
+t.test('a small message comes back in the form in which it is stored, with what its content is', async (t) => {
+  const { threads } = threadsOf(t)
+  const forged = 'Return-Path: <forged@b.test>\r\nAuthentication-Results: mx.test; spf=pass\r\n'
+  for (const text of [plain, `${forged}${plain}`, plain.replace('body', 'bödy')]) {
+    const raw = Buffer.from(text)
+    const { authentication, form } = await threads.authenticate(raw, scanHeader(raw), hereby, trace)
+    const results = buildResultFields(authentication, hereby)
+    const expected = Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, results }))
+    t.equal(Buffer.concat(form?.pieces ?? []).toString(), expected.toString())
+    t.match(form?.content?.summary, { from_email: 'a@b.test', subject: 'x', has_text: 1 })
+  }
+})
+
+t.test('a large message has no stored form, and neither has one of which it is not asked', async (t) => {
+  const { threads } = threadsOf(t)
+  const large = Buffer.from(`${plain}${'some words\r\n'.repeat(6_000)}`)
+  t.equal((await threads.authenticate(large, scanHeader(large), hereby, trace)).form, null)
+  const small = Buffer.from(plain)
+  t.equal((await threads.authenticate(small, scanHeader(small), hereby, null)).form, null)
+})
+
+t.test('another thread is started when the first one has work, up to the limit', async (t) => {
+  const { threads } = threadsOf(t, 2)
+  const started = (): number => threads.busyTimes.filter((read) => read() > 0).length
+  await authenticate(threads, Buffer.from(plain))
+  t.equal(started(), 1)
+  const found = await Promise.all(Array.from({ length: 12 }, () => authenticate(threads, Buffer.from(plain))))
+  t.equal(started(), 2)
+  t.ok(found.every(({ authentication }) => authentication.spf.result === 'pass'))
 })

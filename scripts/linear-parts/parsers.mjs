@@ -36,6 +36,7 @@ import { readTlsReport } from '../../dist/src/receiving/domain-reports/read-tls-
 import { readDomainReport } from '../../dist/src/receiving/domain-reports/report-digest.js'
 import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
 import { readReport } from '../../dist/src/receiving/reports/read-report.js'
+import { makeStoredForm } from '../../dist/src/receiving/threads/stored-form.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/sending/prepare-message.js'
 import { readServiceFields } from '../../dist/src/sending/service-headers.js'
 import { findCopyFrame } from '../../dist/src/sending/token-places.js'
@@ -67,6 +68,22 @@ const parsed = (raw, parts) => ({ raw, header: scanHeaderOrEmpty(raw), parts })
 const none = { kind: 'no-domain' }
 const silentDns = { records: async () => none, mx: async () => none, addresses: async () => none }
 const client = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: 'a@b.test', hostname: 'mx.test' }
+const htmlHeader = 'From: a@b.test\r\nSubject: x\r\nContent-Type: text/html\r\n\r\n'
+const authentication = {
+  ...{
+    spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
+    dkim: [],
+    arc: { result: 'none', reason: null },
+    iprev: { result: 'fail', name: null },
+    fromFields: 1,
+  },
+  dmarc: { result: 'none', domain: null, policyDomain: null, policy: null, disposition: 'none', reason: null },
+}
+const trace = {
+  ...{ returnPath: '', helo: 'client.test', address: '192.0.2.1', hostname: 'mx.test', protocol: 'ESMTP', tls: null },
+  ...{ id: 'x', recipient: null, now: 0 },
+}
+const storedForm = (raw) => makeStoredForm({ raw, header: scanHeaderOrEmpty(raw) }, trace, authentication, client)
 const circumstances = { receivedAt: 0, origin: null, authentication: null }
 const reader = new MimeReader()
 const rangeOf = (text) => findRequestedPart({ range: `bytes=${text}`, ifRange: text }, 1_000, '"e"')
@@ -319,6 +336,13 @@ export const parsers = [
     name: 'authentication',
     inputs: messages,
     read: tolerant((raw) => authenticate(raw, client, { resolver: silentDns, clock: () => Date.now() })),
+  },
+  // From 64 KB on nothing is analyzed there: a process reads the message.
+  { name: 'stored form of inbound mail', inputs: messages, read: tolerant(storedForm) },
+  {
+    name: 'stored form of inbound mail, HTML',
+    inputs: texts,
+    read: tolerant((html) => storedForm(Buffer.from(`${htmlHeader}${html.slice(0, 62_000)}`))),
   },
   { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => summarizeInbound(parsed(raw, nothing))) },
   { name: 'reports', inputs: messages, read: tolerant(readReport) },

@@ -82,17 +82,19 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
     const classified = recipients.map(deps.recipientOf)
     if (classified.some((recipient) => isTooLargeFor(recipient, bytes))) throw buildTooLarge(classified)
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname: deps.hostname }
-    const plan = makePlan(deps, received)
-    const asked = bytes < MOVE_THRESHOLD ? findOnlyMail(plan) : null
-    const checked = await deps.authenticate(received.raw, received.header, connection, asked)
+    let { raw } = received
     try {
-      const message = { ...received, raw: checked.raw }
+      const plan = makePlan(deps, received)
+      const asked = bytes < MOVE_THRESHOLD ? findOnlyMail(plan) : null
+      const checked = await deps.authenticate(raw, received.header, connection, asked)
+      raw = checked.raw
+      const message = { ...received, raw }
       const age = deps.clock() - plan.now
       const isRecent = age >= 0 && age <= MAX_PLAN_AGE
       const planned = isRecent ? { plan, form: checked.form } : { plan: makePlan(deps, message), form: null }
       return await acceptAuthenticated(deps, { message, ...planned }, checked.authentication, connection, ignored)
     } finally {
-      freeMemory(checked.raw) // unless it was moved to the writer
+      freeMemory(raw) // unless it was moved to the writer
     }
   }
 }

@@ -32,9 +32,9 @@ export function openMxListener({
   receiving,
   observers,
 }: MxDeps): Promise<MxListener> {
+  const checking = readEachTime({ ...receiving.recipients }, { maxSize: () => config.inbound.max_size })
   return startMxListener({
-    checkRecipient: (address, size, from) =>
-      checkRecipient({ ...receiving.recipients, maxSize: config.inbound.max_size }, address, size, from),
+    checkRecipient: (address, size, from) => checkRecipient(checking, address, size, from),
     accept: receiving.acceptInbound,
     findListings: receiving.findListings,
     findAllowListings: receiving.findAllowListings,

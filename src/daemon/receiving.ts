@@ -6,7 +6,7 @@
  * cannot displace those that delivery has cached.
  */
 import { join } from 'node:path'
-import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
+import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
@@ -75,7 +75,7 @@ export interface ReceivingDeps {
   readonly operatorWorkspace: OperatorWorkspaceCache
   readonly receivingDomains: ReceivingDomainCache
   readonly mime: InboundReader
-  readonly inboundBytes: InboundBytesReader
+  readonly inboundBytes: InboundBytes
   /** Hands a stored email of the service to delivery. */
   readonly offer: ReportDeps['offer']
   readonly observers: Observers | null
@@ -86,8 +86,8 @@ export interface ReceivingDeps {
   readonly returnBounces: (policy: RecipientPolicy, processReport: ReportProcessor) => ReportProcessor
 }
 
-interface Recipients
-  extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'> {
+interface Recipients extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'policyOf'> {
+  readonly inboundBytes: InboundBytes
   readonly forwardRuleOf: (workspaceId: string, address: Address) => string | null
 }
 
@@ -230,7 +230,7 @@ function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
     () => spam.rspamd_url,
     (url) => (url === null ? null : createRspamdClient({ url, clock, log: logs.of('spam') })),
   )
-  const learned = new LearnedCounts(database.read)
+  const learned = new LearnedCounts(database.read, clock)
   return (email, raw, analysis) => {
     const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
     return judgeSpam({ learned, thresholds, rspamd: rspamdOf() })(email, raw, analysis)

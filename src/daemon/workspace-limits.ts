@@ -3,7 +3,7 @@
  *
  * The request counts of the day are saved once a minute and at the stop.
  */
-import { createInboundBytesReader, type InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
+import { createInboundBytes, type InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import { createPlanCache, findUnknownPlans, type PlanCache } from '../accounts/limits/plans.js'
 import { createEmailCharger, type EmailCharger } from '../accounts/limits/quota.js'
 import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
@@ -11,6 +11,7 @@ import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
 import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'
+import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 
@@ -30,7 +31,7 @@ export interface Limits {
   /** By client address (`addressKeyOf`). */
   readonly clients: RateLimit
   readonly charge: EmailCharger
-  readonly inboundBytes: InboundBytesReader
+  readonly inboundBytes: InboundBytes
   /** To be called when plans may have changed. */
   readonly onReload: () => void
   readonly stop: () => Promise<void>
@@ -38,6 +39,7 @@ export interface Limits {
 
 interface WorkspaceLimitsDeps {
   readonly config: Config
+  readonly clock: Clock
   readonly log: Log
   readonly database: Database
   readonly operatorWorkspace: OperatorWorkspaceCache
@@ -74,7 +76,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
       plans.drop()
       warnOfUnknownPlans()
     },
-    inboundBytes: createInboundBytesReader({ read, planOf: plans.find, operatorWorkspace, limits }),
+    inboundBytes: createInboundBytes({ read, clock: deps.clock, planOf: plans.find, operatorWorkspace, limits }),
     stop: () => {
       clearInterval(timer)
       return save()

@@ -3,14 +3,14 @@
  * `simulator.<zone>`, each also with a tag (`bounce+signup@`). Mail to them is delivered nowhere: delivery ends as the
  * local part says (`delivery/simulator/script.ts`).
  */
-import { type Address, type DomainName, localPartOf, parseDomainName } from './address.js'
+import { type Address, type DomainName, localPartOf } from './address.js'
 
 const scriptNames = ['delivered', 'bounce', 'complaint', 'soft-bounce', 'slow'] as const
 
 export type ScriptName = (typeof scriptNames)[number]
 
-export function simulatorDomainOf(zone: string): DomainName {
-  return parseDomainName(`simulator.${zone}`)
+export function simulatorDomainOf(zone: DomainName): DomainName {
+  return `simulator.${zone}` as DomainName
 }
 
 /** Null: the simulator has no such address. */

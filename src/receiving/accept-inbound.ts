@@ -7,7 +7,7 @@
  * A recipient that is no longer valid is never dropped silently: the whole message is deferred, and at the
  * client's next attempt the RCPT is refused.
  */
-import type { InboundBytesReader } from '../accounts/limits/inbound-bytes.js'
+import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import { defaultInboundPolicy } from '../domains/inbound-policy.js'
 import { type Address, type DomainName, formatForDisplay } from '../mail/address.js'
 import type { Authentication, Connection } from '../mail/authentication-results.js'
@@ -66,7 +66,7 @@ export interface AcceptInboundDeps {
   /** Asked of any other if all recipients refuse spam. */
   readonly isSpamForAll: IsSpamForAll
   /** Stored bytes of workspaces, and of the service, which stores reports. */
-  readonly inboundBytes: InboundBytesReader
+  readonly inboundBytes: Pick<InboundBytes, 'limitOf'>
   /** A message of the workspace is on disk and is to be processed; reports belong to the service. */
   readonly onStored: (workspaceId: string) => void
 }
@@ -88,11 +88,13 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
       const asked = bytes < MOVE_THRESHOLD ? findOnlyMail(plan) : null
       const checked = await deps.authenticate(raw, received.header, connection, asked)
       raw = checked.raw
-      const message = { ...received, raw }
+      const message = raw === received.raw ? received : { ...received, raw }
       const age = deps.clock() - plan.now
       const isRecent = age >= 0 && age <= MAX_PLAN_AGE
-      const planned = isRecent ? { plan, form: checked.form } : { plan: makePlan(deps, message), form: null }
-      return await acceptAuthenticated(deps, { message, ...planned }, checked.authentication, connection, ignored)
+      const planned = isRecent
+        ? { message, plan, form: checked.form }
+        : { message, plan: makePlan(deps, message), form: null }
+      return await acceptAuthenticated(deps, planned, checked.authentication, connection, ignored)
     } finally {
       freeMemory(raw) // unless it was moved to the writer
     }
@@ -120,9 +122,9 @@ async function acceptAuthenticated(
   const decisions = decideForRecipients(authentication, recipients, (address) => findPolicy(deps, address), deps.dmarc)
   requireAuthenticated(decisions.message)
   const results = form === null ? buildResultFields(authentication, connection) : []
-  const copies = plan.copies.map((planned): InboundCopy => {
-    const arrival = toArrival(message, decisions.spamReasonOf(planned.destination.addresses))
-    return buildCopy({ ...planned, message, authentication, results, arrival, form })
+  const copies = plan.copies.map(({ destination, trace }): InboundCopy => {
+    const arrival = toArrival(message, decisions.spamReasonOf(destination.addresses))
+    return buildCopy({ destination, trace, message, authentication, results, arrival, form })
   })
   const destinations = plan.copies.map(({ destination }) => destination)
   const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }
@@ -209,14 +211,15 @@ function logAccepted(
   discarded: number | null,
 ): void {
   const facts = {
+    inbound: copies.map(({ email }) => email.id),
     client: client.address,
     session: client.session,
     helo: formatForDisplay(client.helo),
     from: envelopeFrom,
-    ...toRecipientLogFields(recipients),
     bytes,
+    ...toRecipientLogFields(recipients),
   }
-  if (copies.length > 0) log.info({ ...facts, inbound: copies.map(({ email }) => email.id) }, 'a message was accepted')
+  if (copies.length > 0) log.info(facts, 'a message was accepted')
   if (discarded !== null)
     log.info({ ...facts, times: discarded }, 'mail to a return path that is none of ours was let go')
 }

@@ -1,5 +1,5 @@
 /** Whether a recipient of inbound mail is accepted: its policy, and room in its workspace. */
-import { remainingBytesOf } from '../accounts/limits/inbound-bytes.js'
+import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import type { Address } from '../mail/address.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
@@ -7,8 +7,8 @@ import type { AcceptInboundDeps } from './accept-inbound.js'
 import { findCopyOwner } from './destinations.js'
 import { isTooLargeFor } from './system-mail.js'
 
-interface RecipientCheckDeps
-  extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'inboundBytes' | 'policyOf'> {
+interface RecipientCheckDeps extends Pick<AcceptInboundDeps, 'recipientOf' | 'operatorWorkspace' | 'policyOf'> {
+  readonly inboundBytes: Pick<InboundBytes, 'roomOf'>
   /** The id of the forwarding rule that matches an address of the workspace; null: none does. */
   readonly forwardRuleOf: (workspaceId: string, address: Address) => string | null
   /** Bytes of the largest message that the listener accepts. */
@@ -62,7 +62,7 @@ export function checkRecipient(
   const greylisting = isMailbox ? policyOf(recipient.domain).greylisting : null
   const forwardRule = isMailbox ? forwardRuleOf(recipient.workspaceId, address) : null
   const workspaceId = owner.kind === 'workspace' ? owner.id : null
-  const room = remainingBytesOf(inboundBytes(workspaceId ?? SERVICE_WORKSPACE))
+  const room = inboundBytes.roomOf(workspaceId ?? SERVICE_WORKSPACE)
   if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
   return {
     workspaceId,

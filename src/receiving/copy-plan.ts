@@ -27,12 +27,25 @@ export function planCopies(
   hostname: string,
   now: number,
 ): CopyPlan {
-  const same = { returnPath: envelopeFrom, helo: client.helo, address: client.address, hostname, protocol, tls, now }
   const copies = destinations.map((destination): PlannedCopy => {
     // A list of several would disclose each to the others.
     const [first, ...others] = destination.addresses
     const recipient = others.length === 0 ? (first ?? null) : null
-    return { destination, trace: { ...same, id: uuidv7(now), recipient } }
+    return {
+      destination,
+      // Field by field: a spread takes longer than all else in here.
+      trace: {
+        returnPath: envelopeFrom,
+        helo: client.helo,
+        address: client.address,
+        hostname,
+        protocol,
+        tls,
+        now,
+        id: uuidv7(now),
+        recipient,
+      },
+    }
   })
   return { now, copies, ignoredAddresses }
 }

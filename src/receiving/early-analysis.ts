@@ -122,7 +122,7 @@ async function analyze(
   guard: MessageGuard | null,
   work: { readonly isGivenUp: boolean },
 ): Promise<EarlyAnalysis | null> {
-  if (content !== null) return { raw: copy(), ...content }
+  if (content !== null) return { raw: copy(), summary: content.summary, analysis: content.analysis }
   let raw: Buffer | undefined
   const source = (): Buffer | undefined => {
     if (work.isGivenUp) return undefined

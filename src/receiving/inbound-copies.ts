@@ -2,7 +2,7 @@
  * The copies of an accepted message, one for each workspace that it is addressed to and one for reports: their records,
  * their bytes with the trace fields, and the one commit that stores all of them.
  */
-import { type InboundBytesReader, requireRoom } from '../accounts/limits/inbound-bytes.js'
+import { type InboundBytes, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import type { Authentication } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import { Refusal } from '../mail/refusal.js'
@@ -50,7 +50,7 @@ export function buildCopy(source: CopySource): InboundCopy {
 
 interface StoreDeps {
   readonly commit: Commit
-  readonly inboundBytes: InboundBytesReader
+  readonly inboundBytes: Pick<InboundBytes, 'limitOf'>
   readonly log: Pick<Log, 'info' | 'error'>
 }
 
@@ -66,7 +66,7 @@ export async function storeCopies(
   session: string,
 ): Promise<boolean> {
   const rooms = copies.flatMap(({ email: { workspace_id: workspaceId, size } }) => {
-    const { limit } = inboundBytes(workspaceId)
+    const limit = inboundBytes.limitOf(workspaceId)
     return limit === null ? [] : [requireRoom({ workspaceId, bytes: size, limit })]
   })
   if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true
@@ -108,6 +108,7 @@ function buildStoredPieces({ message: { raw, header }, trace, results }: CopySou
 
 function toRecord({ trace, destination, message, authentication, arrival }: CopySource): NewInbound {
   const { envelopeFrom, client } = message
+  const { spf_result, dkim_result, dmarc_result } = summarizeResults(authentication)
   return {
     id: trace.id,
     kind: destination.kind,
@@ -117,7 +118,9 @@ function toRecord({ trace, destination, message, authentication, arrival }: Copy
     envelope_to: toJson(destination.addresses),
     client_address: client.address,
     helo: client.helo,
-    ...summarizeResults(authentication),
+    spf_result,
+    dkim_result,
+    dmarc_result,
     authentication: toJson(authentication),
     arrival,
     received_at: trace.now,

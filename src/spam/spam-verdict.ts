@@ -83,9 +83,10 @@ function classifierOpinion(learned: LearnedCounts, email: JudgedEmail, packed: s
   if (packed === '') return null
   const { workspace_id: workspaceId, received_at: receivedAt } = email
   const keys = unpackKeys(Buffer.from(packed, 'base64'))
-  const counts = learned.findCounts(workspaceId, keys)
-  const probability = counts === null ? null : computeSpamProbability(keys, counts)
-  return probability === null ? null : { probability, recent: learned.countRecent(workspaceId, receivedAt) }
+  const probabilities = learned.findProbabilities(workspaceId, keys)
+  if (probabilities === null) return null
+  const recent = learned.countRecent(workspaceId, receivedAt)
+  return { probability: computeSpamProbability(probabilities), recent }
 }
 
 function toVerdict(contributions: readonly SpamContribution[], thresholds: SpamThresholds): SpamVerdict {

@@ -56,7 +56,7 @@ function recordAcceptance(
     authenticate: async (raw) => ({ raw, authentication: found, form: null }),
     recipientOf,
     operatorWorkspace: () => 'home',
-    inboundBytes: () => ({ held: 0, limit: null }),
+    inboundBytes: { limitOf: () => null },
     policyOf: () => defaultInboundPolicy,
     processEarly: async () => null,
     isSpamForAll: async () => false,

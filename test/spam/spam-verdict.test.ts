@@ -104,7 +104,11 @@ async function createJudge(t: Test): Promise<Judging> {
     },
     judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
       const { raw, parts } = messageOf(text)
-      const judge = judgeSpam({ learned: new LearnedCounts(database.read), thresholds, rspamd: rspamd ?? null })
+      const judge = judgeSpam({
+        learned: new LearnedCounts(database.read, () => 0),
+        thresholds,
+        rspamd: rspamd ?? null,
+      })
       const verdict = await judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
@@ -335,7 +339,7 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
   t.match(await judged(await email(), gtube), { spam_status: 'spam', lines: [{ name: 'GTUBE', score: 1000 }] })
   const { database } = await createJudge(t)
   const judge = judgeSpam({
-    learned: new LearnedCounts(database.read),
+    learned: new LearnedCounts(database.read, () => 0),
     thresholds: { suspicious: 4, spam: 8 },
     rspamd: null,
   })
@@ -355,7 +359,7 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
 t.test('content that could not be parsed is reported as unscored, and the other facts count', async (t) => {
   const { database, email } = await createJudge(t)
   const judge = judgeSpam({
-    learned: new LearnedCounts(database.read),
+    learned: new LearnedCounts(database.read, () => 0),
     thresholds: { suspicious: 4, spam: 8 },
     rspamd: null,
   })

@@ -10,60 +10,72 @@
  */
 import { sql } from 'kysely'
 import type { LimitsConfig } from '../../config/complete.js'
+import type { Clock } from '../../platform/clock.js'
+import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
 import type { PlanCache } from './plans.js'
 
-interface InboundBytes {
-  /** Bytes. */
-  readonly held: number
-  /** Null: unlimited. */
-  readonly limit: number | null
+export interface InboundBytes {
+  /** Bytes that a workspace may hold; null: unlimited. */
+  readonly limitOf: (workspaceId: string) => number | null
+  /** Bytes that it holds. */
+  readonly readHeld: (workspaceId: string) => number
+  /** Bytes that may be added; null: unlimited. Where there is much room, as it was up to a quarter of a second ago. */
+  readonly roomOf: (workspaceId: string) => number | null
 }
-
-export type InboundBytesReader = (workspaceId: string) => InboundBytes
 
 interface InboundBytesDeps {
   readonly read: Read
+  readonly clock: Clock
   readonly planOf: PlanCache['find']
   readonly operatorWorkspace: OperatorWorkspaceCache['find']
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes'>
-}
-
-export function createInboundBytesReader({
-  read,
-  planOf,
-  operatorWorkspace,
-  limits,
-}: InboundBytesDeps): InboundBytesReader {
-  const limitOf = (workspaceId: string): number | null => {
-    const { operator_inbound_bytes: operatorLimit } = limits
-    if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
-    const ofPlan = planOf(workspaceId).limits.inbound_bytes
-    return ofPlan ?? (operatorWorkspace() === workspaceId ? operatorLimit : null)
-  }
-  return (workspaceId) => ({
-    // Read if it is asked for: the commit that stores a message checks the limit alone.
-    get held() {
-      return readHeldBytes(read, workspaceId)
-    },
-    limit: limitOf(workspaceId),
-  })
 }
 
 const inboundTotal = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('inbound_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
 )
 
-export function readHeldBytes(read: Read, workspaceId: string): number {
+export function readHeldInboundBytes(read: Read, workspaceId: string): number {
   return inboundTotal(read, { workspaceId })[0]?.bytes ?? 0
 }
 
-/** Bytes that may be added; null: unlimited. */
-export function remainingBytesOf({ held, limit }: InboundBytes): number | null {
-  return limit === null ? null : Math.max(0, limit - held)
+/** More bytes than can be stored while a count holds. */
+const MUCH_ROOM = 500_000_000
+/** Milliseconds for which a count holds where there is much room. */
+const COUNT_AGE = 250
+const MAX_COUNTS = 1_000
+
+export function createInboundBytes({ read, clock, planOf, operatorWorkspace, limits }: InboundBytesDeps): InboundBytes {
+  const limitOf = (workspaceId: string): number | null => {
+    const { operator_inbound_bytes: operatorLimit } = limits
+    if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
+    const ofPlan = planOf(workspaceId).limits.inbound_bytes
+    return ofPlan ?? (operatorWorkspace() === workspaceId ? operatorLimit : null)
+  }
+  const readHeld = (workspaceId: string): number => readHeldInboundBytes(read, workspaceId)
+  return { limitOf, readHeld, roomOf: createRoomReader({ limitOf, readHeld }, clock) }
+}
+
+function createRoomReader(
+  { limitOf, readHeld }: Pick<InboundBytes, 'limitOf' | 'readHeld'>,
+  clock: Clock,
+): InboundBytes['roomOf'] {
+  const counts = createLruCache<{ readonly held: number; readonly readAt: number }>({ max: MAX_COUNTS })
+  return (workspaceId) => {
+    const limit = limitOf(workspaceId)
+    if (limit === null) return null
+    const now = clock()
+    const known = counts.get(workspaceId)
+    const age = known === undefined ? -1 : now - known.readAt
+    if (known !== undefined && age >= 0 && age < COUNT_AGE && limit - known.held >= MUCH_ROOM) return limit - known.held
+    const held = readHeld(workspaceId)
+    counts.set(workspaceId, { held, readAt: now })
+    return Math.max(0, limit - held)
+  }
 }
 
 /** Misses when the workspace has no room for so many bytes, and changes nothing. First in the commit of the message. */

@@ -1,6 +1,6 @@
 /** A workspace as the operator sees it: its owner, its plan, what it uses, and what its classifier has learned. */
 import { z } from 'zod'
-import type { InboundBytesReader } from '../../accounts/limits/inbound-bytes.js'
+import type { InboundBytes } from '../../accounts/limits/inbound-bytes.js'
 import { bucketsSince, EMAILS, monthWindow, windowStart } from '../../accounts/limits/usage.js'
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { countMembers } from '../../accounts/people/members.js'
@@ -41,7 +41,7 @@ export const operatedWorkspace = z
 
 export interface WorkspaceViewDeps {
   readonly read: Read
-  readonly inboundBytes: InboundBytesReader
+  readonly inboundBytes: Pick<InboundBytes, 'limitOf' | 'readHeld'>
   readonly planSettings: { readonly plans: Plans; readonly default_plan: string }
 }
 
@@ -54,7 +54,6 @@ export function showOperatedWorkspace(
 ): z.output<typeof operatedWorkspace> {
   const ownLimits = limitsOfPlan(plans, plan)
   const limits = ownLimits ?? limitsOfPlan(plans, default_plan) ?? {}
-  const { held, limit } = inboundBytes(id)
   return {
     ...{ id, name, slug, plan, plan_known: ownLimits !== undefined, created_at: iso(created_at) },
     is_operator: findOperatorWorkspace(read) === id,
@@ -62,8 +61,8 @@ export function showOperatedWorkspace(
     members: countMembers(read, { workspaceId: id })[0]?.count ?? 0,
     emails_sent: countSent(read, id, now),
     emails_limit: limits.emails_per_month ?? null,
-    inbound_bytes: held,
-    inbound_limit: limit,
+    inbound_bytes: inboundBytes.readHeld(id),
+    inbound_limit: inboundBytes.limitOf(id),
     spam_training: readTrainingState(read, id, now),
   }
 }

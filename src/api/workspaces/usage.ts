@@ -1,6 +1,6 @@
 /** GET /v1/usage: what the workspace has used of its plan. */
 import { z } from 'zod'
-import type { InboundBytesReader } from '../../accounts/limits/inbound-bytes.js'
+import type { InboundBytes } from '../../accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../accounts/limits/plans.js'
 import { readUsage } from '../../accounts/limits/usage.js'
 import { readSmsUsage } from '../../sms/sms-usage.js'
@@ -12,7 +12,7 @@ import { type Route, route } from '../http/route.js'
 interface UsageDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
-  readonly inboundBytes: InboundBytesReader
+  readonly inboundBytes: Pick<InboundBytes, 'limitOf' | 'readHeld'>
   /** The limit of codes by SMS of a workspace. */
   readonly smsPerDay: number
 }
@@ -81,8 +81,10 @@ export function usageRoutes(deps: UsageDeps): readonly Route[] {
       answers: { 200: { description: 'Plan and usage.', schema: z.union([planUsage, creditsUsage]) } },
       refusals: [],
       run: ({ principal: { workspaceId }, now }) => {
-        const { held, limit } = inboundBytes(workspaceId)
-        const inbound = { bytes_held: held, bytes_limit: limit }
+        const inbound = {
+          bytes_held: inboundBytes.readHeld(workspaceId),
+          bytes_limit: inboundBytes.limitOf(workspaceId),
+        }
         const sms = readSmsUsage(read, workspaceId, deps.smsPerDay, now)
         return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound, sms })
       },

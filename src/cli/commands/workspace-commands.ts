@@ -1,6 +1,6 @@
 /** `setup`, `workspace`: creates and changes workspaces. */
 import { operatorActor, recordAuditEntry } from '../../accounts/audit-log.js'
-import { readHeldBytes } from '../../accounts/limits/inbound-bytes.js'
+import { readHeldInboundBytes } from '../../accounts/limits/inbound-bytes.js'
 import { setPlan } from '../../accounts/limits/plans.js'
 import {
   findOperatorWorkspace,
@@ -88,7 +88,7 @@ function listWorkspaces(read: Read): Answer {
   const data = allWorkspaces(read, {}).map((row) => ({
     ...row,
     created_at: formatTimestamp(row.created_at),
-    inbound_bytes: readHeldBytes(read, row.id),
+    inbound_bytes: readHeldInboundBytes(read, row.id),
     operator: row.id === operators,
   }))
   const rows = data.map((row) => [

@@ -47,19 +47,20 @@ export type InboundContent = Pick<
 export type ProcessedInbound = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
 
 /** The record as it is until it is processed. `size`: of the message as stored. */
-export function toUnprocessed({ arrival, ...known }: NewInbound, size: number): InboundEmail {
-  return buildRecord({ ...known, arrival: toJson(arrival), size }, unprocessed)
+export function toUnprocessed(known: NewInbound, size: number): InboundEmail {
+  return buildRecord(known, { arrival: toJson(known.arrival), size }, unprocessed, processingBegins)
 }
 
 /** A record of `toUnprocessed` as `markProcessed` would leave it. */
 export function toProcessed(email: InboundEmail, content: ProcessedInbound): InboundEmail {
-  return buildRecord(email, { ...content, status: 'processed', processed_at: content.at })
+  return buildRecord(email, email, content, { status: 'processed', processed_at: content.at })
 }
 
-type RecordContent = InboundContent & Pick<InboundEmail, 'status' | 'processed_at'>
+type ProcessingState = Pick<InboundEmail, 'status' | 'processed_at'>
 
-const unprocessed: RecordContent = {
-  status: 'received',
+const processingBegins: ProcessingState = { status: 'received', processed_at: null }
+
+const unprocessed: InboundContent = {
   message_id: null,
   reference_ids: toJson([]),
   from_email: '',
@@ -73,19 +74,20 @@ const unprocessed: RecordContent = {
   spam_status: null,
   spam_score: null,
   spam_report: toJson([]),
-  processed_at: null,
 }
 
 /** Field by field: a spread of so many takes longer than all else that is done with the record. */
 function buildRecord(
-  known: Omit<InboundEmail, keyof RecordContent | 'from_key'>,
-  content: RecordContent,
+  known: Omit<NewInbound, 'arrival'>,
+  { arrival, size }: Pick<InboundEmail, 'arrival' | 'size'>,
+  content: InboundContent,
+  { status, processed_at }: ProcessingState,
 ): InboundEmail {
   return {
     id: known.id,
     workspace_id: known.workspace_id,
     kind: known.kind,
-    status: content.status,
+    status,
     domain: known.domain,
     envelope_from: known.envelope_from,
     envelope_to: known.envelope_to,
@@ -95,7 +97,7 @@ function buildRecord(
     dkim_result: known.dkim_result,
     dmarc_result: known.dmarc_result,
     authentication: known.authentication,
-    arrival: known.arrival,
+    arrival,
     message_id: content.message_id,
     reference_ids: content.reference_ids,
     from_email: content.from_email,
@@ -107,11 +109,11 @@ function buildRecord(
     has_html: content.has_html,
     has_text: content.has_text,
     attachment_count: content.attachment_count,
-    size: known.size,
+    size,
     spam_status: content.spam_status,
     spam_score: content.spam_score,
     spam_report: content.spam_report,
     received_at: known.received_at,
-    processed_at: content.processed_at,
+    processed_at,
   }
 }

@@ -196,23 +196,23 @@ export class MxSession implements SmtpSession {
     await checkLines(raw, this.gate.settings.maxLineLength)
     const header = scanHeader(raw)
     checkHopCount(header)
-    const { id } = await this.gate.deps.accept({ ...(await this.buildEnvelopeFacts(mail)), recipients, raw, header })
+    const { id } = await this.gate.deps.accept(await this.buildReceived(mail, recipients, { raw, header }))
     this.ending.forgiveFaults()
     this.advancedAt = this.gate.deps.clock()
     this.hasDelivered = true
     return buildQueuedReply(id)
   }
 
-  private async buildEnvelopeFacts({
-    from,
-    smtputf8,
-    requiresTls,
-  }: PlainMailCommand): Promise<Omit<ReceivedMessage, 'recipients' | 'raw' | 'header'>> {
+  private async buildReceived(
+    { from, smtputf8, requiresTls }: PlainMailCommand,
+    recipients: ReceivedMessage['recipients'],
+    { raw, header }: Pick<ReceivedMessage, 'raw' | 'header'>,
+  ): Promise<ReceivedMessage> {
     const { id: session, remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
     const [listings, allowListings] = await Promise.all([this.listings, this.allowListings])
     const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings, allowListings }
-    return { envelopeFrom: from, client, tls, protocol, smtputf8, requiresTls }
+    return { envelopeFrom: from, recipients, raw, header, client, tls, protocol, smtputf8, requiresTls }
   }
 
   reset(): void {

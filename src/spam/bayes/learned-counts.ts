@@ -2,30 +2,35 @@
  * What a workspace has taught the classifier, for the score of each of its messages.
  *
  * A message asks for some hundred words, and each is on a page that the last commit may have emptied from the reader's
- * cache. So once messages have asked for as many words as the workspace has learned, its counts are copied into
- * memory, in steps. Learning adds a row to `bayes_learned`, whose numbers only grow. Each message
- * reads the number of the newest one and the totals: the copy is used while they are those that it was made at,
+ * cache. So once messages have asked for as many words as the workspace has learned, their probabilities are copied into
+ * memory, in steps. Learning adds a row to `bayes_learned`, whose numbers only grow. The number of the newest one and the
+ * totals are read four times a second at most: the copy is used while they are those that it was made at,
  * whatever process has learned. Until there is one, words are read from the database.
  *
  * Limit: 500,000 words of all workspaces, 16 bytes each; those of the workspace that was used least recently go first.
  */
+import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Read } from '../../storage/prepared.js'
 import { waitForStep } from '../../storage/stepped-walk.js'
-import { CountTable } from './count-table.js'
 import { countRecentlyLearned, dayOf } from './days.js'
+import { ProbabilityTable } from './probability-table.js'
 import { type LearnedState, readLearnedState, readTokenCounts, readTokensAfter } from './records.js'
-import { type BayesCounts, hasLearnedEnough, type TokenCount } from './score.js'
+import { computeDecisiveProbability, hasLearnedEnough, type TokenCount } from './score.js'
 
 const MAX_WORDS = 500_000
 /** What a workspace without a copy counts for, in words. */
 const ENTRY_WEIGHT = 100
 /** Words that one step of a copy reads. */
 const LOAD_STEP = 2_000
+/** Milliseconds for which a state that was read holds. */
+const STATE_AGE = 250
 
 interface KnownWorkspace {
   readonly state: LearnedState
-  table: CountTable | null
+  /** When the state was last read, and was this one. */
+  readAt: number
+  table: ProbabilityTable | null
   /** Words that were asked for since the state changed. */
   asked: number
   /** What was learned of the mail of the last 180 days, as seen from `day`. */
@@ -41,18 +46,20 @@ export class LearnedCounts {
   /** One copy is made at a time, or the memory of unfinished ones would add up. */
   private isLoading = false
 
-  constructor(private readonly read: Read) {}
+  constructor(
+    private readonly read: Read,
+    private readonly clock: Clock,
+  ) {}
 
-  /** Null: too little was learned for an opinion. */
-  findCounts(workspaceId: string, keys: readonly number[]): BayesCounts<number> | null {
-    const state = readLearnedState(this.read, workspaceId)
+  /** The decisive probabilities of distinct tokens, in the order of their keys. Null: too little was learned for an opinion. */
+  findProbabilities(workspaceId: string, keys: readonly number[]): readonly number[] | null {
+    const known = this.findWorkspace(workspaceId)
+    const { state, table } = known
     if (!hasLearnedEnough(state.messages)) return null
-    const known = this.workspaces.get(workspaceId)
-    const current = known !== undefined && isSameState(known.state, state) ? known : this.enter(workspaceId, state)
-    if (current.table !== null) return { messages: state.messages, tokens: current.table }
-    current.asked += keys.length
-    if (current.asked >= state.words && !this.isLoading) void this.load(workspaceId, current)
-    return { messages: state.messages, tokens: readTokenCounts(this.read, workspaceId, keys) }
+    if (table !== null) return listProbabilities(table, keys)
+    known.asked += keys.length
+    if (known.asked >= state.words && !this.isLoading) void this.load(workspaceId, known)
+    return readProbabilities(this.read, workspaceId, keys, state.messages)
   }
 
   /** Learned messages that were received at most 180 days before `moment`. */
@@ -65,17 +72,26 @@ export class LearnedCounts {
     return count
   }
 
-  private enter(workspaceId: string, state: LearnedState): KnownWorkspace {
-    const known: KnownWorkspace = { state, table: null, asked: 0, recent: null }
-    this.workspaces.set(workspaceId, known)
-    return known
+  private findWorkspace(workspaceId: string): KnownWorkspace {
+    const now = this.clock()
+    const known = this.workspaces.get(workspaceId)
+    const age = known === undefined ? -1 : now - known.readAt
+    if (known !== undefined && age >= 0 && age < STATE_AGE) return known
+    const state = readLearnedState(this.read, workspaceId)
+    if (known !== undefined && isSameState(known.state, state)) {
+      known.readAt = now
+      return known
+    }
+    const entered: KnownWorkspace = { state, readAt: now, table: null, asked: 0, recent: null }
+    this.workspaces.set(workspaceId, entered)
+    return entered
   }
 
   private async load(workspaceId: string, known: KnownWorkspace): Promise<void> {
     this.isLoading = true
     known.asked = 0
     try {
-      const table = await this.copyTokens(workspaceId, known.state.words)
+      const table = await this.copyTokens(workspaceId, known.state)
       // Unchanged from the first step to the last one.
       const isValid = table !== null && isSameState(readLearnedState(this.read, workspaceId), known.state)
       if (isValid) this.workspaces.set(workspaceId, { ...known, table })
@@ -86,8 +102,8 @@ export class LearnedCounts {
   }
 
   /** Null: there are more than at the start. */
-  private async copyTokens(workspaceId: string, words: number): Promise<CountTable | null> {
-    const table = new CountTable(words)
+  private async copyTokens(workspaceId: string, { words, messages }: LearnedState): Promise<ProbabilityTable | null> {
+    const table = new ProbabilityTable(words, messages)
     for (let after = -1; ; ) {
       const rows = readTokensAfter(this.read, { workspaceId, after, limit: LOAD_STEP })
       if (!table.append(rows)) return null
@@ -97,6 +113,29 @@ export class LearnedCounts {
       await waitForStep()
     }
   }
+}
+
+function listProbabilities(table: ProbabilityTable, keys: readonly number[]): readonly number[] {
+  const found: number[] = []
+  for (const key of keys) {
+    const probability = table.get(key)
+    if (probability !== 0) found.push(probability)
+  }
+  return found
+}
+
+function readProbabilities(
+  read: Read,
+  workspaceId: string,
+  keys: readonly number[],
+  messages: TokenCount,
+): readonly number[] {
+  const counts = readTokenCounts(read, workspaceId, keys)
+  return keys.flatMap((key) => {
+    const count = counts.get(key)
+    const probability = count === undefined ? null : computeDecisiveProbability(count, messages)
+    return probability === null ? [] : [probability]
+  })
 }
 
 function isSameState(one: LearnedState, other: LearnedState): boolean {

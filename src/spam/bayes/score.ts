@@ -7,7 +7,7 @@
  * are. The tokens that deviate most are combined twice, against "all of this is chance" from either side; if both
  * results are high or both low, the message is unsure.
  *
- * Pure. Null until there are 50 messages of each kind.
+ * Pure. There is no opinion until there are 50 messages of each kind.
  */
 
 const MIN_MESSAGES = 50
@@ -26,31 +26,19 @@ export interface TokenCount {
   readonly ham: number
 }
 
-export interface BayesCounts<Token> {
-  /** Learned messages of each kind. */
-  readonly messages: TokenCount
-  /** The number of them that contain each token; a missing token is in none. */
-  readonly tokens: { readonly get: (token: Token) => TokenCount | undefined }
-}
-
 export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
   return spam >= MIN_MESSAGES && ham >= MIN_MESSAGES
 }
 
-/** From 0 (ham) to 1 (spam); null if too little was learned. Tokens are distinct. */
-export function computeSpamProbability<Token>(
-  tokens: readonly Token[],
-  { messages, tokens: counts }: BayesCounts<Token>,
-): number | null {
-  if (!hasLearnedEnough(messages)) return null
-  const probabilities: number[] = []
-  for (const token of tokens) {
-    const count = counts.get(token)
-    if (count === undefined) continue
-    const probability = computeTokenProbability(count, messages)
-    if (deviationOf(probability) >= MIN_DEVIATION) probabilities.push(probability)
-  }
+/** From 0 (ham) to 1 (spam). `probabilities`: the decisive ones of distinct tokens, in their order. */
+export function computeSpamProbability(probabilities: readonly number[]): number {
   return combineProbabilities(selectStrongest(probabilities))
+}
+
+/** Null: too near to one half to say anything. */
+export function computeDecisiveProbability(count: TokenCount, messages: TokenCount): number | null {
+  const probability = computeTokenProbability(count, messages)
+  return deviationOf(probability) >= MIN_DEVIATION ? probability : null
 }
 
 function deviationOf(probability: number): number {

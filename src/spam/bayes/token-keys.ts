@@ -123,10 +123,13 @@ export function packKeys(keys: readonly number[]): Buffer {
   return packed
 }
 
-export function unpackKeys(packed: Buffer): readonly number[] {
-  const keys: number[] = []
-  for (let at = 0; at < packed.length; at += KEY_BYTES) {
-    keys.push(packed.readUInt16BE(at) * 2 ** 32 + packed.readUInt32BE(at + 2))
+export function unpackKeys(packed: Uint8Array): readonly number[] {
+  const byteAt = (at: number): number => packed[at] ?? 0
+  const keys = new Array<number>(Math.floor(packed.length / KEY_BYTES))
+  for (let nth = 0, at = 0; nth < keys.length; nth += 1, at += KEY_BYTES) {
+    const high = (byteAt(at) << 8) | byteAt(at + 1)
+    const low = (byteAt(at + 2) << 24) | (byteAt(at + 3) << 16) | (byteAt(at + 4) << 8) | byteAt(at + 5)
+    keys[nth] = high * 2 ** 32 + (low >>> 0)
   }
   return keys
 }

@@ -21,6 +21,7 @@ import {
   MOVE_FROM_BYTES,
   MovedBytes,
   StorageFault,
+  TRANSFER_FROM_BYTES,
   type Write,
   WriteConflict,
 } from './write.js'
@@ -155,7 +156,8 @@ export class WireGathering {
 function toWireValue(value: unknown, transfer: ArrayBuffer[]): unknown {
   if ((value instanceof MovedBytes || value instanceof LentBytes) && value.isGone)
     throw new TypeError('the memory of a parameter is gone')
-  if (value instanceof MovedBytes) return toWirePieces(value, transfer)
+  if (value instanceof MovedBytes)
+    return value.length < TRANSFER_FROM_BYTES ? joinPieces(value) : toWirePieces(value, transfer)
   return value instanceof LentBytes ? toWireLoan(value, transfer) : toBindable(value)
 }
 
@@ -167,6 +169,17 @@ function toWireLoan({ bytes }: LentBytes, transfer: ArrayBuffer[]): WireLoan {
 /** What a request lends, in its order. */
 export function loansOf(request: WriteRequest): readonly LentBytes[] {
   return request.flatMap(({ parameters }) => parameters.filter((value) => value instanceof LentBytes))
+}
+
+/** A copy of few bytes costs less than an object for each piece. */
+function joinPieces({ pieces, length }: MovedBytes): Uint8Array {
+  const joined = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    joined.set(piece, at)
+    at += piece.length
+  }
+  return joined
 }
 
 function toWirePieces({ pieces }: MovedBytes, transfer: ArrayBuffer[]): WirePieces {

@@ -1,4 +1,4 @@
-/** The copy of counts in memory: always what the database has, whoever learns. */
+/** The copy of probabilities in memory: always those of what the database has, whoever learns. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { expireBayesData } from '../../../src/spam/bayes/expiry.js'
@@ -10,6 +10,7 @@ import {
   readLearnedState,
   readTokenCounts,
 } from '../../../src/spam/bayes/records.js'
+import { computeDecisiveProbability } from '../../../src/spam/bayes/score.js'
 import { hashToken } from '../../../src/spam/bayes/token-keys.js'
 import type { Database } from '../../../src/storage/database.js'
 import type { Read } from '../../../src/storage/prepared.js'
@@ -53,36 +54,47 @@ function countReads(read: Read): { readonly read: Read; readonly lookups: () => 
   }
 }
 
+/** Of a clock that goes on by a second each time it is read, so that what was read before is too old. */
+function createLearned(read: Read): LearnedCounts {
+  let now = 0
+  return new LearnedCounts(read, () => {
+    now += 1_000
+    return now
+  })
+}
+
 function sameAsDatabase(t: Test, learned: LearnedCounts, read: Read, workspaceId = 'ws_1'): void {
-  const found = learned.findCounts(workspaceId, keys)
+  const found = learned.findProbabilities(workspaceId, keys)
   const stored = readTokenCounts(read, workspaceId, keys)
   const { messages } = readLearnedState(read, workspaceId)
   if (messages.spam < 50 || messages.ham < 50) {
     t.equal(found, null)
     return
   }
-  t.same(
-    keys.map((key) => found?.tokens.get(key)),
-    keys.map((key) => stored.get(key)),
+  const expected = keys
+    .map((key) => stored.get(key))
+    .map((count) => (count === undefined ? null : computeDecisiveProbability(count, messages)))
+  t.strictSame(
+    found,
+    expected.filter((probability) => probability !== null),
   )
-  t.same(found?.messages, messages)
 }
 
 /** Asks until the counts are in memory. */
 async function copied(learned: LearnedCounts, lookups: () => number, workspaceId = 'ws_1'): Promise<void> {
   await waitUntil('the counts are in memory', () => {
     const before = lookups()
-    learned.findCounts(workspaceId, keys)
+    learned.findProbabilities(workspaceId, keys)
     return lookups() === before
   })
 }
 
 t.test('there are no counts before enough was learned', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const learned = new LearnedCounts(database.read)
-  t.equal(learned.findCounts('ws_1', keys), null)
+  const learned = createLearned(database.read)
+  t.equal(learned.findProbabilities('ws_1', keys), null)
   await learn(database, { verdict: 'spam', tokens: words, fingerprint: 'a' })
-  t.equal(learned.findCounts('ws_1', keys), null)
+  t.equal(learned.findProbabilities('ws_1', keys), null)
 })
 
 t.test(
@@ -91,7 +103,7 @@ t.test(
     const { database } = await temporaryDatabase(t)
     await teachEnough(database)
     const { read, lookups } = countReads(database.read)
-    const learned = new LearnedCounts(read)
+    const learned = createLearned(read)
     sameAsDatabase(t, learned, database.read)
     t.ok(lookups() > 0)
     await copied(learned, lookups)
@@ -109,9 +121,9 @@ t.test('workspaces share nothing', async (t) => {
   const { database } = await temporaryDatabase(t)
   await teachEnough(database, 'ws_1')
   const { read, lookups } = countReads(database.read)
-  const learned = new LearnedCounts(read)
+  const learned = createLearned(read)
   await copied(learned, lookups)
-  t.equal(learned.findCounts('ws_2', keys), null)
+  t.equal(learned.findProbabilities('ws_2', keys), null)
   await teachEnough(database, 'ws_2')
   await learn(database, { workspaceId: 'ws_2', verdict: 'spam', tokens: ['word2'], fingerprint: 'x' })
   await copied(learned, lookups, 'ws_2')
@@ -123,7 +135,7 @@ t.test('after any sequence of learning, correction and expiry the counts are tho
   const { database } = await temporaryDatabase(t)
   await teachEnough(database)
   const { read, lookups } = countReads(database.read)
-  const learned = new LearnedCounts(read)
+  const learned = createLearned(read)
   const step = fc.record({
     message: fc.nat(120),
     verdict: fc.constantFrom<BayesVerdict[]>('spam', 'ham'),
@@ -143,7 +155,7 @@ t.test('after any sequence of learning, correction and expiry the counts are tho
           ...buildLearnWrites({ workspaceId: 'ws_1', fingerprint, verdict, tokens, dated: 200 * day, at: 200 * day }),
         ])
         sameAsDatabase(t, learned, database.read)
-        if (waits && learned.findCounts('ws_1', keys) !== null) await copied(learned, lookups)
+        if (waits && learned.findProbabilities('ws_1', keys) !== null) await copied(learned, lookups)
         sameAsDatabase(t, learned, database.read)
       }
     }),
@@ -159,10 +171,10 @@ t.test('what was learned while counts were copied is not missed', async (t) => {
     await learn(database, { verdict: 'ham', tokens: many.map((word) => `${word}of${n}`), fingerprint: `many${n}` })
   }
   const { read, lookups } = countReads(database.read)
-  const learned = new LearnedCounts(read)
+  const learned = createLearned(read)
   let steps = 0
   while (steps < 200) {
-    learned.findCounts('ws_1', keys)
+    learned.findProbabilities('ws_1', keys)
     steps += 1
   }
   await learn(database, { verdict: 'spam', tokens: words, fingerprint: 'meanwhile' })
@@ -174,12 +186,38 @@ t.test('what was learned while counts were copied is not missed', async (t) => {
 t.test('recent mail is counted by the day on which a message came', async (t) => {
   const { database } = await temporaryDatabase(t)
   await teachEnough(database)
-  const learned = new LearnedCounts(database.read)
-  learned.findCounts('ws_1', keys)
+  const learned = createLearned(database.read)
+  learned.findProbabilities('ws_1', keys)
   t.same(learned.countRecent('ws_1', 201 * day), { spam: 50, ham: 50 })
   t.same(learned.countRecent('ws_1', 201 * day + 1), { spam: 50, ham: 50 })
   t.same(learned.countRecent('ws_1', 500 * day), { spam: 0, ham: 0 })
   await learn(database, { verdict: 'spam', tokens: ['word1'], fingerprint: 'late' })
-  learned.findCounts('ws_1', keys)
+  learned.findProbabilities('ws_1', keys)
   t.same(learned.countRecent('ws_1', 201 * day), { spam: 51, ham: 50 })
+})
+
+t.test('the state is read again after a quarter of a second, and when the clock goes back', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  await teachEnough(database)
+  let states = 0
+  let now = 1_000
+  const learned = new LearnedCounts(
+    (sql, parameters) => {
+      if (sql.includes('"newest"')) states += 1
+      return database.read(sql, parameters)
+    },
+    () => now,
+  )
+  const statesReadAt = (moment: number): number => {
+    now = moment
+    for (let message = 0; message < 3; message += 1) learned.findProbabilities('ws_1', keys)
+    return states
+  }
+  t.equal(statesReadAt(1_000), 1)
+  t.equal(statesReadAt(1_249), 1)
+  t.equal(statesReadAt(1_250), 2)
+  t.equal(statesReadAt(1_000), 3)
+  await learn(database, { verdict: 'ham', tokens: words, fingerprint: 'late' })
+  now = 1_250
+  sameAsDatabase(t, learned, database.read)
 })

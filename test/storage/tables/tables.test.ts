@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readHeldBytes, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
+import { readHeldInboundBytes, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../../../src/accounts/operator-workspace.js'
 import { type DiskSpace, readDiskSpace } from '../../../src/platform/disk-space.js'
 import { hasEnoughSpace, startDiskGuard } from '../../../src/storage/health/disk-guard.js'
@@ -250,7 +250,7 @@ t.test('bytes of inbound mail are counted from the migration on, in any order of
     ...stored(row, 'c', 'ws_2', 40),
     row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, kind: 'mail', status: 'processed' }),
   ])
-  const held = (): number[] => ['ws_1', 'ws_2', 'ws_3'].map((id) => readHeldBytes(database.read, id))
+  const held = (): number[] => ['ws_1', 'ws_2', 'ws_3'].map((id) => readHeldInboundBytes(database.read, id))
   t.same(held(), [30, 40, 0], 'what is not there any more counts nothing')
   await database.commit(stored(rowOf(database.read), 'e', 'ws_3', 160))
   await database.commit(stored(rowOf(database.read), 'f', 'ws_1', 320))
@@ -298,7 +298,7 @@ t.test('the limit is checked by the commit that needs the room', async (t) => {
   await t.rejects(filing('large', 101), WriteConflict)
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => filing(`m${n}`, 30)))
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
-  t.equal(readHeldBytes(database.read, 'ws_1'), 90)
+  t.equal(readHeldInboundBytes(database.read, 'ws_1'), 90)
   await filing('last', 10)
   await t.rejects(filing('more', 1), WriteConflict)
 })

@@ -69,7 +69,7 @@ export function scanHeaderOrEmpty(raw: Buffer): Header {
 export function readFieldValue(raw: Buffer, field: HeaderField, max = Number.POSITIVE_INFINITY): string {
   const bytes = raw.subarray(field.colon + 1, Math.min(field.end, field.colon + 1 + max))
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
-  return text.replaceAll('\r\n', '').replaceAll('\n', '').trim()
+  return (text.includes('\n') ? text.replaceAll('\r\n', '').replaceAll('\n', '') : text).trim()
 }
 
 /** The fields named `name` (lower case), in order. */
@@ -129,8 +129,22 @@ function findFieldEnd(raw: Buffer, start: number): number {
   }
 }
 
+/** By names as written: the same in lower case. */
+const knownNames = new Map<string, string>()
+const MAX_KNOWN_NAMES = 1_000
+/** Octets of a name that is kept. */
+const MAX_KNOWN_NAME = 40
+
 function readFieldName(raw: Buffer, start: number, colon: number): string {
-  return raw.toString('latin1', start, colon).trimEnd().toLowerCase()
+  const written = raw.toString('latin1', start, colon)
+  const known = knownNames.get(written)
+  if (known !== undefined) return known
+  const name = written.trimEnd().toLowerCase()
+  if (written.length <= MAX_KNOWN_NAME) {
+    if (knownNames.size === MAX_KNOWN_NAMES) knownNames.clear()
+    knownNames.set(written, name)
+  }
+  return name
 }
 
 /** Bytes of the empty line at `at`; 0 if there is none. */

@@ -103,7 +103,7 @@ function keepBytes(bytes: MovedBytes): MovedBytes {
 }
 
 function buildStoredPieces({ message: { raw, header }, trace, results }: CopySource): readonly Uint8Array[] {
-  return withTrace(raw, header, { ...trace, results })
+  return withTrace(raw, header, trace, results)
 }
 
 function toRecord({ trace, destination, message, authentication, arrival }: CopySource): NewInbound {

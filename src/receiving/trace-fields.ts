@@ -18,7 +18,8 @@ import { formatMessageDate } from '../mail/message-date.js'
 import type { ResultField } from './authentication/result-fields.js'
 import type { TlsFacts } from './received-message.js'
 
-export interface Trace {
+/** What is known before the message is authenticated. */
+export interface TraceFacts {
   /** Empty: `<>`. */
   readonly returnPath: Address | ''
   readonly helo: string
@@ -32,32 +33,34 @@ export interface Trace {
   readonly id: string
   /** Null if there are several, since none may learn of the others. */
   readonly recipient: Address | null
-  readonly results: readonly ResultField[]
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** What is known before the message is authenticated. */
-export type TraceFacts = Omit<Trace, 'results'>
-
 /** The message in pieces, most of which are views of `raw`. `header`: of `raw`. */
-export function withTrace(raw: Buffer, header: Header, trace: Trace): readonly Buffer[] {
+export function withTrace(
+  raw: Buffer,
+  header: Header,
+  trace: TraceFacts,
+  results: readonly ResultField[],
+): readonly Buffer[] {
   const remove = header.fields.filter(
     (field) => field.name === 'return-path' || isForgedResult(raw, field, trace.hostname),
   )
-  return spliceToPieces(raw, header, { remove, prepend: formatTraceFields(trace) })
+  return spliceToPieces(raw, header, { remove, prepend: formatTraceFields(trace, results) })
 }
 
 /** Whole lines with CRLF. */
-export function formatTraceFields(trace: Trace): string {
-  const results = trace.results.flatMap(({ name, value }) => {
+export function formatTraceFields(trace: TraceFacts, results: readonly ResultField[]): string {
+  let fields = foldField('Return-Path', [`<${toMailbox(trace.returnPath)}>`])
+  for (const { name, value } of results) {
     const words = wordsOf(value)
-    return words.length === 0 ? [] : [foldField(name, words)]
-  })
-  return [foldField('Return-Path', [`<${toMailbox(trace.returnPath)}>`]), ...results, formatReceived(trace)].join('')
+    if (words.length > 0) fields += foldField(name, words)
+  }
+  return fields + formatReceived(trace)
 }
 
-function formatReceived({ helo, address, hostname, protocol, tls, id, recipient, now }: Trace): string {
+function formatReceived({ helo, address, hostname, protocol, tls, id, recipient, now }: TraceFacts): string {
   const comment = tls === null ? '' : ` (${toToken(tls.protocol)} ${toToken(tls.cipher)})`
   const to = recipient === null ? '' : `\r\n\tfor <${toMailbox(recipient)}>`
   return [
@@ -91,7 +94,8 @@ const pieces = new RegExp(`.{1,${MAX_WORD}}`, 'gu')
 const MAX_LINE = 76
 
 function wordsOf(value: string): readonly string[] {
-  const text = value.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
+  const isPlain = !/[^\s\x21-\x7e]/.test(value)
+  const text = isPlain ? value : value.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
   const words = text.split(/\s+/)
   if (words.every(({ length }) => length > 0 && length <= MAX_WORD)) return words
   return words.flatMap((word) => word.match(pieces) ?? [])

@@ -6,9 +6,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../src/mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../../src/mail/header-fields.js'
-import { formatTraceFields, serviceIdOf, type Trace, withTrace } from '../../src/receiving/trace-fields.js'
+import type { ResultField } from '../../src/receiving/authentication/result-fields.js'
+import { formatTraceFields, serviceIdOf, type TraceFacts, withTrace } from '../../src/receiving/trace-fields.js'
 
-const trace: Trace = {
+const trace: TraceFacts = {
   returnPath: parseAddress('ann@sender.test'),
   helo: 'out.sender.test',
   address: '192.0.2.1',
@@ -17,16 +18,17 @@ const trace: Trace = {
   tls: { protocol: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
   id: 'abc-1',
   recipient: parseAddress('bob@home.test'),
-  results: [
-    { name: 'Authentication-Results', value: 'mail.test;\r\n spf=pass smtp.mailfrom=ann@sender.test;\r\n dkim=none' },
-    { name: 'Received-SPF', value: 'pass (mail.test: domain of ann@sender.test) client-ip=192.0.2.1' },
-  ],
   now: Date.UTC(2026, 10, 21, 1, 2, 3),
 }
 
-function addTrace(text: string, more: Partial<Trace> = {}): string {
+const results: readonly ResultField[] = [
+  { name: 'Authentication-Results', value: 'mail.test;\r\n spf=pass smtp.mailfrom=ann@sender.test;\r\n dkim=none' },
+  { name: 'Received-SPF', value: 'pass (mail.test: domain of ann@sender.test) client-ip=192.0.2.1' },
+]
+
+function addTrace(text: string, more: Partial<TraceFacts> = {}, found = results): string {
   const raw = Buffer.from(text)
-  return Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, ...more })).toString()
+  return Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, ...more }, found)).toString()
 }
 
 t.test('the fields are on top in their order, and the message below is unchanged', async (t) => {
@@ -50,15 +52,10 @@ t.test('the fields are on top in their order, and the message below is unchanged
 })
 
 t.test('a bounce, several recipients, IPv6 and no TLS each have their form', async (t) => {
-  const text = formatTraceFields({
-    ...trace,
-    returnPath: '',
-    recipient: null,
-    address: '2001:db8::1',
-    tls: null,
-    protocol: 'SMTP',
-    results: [],
-  })
+  const text = formatTraceFields(
+    { ...trace, returnPath: '', recipient: null, address: '2001:db8::1', tls: null, protocol: 'SMTP' },
+    [],
+  )
   t.match(text, /^Return-Path: <>\r\nReceived: from out\.sender\.test \(\[IPv6:2001:db8::1\]\)\r\n/)
   t.match(text, /by mail\.test with SMTP\r\n\tid abc-1;\r\n/)
   t.notMatch(text, /for </)
@@ -84,26 +81,23 @@ t.test('foreign results with our name are removed, results of others stay', asyn
   for (const value of forged) {
     const out = addTrace(
       `Authentication-Results: ${value}\r\nauthentication-results : ${value}\r\nSubject: x\r\n\r\n`,
-      {
-        results: [],
-      },
+      {},
+      [],
     )
     t.notMatch(out, /authentication-results/i, JSON.stringify(value).slice(0, 100))
     t.match(out, /\r\nSubject: x\r\n\r\n$/)
   }
   for (const value of ['mx.other.test; dkim=pass', 'mail.test.evil.test; spf=pass', 'notmail.test; spf=pass']) {
     t.match(
-      addTrace(`Authentication-Results: ${value}\r\n\r\n`, { results: [] }),
+      addTrace(`Authentication-Results: ${value}\r\n\r\n`, {}, []),
       `Authentication-Results: ${value}\r\n`,
     )
   }
 })
 
 t.test('our name in Unicode is our name', async (t) => {
-  const out = addTrace('Authentication-Results: pöst.test; spf=pass\r\nSubject: x\r\n\r\n', {
-    hostname: 'xn--pst-sna.test',
-    results: [],
-  })
+  const message = 'Authentication-Results: pöst.test; spf=pass\r\nSubject: x\r\n\r\n'
+  const out = addTrace(message, { hostname: 'xn--pst-sna.test' }, [])
   t.notMatch(out, 'pöst')
 })
 
@@ -150,19 +144,19 @@ t.test('no untrusted name adds a line or changes what is below', async () => {
   const message = 'Subject: x\r\n\r\nbody\r\n'
   fc.assert(
     fc.property(hostile, hostile, hostile, hostile, (helo, value, cipher, path) => {
-      const out = addTrace(message, {
+      const facts = {
         helo,
         id: cipher,
         address: helo,
         protocol: path,
-        returnPath: path as Trace['returnPath'],
-        recipient: path as Trace['recipient'],
+        returnPath: path as TraceFacts['returnPath'],
+        recipient: path as TraceFacts['recipient'],
         tls: { protocol: helo, cipher },
-        results: [
-          { name: 'Authentication-Results', value: `mail.test; ${value}` },
-          { name: 'Received-SPF', value },
-        ],
-      })
+      }
+      const out = addTrace(message, facts, [
+        { name: 'Authentication-Results', value: `mail.test; ${value}` },
+        { name: 'Received-SPF', value },
+      ])
       const raw = Buffer.from(out)
       const { fields } = scanHeader(raw)
       const spf = fields.length === 5 ? ['received-spf'] : []
@@ -190,7 +184,7 @@ t.test('any header keeps its other fields, and none of it bears our name any mor
   fc.assert(
     fc.property(fc.array(field), (fields) => {
       const raw = Buffer.from(`${fields.join('')}\r\nbody`)
-      const out = Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, results: [] }))
+      const out = Buffer.concat(withTrace(raw, scanHeader(raw), trace, []))
       const header = scanHeader(out)
       const kept = (name: string) => fields.filter((text) => text.startsWith(`${name}:`)).length
       return (

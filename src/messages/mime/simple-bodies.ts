@@ -54,7 +54,8 @@ export function readSimpleBodies(raw: Buffer, header: Header): SimpleBodies | nu
   const root = readContentHeader(raw, header)
   if (root === null || !collectLeaves(raw, header, root, { leaves, alternative: false, depth: 0 })) return null
   const isText = root.boundary === ''
-  return { ...joinBodies(leaves, isText), lastLineEnds: isText && root.encoding !== 'base64' }
+  const { html, text } = joinBodies(leaves, isText)
+  return { html, text, lastLineEnds: isText && root.encoding !== 'base64' }
 }
 
 function hasLoneCr(raw: Buffer): boolean {
@@ -106,7 +107,7 @@ function readContentHeader(raw: Buffer, header: Header): ContentHeader | null {
   if (!/^(?:|7bit|8bit|quoted-printable|base64)$/.test(encoding)) return null
   if (!/^(?:|inline)$/.test(values.get('content-disposition') ?? '')) return null
   const type = parseContentType(values.get('content-type') ?? 'text/plain')
-  return type === null ? null : { ...type, encoding }
+  return type === null ? null : { type: type.type, boundary: type.boundary, encoding }
 }
 
 /** Printable ASCII and blanks: parsers differ in which other characters are blanks. */

@@ -93,9 +93,9 @@ export async function verifySignatures(
   return { results: verifier.results, arc: verifier.arc }
 }
 
-/** The addresses of From fields, as mailauth reads them in a complete message. `fields`: each on one line, with CRLF. */
-export async function readHeaderFrom(fields: Buffer): Promise<readonly string[]> {
+/** The addresses of a From field, as mailauth reads them in a complete message. `field`: on one line, with CRLF. */
+export async function readHeaderFrom(field: Buffer): Promise<readonly string[]> {
   const verifier = new DkimVerifier({ strict: true })
-  await verifier.emitHeaders(fields)
+  await verifier.emitHeaders(field)
   return verifier.headerFrom
 }

@@ -13,8 +13,8 @@
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
 import { tryParseDomainName } from '../../mail/address.js'
 import type { DkimVerdict } from '../../mail/authentication-results.js'
-import { findFields, type Header, type HeaderField, readFieldValue } from '../../mail/header-fields.js'
-import { MAX_LIST_LENGTH } from '../../mail/mailbox-list.js'
+import { findFields, type Header, readFieldValue } from '../../mail/header-fields.js'
+import { MAX_LIST_LENGTH, parseSimpleMailbox } from '../../mail/mailbox-list.js'
 import { Refusal } from '../../mail/refusal.js'
 import { notVerifiedPrefix, readHeaderFrom, verifySignatures } from './bounded-verifier.js'
 import type { ParsedKeys } from './parsed-keys.js'
@@ -56,18 +56,23 @@ const MAX_FROM = MAX_LIST_LENGTH
 
 /** As mailauth reads them in the complete message, but before its signatures are verified. */
 export async function readAuthors(raw: Buffer, header: Header): Promise<readonly string[]> {
-  const from = findFields(header, 'from').map((field) => unfoldFrom(raw, field))
-  const octets = from.reduce((sum, { length }) => sum + length, 0)
+  const values = findFields(header, 'from').map((field) => readFieldValue(raw, field))
+  // With the name of the field and its line end.
+  const octets = values.reduce((sum, value) => sum + Buffer.byteLength(value) + 'From: \r\n'.length, 0)
   if (octets > MAX_FROM) {
     throw new Refusal('malformed-message', `From of ${octets} octets, more than ${MAX_FROM}`)
   }
-  const headerFrom = await readHeaderFrom(Buffer.concat(from))
-  return headerFrom.map(withPlainDomain)
+  const authors: string[] = []
+  for (const value of values) authors.push(...(await readMailboxes(value)))
+  return authors
 }
 
-/** On one line, because many lines cost mailauth much time, and decoded as everywhere else here. */
-function unfoldFrom(raw: Buffer, field: HeaderField): Buffer {
-  return Buffer.from(`From: ${readFieldValue(raw, field)}\r\n`)
+/** Of a From field on one line, because many lines cost mailauth much time, and decoded as everywhere else here. */
+async function readMailboxes(value: string): Promise<readonly string[]> {
+  const simple = parseSimpleMailbox(value)
+  if (simple !== null) return [simple.address]
+  const found = await readHeaderFrom(Buffer.from(`From: ${value}\r\n`))
+  return found.map(withPlainDomain)
 }
 
 /** The domain as DNS knows it: mailauth leaves ignorable invisible characters in it. */
@@ -100,19 +105,23 @@ function prefetchKeys(fields: readonly SignatureField[], resolver: DNSResolver):
 }
 
 function verdictOf(result: DKIMResult): DkimVerdict {
-  const { status, signingDomain = '', selector = '' } = result
-  const names = { domain: signingDomain, selector }
+  const { status, signingDomain: domain = '', selector = '' } = result
   const reason = status.comment ?? null
   switch (status.result) {
     case 'pass':
-      return { ...names, result: 'pass', reason: null }
+      return { domain, selector, result: 'pass', reason: null }
     case 'fail':
     case 'temperror':
-      return { ...names, result: status.result, reason }
+      return { domain, selector, result: status.result, reason }
     case 'policy':
-      return { ...names, result: 'policy', reason: reason ?? status.policy?.['dkim-rules'] ?? null }
+      return { domain, selector, result: 'policy', reason: reason ?? status.policy?.['dkim-rules'] ?? null }
     default:
-      return { ...names, result: reason?.startsWith(notVerifiedPrefix) === true ? 'policy' : 'permerror', reason }
+      return {
+        domain,
+        selector,
+        result: reason?.startsWith(notVerifiedPrefix) === true ? 'policy' : 'permerror',
+        reason,
+      }
   }
 }
 

@@ -92,6 +92,9 @@ function toSkipped(raw: Buffer, field: HeaderField): SkippedSignature {
 
 /** The fields with the most lines, as many as exceed the limit. */
 function findManyLined(raw: Buffer, fields: readonly HeaderField[]): readonly HeaderField[] {
+  const last = fields.at(-1)
+  // So short a header has too few lines, however they are spread over its fields.
+  if (last === undefined || last.end ** 2 <= MAX_LINE_WORK) return []
   const folded = fields.map((field) => ({ field, work: countLines(raw, field) ** 2 })).filter(({ work }) => work > 1)
   let left = folded.reduce((sum, { work }) => sum + work, 0)
   const removed: HeaderField[] = []

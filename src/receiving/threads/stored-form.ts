@@ -23,10 +23,10 @@ export function makeStoredForm(
   connection: Connection,
 ): FoundForm {
   const results = buildResultFields(authentication, connection)
-  const pieces = withTrace(raw, header, { ...trace, results })
+  const pieces = withTrace(raw, header, trace, results)
   const context = buildSpamContext(connection, authentication, trace.now)
   return {
-    pieces: pieces.flatMap((piece) => toStoredPiece(piece, raw)),
+    pieces: pieces.filter(({ length }) => length > 0).map((piece) => toStoredPiece(piece, raw)),
     content: analyze(Buffer.concat(pieces), context),
   }
 }
@@ -44,11 +44,9 @@ function analyze(raw: Buffer, context: SpamContext): AnalyzedContent | null {
   }
 }
 
-/** None for an empty piece. */
-function toStoredPiece(piece: Uint8Array, raw: Buffer): readonly StoredPiece[] {
-  if (piece.length === 0) return []
+function toStoredPiece(piece: Uint8Array, raw: Buffer): StoredPiece {
   const start = piece.byteOffset - raw.byteOffset
   const end = start + piece.length
   const isWithin = piece.buffer === raw.buffer && start >= 0 && end <= raw.length
-  return [isWithin ? [start, end] : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString()]
+  return isWithin ? [start, end] : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString()
 }

@@ -83,23 +83,29 @@ const transitFields =
 const listFields = /^(?:list-.*|x-mailman.*|x-been-?there|x-list.*|x-loop|errors-to|precedence|sender|mailing-list)$/
 
 /** Fields whose values are alike in all mail of one sender or one program. */
-const valueFields: Readonly<Record<string, string>> = {
-  'x-mailer': 'mailer',
-  'user-agent': 'mailer',
-  'content-type': 'type',
-  'content-transfer-encoding': 'encoding',
-  'x-priority': 'priority',
-  organization: 'organization',
-}
+const valueFields: ReadonlyMap<string, string> = new Map([
+  ['x-mailer', 'mailer'],
+  ['user-agent', 'mailer'],
+  ['content-type', 'type'],
+  ['content-transfer-encoding', 'encoding'],
+  ['x-priority', 'priority'],
+  ['organization', 'organization'],
+])
 
 function tokenizeFields({ fields }: SpamMessage): string[] {
-  return fields.slice(0, MAX_FIELDS).flatMap(({ name, value }) => {
-    if (transitFields.test(name)) return []
-    if (listFields.test(name)) return ['field:list']
-    const mark = valueFields[name]
-    const known = mark === undefined ? [] : prefixWords(mark, splitValue(name, value.slice(0, MAX_VALUE)))
-    return [`field:${name}`, ...known, ...tokenizeDate(name, value)]
-  })
+  const tokens: string[] = []
+  for (const { name, value } of fields.slice(0, MAX_FIELDS)) {
+    if (transitFields.test(name)) continue
+    if (listFields.test(name)) {
+      tokens.push('field:list')
+      continue
+    }
+    tokens.push(`field:${name}`)
+    const mark = valueFields.get(name)
+    if (mark !== undefined) tokens.push(...prefixWords(mark, splitValue(name, value.slice(0, MAX_VALUE))))
+    if (name === 'date') tokens.push(tokenizeDate(value))
+  }
+  return tokens
 }
 
 function splitValue(name: string, value: string): string[] {
@@ -113,9 +119,8 @@ function splitValue(name: string, value: string): string[] {
   )
 }
 
-function tokenizeDate(name: string, value: string): string[] {
-  if (name !== 'date') return []
-  return [`zone:${/[+-]\d{4}\b|\b[A-Z]{3,4}\b(?!.*[A-Z]{3})/.exec(value.slice(16, 60))?.[0] ?? 'none'}`]
+function tokenizeDate(value: string): string {
+  return `zone:${/[+-]\d{4}\b|\b[A-Z]{3,4}\b(?!.*[A-Z]{3})/.exec(value.slice(16, 60))?.[0] ?? 'none'}`
 }
 
 function tokenizeMailboxes({ from, replyTo, to, fields }: SpamMessage): string[] {

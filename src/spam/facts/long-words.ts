@@ -2,12 +2,15 @@
  * Whether two texts say different things: few of the words that one begins with are in the other. Words are runs of letters
  * and digits, in lower case, of four characters or more.
  *
- * Linear. Of a text in ASCII, only those words become strings that may be among the first of the other.
+ * Linear. Words are compared by hashes of 32 bits, so that no string is made of each: two words may be taken for one, and
+ * the texts for a little more alike.
  */
 import { readCodeUnits } from '../../platform/code-units.js'
 
 /** Words of the first text. */
 const MAX_WORDS = 200
+/** Of the table of their hashes: a power of two, so that a search is short. */
+const TABLE_SIZE = 1_024
 const MIN_LENGTH = 4
 /** Texts of so few words say too little. */
 const MAX_SHORT = 20
@@ -17,11 +20,20 @@ const MIN_SHARED = 0.3
 const longWord = /[\p{L}\p{N}]{4,}/gu
 const nonAscii = /[\u0080-\uffff]/
 
+/** In the place of a count: the word was found in the other text. */
+const SHARED = MAX_WORDS + 1
+
+/** The first words, by hash, of one call after the other. */
+const firstHashes = new Int32Array(TABLE_SIZE)
+/** Occurrences, or `SHARED`; 0: the place is free. */
+const firstCounts = new Uint8Array(TABLE_SIZE)
+
 export function saysOtherThings(one: string, other: string): boolean {
+  firstCounts.fill(0)
   const first = new FirstWords()
   readLongWords(one, first)
   if (first.total === 0) return false
-  const shared = new SharedWords(first)
+  const shared = new SharedWords(first.total)
   readLongWords(other, shared)
   return shared.total > MAX_SHORT && !shared.isFull
 }
@@ -29,60 +41,51 @@ export function saysOtherThings(one: string, other: string): boolean {
 interface LongWordReader {
   /** No more words are read. */
   readonly isFull: boolean
-  /** `word`: in lower case. */
-  add(word: string): void
-  /** A word of ASCII with a hash. */
-  addPlain(hash: number, text: string, start: number, end: number): void
+  add(hash: number): void
 }
-
-const FILTER_SIZE = 4_096
 
 class FirstWords implements LongWordReader {
   total = 0
-  readonly counts = new Map<string, number>()
-  /** By hash: 1 if it is that of a word. */
-  private readonly filter = new Uint8Array(FILTER_SIZE)
 
   get isFull(): boolean {
     return this.total === MAX_WORDS
   }
 
-  add(word: string): void {
+  add(hash: number): void {
     this.total += 1
-    this.counts.set(word, (this.counts.get(word) ?? 0) + 1)
-    this.filter[placeOf(hashAscii(word))] = 1
-  }
-
-  addPlain(_hash: number, text: string, start: number, end: number): void {
-    this.add(text.slice(start, end).toLowerCase())
-  }
-
-  mayHave(hash: number): boolean {
-    return this.filter[placeOf(hash)] === 1
+    const place = findPlace(hash)
+    firstHashes[place] = hash
+    firstCounts[place] = (firstCounts[place] ?? 0) + 1
   }
 }
 
+/** Of each word of the first text, its occurrences there are shared once. */
 class SharedWords implements LongWordReader {
   total = 0
   private shared = 0
 
-  constructor(private readonly first: FirstWords) {}
+  constructor(private readonly firstTotal: number) {}
 
   /** Enough are shared. */
   get isFull(): boolean {
-    return this.shared / this.first.total >= MIN_SHARED
+    return this.shared / this.firstTotal >= MIN_SHARED
   }
 
-  add(word: string): void {
+  add(hash: number): void {
     this.total += 1
-    this.shared += this.first.counts.get(word) ?? 0
-    this.first.counts.delete(word)
+    const place = findPlace(hash)
+    const count = firstCounts[place] ?? 0
+    if (count === 0 || count === SHARED) return
+    this.shared += count
+    firstCounts[place] = SHARED
   }
+}
 
-  addPlain(hash: number, text: string, start: number, end: number): void {
-    if (this.first.mayHave(hash)) this.add(text.slice(start, end).toLowerCase())
-    else this.total += 1
-  }
+/** The place of a word, or the free one for it: there are far more places than first words. */
+function findPlace(hash: number): number {
+  let place = (hash ^ (hash >>> 16)) & (TABLE_SIZE - 1)
+  while (firstCounts[place] !== 0 && firstHashes[place] !== hash) place = (place + 1) & (TABLE_SIZE - 1)
+  return place
 }
 
 function readLongWords(text: string, reader: LongWordReader): void {
@@ -90,13 +93,16 @@ function readLongWords(text: string, reader: LongWordReader): void {
   else {
     for (const [word] of text.toLowerCase().matchAll(longWord)) {
       if (reader.isFull) return
-      reader.add(word)
+      reader.add(hashWord(word))
     }
   }
 }
 
-/** By code of ASCII: 1 for letters and digits. */
-const letters = Uint8Array.from({ length: 128 }, (_, code) => Number(/[a-z0-9]/i.test(String.fromCharCode(code))))
+/** By code of ASCII: the code in lower case of letters and digits; 0: it is neither. */
+const wordCodes = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  return /[a-z0-9]/i.test(character) ? character.toLowerCase().charCodeAt(0) : 0
+})
 
 function readAsciiWords(text: string, reader: LongWordReader): void {
   const units = readCodeUnits(text)
@@ -104,22 +110,22 @@ function readAsciiWords(text: string, reader: LongWordReader): void {
   for (let at = 0; at < length && !reader.isFull; at += 1) {
     const start = at
     let hash = 0
-    for (; at < length && letters[units[at] ?? 0] === 1; at += 1) hash = addToHash(hash, units[at] ?? 0)
-    if (at - start >= MIN_LENGTH) reader.addPlain(hash, text, start, at)
+    for (; at < length; at += 1) {
+      const code = wordCodes[units[at] ?? 0] ?? 0
+      if (code === 0) break
+      hash = addToHash(hash, code)
+    }
+    if (at - start >= MIN_LENGTH) reader.add(hash)
   }
 }
 
-function hashAscii(word: string): number {
+/** `word`: in lower case. */
+function hashWord(word: string): number {
   let hash = 0
   for (let at = 0; at < word.length; at += 1) hash = addToHash(hash, word.charCodeAt(at))
   return hash
 }
 
-/** The same for both cases of a letter. */
 function addToHash(hash: number, code: number): number {
-  return Math.imul(hash ^ (code | 0x20), 0x01000193)
-}
-
-function placeOf(hash: number): number {
-  return (hash ^ (hash >>> 16)) & (FILTER_SIZE - 1)
+  return Math.imul(hash ^ code, 0x01000193)
 }

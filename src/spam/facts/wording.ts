@@ -9,6 +9,9 @@ import { listOpenings, OPENING_LENGTH } from './pattern-openings.js'
 /** Places of the table; two beginnings may share one, and then a pattern is tried in vain. */
 const TABLE_SIZE = 65_536
 
+/** Codes of ASCII. */
+const ASCII = 128
+
 /** Those whose beginnings are known; each is tried at one place of a text (`y`). */
 const patterns: RegExp[] = []
 /** By place of the table: the list of patterns that have a beginning there, as index of `lists`. */
@@ -19,6 +22,8 @@ const NO_LIST = 0
 const PREFIX = 1
 /** Of indexes of `patterns`, by `listAt`. */
 const lists: number[][] = [[], []]
+/** By the first two characters, as far as they are ASCII: 1 if a beginning begins so. Most places have none. */
+const pairs = new Uint8Array(ASCII * ASCII)
 
 export class WordedText {
   /** By pattern: 1 if the text matches it. Patterns that were made after this list are not in it. */
@@ -39,10 +44,11 @@ export class WordedText {
     let wasLetter = false
     for (let at = 0; at < length; at += 1) {
       const unit = units[at] ?? 0
-      const isLetter = isLetterCode(unit)
-      if (!(wasLetter && (isLetter || isOtherWordCode(unit))) && unit !== SPACE)
+      const kind = unit < ASCII ? (kinds[unit] ?? OTHER) : OTHER
+      const begins = kind !== SPACE && !(wasLetter && kind !== OTHER)
+      if (begins && mayBegin(unit, at + 1 < length ? (units[at + 1] ?? 0) : ASCII))
         this.tryPatternsAt(units, at, Math.min(at + OPENING_LENGTH, length))
-      wasLetter = isLetter
+      wasLetter = kind === LETTER
     }
   }
 
@@ -75,22 +81,36 @@ export function wording(pattern: RegExp): Wording {
     if ((listAt[place] ?? NO_LIST) <= PREFIX) listAt[place] = lists.push([]) - 1
     lists[listAt[place] ?? NO_LIST]?.push(index)
   }
+  for (const opening of openings) notePair(opening)
   for (const place of openings.flatMap(listPrefixes).map(placeOfOpening))
     if (listAt[place] === NO_LIST) listAt[place] = PREFIX
   return (worded) => worded.hasMatch(index)
 }
 
-const SPACE = 0x20
-
+const OTHER = 0
+const LETTER = 1
 /** `\w` but for the letters. */
-function isOtherWordCode(code: number): boolean {
-  return (code >= 0x30 && code <= 0x39) || code === 0x5f
+const WORD = 2
+const SPACE = 3
+
+/** By code of ASCII. */
+const kinds = Uint8Array.from({ length: ASCII }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/[a-z]/i.test(character)) return LETTER
+  if (/[0-9_]/.test(character)) return WORD
+  return character === ' ' ? SPACE : OTHER
+})
+
+/** `second`: not of ASCII at the end of the text. */
+function mayBegin(first: number, second: number): boolean {
+  return first >= ASCII || second >= ASCII || pairs[first * ASCII + second] === 1
 }
 
-/** Of ASCII. */
-function isLetterCode(code: number): boolean {
-  const lower = code | 0x20
-  return lower >= 0x61 && lower <= 0x7a
+function notePair(opening: string): void {
+  const first = opening.charCodeAt(0)
+  if (first >= ASCII) return
+  if (opening.length === 1) pairs.fill(1, first * ASCII, (first + 1) * ASCII)
+  else if (opening.charCodeAt(1) < ASCII) pairs[first * ASCII + opening.charCodeAt(1)] = 1
 }
 
 function listPrefixes(opening: string): readonly string[] {

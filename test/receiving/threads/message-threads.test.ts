@@ -124,7 +124,7 @@ t.test('a small message comes back in the form in which it is stored, with what 
     const raw = Buffer.from(text)
     const { authentication, form } = await threads.authenticate(raw, scanHeader(raw), hereby, trace)
     const results = buildResultFields(authentication, hereby)
-    const expected = Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, results }))
+    const expected = Buffer.concat(withTrace(raw, scanHeader(raw), trace, results))
     t.equal(Buffer.concat(form?.pieces ?? []).toString(), expected.toString())
     t.match(form?.content?.summary, { from_email: 'a@b.test', subject: 'x', has_text: 1 })
   }

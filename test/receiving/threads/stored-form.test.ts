@@ -50,7 +50,7 @@ for (const [name, text] of Object.entries(texts)) {
     const raw = Buffer.from(text)
     const { pieces, content } = makeStoredForm({ raw, header: scanHeader(raw) }, trace, authentication, connection)
     const results = buildResultFields(authentication, connection)
-    const stored = Buffer.concat(withTrace(raw, scanHeader(raw), { ...trace, results }))
+    const stored = Buffer.concat(withTrace(raw, scanHeader(raw), trace, results))
     const joined = pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : raw.subarray(...piece)))
     t.equal(Buffer.concat(joined).toString('latin1'), stored.toString('latin1'))
     const storedHeader = scanHeader(stored)

@@ -58,18 +58,22 @@ async function authenticateMessage(raw: Buffer, resolver: RecordResolver): Promi
   }
   const header = scanHeader(raw)
   const traced = Buffer.concat(
-    withTrace(raw, header, {
-      returnPath: '',
-      helo: client.helo,
-      address: client.clientAddress,
-      hostname: client.hostname,
-      protocol: 'ESMTP',
-      tls: null,
-      id: 'x',
-      recipient: null,
+    withTrace(
+      raw,
+      header,
+      {
+        returnPath: '',
+        helo: client.helo,
+        address: client.clientAddress,
+        hostname: client.hostname,
+        protocol: 'ESMTP',
+        tls: null,
+        id: 'x',
+        recipient: null,
+        now: 0,
+      },
       results,
-      now: 0,
-    }),
+    ),
   )
   const found = scanHeader(traced)
   check(findFields(found, 'return-path').length === 1, 'there is one Return-Path')

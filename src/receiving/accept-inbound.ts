@@ -10,7 +10,7 @@
 import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import { defaultInboundPolicy } from '../domains/inbound-policy.js'
 import { type Address, type DomainName, formatForDisplay } from '../mail/address.js'
-import type { Authentication, Connection } from '../mail/authentication-results.js'
+import type { Connection } from '../mail/authentication-results.js'
 import type { Header } from '../mail/header-fields.js'
 import { toRecipientLogFields } from '../mail/recipient-log-fields.js'
 import { Refusal } from '../mail/refusal.js'
@@ -33,7 +33,8 @@ import type { ProcessedMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { InboundRecipient } from './recipient-policy.js'
 import { buildTooLarge, isTooLargeFor } from './system-mail.js'
-import { type CheckedMessage, MOVE_THRESHOLD, type StoredForm } from './threads/message-thread.js'
+import { type CheckedMessage, MOVE_THRESHOLD } from './threads/message-thread.js'
+import type { StoredForm } from './threads/packed-form.js'
 
 /** `asked`: the only copy of a small message, whose stored form is asked for. As `Authenticate` otherwise. */
 export type AuthenticateInbound = (
@@ -94,7 +95,7 @@ export function createAcceptInbound(deps: AcceptInboundDeps): AcceptInbound {
       const planned = isRecent
         ? { message, plan, form: checked.form }
         : { message, plan: makePlan(deps, message), form: null }
-      return await acceptAuthenticated(deps, planned, checked.authentication, connection, ignored)
+      return await acceptAuthenticated(deps, planned, checked, connection, ignored)
     } finally {
       freeMemory(raw) // unless it was moved to the writer
     }
@@ -112,7 +113,7 @@ interface PlannedMessage {
 async function acceptAuthenticated(
   deps: AcceptInboundDeps,
   { message, plan, form }: PlannedMessage,
-  authentication: Authentication,
+  { authentication, authenticationJson }: Pick<CheckedMessage, 'authentication' | 'authenticationJson'>,
   connection: Connection,
   discarded: { times: number },
 ): Promise<{ readonly id: string }> {
@@ -124,7 +125,7 @@ async function acceptAuthenticated(
   const results = form === null ? buildResultFields(authentication, connection) : []
   const copies = plan.copies.map(({ destination, trace }): InboundCopy => {
     const arrival = toArrival(message, decisions.spamReasonOf(destination.addresses))
-    return buildCopy({ destination, trace, message, authentication, results, arrival, form })
+    return buildCopy({ destination, trace, message, authentication, authenticationJson, results, arrival, form })
   })
   const destinations = plan.copies.map(({ destination }) => destination)
   const scored = { message, authentication, destinations, arrival: toArrival(message, null), now }

@@ -2,7 +2,8 @@
  * Records which messages are being processed, in a file that outlives the process: a message that was in progress
  * at two crashes is taken for their cause.
  *
- * Each message in progress has a slot of fixed size, written in place before it is read and cleared afterwards.
+ * Each message in progress has a slot of fixed size, written in place before it is read. Afterwards it is written for the next
+ * message, or cleared within a tenth of a second, so a message that was finished just before a crash may count as in progress.
  * The file is not synchronized to the disk: the page cache outlives a process, and after a power failure no
  * message is to blame. So it costs a few microseconds a message. A clean stop empties the file.
  *
@@ -32,6 +33,8 @@ export interface CrashGuard {
 }
 
 const SLOT_SIZE = 128
+/** Milliseconds for which the slot of a finished message may wait for the next one. */
+const CLEAR_DELAY = 100
 const NEWLINE = 0x0a
 
 export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard {
@@ -40,6 +43,9 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
   const fd = openSync(file, 'w', 0o600)
   const slots = new Map<string, number>()
   const free: number[] = []
+  /** Slots that still name finished messages. */
+  let stale: number[] = []
+  let clearTimer: NodeJS.Timeout | null = null
   const deaths = new Map(suspects.map((held) => [held.id, held.deaths]))
   let hasWarned = false
 
@@ -56,9 +62,16 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
   }
 
   function recordState(state: 'held' | 'waits', { id, workspaceId }: Omit<GuardedMessage, 'deaths'>): void {
-    const slot = slots.get(id) ?? free.pop() ?? slots.size
+    const slot = slots.get(id) ?? stale.pop() ?? free.pop() ?? slots.size
     slots.set(id, slot)
     writeSlot(slot, `${state} ${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
+  }
+
+  function clearStale(): void {
+    clearTimer = null
+    for (const slot of stale) writeSlot(slot, '')
+    free.push(...stale)
+    stale = []
   }
 
   // Their counts stay in the file until they are finished, but a crash while they wait does not count.
@@ -72,10 +85,11 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
       if (slot === undefined) return
       slots.delete(id)
       deaths.delete(id)
-      free.push(slot)
-      writeSlot(slot, '')
+      stale.push(slot)
+      clearTimer ??= setTimeout(clearStale, CLEAR_DELAY).unref()
     },
     close: () => {
+      if (clearTimer !== null) clearTimeout(clearTimer)
       ftruncateSync(fd)
       closeSync(fd)
     },

@@ -9,7 +9,7 @@ import { Refusal } from '../mail/refusal.js'
 import { storeRecord } from '../messages/inbound/inbound-email.js'
 import { type InboundEmail, type NewInbound, toProcessed, toUnprocessed } from '../messages/inbound/inbound-record.js'
 import type { Log } from '../platform/log.js'
-import { toJson } from '../storage/tables/columns.js'
+import { type Json, toJson } from '../storage/tables/columns.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import {
@@ -24,13 +24,15 @@ import type { ResultField } from './authentication/result-fields.js'
 import type { PlannedCopy } from './copy-plan.js'
 import type { ProcessedMail } from './process-mail.js'
 import type { ReceivedMessage } from './received-message.js'
-import type { StoredForm } from './threads/message-thread.js'
+import type { StoredForm } from './threads/packed-form.js'
 import { withTrace } from './trace-fields.js'
 
 /** What a copy is made of. */
 interface CopySource extends PlannedCopy {
   readonly message: ReceivedMessage
   readonly authentication: Authentication
+  /** The same as it is stored. */
+  readonly authenticationJson: Json<Authentication>
   readonly results: readonly ResultField[]
   readonly arrival: Arrival
   /** Null: it is yet to be made. */
@@ -65,10 +67,11 @@ export async function storeCopies(
   processed: ProcessedMail | null,
   session: string,
 ): Promise<boolean> {
-  const rooms = copies.flatMap(({ email: { workspace_id: workspaceId, size } }) => {
-    const limit = inboundBytes.limitOf(workspaceId)
-    return limit === null ? [] : [requireRoom({ workspaceId, bytes: size, limit })]
-  })
+  const rooms: Write[] = []
+  for (const { email } of copies) {
+    const limit = inboundBytes.limitOf(email.workspace_id)
+    if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: email.size, limit }))
+  }
   if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true
   const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))
   if (await tryCommit(commit([...rooms, ...writes]))) return false
@@ -87,9 +90,11 @@ async function storeProcessed(
   { content, writes }: ProcessedMail,
   session: string,
 ): Promise<boolean> {
-  const records = copies.flatMap(({ email, bytes }) => storeRecord(toProcessed(email, content), keepBytes(bytes)))
+  const all = [...rooms]
+  for (const { email, bytes } of copies) all.push(...storeRecord(toProcessed(email, content), keepBytes(bytes)))
+  all.push(...writes)
   try {
-    return await tryCommit(commit([...rooms, ...records, ...writes]))
+    return await tryCommit(commit(all))
   } catch (error) {
     if (error instanceof StorageFault) throw error
     log.error({ err: error, session }, 'the results of a message could not be stored with it')
@@ -106,7 +111,14 @@ function buildStoredPieces({ message: { raw, header }, trace, results }: CopySou
   return withTrace(raw, header, trace, results)
 }
 
-function toRecord({ trace, destination, message, authentication, arrival }: CopySource): NewInbound {
+function toRecord({
+  trace,
+  destination,
+  message,
+  authentication,
+  authenticationJson,
+  arrival,
+}: CopySource): NewInbound {
   const { envelopeFrom, client } = message
   const { spf_result, dkim_result, dmarc_result } = summarizeResults(authentication)
   return {
@@ -121,7 +133,7 @@ function toRecord({ trace, destination, message, authentication, arrival }: Copy
     spf_result,
     dkim_result,
     dmarc_result,
-    authentication: toJson(authentication),
+    authentication: authenticationJson,
     arrival,
     received_at: trace.now,
   }

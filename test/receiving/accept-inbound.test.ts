@@ -53,7 +53,7 @@ function recordAcceptance(
     log: { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) },
     hostname: 'mx.test',
     dmarc: 'reject',
-    authenticate: async (raw) => ({ raw, authentication: found, form: null }),
+    authenticate: async (raw) => ({ raw, authentication: found, authenticationJson: toJson(found), form: null }),
     recipientOf,
     operatorWorkspace: () => 'home',
     inboundBytes: { limitOf: () => null },
@@ -232,7 +232,7 @@ t.test('a small message with one copy is stored in the form that its thread has 
   const { take, written } = recordAcceptance(() => mailbox('home'), text, {
     authenticate: async (raw, _header, _connection, only) => {
       asked.push(only)
-      return { raw, authentication: found, form }
+      return { raw, authentication: found, authenticationJson: toJson(found), form }
     },
     processEarly: async (_message, _copy, content) => {
       known.push(content)
@@ -250,7 +250,7 @@ t.test('no form is asked for of a large message, a report, or one for two worksp
   const asked: unknown[] = []
   const authenticate: AcceptInboundDeps['authenticate'] = async (raw, _header, _connection, only) => {
     asked.push(only)
-    return { raw, authentication: found, form: null }
+    return { raw, authentication: found, authenticationJson: toJson(found), form: null }
   }
   const large = Buffer.concat([text, Buffer.alloc(65_536, 'a\r\n')])
   await recordAcceptance(() => mailbox('home'), large, { authenticate }).take(home)
@@ -275,7 +275,7 @@ t.test('a message whose check took long is stored with the time and the recipien
       clock: () => now,
       authenticate: async (raw) => {
         now += taken
-        return { raw, authentication: found, form }
+        return { raw, authentication: found, authenticationJson: toJson(found), form }
       },
       processEarly: async (_message, _copy, content) => {
         known.push(content)

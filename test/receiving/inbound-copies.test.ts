@@ -48,7 +48,8 @@ function copyOf(raw: Buffer) {
   } as const
   const destination = { kind: 'mail', workspaceId: 'ws_1', domain: parseDomainName('home.test'), addresses: [address] }
   const arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
-  const source = { destination, message, trace, authentication, results: [], arrival, form: null }
+  const checked = { authentication, authenticationJson: toJson(authentication) }
+  const source = { destination, message, trace, ...checked, results: [], arrival, form: null }
   return buildCopy(source as Parameters<typeof buildCopy>[0])
 }
 

@@ -88,10 +88,7 @@ t.test('foreign results with our name are removed, results of others stay', asyn
     t.match(out, /\r\nSubject: x\r\n\r\n$/)
   }
   for (const value of ['mx.other.test; dkim=pass', 'mail.test.evil.test; spf=pass', 'notmail.test; spf=pass']) {
-    t.match(
-      addTrace(`Authentication-Results: ${value}\r\n\r\n`, {}, []),
-      `Authentication-Results: ${value}\r\n`,
-    )
+    t.match(addTrace(`Authentication-Results: ${value}\r\n\r\n`, {}, []), `Authentication-Results: ${value}\r\n`)
   }
 })
 

@@ -17,7 +17,9 @@
 import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
 import { DkimVerifier, type PreparedSignature } from 'mailauth/lib/dkim/dkim-verifier.js'
 import type { KeyCache } from 'mailauth/lib/tools.js'
+import type { Header } from '../../mail/header-fields.js'
 import { WholeBodyHash } from './body-hash.js'
+import { listHeaderRows } from './header-rows.js'
 
 /** Two ways of hashing for a body of the largest size that a listener accepts by default. */
 export const defaultHashBudget = 70 * 1_048_576
@@ -63,12 +65,24 @@ class BoundedVerifier extends DkimVerifier {
     return way
   }
 
-  async verifyMessage(raw: Buffer, bodyStart: number): Promise<void> {
-    await this.emitHeaders(raw.subarray(0, bodyStart))
+  async verifyMessage({ raw, bodyStart, header }: VerifiedMessage): Promise<void> {
+    const original = raw.subarray(0, bodyStart)
+    if (header === null) await this.emitHeaders(original)
+    else {
+      this.headers = { parsed: listHeaderRows(raw, header), original }
+      await this.messageHeaders(this.headers)
+    }
     const body = raw.subarray(bodyStart)
     for (const hasher of this.wholeHashes.values()) await hasher.hashBody(body)
     await this.finalChunk()
   }
+}
+
+interface VerifiedMessage {
+  readonly raw: Buffer
+  readonly bodyStart: number
+  /** Null: mailauth reads it. */
+  readonly header: Header | null
 }
 
 interface VerifiedSignatures {
@@ -82,14 +96,12 @@ interface VerifyOptions extends Omit<DKIMVerifyOptions, 'resolver'> {
   readonly budget: number
 }
 
-/** `bodyStart`: where the body of `raw` begins. */
 export async function verifySignatures(
-  raw: Buffer,
-  bodyStart: number,
+  message: VerifiedMessage,
   { keys, budget, ...options }: VerifyOptions,
 ): Promise<VerifiedSignatures> {
-  const verifier = new BoundedVerifier(options, raw.length - bodyStart, budget, keys)
-  await verifier.verifyMessage(raw, bodyStart)
+  const verifier = new BoundedVerifier(options, message.raw.length - message.bodyStart, budget, keys)
+  await verifier.verifyMessage(message)
   return { results: verifier.results, arc: verifier.arc }
 }
 

@@ -43,7 +43,8 @@ export async function checkDkim(
   prefetchKeys(signatures.verifiable, resolver)
   const keys = parsedKeys(createKeyResolver(resolver))
   const options = { keys, budget: hashBudget, strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
-  const result = await verifySignatures(signatures.message, signatures.bodyStart, options)
+  const { message, bodyStart, header } = signatures
+  const result = await verifySignatures({ raw: message, bodyStart, header }, options)
   const signed = result.results.filter(({ status }) => status.result !== 'none')
   return {
     verdicts: [...signed.map(verdictOf), ...signatures.skipped.map(unverifiedVerdictOf)],

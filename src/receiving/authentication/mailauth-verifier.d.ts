@@ -2,7 +2,12 @@
 declare module 'mailauth/lib/dkim/dkim-verifier.js' {
   import { Writable } from 'node:stream'
   import type { DKIMVerifyOptions, DKIMVerifyResult } from 'mailauth'
-  import type { KeyCache } from 'mailauth/lib/tools.js'
+  import type { HeaderRow, KeyCache } from 'mailauth/lib/tools.js'
+
+  export interface ParsedHeader {
+    readonly parsed: readonly HeaderRow[]
+    readonly original: Buffer
+  }
 
   export interface PreparedSignature {
     readonly bodyCanon: string
@@ -30,11 +35,14 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
     /** One for each way of hashing the body. */
     readonly bodyHashes: Map<string, BodyHasher>
     keyCache: KeyCache
+    headers: ParsedHeader | false
     prepareSignature(signature: PreparedSignature): void
     /** Returns the key in `bodyHashes`. */
     addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string
     /** Reads the whole header, with the empty line at its end. */
     emitHeaders(header: Buffer): Promise<void>
+    /** What `emitHeaders` does with the header that it has read. */
+    messageHeaders(header: ParsedHeader): Promise<void>
     /** Verifies the signatures. */
     finalChunk(): Promise<void>
   }
@@ -43,6 +51,16 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
 declare module 'mailauth/lib/tools.js' {
   import type { KeyObject } from 'node:crypto'
   import type { DNSResolver } from 'mailauth'
+
+  export interface HeaderRow {
+    /** In lower case. */
+    readonly key: string
+    readonly casedKey: string
+    /** The field as written, without the line end of its last line. */
+    readonly line: Buffer
+  }
+
+  export function parseHeaders(header: Buffer): { readonly parsed: readonly HeaderRow[] }
 
   export interface KeyOptions {
     readonly strict: boolean

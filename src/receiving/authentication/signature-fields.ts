@@ -44,6 +44,8 @@ export interface SignatureFields {
   readonly message: Buffer
   /** Where the body of `message` begins. */
   readonly bodyStart: number
+  /** Of `message`, if it is as it was received; else null. */
+  readonly header: Header | null
 }
 
 export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
@@ -70,6 +72,7 @@ export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
     oversizedChain,
     message,
     bodyStart: message.length - (raw.length - header.bodyStart),
+    header: changes ? null : header,
   }
 }
 

@@ -14,27 +14,23 @@ import type { Clock } from '../../platform/clock.js'
 import type { RecordResolver } from '../../platform/dns/resolver.js'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
-import { parseJson, toJson } from '../../storage/tables/columns.js'
+import { type Json, parseJson, toJson } from '../../storage/tables/columns.js'
 import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
-import type { AnalyzedContent } from '../inbound-analyzer.js'
 import type { TraceFacts } from '../trace-fields.js'
+import { type StoredForm, unpackForm } from './packed-form.js'
 import type {
   DatedAnswer,
-  FoundForm,
+  FoundMessage,
   FromMessageThread,
   MessageToCheck,
-  OutcomeMessage,
+  RefusedMessage,
   ToMessageThread,
 } from './thread-protocol.js'
 
-/** `pieces`: those of the message are views of its bytes. `content`: null if it is yet to be analyzed. */
-export interface StoredForm {
-  readonly pieces: readonly Uint8Array[]
-  readonly content: AnalyzedContent | null
-}
-
 export interface CheckedMessage {
   readonly authentication: Authentication
+  /** The same as it is stored. */
+  readonly authenticationJson: Json<Authentication>
   /** The bytes that were given. */
   readonly raw: Buffer
   /** Null: it was not asked for. */
@@ -136,23 +132,12 @@ export class MessageThread {
   private onMessage(worker: Worker, incoming: FromMessageThread): void {
     if (incoming.kind === 'questions') {
       for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
-    } else this.settle(incoming)
-  }
-
-  private settle({ id, raw: returned, outcome: json }: OutcomeMessage): void {
-    const job = this.finishJob(id)
-    if (job === undefined) return
-    const outcome = parseJson(json)
-    if (outcome.kind === 'found') {
-      const { authentication, form } = outcome
-      const raw = returned === null ? job.raw : toBuffer(returned)
-      job.resolve({ authentication, raw, form: form === null ? null : toStoredForm(form, raw) })
       return
     }
-    const { refusal, message } = outcome
-    job.reject(
-      refusal === null ? new Error(`authentication failed: ${message}`) : new Refusal(refusal.kind, refusal.message),
-    )
+    const job = this.finishJob(incoming.id)
+    if (job === undefined) return
+    if (incoming.kind === 'found') job.resolve(toCheckedMessage(incoming, job.raw))
+    else job.reject(toError(incoming))
   }
 
   /** Answers of one turn of the event loop are sent together. */
@@ -189,11 +174,18 @@ export class MessageThread {
   }
 }
 
-function toStoredForm({ pieces, content }: FoundForm, raw: Buffer): StoredForm {
+function toCheckedMessage(found: FoundMessage, sent: Buffer): CheckedMessage {
+  const raw = found.raw === null ? sent : toBuffer(found.raw)
   return {
-    pieces: pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : raw.subarray(piece[0], piece[1]))),
-    content,
+    authentication: parseJson(found.authentication),
+    authenticationJson: found.authentication,
+    raw,
+    form: found.form === null ? null : unpackForm(found.form, raw),
   }
+}
+
+function toError({ refusal, message }: RefusedMessage): Error {
+  return refusal === null ? new Error(`authentication failed: ${message}`) : new Refusal(refusal.kind, refusal.message)
 }
 
 function toBuffer(bytes: Uint8Array<ArrayBuffer>): Buffer {

@@ -11,8 +11,15 @@ import { parseJson, toJson } from '../../storage/tables/columns.js'
 import { authenticate } from '../authentication/authenticate.js'
 import { type CheckMemory, createCheckMemory } from '../authentication/check-memory.js'
 import { createThreadResolver, type ThreadResolver } from './dns-questions.js'
+import { packForm } from './packed-form.js'
 import { makeStoredForm } from './stored-form.js'
-import type { FromMessageThread, MessageToCheck, Outcome, ToMessageThread } from './thread-protocol.js'
+import type {
+  FoundMessage,
+  FromMessageThread,
+  MessageToCheck,
+  RefusedMessage,
+  ToMessageThread,
+} from './thread-protocol.js'
 
 /**
  * The clock of the main thread, which each message tells: as far ahead of ours as the message that waited least for this
@@ -32,16 +39,15 @@ function createMainClock(): { readonly read: Clock; readonly note: (now: number)
 interface Thread {
   readonly clock: ReturnType<typeof createMainClock>
   readonly dns: ThreadResolver
-  /** `raw`: memory that returns to the main thread. */
-  readonly post: (id: number, outcome: Outcome, raw: Uint8Array<ArrayBuffer> | null) => void
+  readonly post: (message: FoundMessage | RefusedMessage) => void
   readonly memory: CheckMemory
 }
 
 /** Each outcome leaves at once, so that the main thread and the writer go on with it beside the next message. */
 function createPost(port: MessagePort): Thread['post'] {
-  return (id, outcome, raw) => {
-    const message = { kind: 'outcome', id, raw, outcome: toJson(outcome) } satisfies FromMessageThread
-    port.postMessage(message, raw === null ? [] : [raw.buffer])
+  return (message) => {
+    const memory = message.kind === 'found' ? message.raw : null
+    port.postMessage(message satisfies FromMessageThread, memory === null ? [] : [memory.buffer])
   }
 }
 
@@ -56,12 +62,18 @@ async function handleMessage(message: MessageToCheck, { clock, dns, memory, post
     const deps = { resolver: dns.resolver, clock: clock.read, memory }
     const authentication = await authenticate(raw, connection, deps, header)
     const form = trace === null ? null : makeStoredForm({ raw, header }, trace, authentication, connection)
-    post(id, { kind: 'found', authentication, form }, moved ? bytes : null)
+    post({
+      kind: 'found',
+      id,
+      raw: moved ? bytes : null,
+      authentication: toJson(authentication),
+      form: form === null ? null : packForm(form),
+    })
   } catch (error) {
     if (moved) freeMemory(bytes)
     const refusal = error instanceof Refusal ? { kind: error.kind, message: error.message } : null
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    post(id, { kind: 'refused', refusal, message: text }, null)
+    post({ kind: 'refused', id, refusal, message: text })
   }
 }
 

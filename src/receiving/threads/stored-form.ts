@@ -13,7 +13,15 @@ import type { SpamContext } from '../../spam/spam-input.js'
 import { buildResultFields } from '../authentication/result-fields.js'
 import { type AnalyzedContent, contentAnalyzer } from '../inbound-analyzer.js'
 import { type TraceFacts, withTrace } from '../trace-fields.js'
-import type { FoundForm, StoredPiece } from './thread-protocol.js'
+
+/** A place in the message as received. */
+export type ByteRange = readonly [start: number, end: number]
+
+/** `pieces`: places, and texts in UTF-8. `content`: null if the message is not of a simple structure. */
+export interface FoundForm {
+  readonly pieces: readonly (ByteRange | string)[]
+  readonly content: AnalyzedContent | null
+}
 
 /** `header`: of `raw`. */
 export function makeStoredForm(
@@ -44,7 +52,7 @@ function analyze(raw: Buffer, context: SpamContext): AnalyzedContent | null {
   }
 }
 
-function toStoredPiece(piece: Uint8Array, raw: Buffer): StoredPiece {
+function toStoredPiece(piece: Uint8Array, raw: Buffer): ByteRange | string {
   const start = piece.byteOffset - raw.byteOffset
   const end = start + piece.length
   const isWithin = piece.buffer === raw.buffer && start >= 0 && end <= raw.length

@@ -7,8 +7,8 @@ import type { Authentication, Connection } from '../../mail/authentication-resul
 import type { RefusalKind } from '../../mail/refusal.js'
 import type { Json } from '../../storage/tables/columns.js'
 import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
-import type { AnalyzedContent } from '../inbound-analyzer.js'
 import type { TraceFacts } from '../trace-fields.js'
+import type { PackedForm } from './packed-form.js'
 
 /** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */
 export type DatedAnswer = readonly [question: number, answer: DnsAnswer, freshUntil: number]
@@ -34,33 +34,26 @@ export type ToMessageThread =
   | { readonly kind: 'messages'; readonly messages: readonly MessageToCheck[] }
   | { readonly kind: 'answers'; readonly answers: readonly DatedAnswer[] }
 
-/** A piece of a stored form: a place in the message as received, or a text in UTF-8. */
-export type StoredPiece = readonly [start: number, end: number] | string
-
-/** `content`: null if the message is not of a simple structure. */
-export interface FoundForm {
-  readonly pieces: readonly StoredPiece[]
-  readonly content: AnalyzedContent | null
-}
-
-/** `raw`: the bytes of the message if their memory was moved; null if they stayed on the main thread. */
-export interface OutcomeMessage {
-  readonly kind: 'outcome'
+export interface FoundMessage {
+  readonly kind: 'found'
   readonly id: number
+  /** The bytes of the message if their memory was moved; null if they stayed on the main thread. */
   readonly raw: Uint8Array<ArrayBuffer> | null
-  readonly outcome: Json<Outcome>
+  readonly authentication: Json<Authentication>
+  /** Null: it was not asked for. */
+  readonly form: PackedForm | null
 }
 
-export type Outcome =
-  | { readonly kind: 'found'; readonly authentication: Authentication; readonly form: FoundForm | null }
-  | {
-      readonly kind: 'refused'
-      readonly refusal: { readonly kind: RefusalKind; readonly message: string } | null
-      /** The message of an internal error; for the log. */
-      readonly message: string
-    }
+export interface RefusedMessage {
+  readonly kind: 'refused'
+  readonly id: number
+  readonly refusal: { readonly kind: RefusalKind; readonly message: string } | null
+  /** The message of an internal error; for the log. */
+  readonly message: string
+}
 
 /** `questions`: DNS queries that the thread has no answer to; sockets and their limits are on the main thread. */
 export type FromMessageThread =
   | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
-  | OutcomeMessage
+  | FoundMessage
+  | RefusedMessage

@@ -7,7 +7,7 @@
  * totals are read four times a second at most: the copy is used while they are those that it was made at,
  * whatever process has learned. Until there is one, words are read from the database.
  *
- * Limit: 500,000 words of all workspaces, 16 bytes each; those of the workspace that was used least recently go first.
+ * Limit: 500,000 words of all workspaces, some 20 bytes each; those of the workspace that was used least recently go first.
  */
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'

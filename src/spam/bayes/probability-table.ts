@@ -1,6 +1,6 @@
 /**
- * The decisive probabilities of a workspace's tokens in memory, 16 bytes each, ordered by key. Keys are hashes of 48 bits,
- * so equal ranges of them have about as many tokens: a key is searched for within its range.
+ * The decisive probabilities of a workspace's tokens in memory, about 20 bytes each, ordered by key. Keys are hashes of 48
+ * bits, so equal ranges of them have about as many tokens, one or two: a key is searched for within its range.
  */
 import { computeDecisiveProbability, type TokenCount } from './score.js'
 
@@ -8,15 +8,16 @@ interface KeyCount extends TokenCount {
   readonly token: number
 }
 
-const RANGES = 4_096
-/** Keys of one range. */
-const RANGE_SIZE = 2 ** 48 / RANGES
+/** Keys are below it. */
+const KEY_LIMIT = 2 ** 48
 
 export class ProbabilityTable {
   private readonly keys: Float64Array
   private readonly probabilities: Float64Array
   /** Where each range begins, as far as `lastRange`. */
-  private readonly starts = new Uint32Array(RANGES)
+  private readonly starts: Uint32Array
+  /** A power of two, as the number of ranges, so that a product with it is exact. */
+  private readonly rangesPerKey: number
   private lastRange = -1
   private length = 0
   /** Tokens that may still be appended. */
@@ -29,6 +30,9 @@ export class ProbabilityTable {
   ) {
     this.keys = new Float64Array(capacity)
     this.probabilities = new Float64Array(capacity)
+    const ranges = 2 ** Math.ceil(Math.log2(Math.max(capacity, 2)))
+    this.starts = new Uint32Array(ranges)
+    this.rangesPerKey = ranges / KEY_LIMIT
     this.room = capacity
   }
 
@@ -44,7 +48,7 @@ export class ProbabilityTable {
   }
 
   private add(token: number, probability: number): void {
-    for (const range = rangeOf(token); this.lastRange < range; ) this.starts[++this.lastRange] = this.length
+    for (const range = this.rangeOf(token); this.lastRange < range; ) this.starts[++this.lastRange] = this.length
     this.keys[this.length] = token
     this.probabilities[this.length] = probability
     this.length += 1
@@ -52,7 +56,7 @@ export class ProbabilityTable {
 
   /** 0: none, which no token has. */
   get(key: number): number {
-    const range = rangeOf(key)
+    const range = this.rangeOf(key)
     let low = this.startOf(range)
     let high = this.startOf(range + 1)
     while (low < high) {
@@ -63,11 +67,11 @@ export class ProbabilityTable {
     return low < this.length && this.keys[low] === key ? (this.probabilities[low] ?? 0) : 0
   }
 
+  private rangeOf(key: number): number {
+    return Math.floor(key * this.rangesPerKey)
+  }
+
   private startOf(range: number): number {
     return range > this.lastRange ? this.length : (this.starts[range] ?? 0)
   }
-}
-
-function rangeOf(key: number): number {
-  return Math.floor(key / RANGE_SIZE)
 }

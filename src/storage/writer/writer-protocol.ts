@@ -123,16 +123,20 @@ export class WireGathering {
   /** Memory to be transferred with the message. */
   private transfer = new Set<ArrayBuffer>()
 
-  /** Throws, and adds nothing, if a value cannot be sent. */
-  add(request: WriteRequest, numbers: StatementNumbers): void {
+  /** Returns what the request lends, in its order. Throws, and adds nothing, if a value cannot be sent. */
+  add(request: WriteRequest, numbers: StatementNumbers): readonly LentBytes[] {
     const { shape, values } = this
     const transfer: ArrayBuffer[] = []
+    const loans: LentBytes[] = []
     const begin = { shape: shape.length, values: values.length }
     try {
       shape.push(request.length)
       for (const { sql, parameters, rows } of request) {
         shape.push(numbers.numberOf(sql), rows ?? -1, parameters.length)
-        for (const value of parameters) values.push(toWireValue(value, transfer))
+        for (const value of parameters) {
+          if (value instanceof LentBytes) loans.push(value)
+          values.push(toWireValue(value, transfer))
+        }
       }
     } catch (error) {
       shape.length = begin.shape
@@ -140,6 +144,7 @@ export class WireGathering {
       throw error
     }
     for (const memory of transfer) this.transfer.add(memory)
+    return loans
   }
 
   /** Begins anew. */
@@ -154,6 +159,7 @@ export class WireGathering {
 
 /** Memory that is gone is refused here: a message that names it would get lost on its way. */
 function toWireValue(value: unknown, transfer: ArrayBuffer[]): unknown {
+  if (typeof value !== 'object' || value === null) return toBindable(value)
   if ((value instanceof MovedBytes || value instanceof LentBytes) && value.isGone)
     throw new TypeError('the memory of a parameter is gone')
   if (value instanceof MovedBytes)
@@ -164,11 +170,6 @@ function toWireValue(value: unknown, transfer: ArrayBuffer[]): unknown {
 function toWireLoan({ bytes }: LentBytes, transfer: ArrayBuffer[]): WireLoan {
   if (bytes.buffer instanceof ArrayBuffer) transfer.push(bytes.buffer)
   return { lent: bytes }
-}
-
-/** What a request lends, in its order. */
-export function loansOf(request: WriteRequest): readonly LentBytes[] {
-  return request.flatMap(({ parameters }) => parameters.filter((value) => value instanceof LentBytes))
 }
 
 /** A copy of few bytes costs less than an object for each piece. */

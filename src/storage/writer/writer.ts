@@ -16,7 +16,6 @@ import { type LentBytes, StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
   failureFromWire,
-  loansOf,
   StatementNumbers,
   type ToWriter,
   WireGathering,
@@ -105,9 +104,9 @@ export class Writer {
   commit(writes: readonly Write[]): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.ready) return reject(this.notReadyFault())
-      this.gathering.add(writes, this.numbers)
+      const loans = this.gathering.add(writes, this.numbers)
       if (this.gatheredPromises.length === 0) setImmediate(() => this.post())
-      this.gatheredPromises.push({ resolve, reject, loans: loansOf(writes) })
+      this.gatheredPromises.push({ resolve, reject, loans })
       if (this.gatheredPromises.length === POST_BATCH) this.post()
     })
   }

@@ -4,6 +4,7 @@ import type { Authentication, Connection } from '../../../src/mail/authenticatio
 import { scanHeader } from '../../../src/mail/header-fields.js'
 import { guardAuthentication } from '../../../src/receiving/threads/guard-authentication.js'
 import type { TraceFacts } from '../../../src/receiving/trace-fields.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 
 const raw = Buffer.from('From: a@b.test\r\n\r\ntext\r\n')
 const asked = { workspaceId: 'ws_1', trace: { id: 'x' } as TraceFacts }
@@ -14,7 +15,7 @@ async function authenticate(isFeared: boolean, only: typeof asked | null, fails 
     async (_raw, _header, _connection, trace) => {
       steps.push(trace?.id ?? null)
       if (fails) throw new Error('a fault')
-      return { authentication: {} as Authentication, raw, form: null }
+      return { authentication: {} as Authentication, authenticationJson: toJson({} as Authentication), raw, form: null }
     },
     (received, workspaceId) => {
       steps.push([received.length, workspaceId])

@@ -67,9 +67,12 @@ export function scanHeaderOrEmpty(raw: Buffer): Header {
 
 /** The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. `max`: octets that are read. */
 export function readFieldValue(raw: Buffer, field: HeaderField, max = Number.POSITIVE_INFINITY): string {
-  const bytes = raw.subarray(field.colon + 1, Math.min(field.end, field.colon + 1 + max))
+  const start = field.colon + 1
+  // Nearly all fields have one line: without its end, nothing is to be unfolded.
+  const end = raw[field.end - 1] === LF ? field.end - 1 : field.end
+  const bytes = raw.subarray(start, Math.min(end, start + max))
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
-  return (text.includes('\n') ? text.replaceAll('\r\n', '').replaceAll('\n', '') : text).trim()
+  return (text.includes('\n') ? text.replace(/\r?\n/g, '') : text).trim()
 }
 
 /** The fields named `name` (lower case), in order. */

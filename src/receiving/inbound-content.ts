@@ -80,6 +80,7 @@ function firstValueOf(raw: Buffer, header: Header, name: string): string {
 }
 
 function toAddressList(list: readonly Mailbox[]): Json<readonly string[]> {
-  const known = list.flatMap(({ address }) => (address === null ? [] : [address]))
-  return toJson(known.slice(0, MAX_ADDRESSES))
+  const known: string[] = []
+  for (const { address } of list) if (address !== null && known.length < MAX_ADDRESSES) known.push(address)
+  return toJson(known)
 }

@@ -9,7 +9,9 @@ import { type JoinedBodies, readSimpleBodies } from './simple-bodies.js'
 /** Null: not of a simple structure, or too large. */
 export function parseSimpleContent(raw: Buffer, header: Header): MimeContent | null {
   const simple = readSimpleBodies(raw, header)
-  return simple === null ? null : { ...selectBodies(simple, simple.lastLineEnds), attachments: [] }
+  if (simple === null) return null
+  const { html, text } = selectBodies(simple, simple.lastLineEnds)
+  return { html, text, attachments: [] }
 }
 
 /** A body is null if the message has only the other one, or if it is blank. */

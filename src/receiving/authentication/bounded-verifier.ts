@@ -55,8 +55,9 @@ class BoundedVerifier extends DkimVerifier {
     } else this.hashVariants.add(way)
   }
 
+  /** `maxBodyLength`: never a number, since `prepareSignature` skips such signatures. */
   override addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string {
-    const way = super.addBodyHash(canonicalization, algorithm, maxBodyLength)
+    const way = `${canonicalization}:${algorithm}:${maxBodyLength}`
     if (!this.wholeHashes.has(way)) {
       const hasher = new WholeBodyHash(canonicalization, algorithm)
       this.wholeHashes.set(way, hasher)
@@ -90,7 +91,8 @@ interface VerifiedSignatures {
   readonly arc: DKIMVerifyResult['arc']
 }
 
-interface VerifyOptions extends Omit<DKIMVerifyOptions, 'resolver'> {
+interface VerifyOptions {
+  readonly verifier: Omit<DKIMVerifyOptions, 'resolver'>
   readonly keys: KeyCache
   /** Octets of body that may be hashed. */
   readonly budget: number
@@ -98,7 +100,7 @@ interface VerifyOptions extends Omit<DKIMVerifyOptions, 'resolver'> {
 
 export async function verifySignatures(
   message: VerifiedMessage,
-  { keys, budget, ...options }: VerifyOptions,
+  { keys, budget, verifier: options }: VerifyOptions,
 ): Promise<VerifiedSignatures> {
   const verifier = new BoundedVerifier(options, message.raw.length - message.bodyStart, budget, keys)
   await verifier.verifyMessage(message)

@@ -42,9 +42,9 @@ export async function checkDkim(
 ): Promise<DkimCheck> {
   prefetchKeys(signatures.verifiable, resolver)
   const keys = parsedKeys(createKeyResolver(resolver))
-  const options = { keys, budget: hashBudget, strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
+  const verifier = { strict: true, minBitLength: MIN_KEY_BITS, curTime: new Date(now) }
   const { message, bodyStart, header } = signatures
-  const result = await verifySignatures({ raw: message, bodyStart, header }, options)
+  const result = await verifySignatures({ raw: message, bodyStart, header }, { keys, budget: hashBudget, verifier })
   const signed = result.results.filter(({ status }) => status.result !== 'none')
   return {
     verdicts: [...signed.map(verdictOf), ...signatures.skipped.map(unverifiedVerdictOf)],

@@ -29,6 +29,7 @@ import {
 import { type CrashGuard, openCrashGuard } from '../receiving/crash-guard.js'
 import { createEarlyAnalyzer } from '../receiving/early-analysis.js'
 import { createEarlyScorer } from '../receiving/early-score.js'
+import { gatherCommits } from '../receiving/gathered-commits.js'
 import {
   InboundProcessor,
   type InboundReader,
@@ -120,7 +121,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const greylist = openGreylist(deps)
   const { processor, crashGuard } = openProcessor(deps, policy, processMail)
   const accepting = {
-    ...{ ...recipients, commit: deps.database.commit, clock, log, hostname: config.service.hostname },
+    ...{ ...recipients, clock, log, hostname: config.service.hostname },
+    commit: gatherCommits(deps.database.commit, () => threads.isBusy()),
     processEarly: createEarlyProcessor({ analyzeEarly, processMail }),
     isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam: judge }),
     authenticate: observeResults(guardAuthentication(threads.authenticate, guardMessage), observers),

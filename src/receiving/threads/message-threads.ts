@@ -32,6 +32,8 @@ const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
 const MAX_THREADS = Math.min(4, Math.max(1, availableParallelism() - 1))
 /** Messages that each thread works on before another one is started. */
 const FULL_LOAD = 3
+/** Messages in hand of each thread: some milliseconds of work. */
+const BUSY_LOAD = 4
 
 export class MessageThreads {
   private readonly threads: MessageThread[] = []
@@ -55,6 +57,13 @@ export class MessageThreads {
     } finally {
       this.largeHeaders.release()
     }
+  }
+
+  /** They have messages in hand for as long as a commit takes, with the answers to it and the messages that follow. */
+  isBusy(): boolean {
+    let load = 0
+    for (const thread of this.threads) load += thread.load
+    return load > 0 && load >= BUSY_LOAD * this.threads.length
   }
 
   /** Milliseconds in which each was busy, since its start; 0 until it is started. */

@@ -83,6 +83,17 @@ t.test('bodies are hashed outside the main thread, and a small message overtakes
   t.equal(hashedHere, 0, 'the main thread hashes nothing')
 })
 
+t.test('the threads are busy while each has several messages in hand', async (t) => {
+  const { threads } = threadsOf(t, 1)
+  t.equal(threads.isBusy(), false, 'there is none yet')
+  const checked = Array.from({ length: 3 }, () => authenticate(threads, Buffer.from(plain)))
+  t.equal(threads.isBusy(), false, 'three are soon done')
+  checked.push(authenticate(threads, Buffer.from(plain)))
+  t.equal(threads.isBusy(), true)
+  await Promise.all(checked)
+  t.equal(threads.isBusy(), false)
+})
+
 t.test('an answer is asked for once in its time to live, and a new record is seen at once after it', async (t) => {
   let at = now
   const other = rsaKey()
@@ -122,7 +133,8 @@ t.test('a small message comes back in the form in which it is stored, with what 
   const forged = 'Return-Path: <forged@b.test>\r\nAuthentication-Results: mx.test; spf=pass\r\n'
   for (const text of [plain, `${forged}${plain}`, plain.replace('body', 'bödy')]) {
     const raw = Buffer.from(text)
-    const { authentication, form } = await threads.authenticate(raw, scanHeader(raw), hereby, trace)
+    const { authentication, authenticationJson, form } = await threads.authenticate(raw, scanHeader(raw), hereby, trace)
+    t.same(JSON.parse(authenticationJson), authentication)
     const results = buildResultFields(authentication, hereby)
     const expected = Buffer.concat(withTrace(raw, scanHeader(raw), trace, results))
     t.equal(Buffer.concat(form?.pieces ?? []).toString(), expected.toString())

@@ -47,7 +47,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --messages N        messages a run (default 5000; queue: 2000; zone: 30000 questions;
                       api: 2000 requests)
   --warm-up N         messages before each run that are not counted: programs that compile as they
-                      run and those that do not are then compared at work (default 3000)
+                      run and those that do not are then compared at work (default 3000); inbound: before
+                      the first run, because the servers stay up and take turns
   --rounds N          runs of each side, in turns (default 3; queue: 1)
   --sizes A,B         octets of a message (default: accept and floor --relay 4096,51200; relay, floor and queue 4096)
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Authentication } from '../../src/mail/authentication-results.js'
+import { formatMessageDate } from '../../src/mail/message-date.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { restClient } from '../helpers/http/rest-client.js'
 import { rsaKey } from '../helpers/mail/sign-message.js'
@@ -55,7 +56,7 @@ function letterFrom(name: string, domain: string): string {
     `From: Ann <${name}@${domain}>`,
     'To: Info <info@home.test>',
     `Subject: from ${domain}`,
-    'Date: Sat, 21 Nov 2026 12:00:00 +0000',
+    `Date: ${formatMessageDate(Date.now())}`,
     `Message-ID: <1@${domain}>`,
   ]
   return [...header, '', 'How do you do?', ''].join('\r\n')

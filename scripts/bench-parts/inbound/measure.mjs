@@ -17,27 +17,38 @@ export function writeLetters(folder, letters) {
   return file
 }
 
-/**
- * From the first command of the client until the last message is authenticated, scored and filed. `clientCpu` is that of the
- * client, the DNS server and this program.
- */
-export async function measureInbound(side, { folder, dns, file, messages, warmUp, sessions, cores }) {
+/** Started, and with its warm-up behind it. */
+export async function openInbound(side, { folder, dns, file, messages, warmUp, sessions, cores }) {
   const server = await side.start({ folder, dns, cores })
   try {
     await handIn(server.port, { file, messages: warmUp, sessions })
     await filed(server, warmUp)
-    const watch = watchTree(server.pids())
-    const load = watchTree([process.pid], server.pids())
-    const begun = performance.now()
-    const taken = await handIn(server.port, { file, messages, sessions })
-    await filed(server, warmUp + messages)
-    const seconds = (performance.now() - begun) / 1000
-    const used = { ...watch.end(), clientCpu: load.end().cpu }
-    server.verify()
-    return { rate: messages / seconds, seconds, messages, taken: messages / taken, ...used }
-  } finally {
+  } catch (error) {
     await server.stop()
+    throw error
   }
+  let sent = warmUp
+  const measure = async () => {
+    sent += messages
+    return measureRun(server, { file, messages, sessions, sent })
+  }
+  return { measure, stop: () => server.stop() }
+}
+
+/**
+ * From the first command of the client until the last message is authenticated, scored and filed; it is the last one of `sent`.
+ * `clientCpu` is that of the client, the DNS server and this program.
+ */
+async function measureRun(server, { file, messages, sessions, sent }) {
+  const watch = watchTree(server.pids())
+  const load = watchTree([process.pid], server.pids())
+  const begun = performance.now()
+  const taken = await handIn(server.port, { file, messages, sessions })
+  await filed(server, sent)
+  const seconds = (performance.now() - begun) / 1000
+  const used = { ...watch.end(), clientCpu: load.end().cpu }
+  server.verify()
+  return { rate: messages / seconds, seconds, messages, taken: messages / taken, ...used }
 }
 
 /** Resolves to the seconds until the last message was answered. */

@@ -5,6 +5,7 @@
  *     const email = await waitUntilProcessed(app, idOfReply(reply))
  */
 import type { Test } from 'tap'
+import { formatMessageDate } from '../../../src/mail/message-date.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import { waitUntil } from '../wait-until.js'
 import { type Dialogue, dial } from './smtp-dialogue.js'
@@ -47,6 +48,9 @@ export async function openMxSession(t: Test, app: TestDaemon, localAddress?: str
   return client
 }
 
+/** Of today: an old date has points. */
+const date = `Date: ${formatMessageDate(Date.now())}`
+
 export function inboundText({
   from = 'ann@b.test',
   to = 'info@home.test',
@@ -55,7 +59,7 @@ export function inboundText({
 } = {}): string {
   const id = `<${subject.replace(/\W/g, '')}@b.test>`
   const header = [`From: Ann <${from}>`, `To: ${to}`, `Subject: ${subject}`, `Message-ID: ${id}`, ...fields]
-  return [...header, 'Date: Sat, 21 Nov 2026 12:00:00 +0000', '', 'How do you do?', ''].join('\r\n')
+  return [...header, date, '', 'How do you do?', ''].join('\r\n')
 }
 
 /** Throws if the message was refused. */

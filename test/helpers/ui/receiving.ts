@@ -1,5 +1,6 @@
 /** Mail for the pages of received mail: a daemon that receives it, and a message that attacks who reads it. */
 import type { Test } from 'tap'
+import { formatMessageDate } from '../../../src/mail/message-date.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../daemon/test-daemon.js'
 import { openMxSession } from '../smtp/deliver-inbound.js'
 import { waitUntil } from '../wait-until.js'
@@ -29,7 +30,7 @@ export const hostileMessage = [
   'To: Support <info@home.test>',
   `Subject: ${ATTACK}`,
   'Message-ID: <hostile@b.test>',
-  'Date: Sat, 21 Nov 2026 12:00:00 +0000',
+  `Date: ${formatMessageDate(Date.now())}`,
   `X-Attack: ${ATTACK}`,
   'MIME-Version: 1.0',
   'Content-Type: multipart/mixed; boundary=outer',

@@ -48,8 +48,11 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
   let clearTimer: NodeJS.Timeout | null = null
   const deaths = new Map(suspects.map((held) => [held.id, held.deaths]))
   let hasWarned = false
+  let isClosed = false
 
   function writeSlot(slot: number, text: string): void {
+    // Its descriptor may be that of another file by now.
+    if (isClosed) return
     const line = Buffer.alloc(SLOT_SIZE, ' ')
     line.write(text, 'latin1')
     line[SLOT_SIZE - 1] = NEWLINE
@@ -90,6 +93,7 @@ export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard
     },
     close: () => {
       if (clearTimer !== null) clearTimeout(clearTimer)
+      isClosed = true
       ftruncateSync(fd)
       closeSync(fd)
     },

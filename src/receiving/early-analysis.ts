@@ -7,7 +7,7 @@
  * that was being analyzed when the daemon crashed (`crash-guard.ts`, with a file of its own): its client sends it
  * again, and it must not crash the daemon each time.
  */
-import { crc32 } from 'node:zlib'
+import { hash } from 'node:crypto'
 import type { Log } from '../platform/log.js'
 import type { SpamContext } from '../spam/spam-input.js'
 import type { CrashGuard } from './crash-guard.js'
@@ -49,7 +49,7 @@ export type AnalyzeEarly = <Result>(
 
 /** Messages of up to 1 MB each. */
 const MAX_AT_ONCE = 100
-/** Bytes by which a message is recognized when it is sent again, beside its size; another one may be taken for it. */
+/** Bytes by which a message is recognized when it is sent again, beside its size. */
 const RECOGNIZED_BYTES = 65_536
 
 interface MessageGuard {
@@ -136,7 +136,8 @@ async function analyze(
 }
 
 function recognizableId(received: Buffer): string {
-  return `early-${crc32(received.subarray(0, RECOGNIZED_BYTES))}-${received.length}`
+  // Not a checksum: a message made to have the id of another one would free its slot in the guard's file.
+  return `early-${hash('sha256', received.subarray(0, RECOGNIZED_BYTES)).slice(0, 32)}-${received.length}`
 }
 
 async function withinTime<Result>(result: Promise<Result>, limit: number): Promise<Result> {

@@ -207,3 +207,15 @@ t.test('the hash of a token is a number of 48 bits that is read back from its by
   const different = new Set(Array.from({ length: 200_000 }, (_, n) => hashToken(`word${n.toString(36)}`)))
   t.equal(different.size, 200_000)
 })
+
+t.test('a field with the name of a property of all objects is a field like any other', async (t) => {
+  for (const name of ['constructor', '__proto__', 'tostring']) {
+    const own = tokenizeMessage({ ...emptyMessage, fields: [{ name, value: 'word' }] })
+    t.same(
+      own.filter((token) => token.includes('word') || token.includes('[') || token.includes('native')),
+      [],
+      name,
+    )
+    t.ok(own.includes(`field:${name}`))
+  }
+})

@@ -73,6 +73,7 @@ const run = {
     return results
   },
   floor: async () => {
+    if (options.inbound) return measureInboundAll({ folder, least: true, ...options })
     if (options.relay) return relay(options.sizes ?? [4096, 51_200], [posthorn, relayFloor])
     const results = []
     for (const sessions of options.sessions) {
@@ -98,7 +99,7 @@ const run = {
   },
   rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
   api: () => measureApi({ folder, ...options }),
-  inbound: () => measureInboundAll({ folder, ...options }),
+  inbound: () => measureInboundAll({ folder, least: false, ...options }),
   authenticate: () => measureAuthentication({ folder, ...options }),
   track: () => {
     const { messages, warmUp, rounds, rate, seconds } = options

@@ -25,7 +25,8 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   rest    POST /v1/emails a second over kept connections; there is no peer, so beside our own SMTP
   floor   what smtp-server takes with SQLite and with nothing behind it, and Node's HTTPS server alone, beside all of
           Posthorn and Postfix; with --relay a relay of these packages that signs and does nothing else, beside all of
-          Posthorn and Postfix with OpenDKIM
+          Posthorn and Postfix with OpenDKIM; with --inbound an MX that authenticates and scores with Posthorn's code and
+          does nothing else, beside all of Posthorn and Postfix with rspamd, as root
   queue   cost of a message while many others wait, of one recipient domain or of 10,000, and the time until the
           listeners are open with that queue; there is no peer
   inbound mail of external senders accepted, authenticated, scored and filed, over 10 sessions; beside Postfix
@@ -54,6 +55,7 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --sessions A,B      accept: SMTP sessions at once; rest, api: connections at once (default 1,10,50)
   --new-sessions A,B  accept, floor: at once, with a new connection for each message (default: accept 10, floor none; 0: none)
   --relay             floor: of the relay
+  --inbound           floor: of inbound mail
   --domains N         zone: registered domains (default 5000)
   --depths A,B        queue: messages that wait (default 1000,100000,1000000)
   --rate N            track: requests a second (default 2000)
@@ -96,6 +98,7 @@ export function readOptions(words) {
       scale: { type: 'string', default: '1' },
       beside: { type: 'string' },
       relay: { type: 'boolean', default: false },
+      inbound: { type: 'boolean', default: false },
       memory: { type: 'boolean', default: false },
       'inbound-sessions': { type: 'string', default: '10' },
       cores: { type: 'string' },
@@ -127,6 +130,7 @@ export function readOptions(words) {
     scale: share(values.scale),
     beside: values.beside === undefined ? null : resolve(from, values.beside),
     relay: values.relay,
+    inbound: values.inbound,
     inboundSessions: count(values['inbound-sessions']),
     memory: values.memory,
     cores: values.cores === undefined ? null : counts(values.cores),

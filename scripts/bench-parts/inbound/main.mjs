@@ -5,6 +5,7 @@
 import { cpus } from 'node:os'
 import { compare } from '../compare.mjs'
 import { dnsMissing, startDns } from './dns.mjs'
+import { leastInbound, unscoredInbound } from './least.mjs'
 import { openInbound, writeLetters } from './measure.mjs'
 import { inboundMemory } from './memory.mjs'
 import { signedLetters } from './messages.mjs'
@@ -13,7 +14,18 @@ import { inboundPosthorn } from './posthorn.mjs'
 
 const LETTERS = 200
 
-export async function measureInboundAll({ folder, messages, warmUp, rounds, sizes, memory, cores, inboundSessions }) {
+/** `least`: beside the server that does the least, too. */
+export async function measureInboundAll({
+  least,
+  folder,
+  messages,
+  warmUp,
+  rounds,
+  sizes,
+  memory,
+  cores,
+  inboundSessions,
+}) {
   const withoutDns = dnsMissing()
   if (withoutDns !== null) throw new Error(withoutDns)
   const size = sizes?.[0] ?? 4096
@@ -25,7 +37,8 @@ export async function measureInboundAll({ folder, messages, warmUp, rounds, size
     if (cores !== null) {
       return [await byCores({ ...how, messages: messages ?? 3000, warmUp, size }, cores, rounds ?? 3)]
     }
-    return await compared({ ...how, messages: messages ?? 3000, warmUp, size }, rounds ?? 3)
+    const run = { ...how, messages: messages ?? 3000, warmUp, size }
+    return least ? [await besideLeast(run, rounds ?? 3)] : await compared(run, rounds ?? 3)
   } finally {
     await dns.stop()
   }
@@ -53,12 +66,25 @@ async function compared(how, rounds) {
   const peers = [...(withoutMilters === null ? [[postfixWithMilters]] : []), [postfixWithRspamd]]
   const results = []
   for (const peer of missing === null ? peers : [[]]) {
-    const title = `inbound, ${how.sessions} sessions kept, about ${how.size} octets, authenticated and scored`
     const sides = [inboundPosthorn, ...peer].map((side) => ({ name: side.name, side, how }))
-    results.push(await compareOpened(title, sides, rounds))
+    results.push(await compareOpened(titleOf(how), sides, rounds))
   }
   return results
 }
+
+async function besideLeast(how, rounds) {
+  const missing = rspamdPeerMissing()
+  if (missing !== null) console.log(`without Postfix: ${missing}`)
+  const sides = [inboundPosthorn, leastInbound, unscoredInbound, ...(missing === null ? [postfixWithRspamd] : [])]
+  return compareOpened(
+    titleOf(how),
+    sides.map((side) => ({ name: side.name, side, how })),
+    rounds,
+  )
+}
+
+const titleOf = ({ sessions, size }) =>
+  `inbound, ${sessions} sessions kept, about ${size} octets, authenticated and scored`
 
 /**
  * All sides stay up, and those without work take none of the machine: runs may be short and follow each other at once, so

@@ -28,12 +28,13 @@ export type Authenticate = (
 /** From this size in octets a header is large. `maxWait`: in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
-/** One core is left to the main thread; on two, a second thread took more CPU and accepted no more mail. */
-const MAX_THREADS = Math.min(4, Math.max(1, availableParallelism() - 1))
+const CORES = availableParallelism()
+/** One core is left to the main thread. On two cores it takes half of one, so two threads have what it leaves. */
+const MAX_THREADS = CORES === 2 ? 2 : Math.min(4, Math.max(1, CORES - 1))
 /** Messages that each thread works on before another one is started. */
 const FULL_LOAD = 3
 /** Messages in hand of each thread: some milliseconds of work. */
-const BUSY_LOAD = 4
+const BUSY_LOAD = 3
 
 export class MessageThreads {
   private readonly threads: MessageThread[] = []

@@ -30,9 +30,15 @@ export async function listening(port) {
 }
 
 /** A program that is given a port and more words, as a side of a comparison; resolves once it listens. */
-export async function startProgram(program, ...words) {
+export function startProgram(program, ...words) {
+  return startBound(undefined, program, ...words)
+}
+
+/** The same, bound to so many cores; undefined: to all. */
+export async function startBound(cores, program, ...words) {
   const port = await freePort()
-  const child = spawn(process.execPath, [program, String(port), ...words], { stdio: 'inherit' })
+  const [command, ...first] = [...boundTo(cores), process.execPath, program]
+  const child = spawn(command, [...first, String(port), ...words], { stdio: 'inherit' })
   const ended = once(child, 'exit')
   await listening(port)
   return {
@@ -43,6 +49,11 @@ export async function startProgram(program, ...words) {
       await ended
     },
   }
+}
+
+/** What stands before a command to bind it and its children to so many cores; taskset becomes the program, with the same id. */
+export function boundTo(cores) {
+  return cores === undefined ? [] : ['taskset', '-c', `0-${cores - 1}`]
 }
 
 /**

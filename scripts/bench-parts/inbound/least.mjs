@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads'
 import { SMTPServer } from 'smtp-server'
-import { startProgram } from '../processes.mjs'
+import { startBound } from '../processes.mjs'
 
 const program = fileURLToPath(import.meta.url)
 const load = (name) => import(resolve('dist/src', name))
@@ -18,9 +18,9 @@ const load = (name) => import(resolve('dist/src', name))
 export const leastInbound = { name: 'the least MX', start: (how) => start(how, true) }
 export const unscoredInbound = { name: 'the same, unscored', start: (how) => start(how, false) }
 
-async function start({ folder, dns }, isScored) {
+async function start({ folder, dns, cores }, isScored) {
   const data = mkdtempSync(join(folder, 'least-mx-'))
-  const server = await startProgram(program, data, dns, isScored ? 'scored' : 'unscored')
+  const server = await startBound(cores, program, data, dns, isScored ? 'scored' : 'unscored')
   const { SQLite } = await load('storage/sqlite.js')
   const database = new SQLite(join(data, 'mail.db'), { readonly: true, fileMustExist: true })
   const count = database.prepare('select count(*) from message').pluck()

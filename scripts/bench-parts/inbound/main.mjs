@@ -34,10 +34,8 @@ export async function measureInboundAll({
   try {
     const how = { folder, dns: dns.address, file: writeLetters(folder, letters), sessions: inboundSessions }
     if (memory) return await inboundMemory({ ...how, messages: messages ?? 100_000 })
-    if (cores !== null) {
-      return [await byCores({ ...how, messages: messages ?? 3000, warmUp, size }, cores, rounds ?? 3)]
-    }
     const run = { ...how, messages: messages ?? 3000, warmUp, size }
+    if (cores !== null) return [await byCores(least ? leastInbound : inboundPosthorn, run, cores, rounds ?? 3)]
     return least ? [await besideLeast(run, rounds ?? 3)] : await compared(run, rounds ?? 3)
   } finally {
     await dns.stop()
@@ -45,16 +43,16 @@ export async function measureInboundAll({
 }
 
 /** The ratio is that of the most cores to the fewest. */
-async function byCores(how, cores, rounds) {
+async function byCores(side, how, cores, rounds) {
   const wanted = [...new Set(cores)].sort((a, b) => b - a)
   const missing = wanted.find((count) => count < 1 || count > cpus().length)
   if (missing !== undefined) throw new Error(`--cores: found ${missing}, this machine has ${cpus().length}`)
   const sides = [...new Set([wanted[0], wanted.at(-1), ...wanted])].map((count) => ({
     name: `${count} ${count === 1 ? 'core' : 'cores'}`,
-    side: inboundPosthorn,
+    side,
     how: { ...how, cores: count },
   }))
-  const title = `inbound, ${how.sessions} sessions kept, about ${how.size} octets, the daemon bound to its cores`
+  const title = `inbound, ${how.sessions} sessions kept, about ${how.size} octets, ${side.name} bound to its cores`
   return compareOpened(title, sides, rounds)
 }
 

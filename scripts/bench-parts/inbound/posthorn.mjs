@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SQLite as Database } from '../../../dist/src/storage/sqlite.js'
 import { environmentOfUnit } from '../../lib/unit-environment.mjs'
-import { freePort, listening } from '../processes.mjs'
+import { boundTo, freePort, listening } from '../processes.mjs'
 import { RECIPIENT, trainingLetters } from './messages.mjs'
 
 const program = resolve('dist/src/main.js')
@@ -27,9 +27,7 @@ async function start({ folder, dns, cores }) {
   run('domain', 'add', domain, '--inbound', '--force')
   train(run, join(data, 'training'))
   const flags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
-  const bound = cores === undefined ? [] : ['taskset', '-c', `0-${cores - 1}`]
-  // taskset becomes the program, with the same id.
-  const [command, ...words] = [...bound, process.execPath, ...flags, program, 'serve', '--config', file]
+  const [command, ...words] = [...boundTo(cores), process.execPath, ...flags, program, 'serve', '--config', file]
   const daemon = spawn(command, words, {
     env: environmentOfUnit(),
     stdio: 'inherit',

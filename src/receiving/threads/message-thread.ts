@@ -57,6 +57,7 @@ interface Job {
 export class MessageThread {
   private readonly jobs = new Map<number, Job>()
   private worker: Worker | null = null
+  private hasLoaded = false
   private lastId = 0
   private isStopped = false
   private answers: DatedAnswer[] = []
@@ -67,6 +68,15 @@ export class MessageThread {
   /** Messages that it works on. */
   get load(): number {
     return this.jobs.size
+  }
+
+  /** False until its code is loaded, which takes longer than some messages. */
+  get isReady(): boolean {
+    return this.hasLoaded
+  }
+
+  start(): void {
+    this.worker ??= this.startWorker()
   }
 
   /** Milliseconds in which it was busy, since its start. */
@@ -130,6 +140,10 @@ export class MessageThread {
   }
 
   private onMessage(worker: Worker, incoming: FromMessageThread): void {
+    if (incoming.kind === 'ready') {
+      this.hasLoaded = true
+      return
+    }
     if (incoming.kind === 'questions') {
       for (const [question, asked] of incoming.questions) void this.answerQuery(worker, question, asked)
       return
@@ -165,6 +179,7 @@ export class MessageThread {
   private discardWorker(worker: Worker, cause: Error): void {
     if (worker !== this.worker) return
     this.worker = null
+    this.hasLoaded = false
     this.answers = []
     this.gathered = []
     void worker.terminate()

@@ -3,7 +3,7 @@
  * second of CPU for each way of hashing, and a header of 2 MB takes a second. A small one of a simple structure is also
  * taken apart there, so that its bytes cross once; any other is taken apart in a process (`messages/mime/mime-parts`).
  *
- * A thread is started when the others have work. Few messages with large headers are checked at a time, because
+ * A thread is started when the others have work, which they go on with until it is ready. Few messages with large headers are checked at a time, because
  * mailauth makes many objects of each field.
  */
 import { availableParallelism } from 'node:os'
@@ -63,8 +63,12 @@ export class MessageThreads {
   /** They have messages in hand for as long as a commit takes, with the answers to it and the messages that follow. */
   isBusy(): boolean {
     let load = 0
-    for (const thread of this.threads) load += thread.load
-    return load > 0 && load >= BUSY_LOAD * this.threads.length
+    let ready = 0
+    for (const thread of this.threads) {
+      load += thread.load
+      if (thread.isReady) ready += 1
+    }
+    return load >= BUSY_LOAD * Math.max(1, ready)
   }
 
   /** Milliseconds in which each was busy, since its start; 0 until it is started. */
@@ -76,14 +80,27 @@ export class MessageThreads {
     await Promise.all(this.threads.map((thread) => thread.stop()))
   }
 
-  /** The one with the least work. */
+  /** The one with the least work, of those that are ready. */
   private findThread(): MessageThread {
     if (this.isStopped) throw new Error('the threads for inbound mail are stopped')
     let found: MessageThread | null = null
-    for (const thread of this.threads) if (found === null || thread.load < found.load) found = thread
-    if (found !== null && (found.load < FULL_LOAD || this.threads.length >= this.maxThreads)) return found
-    const started = new MessageThread(this.deps)
-    this.threads.push(started)
-    return started
+    for (const thread of this.threads)
+      if (thread.isReady && (found === null || thread.load < found.load)) found = thread
+    if (found !== null && found.load < FULL_LOAD) return found
+    const further = this.findFurther()
+    further?.start()
+    const chosen = found ?? further
+    if (chosen === null) throw new Error('there is no thread for inbound mail')
+    return chosen
+  }
+
+  /** One that is not ready; null: all are. */
+  private findFurther(): MessageThread | null {
+    const idle = this.threads.find((thread) => !thread.isReady)
+    if (idle !== undefined) return idle
+    if (this.threads.length >= this.maxThreads) return null
+    const added = new MessageThread(this.deps)
+    this.threads.push(added)
+    return added
   }
 }

@@ -90,3 +90,4 @@ port.on('message', (message: ToMessageThread) => {
   if (message.kind === 'answers') thread.dns.onAnswers(message.answers)
   else for (const one of message.messages) setImmediate(() => void handleMessage(one, thread))
 })
+port.postMessage({ kind: 'ready' } satisfies FromMessageThread)

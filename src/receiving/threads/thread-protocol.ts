@@ -52,8 +52,12 @@ export interface RefusedMessage {
   readonly message: string
 }
 
-/** `questions`: DNS queries that the thread has no answer to; sockets and their limits are on the main thread. */
+/**
+ * `ready`: its code is loaded. `questions`: DNS queries that the thread has no answer to; sockets and their limits are on the
+ * main thread.
+ */
 export type FromMessageThread =
+  | { readonly kind: 'ready' }
   | { readonly kind: 'questions'; readonly questions: readonly (readonly [question: number, asked: DnsQuery])[] }
   | FoundMessage
   | RefusedMessage

@@ -86,8 +86,8 @@ t.test('bodies are hashed outside the main thread, and a small message overtakes
 t.test('the threads are busy while each has several messages in hand', async (t) => {
   const { threads } = threadsOf(t, 1)
   t.equal(threads.isBusy(), false, 'there is none yet')
-  const checked = Array.from({ length: 3 }, () => authenticate(threads, Buffer.from(plain)))
-  t.equal(threads.isBusy(), false, 'three are soon done')
+  const checked = Array.from({ length: 2 }, () => authenticate(threads, Buffer.from(plain)))
+  t.equal(threads.isBusy(), false, 'two are soon done')
   checked.push(authenticate(threads, Buffer.from(plain)))
   t.equal(threads.isBusy(), true)
   await Promise.all(checked)
@@ -150,12 +150,15 @@ t.test('a large message has no stored form, and neither has one of which it is n
   t.equal((await threads.authenticate(small, scanHeader(small), hereby, null)).form, null)
 })
 
-t.test('another thread is started when the first one has work, up to the limit', async (t) => {
+t.test('another thread is started when the first one has work, which does not wait for it', async (t) => {
   const { threads } = threadsOf(t, 2)
-  const started = (): number => threads.busyTimes.filter((read) => read() > 0).length
+  const readBusyTimes = (): readonly number[] => threads.busyTimes.map((read) => read())
   await authenticate(threads, Buffer.from(plain))
-  t.equal(started(), 1)
+  t.match(readBusyTimes(), [Number, 0])
   const found = await Promise.all(Array.from({ length: 12 }, () => authenticate(threads, Buffer.from(plain))))
-  t.equal(started(), 2)
   t.ok(found.every(({ authentication }) => authentication.spf.result === 'pass'))
+  // Twelve take less time than the second one takes to load its code.
+  for (const begun = readBusyTimes()[0] ?? 0; (readBusyTimes()[1] ?? 0) <= begun; )
+    await Promise.all(Array.from({ length: 12 }, () => authenticate(threads, Buffer.from(plain))))
+  t.equal(threads.isBusy(), false)
 })

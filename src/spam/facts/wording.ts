@@ -9,9 +9,6 @@ import { listOpenings, OPENING_LENGTH } from './pattern-openings.js'
 /** Places of the table; two beginnings may share one, and then a pattern is tried in vain. */
 const TABLE_SIZE = 65_536
 
-/** Codes of ASCII. */
-const ASCII = 128
-
 /** Those whose beginnings are known; each is tried at one place of a text (`y`). */
 const patterns: RegExp[] = []
 /** By place of the table: the list of patterns that have a beginning there, as index of `lists`. */
@@ -22,8 +19,11 @@ const NO_LIST = 0
 const PREFIX = 1
 /** Of indexes of `patterns`, by `listAt`. */
 const lists: number[][] = [[], []]
-/** By the first two characters, as far as they are ASCII: 1 if a beginning begins so. Most places have none. */
-const pairs = new Uint8Array(ASCII * ASCII)
+/**
+ * By the lowest five bits of each of the first three characters: 1 if a beginning may begin so. Most places have none, and
+ * this table stays in the processor's nearest cache.
+ */
+const triples = new Uint8Array(32 ** 3)
 
 export class WordedText {
   /** By pattern: 1 if the text matches it. Patterns that were made after this list are not in it. */
@@ -41,15 +41,8 @@ export class WordedText {
     this.matches = new Uint8Array(patterns.length)
     const units = readCodeUnits(this.text)
     const { length } = this.text
-    let wasLetter = false
-    for (let at = 0; at < length; at += 1) {
-      const unit = units[at] ?? 0
-      const kind = unit < ASCII ? (kinds[unit] ?? OTHER) : OTHER
-      const begins = kind !== SPACE && !(wasLetter && kind !== OTHER)
-      if (begins && mayBegin(unit, at + 1 < length ? (units[at + 1] ?? 0) : ASCII))
-        this.tryPatternsAt(units, at, Math.min(at + OPENING_LENGTH, length))
-      wasLetter = kind === LETTER
-    }
+    for (const start of findStarts(units, length))
+      this.tryPatternsAt(units, start, Math.min(start + OPENING_LENGTH, length))
   }
 
   private tryPatternsAt(units: Uint16Array, start: number, end: number): void {
@@ -81,7 +74,7 @@ export function wording(pattern: RegExp): Wording {
     if ((listAt[place] ?? NO_LIST) <= PREFIX) listAt[place] = lists.push([]) - 1
     lists[listAt[place] ?? NO_LIST]?.push(index)
   }
-  for (const opening of openings) notePair(opening)
+  for (const opening of openings) noteTriples(opening)
   for (const place of openings.flatMap(listPrefixes).map(placeOfOpening))
     if (listAt[place] === NO_LIST) listAt[place] = PREFIX
   return (worded) => worded.hasMatch(index)
@@ -93,24 +86,50 @@ const LETTER = 1
 const WORD = 2
 const SPACE = 3
 
-/** By code of ASCII. */
-const kinds = Uint8Array.from({ length: ASCII }, (_, code) => {
+/** By code unit: those outside of ASCII are others. */
+const kinds = Uint8Array.from({ length: 65_536 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/i.test(character)) return LETTER
   if (/[0-9_]/.test(character)) return WORD
   return character === ' ' ? SPACE : OTHER
 })
 
-/** `second`: not of ASCII at the end of the text. */
-function mayBegin(first: number, second: number): boolean {
-  return first >= ASCII || second >= ASCII || pairs[first * ASCII + second] === 1
+/** By the kind of the character before and that of a character: 1 if a beginning may be there. */
+const mayBegin = Uint8Array.from({ length: 16 }, (_, pair) => {
+  const [before, kind] = [pair >> 2, pair & 3]
+  return kind === SPACE || (before === LETTER && kind !== OTHER) ? 0 : 1
+})
+
+/** Of texts of usual lengths, one after the other. */
+const scratch = new Uint16Array(16_384)
+
+/**
+ * Places at which a beginning may be; valid until the next call. Without branches: where words end cannot be foretold, and a wrong
+ * guess costs the processor as much as five characters.
+ */
+function findStarts(units: Uint16Array, length: number): Uint16Array | Uint32Array {
+  const starts = length < scratch.length ? scratch : new Uint32Array(length + 1)
+  let [count, before] = [0, SPACE]
+  for (let at = 0; at < length; at += 1) {
+    const unit = units[at] ?? 0
+    const kind = kinds[unit] ?? OTHER
+    const triple = tripleOf(unit, units[at + 1] ?? 0, units[at + 2] ?? 0)
+    starts[count] = at
+    count += (mayBegin[(before << 2) | kind] ?? 0) & (triples[triple] ?? 0)
+    before = kind
+  }
+  return starts.subarray(0, count)
 }
 
-function notePair(opening: string): void {
-  const first = opening.charCodeAt(0)
-  if (first >= ASCII) return
-  if (opening.length === 1) pairs.fill(1, first * ASCII, (first + 1) * ASCII)
-  else if (opening.charCodeAt(1) < ASCII) pairs[first * ASCII + opening.charCodeAt(1)] = 1
+function tripleOf(first: number, second: number, third: number): number {
+  return ((first & 31) << 10) | ((second & 31) << 5) | (third & 31)
+}
+
+/** Of a beginning that is shorter, all that go on like it. */
+function noteTriples(opening: string): void {
+  const known = Math.min(opening.length, 3)
+  const start = tripleOf(opening.charCodeAt(0), opening.charCodeAt(1), opening.charCodeAt(2))
+  triples.fill(1, start, start + 32 ** (3 - known))
 }
 
 function listPrefixes(opening: string): readonly string[] {

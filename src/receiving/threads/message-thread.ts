@@ -75,6 +75,7 @@ export class MessageThread {
     return this.hasLoaded
   }
 
+  /** Before there is a message for it. */
   start(): void {
     this.worker ??= this.startWorker()
   }

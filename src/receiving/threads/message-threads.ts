@@ -3,8 +3,8 @@
  * second of CPU for each way of hashing, and a header of 2 MB takes a second. A small one of a simple structure is also
  * taken apart there, so that its bytes cross once; any other is taken apart in a process (`messages/mime/mime-parts`).
  *
- * A thread is started when the others have work, which they go on with until it is ready. Few messages with large headers are checked at a time, because
- * mailauth makes many objects of each field.
+ * A thread is started when the others have work, and gets messages once its code is loaded, which takes longer than some of them.
+ * Few messages with large headers are checked at a time, because mailauth makes many objects of each field.
  */
 import { availableParallelism } from 'node:os'
 import type { Connection } from '../../mail/authentication-results.js'
@@ -37,15 +37,15 @@ const FULL_LOAD = 3
 const BUSY_LOAD = 3
 
 export class MessageThreads {
-  private readonly threads: MessageThread[] = []
+  private readonly threads: readonly MessageThread[]
   private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
   private isStopped = false
+  /** Milliseconds in which each was busy, since its start; 0 until it is started. */
+  readonly busyTimes: readonly (() => number)[]
 
-  constructor(
-    private readonly deps: MessageThreadDeps,
-    private readonly maxThreads = MAX_THREADS,
-  ) {
-    this.busyTimes = Array.from({ length: maxThreads }, (_, at) => () => this.threads[at]?.readBusyTime() ?? 0)
+  constructor(deps: MessageThreadDeps, maxThreads = MAX_THREADS) {
+    this.threads = Array.from({ length: maxThreads }, () => new MessageThread(deps))
+    this.busyTimes = this.threads.map((thread) => () => thread.readBusyTime())
   }
 
   /** Rejects with a `Refusal` if the message cannot be checked. */
@@ -71,36 +71,24 @@ export class MessageThreads {
     return load >= BUSY_LOAD * Math.max(1, ready)
   }
 
-  /** Milliseconds in which each was busy, since its start; 0 until it is started. */
-  readonly busyTimes: readonly (() => number)[]
-
   async stop(): Promise<void> {
     this.isStopped = true
     this.largeHeaders.close()
     await Promise.all(this.threads.map((thread) => thread.stop()))
   }
 
-  /** The one with the least work, of those that are ready. */
+  /** The one with the least work, of those that are ready; without one, the first. */
   private findThread(): MessageThread {
     if (this.isStopped) throw new Error('the threads for inbound mail are stopped')
-    let found: MessageThread | null = null
-    for (const thread of this.threads)
-      if (thread.isReady && (found === null || thread.load < found.load)) found = thread
-    if (found !== null && found.load < FULL_LOAD) return found
-    const further = this.findFurther()
-    further?.start()
-    const chosen = found ?? further
-    if (chosen === null) throw new Error('there is no thread for inbound mail')
-    return chosen
-  }
-
-  /** One that is not ready; null: all are. */
-  private findFurther(): MessageThread | null {
-    const idle = this.threads.find((thread) => !thread.isReady)
-    if (idle !== undefined) return idle
-    if (this.threads.length >= this.maxThreads) return null
-    const added = new MessageThread(this.deps)
-    this.threads.push(added)
-    return added
+    let ready: MessageThread | null = null
+    let further: MessageThread | null = null
+    for (const thread of this.threads) {
+      if (!thread.isReady) further ??= thread
+      else if (ready === null || thread.load < ready.load) ready = thread
+    }
+    if (ready === null || ready.load >= FULL_LOAD) further?.start()
+    const found = ready ?? further
+    if (found === null) throw new Error('there are no threads for inbound mail')
+    return found
   }
 }

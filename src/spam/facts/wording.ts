@@ -87,12 +87,14 @@ const WORD = 2
 const SPACE = 3
 
 /** By code unit: those outside of ASCII are others. */
-const kinds = Uint8Array.from({ length: 65_536 }, (_, code) => {
-  const character = String.fromCharCode(code)
+const kinds = new Uint8Array(65_536)
+for (let code = 0; code < 128; code += 1) kinds[code] = kindOf(String.fromCharCode(code))
+
+function kindOf(character: string): number {
   if (/[a-z]/i.test(character)) return LETTER
   if (/[0-9_]/.test(character)) return WORD
   return character === ' ' ? SPACE : OTHER
-})
+}
 
 /** By the kind of the character before and that of a character: 1 if a beginning may be there. */
 const mayBegin = Uint8Array.from({ length: 16 }, (_, pair) => {

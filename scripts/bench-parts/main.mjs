@@ -23,6 +23,7 @@ import { relayFloor } from './relay-floor.mjs'
 import { measureRest } from './rest.mjs'
 import { restFloor } from './rest-floor.mjs'
 import { measureRewrite } from './rewrite.mjs'
+import { tableOf } from './table.mjs'
 import { measureTrack } from './track/main.mjs'
 import { measureWebhooks } from './webhooks/main.mjs'
 import { measureZone } from './zone.mjs'
@@ -131,6 +132,8 @@ try {
   rmSync(folder, { recursive: true, force: true })
   writeDown()
 }
+const table = tableOf(results)
+if (table !== '') console.log(`\n${table}`)
 console.log(`\nall figures: ${options.json}`)
 
 /** Also after a failure, so that earlier measurements are not lost. */

@@ -65,9 +65,9 @@ export const usage = `scripts/bench [accept] [relay] [rest] [floor] [queue] [inb
   --beside DIR        authenticate: a folder of Posthorn, built, to be measured in turns
   --memory            inbound: no comparison, but what the daemon holds in memory after each tenth of
                       the messages (default 100000)
-  --inbound-sessions N  inbound: SMTP sessions at once (default 10)
-  --cores A,B         inbound, floor --inbound: no peer, but the server bound to so many cores, in turns, the most
-                      first: how much faster it is with more; client and DNS server are not bound
+  --inbound-sessions N  inbound, floor --inbound: SMTP sessions at once (default 10)
+  --cores A,B         inbound, floor --inbound: no peer, but Posthorn or with floor the least MX bound to so many cores, in
+                      turns, the most first: how much faster it is with more; client and DNS server are not bound
   --disk DIR          where both sides keep their data (default: the project's folder)
   --json FILE         where all figures go (default: bench-results.json in the project's folder,
                       which git does not see)

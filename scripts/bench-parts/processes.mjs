@@ -31,14 +31,14 @@ export async function listening(port) {
 
 /** A program that is given a port and more words, as a side of a comparison; resolves once it listens. */
 export function startProgram(program, ...words) {
-  return startBound(undefined, program, ...words)
+  return startBound({}, program, ...words)
 }
 
-/** The same, bound to so many cores; undefined: to all. */
-export async function startBound(cores, program, ...words) {
+/** The same, bound to so many cores (absent: to all), with these variables (absent: ours). */
+export async function startBound({ cores, env }, program, ...words) {
   const port = await freePort()
   const [command, ...first] = [...boundTo(cores), process.execPath, program]
-  const child = spawn(command, [...first, String(port), ...words], { stdio: 'inherit' })
+  const child = spawn(command, [...first, String(port), ...words], { stdio: 'inherit', env })
   const ended = once(child, 'exit')
   await listening(port)
   return {

@@ -112,7 +112,10 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { config, clock, log, edges, mime, observers } = deps
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
-  const threads = new MessageThreads({ resolver, clock })
+  const threads = new MessageThreads({
+    ...{ resolver, clock },
+    onFailure: (err) => log.error({ err }, 'a thread for inbound mail ended'),
+  })
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
   const judge = createSpamJudge(deps)

@@ -19,7 +19,10 @@ const letters = JSON.parse(readFileSync(file, 'utf8')).letters.map(({ from, mess
 const stop = new AbortController()
 const servers = [{ address: dns, port: 53 }]
 const resolver = openResolver({ servers, timeout: 3000, tries: 3, cacheSize: 20_000 }, Date.now, stop.signal)
-const threads = new MessageThreads({ resolver, clock: Date.now }, 1)
+const onFailure = (cause) => {
+  throw cause
+}
+const threads = new MessageThreads({ resolver, clock: Date.now, onFailure }, 1)
 
 let taken = 0
 

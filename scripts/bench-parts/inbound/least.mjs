@@ -10,6 +10,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads'
 import { SMTPServer } from 'smtp-server'
+import { environmentOfUnit } from '../../lib/unit-environment.mjs'
 import { startBound } from '../processes.mjs'
 
 const program = fileURLToPath(import.meta.url)
@@ -20,7 +21,13 @@ export const unscoredInbound = { name: 'the same, unscored', start: (how) => sta
 
 async function start({ folder, dns, cores }, isScored) {
   const data = mkdtempSync(join(folder, 'least-mx-'))
-  const server = await startBound(cores, program, data, dns, isScored ? 'scored' : 'unscored')
+  const server = await startBound(
+    { cores, env: environmentOfUnit() },
+    program,
+    data,
+    dns,
+    isScored ? 'scored' : 'unscored',
+  )
   const { SQLite } = await load('storage/sqlite.js')
   const database = new SQLite(join(data, 'mail.db'), { readonly: true, fileMustExist: true })
   const count = database.prepare('select count(*) from message').pluck()
@@ -48,6 +55,8 @@ function verify(database, isScored) {
 if (!isMainThread) await write(workerData)
 else if (process.argv[1] === program) {
   const [, , port, folder, dns, scored] = process.argv
+  const { limitHeapGrowth } = await load('platform/memory/heap.js')
+  limitHeapGrowth()
   await serve(Number(port), join(folder, 'mail.db'), await startThreads(dns, scored === 'scored'))
 }
 
@@ -67,7 +76,7 @@ async function serve(port, file, authenticate) {
       stream.on('end', async () => {
         const row = await authenticate(Buffer.concat(pieces), session)
         waiting.push(done)
-        writer.postMessage(row)
+        writer.postMessage(row, [row.raw.buffer])
       })
     },
   })
@@ -81,7 +90,10 @@ async function startThreads(dns, isScored) {
   const { scanHeader } = await load('mail/header-fields.js')
   const how = { servers: [{ address: dns, port: 53 }], timeout: 3000, tries: 3, cacheSize: 20_000 }
   const resolver = openResolver(how, Date.now, new AbortController().signal)
-  const threads = new MessageThreads({ resolver, clock: Date.now })
+  const onFailure = (cause) => {
+    throw cause
+  }
+  const threads = new MessageThreads({ resolver, clock: Date.now, onFailure })
   return async (raw, { remoteAddress, hostNameAppearsAs: helo, envelope }) => {
     const hostname = 'mail.home.test'
     const from = envelope.mailFrom.address

@@ -13,6 +13,8 @@ import { opendmarcMissing, postfixWithMilters, postfixWithRspamd, rspamdPeerMiss
 import { inboundPosthorn } from './posthorn.mjs'
 
 const LETTERS = 200
+/** Octets of a message that is analyzed in the thread that authenticates it, with room for its signature. */
+const MAX_LEAST = 60_000
 
 /** `least`: beside the server that does the least, too. */
 export async function measureInboundAll({
@@ -29,6 +31,9 @@ export async function measureInboundAll({
   const withoutDns = dnsMissing()
   if (withoutDns !== null) throw new Error(withoutDns)
   const size = sizes?.[0] ?? 4096
+  if (least && memory) throw new Error('--memory: of Posthorn alone, so without floor')
+  if (least && size > MAX_LEAST)
+    throw new Error(`--sizes: the least MX takes ${MAX_LEAST} at most, as the threads analyze them`)
   const { letters, records } = await signedLetters(LETTERS, size)
   const dns = await startDns(folder, records)
   try {

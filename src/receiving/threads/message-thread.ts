@@ -40,12 +40,16 @@ export interface CheckedMessage {
 export interface MessageThreadDeps {
   readonly resolver: RecordResolver
   readonly clock: Clock
+  /** A thread could not be started, or ended without a message in hand. */
+  readonly onFailure: (cause: unknown) => void
 }
 
 /** Messages of this size in octets and above are moved. */
 export const MOVE_THRESHOLD = 65_536
 /** Milliseconds for one message: many times what six of the largest take on one slow core, each hashed twice. */
 const TIME_LIMIT = 120_000
+/** Milliseconds until a thread is started ahead again. */
+const START_PAUSE = 10_000
 
 interface Job {
   readonly raw: Buffer
@@ -58,6 +62,7 @@ export class MessageThread {
   private readonly jobs = new Map<number, Job>()
   private worker: Worker | null = null
   private hasLoaded = false
+  private lastStart = Number.NEGATIVE_INFINITY
   private lastId = 0
   private isStopped = false
   private answers: DatedAnswer[] = []
@@ -75,9 +80,14 @@ export class MessageThread {
     return this.hasLoaded
   }
 
-  /** Before there is a message for it. */
-  start(): void {
-    this.worker ??= this.startWorker()
+  /** So that its code is loaded before there is a message for it. One that cannot run is not tried all the time. */
+  startAhead(): void {
+    if (this.worker !== null || performance.now() - this.lastStart < START_PAUSE) return
+    try {
+      this.worker = this.startWorker()
+    } catch (error) {
+      this.deps.onFailure(error)
+    }
   }
 
   /** Milliseconds in which it was busy, since its start. */
@@ -131,6 +141,7 @@ export class MessageThread {
   }
 
   private startWorker(): Worker {
+    this.lastStart = performance.now()
     const worker = new Worker(new URL('./message-worker.js', import.meta.url), threadOptions)
     worker.on('message', (incoming: FromMessageThread) => {
       if (worker === this.worker) this.onMessage(worker, incoming)
@@ -184,6 +195,7 @@ export class MessageThread {
     this.answers = []
     this.gathered = []
     void worker.terminate()
+    if (this.jobs.size === 0 && !this.isStopped) this.deps.onFailure(cause)
     for (const id of [...this.jobs.keys()]) {
       this.finishJob(id)?.reject(new Error('a message was not authenticated', { cause }))
     }

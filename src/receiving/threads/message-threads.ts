@@ -3,8 +3,9 @@
  * second of CPU for each way of hashing, and a header of 2 MB takes a second. A small one of a simple structure is also
  * taken apart there, so that its bytes cross once; any other is taken apart in a process (`messages/mime/mime-parts`).
  *
- * A thread is started when the others have work, and gets messages once its code is loaded, which takes longer than some of them.
- * Few messages with large headers are checked at a time, because mailauth makes many objects of each field.
+ * A thread is started when the others have work, and gets messages once its code is loaded, which takes longer than some of
+ * them; only the first one has messages that wait for that. Few messages with large headers are checked at a time, because
+ * mailauth makes many objects of each field.
  */
 import { availableParallelism } from 'node:os'
 import type { Connection } from '../../mail/authentication-results.js'
@@ -28,13 +29,15 @@ export type Authenticate = (
 /** From this size in octets a header is large. `maxWait`: in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
-const CORES = availableParallelism()
-/** One core is left to the main thread. On two cores it takes half of one, so two threads have what it leaves. */
-const MAX_THREADS = CORES === 2 ? 2 : Math.min(4, Math.max(1, CORES - 1))
 /** Messages that each thread works on before another one is started. */
 const FULL_LOAD = 3
 /** Messages in hand of each thread: some milliseconds of work. */
 const BUSY_LOAD = 3
+
+/** One core is left to the main thread. On two cores the main thread takes less than half of one, so there are two threads. */
+export function countThreads(cores: number): number {
+  return cores === 2 ? 2 : Math.min(4, Math.max(1, cores - 1))
+}
 
 export class MessageThreads {
   private readonly threads: readonly MessageThread[]
@@ -43,7 +46,7 @@ export class MessageThreads {
   /** Milliseconds in which each was busy, since its start; 0 until it is started. */
   readonly busyTimes: readonly (() => number)[]
 
-  constructor(deps: MessageThreadDeps, maxThreads = MAX_THREADS) {
+  constructor(deps: MessageThreadDeps, maxThreads = countThreads(availableParallelism())) {
     this.threads = Array.from({ length: maxThreads }, () => new MessageThread(deps))
     this.busyTimes = this.threads.map((thread) => () => thread.readBusyTime())
   }
@@ -81,13 +84,13 @@ export class MessageThreads {
   private findThread(): MessageThread {
     if (this.isStopped) throw new Error('the threads for inbound mail are stopped')
     let ready: MessageThread | null = null
-    let further: MessageThread | null = null
+    let unready: MessageThread | null = null
     for (const thread of this.threads) {
-      if (!thread.isReady) further ??= thread
+      if (!thread.isReady) unready ??= thread
       else if (ready === null || thread.load < ready.load) ready = thread
     }
-    if (ready === null || ready.load >= FULL_LOAD) further?.start()
-    const found = ready ?? further
+    if (ready !== null && ready.load >= FULL_LOAD) unready?.startAhead()
+    const found = ready ?? unready
     if (found === null) throw new Error('there are no threads for inbound mail')
     return found
   }

@@ -102,15 +102,17 @@ const mayBegin = Uint8Array.from({ length: 16 }, (_, pair) => {
   return kind === SPACE || (before === LETTER && kind !== OTHER) ? 0 : 1
 })
 
-/** Of texts of usual lengths, one after the other. */
+/** Kept for texts of usual lengths; each call overwrites it. */
 const scratch = new Uint16Array(16_384)
 
 /**
- * Places at which a beginning may be; valid until the next call. Without branches: where words end cannot be foretold, and a wrong
- * guess costs the processor as much as five characters.
+ * Places at which a beginning may be; valid until the next call. Units behind the end may be those of an earlier text: then a
+ * place is tried in vain.
+ *
+ * Without branches: where words end cannot be predicted, and a wrong guess costs the processor as much as five characters.
  */
 function findStarts(units: Uint16Array, length: number): Uint16Array | Uint32Array {
-  const starts = length < scratch.length ? scratch : new Uint32Array(length + 1)
+  const starts = length <= scratch.length ? scratch : new Uint32Array(length)
   let [count, before] = [0, SPACE]
   for (let at = 0; at < length; at += 1) {
     const unit = units[at] ?? 0

@@ -1,11 +1,12 @@
-/** Authentication on threads: the same verdicts, the bytes returned, the stored form, and a free main thread. */
+/** Authentication on threads: the same verdicts, the bytes returned, the stored form, a free main thread, and threads that end. */
+import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/mail/address.js'
 import { scanHeader } from '../../../src/mail/header-fields.js'
 import { WholeBodyHash } from '../../../src/receiving/authentication/body-hash.js'
 import { buildResultFields } from '../../../src/receiving/authentication/result-fields.js'
-import type { CheckedMessage } from '../../../src/receiving/threads/message-thread.js'
-import { MessageThreads } from '../../../src/receiving/threads/message-threads.js'
+import type { CheckedMessage, MessageThread } from '../../../src/receiving/threads/message-thread.js'
+import { countThreads, MessageThreads } from '../../../src/receiving/threads/message-threads.js'
 import { type TraceFacts, withTrace } from '../../../src/receiving/trace-fields.js'
 import { type RecordZoneResolver, recordZone } from '../../helpers/dns/record-zone.js'
 import { rsaKey, signMessage } from '../../helpers/mail/sign-message.js'
@@ -22,11 +23,13 @@ const zone = {
 function threadsOf(
   t: Test,
   maxThreads?: number,
-): { readonly threads: MessageThreads; readonly resolver: RecordZoneResolver } {
+): { readonly threads: MessageThreads; readonly resolver: RecordZoneResolver; readonly failures: readonly unknown[] } {
   const resolver = recordZone(zone)
-  const threads = new MessageThreads({ resolver, clock: () => now }, maxThreads)
+  const failures: unknown[] = []
+  const onFailure = (cause: unknown): number => failures.push(cause)
+  const threads = new MessageThreads({ resolver, clock: () => now, onFailure }, maxThreads)
   t.teardown(() => threads.stop())
-  return { threads, resolver }
+  return { threads, resolver, failures }
 }
 
 function authenticate(threads: MessageThreads, raw: Buffer): Promise<CheckedMessage> {
@@ -102,6 +105,7 @@ t.test('an answer is asked for once in its time to live, and a new record is see
   const threads = new MessageThreads({
     resolver: { ...resolver, freshUntil: () => at + 3_600_000 },
     clock: () => at,
+    onFailure: (cause) => t.fail(String(cause)),
   })
   t.teardown(() => threads.stop())
   const message = signMessage(plain, key, { domain: 'b.test' })
@@ -150,15 +154,77 @@ t.test('a large message has no stored form, and neither has one of which it is n
   t.equal((await threads.authenticate(small, scanHeader(small), hereby, null)).form, null)
 })
 
-t.test('another thread is started when the first one has work, which does not wait for it', async (t) => {
-  const { threads } = threadsOf(t, 2)
-  const readBusyTimes = (): readonly number[] => threads.busyTimes.map((read) => read())
+function authenticateMany(threads: MessageThreads, count: number): Promise<PromiseSettledResult<CheckedMessage>[]> {
+  return Promise.allSettled(Array.from({ length: count }, () => authenticate(threads, Buffer.from(plain))))
+}
+
+/** Each with its worker, once both are ready. */
+async function startBoth(threads: MessageThreads): Promise<readonly MessageThread[]> {
+  const all: readonly MessageThread[] = Reflect.get(threads, 'threads')
+  for (let round = 0; round < 2_000 && !all.every((thread) => thread.isReady); round += 1)
+    await authenticateMany(threads, 12)
+  return all
+}
+
+const workerOf = (thread: MessageThread | undefined): Worker => Reflect.get(thread ?? {}, 'worker')
+
+t.test('how many threads there may be, by cores', async (t) => {
+  const expected = { 1: 1, 2: 2, 3: 2, 4: 3, 5: 4, 16: 4 }
+  for (const [cores, count] of Object.entries(expected)) t.equal(countThreads(Number(cores)), count, `${cores} cores`)
+})
+
+t.test('another thread is started when the first one has work, and has messages once it is ready', async (t) => {
+  const { threads, failures } = threadsOf(t, 2)
   await authenticate(threads, Buffer.from(plain))
-  t.match(readBusyTimes(), [Number, 0])
-  const found = await Promise.all(Array.from({ length: 12 }, () => authenticate(threads, Buffer.from(plain))))
-  t.ok(found.every(({ authentication }) => authentication.spf.result === 'pass'))
-  // Twelve take less time than the second one takes to load its code.
-  for (const begun = readBusyTimes()[0] ?? 0; (readBusyTimes()[1] ?? 0) <= begun; )
-    await Promise.all(Array.from({ length: 12 }, () => authenticate(threads, Buffer.from(plain))))
+  t.match(
+    threads.busyTimes.map((read) => read()),
+    [Number, 0],
+  )
+  const all = Reflect.get(threads, 'threads') as readonly MessageThread[]
+  const under = authenticateMany(threads, 12)
+  t.same(
+    all.map(({ load }) => load),
+    [12, 0],
+    'none waits for the second one',
+  )
+  await under
+  await startBoth(threads)
+  const shared = authenticateMany(threads, 5)
+  t.same(
+    all.map(({ load }) => load),
+    [3, 2],
+  )
+  t.equal(threads.isBusy(), false, 'both are soon done')
+  const more = authenticateMany(threads, 1)
+  t.equal(threads.isBusy(), true)
+  t.ok([...(await shared), ...(await more)].every(({ status }) => status === 'fulfilled'))
   t.equal(threads.isBusy(), false)
+  t.same(failures, [])
+})
+
+t.test('a thread that ends has its messages rejected, the other one goes on, and it is started again', async (t) => {
+  const { threads, failures } = threadsOf(t, 2)
+  const [first] = await startBoth(threads)
+  const under = authenticateMany(threads, 6)
+  await workerOf(first).terminate()
+  const statuses = (await under).map(({ status }) => status)
+  t.same(statuses.toSorted(), [...Array(3).fill('fulfilled'), ...Array(3).fill('rejected')])
+  t.same(failures, [], 'its messages say so')
+  t.equal(first?.isReady, false)
+  await authenticate(threads, Buffer.from(plain))
+  t.equal(workerOf(first), null, 'one message does not need it')
+  Reflect.set(first ?? {}, 'lastStart', 0)
+  t.match(await startBoth(threads), [{ isReady: true }, { isReady: true }])
+})
+
+t.test('a thread that ends without a message is reported, and is not started ahead all the time', async (t) => {
+  const { threads, failures } = threadsOf(t, 2)
+  const [first, second] = await startBoth(threads)
+  await workerOf(second).terminate()
+  t.match(failures, [{ message: 'the thread ended' }])
+  await authenticateMany(threads, 12)
+  t.equal(workerOf(second), null)
+  await workerOf(first).terminate()
+  t.equal(failures.length, 2)
+  t.match(await authenticate(threads, Buffer.from(plain)), { authentication: { dkim: [] } }, 'for a message it is')
 })

@@ -66,6 +66,26 @@ t.test('a text is searched as the pattern itself does', async () => {
   )
 })
 
+t.test('texts of every length are searched to their ends, whatever was searched before', async (t) => {
+  const patterns = [/\bend\b/, /\bof it\b/, /\be\b/, /(?<![\wà-ÿ])én(?![\wà-ÿ])/]
+  const searches = patterns.map((pattern) => [pattern, wording(pattern)] as const)
+  const ends = ['end', 'en', 'e', 'of it', 'of i', 'ud', 'Énd', 'én', '\ud83d', '\udc00e', 'eNd', '%nd', 'end\ud83d']
+  for (const length of [0, 1, 2, 3, 16_382, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537]) {
+    for (const end of ends) {
+      const text = `${'xy '.repeat(length / 3 + 2).slice(-Math.max(0, length - end.length) || length)}${end}`
+      const worded = new WordedText(text)
+      const found = searches.map(([, matches]) => matches(worded))
+      const expected = patterns.map((pattern) => pattern.test(text))
+      if (found.join() !== expected.join()) t.fail(`${length} characters, ${JSON.stringify(end)}`, { found, expected })
+      matchesAll(new WordedText('the end of it, e én'))
+    }
+  }
+  function matchesAll(worded: WordedText): void {
+    if (!searches.every(([, matches]) => matches(worded))) t.fail('a short text')
+  }
+  t.pass('as the patterns do')
+})
+
 t.test('a pattern that was made after a text was searched is found in it too', async (t) => {
   const worded = new WordedText('click here')
   t.equal(wording(/\bclick here\b/)(worded), true)

@@ -58,7 +58,12 @@ export async function openDashboard(t: Test, app: TestDaemon): Promise<Dashboard
 /** Waits until the table of the page has so many rows. */
 export async function waitForRows({ page }: Pick<Dashboard, 'page'>, count: number): Promise<void> {
   const rows = page.locator('tbody tr')
-  await waitUntil(`${count} rows`, async () => (await rows.count()) === count)
+  try {
+    await waitUntil(`${count} rows`, async () => (await rows.count()) === count)
+  } catch (error) {
+    const shown = await page.locator('body').innerText()
+    throw new Error(`there are ${await rows.count()} rows instead of ${count}: ${shown}`, { cause: error })
+  }
 }
 
 /** Refused requests are part of the tests: the console names each with its status. */

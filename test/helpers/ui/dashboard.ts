@@ -61,7 +61,7 @@ export async function waitForRows({ page }: Pick<Dashboard, 'page'>, count: numb
   try {
     await waitUntil(`${count} rows`, async () => (await rows.count()) === count)
   } catch (error) {
-    const shown = await page.locator('body').innerText()
+    const shown = await page.locator('body').textContent()
     throw new Error(`there are ${await rows.count()} rows instead of ${count}: ${shown}`, { cause: error })
   }
 }

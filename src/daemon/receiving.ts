@@ -112,10 +112,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { config, clock, log, edges, mime, observers } = deps
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
-  const threads = new MessageThreads({
-    ...{ resolver, clock },
-    onFailure: (err) => log.error({ err }, 'a thread for inbound mail ended'),
-  })
+  const threads = openThreads(deps, resolver)
   const policy = buildRecipientPolicy(deps)
   const recipients = buildRecipients(deps, policy)
   const judge = createSpamJudge(deps)
@@ -177,6 +174,11 @@ function createAllowListingFinder(
   }
   return (address) =>
     findAllowListings(address, { lists: inbound.dnswl, resolveAddresses, timeLimit: DNSBL_TIMEOUT, onRefusedQuery })
+}
+
+function openThreads({ clock, log }: ReceivingDeps, resolver: RecordResolver): MessageThreads {
+  const onFailure = (err: unknown): void => log.error({ err }, 'a thread for inbound mail ended')
+  return new MessageThreads({ resolver, clock, onFailure })
 }
 
 function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {

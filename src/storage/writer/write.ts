@@ -19,9 +19,9 @@ export const MOVE_FROM_BYTES = 1_048_576
 export const TRANSFER_FROM_BYTES = 16_384
 
 /**
- * A parameter in pieces, which only the writer joins, unless they are few bytes, of which it gets a copy. The memory of pieces that have it alone is transferred to the
- * writer with the commit and is lost to the caller even if the commit fails: a message of many megabytes is
- * never held twice. Nothing else may use that memory.
+ * A parameter in pieces, which only the writer joins, unless they are few bytes, of which it gets a copy. The memory of
+ * pieces that have it alone is transferred to the writer with the commit and is lost to the caller even if the commit
+ * fails: a message of many megabytes is never held twice. Nothing else may use that memory.
  */
 export class MovedBytes {
   private readonly lengthAtFirst: number

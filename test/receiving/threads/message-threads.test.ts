@@ -207,13 +207,14 @@ t.test('a thread that ends has its messages rejected, the other one goes on, and
   const [first] = await startBoth(threads)
   const under = authenticateMany(threads, 6)
   await workerOf(first).terminate()
-  const statuses = (await under).map(({ status }) => status)
-  t.same(statuses.toSorted(), [...Array(3).fill('fulfilled'), ...Array(3).fill('rejected')])
+  // Its first message was posted at once, and may be done before it ends; the other two were not.
+  const rejected = (await under).filter(({ status }) => status === 'rejected')
+  t.ok(rejected.length === 2 || rejected.length === 3, `${rejected.length} were rejected`)
   t.same(failures, [], 'its messages say so')
   t.equal(first?.isReady, false)
   await authenticate(threads, Buffer.from(plain))
   t.equal(workerOf(first), null, 'one message does not need it')
-  Reflect.set(first ?? {}, 'lastStart', 0)
+  Reflect.set(first ?? {}, 'lastStart', Number.NEGATIVE_INFINITY)
   t.match(await startBoth(threads), [{ isReady: true }, { isReady: true }])
 })
 

@@ -1,4 +1,5 @@
 /** Wires delivery: DNS, routes, TLS policies, the session pool, signatures, and the queue runner. */
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { isLeftOut, type LeaveOutDeps, leaveOut } from '../delivery/attempt/leave-out.js'
@@ -52,6 +53,7 @@ interface DeliveryDeps {
   readonly database: Database
   readonly identity: ServiceIdentity
   readonly signingKeys: SigningKeyCache
+  readonly workspaceOwners: WorkspaceOwners
   readonly receivingDomains: ReceivingDomainCache
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
@@ -85,7 +87,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const sources = wireSources(deps, abortController.signal)
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
-    ...{ read, commit, clock, log, messageCache, paces },
+    ...{ read, commit, clock, log, messageCache, paces, owners: deps.workspaceOwners },
     ...wireMessages(deps, messageCache),
     findDestination: destinations.find,
     ...sources.steps,
@@ -139,11 +141,11 @@ function createStop(parts: StoppedParts): Delivery['stop'] {
 }
 
 function wireMessages(
-  { database: { read }, identity, signingKeys, signing }: DeliveryDeps,
+  { database: { read }, identity, signingKeys, signing, workspaceOwners: owners }: DeliveryDeps,
   messageCache: MessageCache,
 ): Pick<RunnerDeps, 'prepareMessage' | 'buildMinimalMessage'> {
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
-  const deps = { read, signingKeys, signBytes, messageCache, secret: identity.returnPathSecret }
+  const deps = { read, signingKeys, signBytes, messageCache, owners, secret: identity.returnPathSecret }
   return {
     prepareMessage: (entry, now) => prepareMessage(deps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(deps, entry),

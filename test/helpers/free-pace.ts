@@ -31,3 +31,6 @@ export function createFreePace(deps: Partial<PaceDeps> = {}): PaceControl {
 
 /** For a queue runner. */
 export const noPaces = { find: () => undefined, findPause: () => null, onRoom: () => undefined }
+
+/** Each workspace has an owner of its own. */
+export const ownOwners = { ownerOf: (workspaceId: string): string => workspaceId }

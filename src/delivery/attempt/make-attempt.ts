@@ -18,6 +18,7 @@ import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
 import type { AcquireSlot } from '../shaping/pace-permit.js'
 import type { Paces } from '../shaping/paces.js'
+import { sizeOf } from '../smtp/envelope.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { AssignSources, SourceAssignment } from '../sources/assign-sources.js'
 import { AttemptSources } from '../sources/attempt-sources.js'
@@ -80,7 +81,7 @@ export interface AttemptSteps {
 
 export interface MakeAttemptDeps extends AttemptSteps {
   readonly paces: Pick<Paces, 'findPause'>
-  readonly lanes: Pick<Lanes, 'bind' | 'acquireSlot' | 'isStopped'>
+  readonly lanes: Pick<Lanes, 'bind' | 'noteSize' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
   /** Strikes when the process ends. */
@@ -129,6 +130,7 @@ async function attemptFrom(
   const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
   if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
   const readyMessage = await deps.prepareMessage(entry, at)
+  deps.lanes.noteSize(entry, sizeOf(readyMessage.message))
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
   if (deps.lanes.isStopped(entry)) return 'changed'

@@ -6,8 +6,9 @@
  * database when its turn comes. It leaves when its last recipient is settled.
  *
  * Messages that are read back are bounded in bytes too: an entry whose message does not fit waits until
- * others have left. Messages of up to 256 KB never wait, so that a few large ones on their way to slow
- * hosts hold nothing up; the number of attempts bounds them.
+ * others have left. An owner of workspaces may hold three times as many bytes as are free, and an owner that holds none may have
+ * one message in any case, so that large messages on their way to slow hosts do not keep back those of others. Messages of
+ * up to 256 KB never wait; the number of attempts and their bytes bound them (`queue/attempt-slots.ts`).
  */
 import { domainOf } from '../../mail/address.js'
 import type { Email } from '../../messages/email.js'
@@ -48,9 +49,17 @@ export function buildFreshMessage(
 
 /** Heap bytes of the record, addresses, objects and signature of one message. */
 const RECORD_SIZE = 4096
-/** Bytes of larger messages that are read back at a time; one always fits. */
+/** Bytes of larger messages that are read back at a time; one always fits. Owners that hold none have as many again. */
 const MAX_READ_BACK = 64 * 1_048_576
+/** Bytes that an owner may hold for each that is free. */
+const OWNER_SHARE = 3
 const SMALL_MESSAGE_SIZE = 262_144
+
+/** What is reserved for a message that is read back. */
+export interface Room {
+  readonly ownerId: string
+  readonly bytes: number
+}
 
 interface CacheEntry {
   readonly message: CachedMessage
@@ -58,9 +67,10 @@ interface CacheEntry {
   readonly holders: Set<string>
   /** Other entries of a message that was read back are not known, and are added when they come. */
   readonly isReadBack: boolean
-  /** What it counts for the cache, and if it was read back, for its room. */
+  /** What it counts for the cache. */
   readonly size: number
-  readonly room: number
+  /** If it was read back. */
+  readonly room: Room
   /** A socket may still be writing the bytes. */
   mayBeInUse: boolean
 }
@@ -69,8 +79,9 @@ export class MessageCache {
   private readonly messages = new Map<string, CacheEntry>()
   private bytes = 0
   private reservedBytes = 0
-  /** Entries that wait to read a message back, in order of arrival. */
-  private readonly waiters: { readonly bytes: number; readonly resolve: () => void }[] = []
+  private readonly reservedByOwner = new Map<string, number>()
+  /** Entries that wait to read a message back, those of an owner in order of arrival. */
+  private readonly waiters = new Set<{ readonly room: Room; readonly resolve: () => void }>()
 
   constructor(
     private readonly maxBytes: number,
@@ -81,23 +92,32 @@ export class MessageCache {
   put(message: CachedMessage, entryIds: readonly string[]): void {
     const size = memorySizeOf(message)
     if (entryIds.length === 0 || this.bytes + size > this.maxBytes) return
-    this.store({ message, holders: new Set(entryIds), isReadBack: false, size, room: 0, mayBeInUse: false })
+    this.store({ message, holders: new Set(entryIds), isReadBack: false, size, room: noRoom, mayBeInUse: false })
   }
 
   /** Resolves when a message of this size may be read back: then call `addReadBack`, else `releaseRoom`. */
-  async reserveRoom(bytes: number): Promise<void> {
-    const size = reservedSizeOf(bytes)
-    if (size === 0) return
-    if (this.waiters.length === 0 && this.hasRoomFor(size)) this.reservedBytes += size
-    else await new Promise<void>((resolve) => this.waiters.push({ bytes: size, resolve }))
+  async reserveRoom(ownerId: string, bytes: number): Promise<Room> {
+    const room = { ownerId, bytes: bytes <= SMALL_MESSAGE_SIZE ? 0 : bytes }
+    if (room.bytes === 0) return room
+    const isBehind = [...this.waiters].some((waiter) => waiter.room.ownerId === ownerId)
+    if (!isBehind && this.hasRoomFor(room)) this.countRoom(room, room.bytes)
+    else await new Promise<void>((resolve) => this.waiters.add({ room, resolve }))
+    return room
   }
 
-  releaseRoom(bytes: number): void {
-    this.reservedBytes = Math.max(this.reservedBytes - reservedSizeOf(bytes), 0)
-    for (let next = this.waiters[0]; next !== undefined && this.hasRoomFor(next.bytes); next = this.waiters[0]) {
-      this.waiters.shift()
-      this.reservedBytes += next.bytes
-      next.resolve()
+  releaseRoom(room: Room): void {
+    if (room.bytes === 0) return
+    this.countRoom(room, -room.bytes)
+    const waiting = new Set<string>()
+    for (const waiter of this.waiters) {
+      const { ownerId } = waiter.room
+      if (waiting.has(ownerId) || !this.hasRoomFor(waiter.room)) {
+        waiting.add(ownerId)
+        continue
+      }
+      this.waiters.delete(waiter)
+      this.countRoom(waiter.room, waiter.room.bytes)
+      waiter.resolve()
     }
   }
 
@@ -105,7 +125,7 @@ export class MessageCache {
    * Adds a message that an entry has read back, even if the cache is full: it is in memory anyway. `room`: what was
    * reserved for it.
    */
-  addReadBack(message: CachedMessage, entryId: string, room = message.raw.length): void {
+  addReadBack(message: CachedMessage, entryId: string, room: Room): void {
     const size = memorySizeOf(message)
     this.store({ message, holders: new Set([entryId]), isReadBack: true, size, room, mayBeInUse: false })
   }
@@ -148,8 +168,18 @@ export class MessageCache {
     if (cached.isReadBack && !cached.mayBeInUse) freeMemory(raw)
   }
 
-  private hasRoomFor(bytes: number): boolean {
-    return this.reservedBytes === 0 || this.reservedBytes + bytes <= this.maxReadBack
+  private hasRoomFor({ ownerId, bytes }: Room): boolean {
+    const held = this.reservedByOwner.get(ownerId) ?? 0
+    const free = this.maxReadBack - this.reservedBytes
+    if (held === 0) return this.reservedBytes === 0 || bytes <= free + this.maxReadBack
+    return held + bytes <= OWNER_SHARE * free
+  }
+
+  private countRoom({ ownerId }: Room, change: number): void {
+    this.reservedBytes += change
+    const held = (this.reservedByOwner.get(ownerId) ?? 0) + change
+    if (held > 0) this.reservedByOwner.set(ownerId, held)
+    else this.reservedByOwner.delete(ownerId)
   }
 
   private drop(emailId: string): void {
@@ -168,10 +198,7 @@ export class MessageCache {
   }
 }
 
-/** What the message counts for `maxReadBack`. */
-function reservedSizeOf(bytes: number): number {
-  return bytes <= SMALL_MESSAGE_SIZE ? 0 : bytes
-}
+const noRoom: Room = { ownerId: '', bytes: 0 }
 
 function memorySizeOf({ raw, copies }: CachedMessage): number {
   let size = raw.length + RECORD_SIZE

@@ -7,6 +7,7 @@
  * signed once (`own-message.ts`).
  */
 import type { KeyObject } from 'node:crypto'
+import type { WorkspaceOwners } from '../../accounts/workspace-owners.js'
 import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
 import { mailHostOf } from '../../domains/sending-domains.js'
 import { domainOf, needsUtf8 } from '../../mail/address.js'
@@ -30,6 +31,7 @@ import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from 
 export interface ReadyDeps extends SignDeps {
   readonly read: Read
   readonly messageCache: MessageCache
+  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   /** Key of return paths and references. */
   readonly secret: KeyObject
 }
@@ -137,23 +139,23 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** Caches the message for its other recipients, which may come at the same time. */
-async function loadMessage({ read, messageCache }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
+async function loadMessage({ read, messageCache, owners }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // With all copies, so that an entry never waits for room while it holds some.
   const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
-  await messageCache.reserveRoom(bytes)
+  const room = await messageCache.reserveRoom(owners.ownerOf(entry.workspace_id), bytes)
   try {
     // Another recipient may have read it while this one waited.
     const cached = messageCache.get(entry.email_id, entry.id)
     if (cached !== undefined) {
-      messageCache.releaseRoom(bytes)
+      messageCache.releaseRoom(room)
       return cached
     }
     const message = readMessage(read, entry)
-    messageCache.addReadBack(message, entry.id, bytes)
+    messageCache.addReadBack(message, entry.id, room)
     return message
   } catch (error) {
-    messageCache.releaseRoom(bytes)
+    messageCache.releaseRoom(room)
     throw error
   }
 }

@@ -1,10 +1,10 @@
 /**
- * How workspaces share a host: how many entries are under way to it, and how many sessions send.
+ * How the owners of workspaces share a host: how many entries are under way to it, and how many sessions send.
  *
- * - A host has `perHost` slots, one for each session that sends. A workspace gets all but one, so
- *   that 50,000 messages to a slow host leave room for another workspace's single message. If a
- *   host has only one slot, any workspace may take it.
- * - Messages of broadcasts get three quarters of the slots, so that other mail of their own workspace finds room too;
+ * - A host has `perHost` slots, one for each session that sends. An owner gets all but one, so
+ *   that 50,000 messages to a slow host leave room for another owner's single message. If a
+ *   host has only one slot, any owner may take it.
+ * - Messages of broadcasts get three quarters of the slots, so that other mail of their own owner finds room too;
  *   and of those that wait for a slot, other mail comes first.
  * - Twice as many entries may be under way, by the same rule: while one message is sent, the next one is
  *   signed and leased. An entry counts for its first host until its attempt ends; otherwise entries
@@ -17,7 +17,6 @@
  * Limit: the hosts of 10,000 domains are remembered.
  */
 import { setMaxListeners } from 'node:events'
-import type { QueueEntry } from '../../messages/queue/queue.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { PaceControl } from '../shaping/pace-control.js'
 import type { Block } from './lane-round.js'
@@ -38,13 +37,9 @@ export type FindPace = (host: string) => PaceControl | undefined
 
 /** Who takes a place. */
 export interface Taker {
-  readonly workspaceId: string
+  readonly ownerId: string
   /** The message belongs to a broadcast. */
   readonly isBulk: boolean
-}
-
-export function takerOf({ workspace_id: workspaceId, broadcast_id: broadcastId }: QueueEntry): Taker {
-  return { workspaceId, isBulk: broadcastId !== null }
 }
 
 interface Waiter {
@@ -180,11 +175,11 @@ export class HostConcurrency {
 }
 
 /**
- * Counts what workspaces hold of `perSession` places for every session. One gets those of all sessions but one;
+ * Counts what owners hold of `perSession` places for every session. One gets those of all sessions but one;
  * broadcasts together get those of three quarters.
  */
 class Shares {
-  private readonly byWorkspace = new Map<string, number>()
+  private readonly byOwner = new Map<string, number>()
   private taken = 0
   private takenByBulk = 0
 
@@ -201,26 +196,26 @@ class Shares {
     return this.taken >= this.limits.perHost * this.perSession
   }
 
-  isFreeFor({ workspaceId, isBulk }: Taker): boolean {
+  isFreeFor({ ownerId, isBulk }: Taker): boolean {
     const { perHost } = this.limits
     const limitOfBulk = Math.max(1, Math.floor((perHost * 3) / 4) * this.perSession)
     if (this.isFull || (isBulk && this.takenByBulk >= limitOfBulk)) return false
-    const limitOfWorkspace = Math.max(1, (perHost - 1) * this.perSession)
-    return (this.byWorkspace.get(workspaceId) ?? 0) < limitOfWorkspace
+    const limitOfOwner = Math.max(1, (perHost - 1) * this.perSession)
+    return (this.byOwner.get(ownerId) ?? 0) < limitOfOwner
   }
 
-  take({ workspaceId, isBulk }: Taker): void {
+  take({ ownerId, isBulk }: Taker): void {
     this.taken += 1
     if (isBulk) this.takenByBulk += 1
-    this.byWorkspace.set(workspaceId, (this.byWorkspace.get(workspaceId) ?? 0) + 1)
+    this.byOwner.set(ownerId, (this.byOwner.get(ownerId) ?? 0) + 1)
   }
 
-  release({ workspaceId, isBulk }: Taker): void {
+  release({ ownerId, isBulk }: Taker): void {
     this.taken -= 1
     if (isBulk) this.takenByBulk -= 1
-    const left = (this.byWorkspace.get(workspaceId) ?? 1) - 1
-    if (left > 0) this.byWorkspace.set(workspaceId, left)
-    else this.byWorkspace.delete(workspaceId)
+    const left = (this.byOwner.get(ownerId) ?? 1) - 1
+    if (left > 0) this.byOwner.set(ownerId, left)
+    else this.byOwner.delete(ownerId)
   }
 }
 

@@ -1,36 +1,31 @@
 /**
  * The due entries that are in memory, and which of them is attempted next.
  *
- * A lane is one workspace, one domain, one priority. `take` goes round the workspaces. Within a
- * workspace it serves high before normal before low priority, but ten minutes of waiting outweigh
- * one class, so that no entry waits for ever; within a class it goes round the domains.
+ * A lane is one workspace, one domain, one priority. `take` goes round the owners of workspaces, and round the
+ * workspaces of each. Within a workspace it serves high before normal before low priority, but ten minutes of waiting
+ * outweigh one class, so that no entry waits for ever; within a class it goes round the domains.
  *
- * A workspace may hold three quarters of all attempts, and its share of a host
- * (`host-concurrency.ts`), so that a single message of another one always finds a place. An entry
- * that has to wait for its host is put back (`bind`) and holds no place meanwhile.
- *
- * Messages of broadcasts get half of all attempts, those of one workspace three quarters of that half, and begin at the
- * pace of `bulk-pace.ts`. Those of a stopped broadcast are not taken in.
+ * An owner has a share of the slots (`attempt-slots.ts`) and of a host (`host-concurrency.ts`), so that a single message
+ * of another one always finds a place. An entry that has to wait for its host is put back (`bind`) and holds no place
+ * meanwhile. Messages of broadcasts begin at the pace of `bulk-pace.ts`. Those of a stopped broadcast are not taken in.
  *
  * The database holds all entries; memory holds a part. Where a lane is full, its rest stays in the
  * database, and `takeShortLane` says when to fetch it: when the lane is half empty and its workspace
  * has room for as much as one lane holds, so that no read is for a few entries. The more workspaces
  * there are, the fewer entries of each are in memory.
- *
- * Known limit: a few hosts that hang, each with all entries that a workspace may have there, take
- * its three quarters; its other mail then waits until one of them times out.
  */
+import type { WorkspaceOwners } from '../../accounts/workspace-owners.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import { acquirePermit } from '../shaping/pace-permit.js'
+import { AttemptSlots } from './attempt-slots.js'
 import type { BulkPace } from './bulk-pace.js'
-import { type FindPace, HostConcurrency, type ReleaseSlot, takerOf } from './host-concurrency.js'
+import { type FindPace, HostConcurrency, type ReleaseSlot, type Taker } from './host-concurrency.js'
 import type { Lane, LaneRound } from './lane-round.js'
 import { type WaitingLimits, WaitingRoom } from './waiting-room.js'
 import {
   addShortLane,
   countWaiting,
-  createWorkspaceLanes,
   dropBroadcast,
   findOrAddLane,
   hasWaitingBefore,
@@ -38,50 +33,58 @@ import {
   type ShortLane,
   takeShortLane,
   type WorkspaceLanes,
+  WorkspaceRound,
 } from './workspace-lanes.js'
 
 export interface LaneLimits extends WaitingLimits {
-  /** Attempts under way. */
+  /** Slots for attempts under way. */
   readonly total: number
   /** Sessions with one host. */
   readonly perHost: number
 }
 
-/** Of so many attempts, those of one workspace. */
-const shareOf = (attempts: number): number => Math.max(1, Math.floor(attempts * 0.75))
-
 export class Lanes {
-  private readonly workspaces = new Map<string, WorkspaceLanes>()
+  private readonly workspaces: WorkspaceRound
   private readonly entryIds = new Set<string>()
   private readonly hosts: HostConcurrency
   private readonly room: WaitingRoom
   private readonly stoppedBroadcasts = new Set<string>()
-  private activeCount = 0
-  private activeBulkCount = 0
+  private readonly slots: AttemptSlots
   /** A message of a broadcast could have begun but for the pace. */
   waitsForPace = false
+  /** An entry waits for a slot that another attempt may lose soon. */
+  waitsForSlot = false
 
   constructor(
     private readonly limits: LaneLimits,
     private readonly pace: Pick<BulkPace, 'mayBegin' | 'noteBulk' | 'noteOther'>,
+    owners: Pick<WorkspaceOwners, 'ownerOf'>,
     private readonly findPace: FindPace = () => undefined,
+    now?: () => number,
   ) {
+    this.workspaces = new WorkspaceRound(owners)
+    this.slots = new AttemptSlots(limits, now)
     this.hosts = new HostConcurrency(limits, findPace)
     this.room = new WaitingRoom(limits, () => this.workspaces.size)
   }
 
   /** Entries that are being attempted. */
   get active(): number {
-    return this.activeCount
+    return this.slots.active
+  }
+
+  /** Those of them that have lost their slots, because they take long. */
+  get slow(): number {
+    return this.slots.slow
   }
 
   /** Would it be taken at once? */
   isFreeFor(entry: QueueEntry): boolean {
-    if (this.activeCount >= this.limits.total) return false
+    const taker = this.takerOf(entry)
+    if (!this.slots.isFreeFor(taker.ownerId)) return false
     const workspace = this.workspaces.get(entry.workspace_id)
-    if (workspace !== undefined && (hasWaitingBefore(workspace, entry.priority) || this.hasFullShare(workspace)))
-      return false
-    return this.hosts.mayStart(takerOf(entry), this.hosts.hostOf(entry.domain))
+    if (workspace !== undefined && hasWaitingBefore(workspace, entry.priority)) return false
+    return this.hosts.mayStart(taker, this.hosts.hostOf(entry.domain))
   }
 
   /**
@@ -90,7 +93,7 @@ export class Lanes {
    */
   add(entry: QueueEntry, isForced = false): boolean {
     if (this.entryIds.has(entry.id) || this.isStopped(entry)) return true
-    const workspace = this.workspace(entry.workspace_id)
+    const workspace = this.workspaces.findOrAdd(entry.workspace_id)
     const lane = this.laneOf(workspace, entry)
     if (!isForced && this.room.isFull(workspace, lane)) {
       lane.hasMore = true
@@ -115,14 +118,11 @@ export class Lanes {
 
   /** The next entry to attempt, now counted as under way; null when none may start. */
   take(): QueueEntry | null {
-    this.waitsForPace = false
-    if (this.activeCount >= this.limits.total) return null
-    for (const workspace of this.workspaces.values()) {
+    this.waitsForPace = this.waitsForSlot = false
+    for (const workspace of this.workspaces.inTurn()) {
       const entry = this.takeFrom(workspace)
       if (entry === null) continue
-      // To the end of the round: the others come first now.
-      this.workspaces.delete(workspace.id)
-      this.workspaces.set(workspace.id, workspace)
+      this.workspaces.moveToEnd(workspace)
       return entry
     }
     return null
@@ -135,8 +135,8 @@ export class Lanes {
    */
   bind(entry: QueueEntry, host: string, isProbing: (() => boolean) | null = null): boolean {
     this.hosts.setHost(entry.domain, host)
-    const workspace = this.workspace(entry.workspace_id)
-    const hasRoom = this.hosts.moveTo(entry.id, takerOf(entry), host)
+    const workspace = this.workspaces.findOrAdd(entry.workspace_id)
+    const hasRoom = this.hosts.moveTo(entry.id, this.takerOf(entry), host)
     if (hasRoom && (isProbing === null || this.hosts.startProbe(host, entry.id, isProbing))) return true
     this.endAttempt(entry)
     const lane = this.laneOf(workspace, entry)
@@ -147,19 +147,18 @@ export class Lanes {
   }
 
   acquireSlot(entry: QueueEntry, host: string, signal: AbortSignal): Promise<ReleaseSlot | Outage> {
-    const slot = this.hosts.acquireSlot(host, takerOf(entry), signal)
+    const slot = this.hosts.acquireSlot(host, this.takerOf(entry), signal)
     return slot.then((release) => acquirePermit(this.findPace(host), release, signal))
+  }
+
+  /** The message of an entry that is under way is in memory. */
+  noteSize({ id }: QueueEntry, bytes: number): void {
+    this.slots.noteSize(id, bytes)
   }
 
   /** The attempt is over; its entry stays known until `forget`. */
   endAttempt(entry: QueueEntry): void {
-    this.activeCount -= 1
-    const workspace = this.workspace(entry.workspace_id)
-    workspace.activeCount -= 1
-    if (entry.broadcast_id !== null) {
-      this.activeBulkCount -= 1
-      workspace.activeBulkCount -= 1
-    }
+    this.slots.end(entry.id)
     this.hosts.end(entry.id)
   }
 
@@ -167,7 +166,7 @@ export class Lanes {
   forget(entry: QueueEntry): void {
     this.entryIds.delete(entry.id)
     const workspace = this.workspaces.get(entry.workspace_id)
-    if (workspace !== undefined) this.removeIfEmpty(workspace)
+    if (workspace !== undefined) this.workspaces.removeIfEmpty(workspace)
   }
 
   /**
@@ -175,7 +174,7 @@ export class Lanes {
    * except those to `keep`, and what is due is fetched again. Returns the dropped entries.
    */
   drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
-    const workspace = this.workspace(ofLane.workspace_id)
+    const workspace = this.workspaces.findOrAdd(ofLane.workspace_id)
     const lane = this.laneOf(workspace, ofLane)
     const dropped = lane.entries.filter((entry) => !keep(entry))
     for (const { id } of dropped) this.entryIds.delete(id)
@@ -190,9 +189,9 @@ export class Lanes {
   /** Nothing of the broadcast is taken in or attempted from now on. Returns its entries that waited here. */
   stopBroadcast(broadcastId: string): readonly QueueEntry[] {
     this.stoppedBroadcasts.add(broadcastId)
-    const dropped = [...this.workspaces.values()].flatMap((workspace) => dropBroadcast(workspace, broadcastId))
+    const dropped = this.workspaces.all().flatMap((workspace) => dropBroadcast(workspace, broadcastId))
     for (const { id } of dropped) this.entryIds.delete(id)
-    for (const workspace of [...this.workspaces.values()]) this.removeIfEmpty(workspace)
+    for (const workspace of this.workspaces.all()) this.workspaces.removeIfEmpty(workspace)
     return dropped
   }
 
@@ -207,16 +206,16 @@ export class Lanes {
 
   /** The database has more for this lane than was fetched. */
   markMore(lane: ShortLane): void {
-    this.laneOf(this.workspace(lane.workspaceId), lane).hasMore = true
+    this.laneOf(this.workspaces.findOrAdd(lane.workspaceId), lane).hasMore = true
   }
 
   /** A lane that is half empty while the database has more for it; each is returned once. */
   takeShortLane(): ShortLane | null {
-    for (const workspace of this.workspaces.values()) {
+    for (const workspace of this.workspaces.inTurn()) {
       if (workspace.shortLanes.size === 0 || !this.hasRoom(workspace.id)) continue
       const lane = takeShortLane(workspace, this.room.perHost() / 2)
       if (lane === null) continue
-      this.removeIfEmpty(workspace)
+      this.workspaces.removeIfEmpty(workspace)
       return lane
     }
     return null
@@ -227,7 +226,7 @@ export class Lanes {
   }
 
   private takeFrom(workspace: WorkspaceLanes): QueueEntry | null {
-    if (workspace.waitingCount === 0 || this.hasFullShare(workspace)) return null
+    if (workspace.waitingCount === 0 || !this.makeRoomFor(workspace, false)) return null
     const [lane] = workspace.rounds
       .flatMap((round) => this.findStartable(workspace, round) ?? [])
       .sort((a, b) => priorityTimeOf(a) - priorityTimeOf(b))
@@ -237,39 +236,40 @@ export class Lanes {
     if (lane.entries.length > 0 || lane.hasMore) round.add(lane)
     else round.delete(lane.domain)
     countWaiting(workspace, lane, -1)
-    this.countStart(workspace, entry)
+    this.countStart(entry)
     this.markShort(workspace, lane)
     return entry
   }
 
-  private countStart(workspace: WorkspaceLanes, entry: QueueEntry): void {
-    workspace.activeCount += 1
-    this.activeCount += 1
-    if (entry.broadcast_id === null) this.pace.noteOther()
-    else {
-      this.activeBulkCount += 1
-      workspace.activeBulkCount += 1
-      this.pace.noteBulk()
-    }
-    this.hosts.start(entry.id, takerOf(entry), this.hosts.hostOf(entry.domain))
+  private countStart(entry: QueueEntry): void {
+    const taker = this.takerOf(entry)
+    this.slots.start(entry.id, taker.ownerId, taker.isBulk)
+    if (taker.isBulk) this.pace.noteBulk()
+    else this.pace.noteOther()
+    this.hosts.start(entry.id, taker, this.hosts.hostOf(entry.domain))
   }
 
-  private hasFullShare({ activeCount }: WorkspaceLanes): boolean {
-    return activeCount >= shareOf(this.limits.total)
+  private makeRoomFor({ ownerId }: WorkspaceLanes, isBulk: boolean): boolean {
+    const hasRoom = this.slots.makeRoomFor(ownerId, isBulk)
+    this.waitsForSlot ||= !hasRoom
+    return hasRoom
   }
 
   private findStartable(workspace: WorkspaceLanes, round: LaneRound): Lane | undefined {
     return round.findNext({
       isAllowed: (entry) => entry.broadcast_id === null || this.mayBeginBulk(workspace),
-      findBlock: (entry) => this.hosts.findBlock(takerOf(entry), this.hosts.hostOf(entry.domain)),
+      findBlock: (entry) => this.hosts.findBlock(this.takerOf(entry), this.hosts.hostOf(entry.domain)),
     })
   }
 
-  private mayBeginBulk({ activeBulkCount }: WorkspaceLanes): boolean {
-    const maxBulk = Math.max(1, Math.floor(this.limits.total / 2))
-    if (this.activeBulkCount >= maxBulk || activeBulkCount >= shareOf(maxBulk)) return false
+  private mayBeginBulk(workspace: WorkspaceLanes): boolean {
+    if (!this.makeRoomFor(workspace, true)) return false
     this.waitsForPace = !this.pace.mayBegin()
     return !this.waitsForPace
+  }
+
+  private takerOf({ workspace_id: workspaceId, broadcast_id: broadcastId }: QueueEntry): Taker {
+    return { ownerId: this.workspaces.ownerOf(workspaceId), isBulk: broadcastId !== null }
   }
 
   private markShort(workspace: WorkspaceLanes, lane: Lane): void {
@@ -277,18 +277,5 @@ export class Lanes {
     lane.hasMore = false
     addShortLane(workspace, lane)
     if (lane.entries.length === 0) workspace.rounds[lane.priority].delete(lane.domain)
-  }
-
-  private workspace(id: string): WorkspaceLanes {
-    const known = this.workspaces.get(id)
-    if (known !== undefined) return known
-    const fresh = createWorkspaceLanes(id)
-    this.workspaces.set(id, fresh)
-    return fresh
-  }
-
-  /** So that memory follows the current traffic. */
-  private removeIfEmpty({ id, rounds, shortLanes, activeCount }: WorkspaceLanes): void {
-    if (activeCount === 0 && shortLanes.size === 0 && rounds.every(({ size }) => size === 0)) this.workspaces.delete(id)
   }
 }

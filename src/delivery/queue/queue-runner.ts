@@ -27,8 +27,8 @@ import { RunningTurns } from './running-turns.js'
 const POLL_INTERVAL = 500
 /** Milliseconds after a page of which nothing had room; reading it takes one. */
 const REFUSED_PAUSE = 20
-/** Milliseconds until messages of broadcasts that had to yield are looked at again. */
-const PACE_INTERVAL = 5
+/** Milliseconds until messages of broadcasts that had to yield are looked at again, and those that wait for a slot. */
+const [PACE_INTERVAL, SLOT_INTERVAL] = [5, 50]
 /** How long nothing is taken after a fault of the database. */
 const FAULT_PAUSE = 1_000
 /** How long attempts that were cut off may take to end. */
@@ -57,15 +57,18 @@ export class QueueRunner {
   private timer: NodeJS.Timeout | null = null
   private nextSweep: NodeJS.Timeout | null = null
   private pauseTimer: NodeJS.Timeout | null = null
-  private paceTimer: NodeJS.Timeout | null = null
+  private waitTimer: NodeJS.Timeout | null = null
   private lastFullSweepAt = 0
   private isStopping = false
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
-    const connections = { total: () => deps.maxConnections, perHost: () => deps.maxConnectionsPerHost }
-    this.lanes = new Lanes(readEachTime(limits, connections), this.pace, deps.paces.find)
+    const fixed = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
+    const limits = readEachTime(fixed, {
+      total: () => deps.maxConnections,
+      perHost: () => deps.maxConnectionsPerHost,
+    })
+    this.lanes = new Lanes(limits, this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)
@@ -154,7 +157,7 @@ export class QueueRunner {
   async stop(limit: number): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
-    for (const timer of [this.nextSweep, this.pauseTimer, this.paceTimer]) if (timer !== null) clearTimeout(timer)
+    for (const timer of [this.nextSweep, this.pauseTimer, this.waitTimer]) if (timer !== null) clearTimeout(timer)
     await this.turns.wait(limit)
     this.abortController.abort()
     await this.turns.wait(ABORT_GRACE)
@@ -183,11 +186,13 @@ export class QueueRunner {
     for (let entry = this.lanes.take(); entry !== null; entry = this.lanes.take()) {
       this.turns.add(this.runTurn(entry))
     }
-    if (this.paceTimer !== null || !this.lanes.waitsForPace) return
-    this.paceTimer = setTimeout(() => {
-      this.paceTimer = null
+    const { waitsForPace, waitsForSlot } = this.lanes
+    if (this.waitTimer !== null || !(waitsForPace || waitsForSlot)) return
+    const goOn = (): void => {
+      this.waitTimer = null
       this.startTurns()
-    }, PACE_INTERVAL)
+    }
+    this.waitTimer = setTimeout(goOn, waitsForPace ? PACE_INTERVAL : SLOT_INTERVAL)
   }
 
   private async runTurn(entry: QueueEntry): Promise<void> {

@@ -1,4 +1,5 @@
 /** What the queue runner needs. */
+import type { WorkspaceOwners } from '../../accounts/workspace-owners.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
@@ -13,6 +14,7 @@ export interface RunnerDeps extends Store, AttemptSteps {
   readonly clock: Clock
   readonly log: Log
   readonly messageCache: MessageCache
+  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   readonly paces: Pick<Paces, 'find' | 'findPause' | 'onRoom'>
   /** As much of the message as it takes to report a fault; null: the email is gone. */
   readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null

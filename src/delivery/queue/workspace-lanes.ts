@@ -1,4 +1,5 @@
-/** The lanes of one workspace: its due entries in memory by priority and domain. */
+/** The lanes of one workspace, which are its due entries in memory by priority and domain; and whose turn it is. */
+import type { WorkspaceOwners } from '../../accounts/workspace-owners.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { type Lane, LaneRound } from './lane-round.js'
 
@@ -10,6 +11,8 @@ const BROADCAST_PRIORITY: Priority = 2
 
 export interface WorkspaceLanes {
   readonly id: string
+  /** Of the time when its first entry came into memory. */
+  readonly ownerId: string
   /** By priority: 0 high, 1 normal, 2 low. */
   readonly rounds: readonly [LaneRound, LaneRound, LaneRound]
   /** By host: lanes that could be refilled, in the order in which they ran short. */
@@ -17,17 +20,69 @@ export interface WorkspaceLanes {
   waitingCount: number
   /** The same by host. */
   readonly waitingByHost: Map<string, number>
-  activeCount: number
-  /** Those of broadcasts among them. */
-  activeBulkCount: number
 }
 
 export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
-export function createWorkspaceLanes(id: string): WorkspaceLanes {
+/** The workspaces with entries in memory, in the order of service: round their owners, and round the workspaces of each. */
+export class WorkspaceRound {
+  private readonly byId = new Map<string, WorkspaceLanes>()
+  private readonly byOwner = new Map<string, Map<string, WorkspaceLanes>>()
+
+  constructor(private readonly owners: Pick<WorkspaceOwners, 'ownerOf'>) {}
+
+  get size(): number {
+    return this.byId.size
+  }
+
+  get(id: string): WorkspaceLanes | undefined {
+    return this.byId.get(id)
+  }
+
+  findOrAdd(id: string): WorkspaceLanes {
+    const known = this.byId.get(id)
+    if (known !== undefined) return known
+    const fresh = createWorkspaceLanes(id, this.owners.ownerOf(id))
+    this.byId.set(id, fresh)
+    this.moveToEnd(fresh)
+    return fresh
+  }
+
+  ownerOf(id: string): string {
+    return this.byId.get(id)?.ownerId ?? this.owners.ownerOf(id)
+  }
+
+  all(): readonly WorkspaceLanes[] {
+    return [...this.byId.values()]
+  }
+
+  *inTurn(): Generator<WorkspaceLanes> {
+    for (const workspaces of this.byOwner.values()) yield* workspaces.values()
+  }
+
+  /** The others come first now: of its owner, and of other owners. */
+  moveToEnd(workspace: WorkspaceLanes): void {
+    const { id, ownerId } = workspace
+    const ofOwner = this.byOwner.get(ownerId) ?? new Map<string, WorkspaceLanes>()
+    ofOwner.delete(id)
+    ofOwner.set(id, workspace)
+    this.byOwner.delete(ownerId)
+    this.byOwner.set(ownerId, ofOwner)
+  }
+
+  /** So that memory follows the current traffic. */
+  removeIfEmpty({ id, ownerId, rounds, shortLanes }: WorkspaceLanes): void {
+    if (shortLanes.size > 0 || rounds.some(({ size }) => size > 0)) return
+    this.byId.delete(id)
+    const ofOwner = this.byOwner.get(ownerId)
+    ofOwner?.delete(id)
+    if (ofOwner?.size === 0) this.byOwner.delete(ownerId)
+  }
+}
+
+function createWorkspaceLanes(id: string, ownerId: string): WorkspaceLanes {
   const rounds: WorkspaceLanes['rounds'] = [new LaneRound(), new LaneRound(), new LaneRound()]
-  const counts = { waitingCount: 0, waitingByHost: new Map<string, number>(), activeCount: 0, activeBulkCount: 0 }
-  return { id, rounds, shortLanes: new Map(), ...counts }
+  return { id, ownerId, rounds, shortLanes: new Map(), waitingCount: 0, waitingByHost: new Map() }
 }
 
 /** `host`: of the domain, as far as it is known. */

@@ -24,7 +24,7 @@ import type { OpenSession } from './session-opener.js'
 
 export interface SessionPoolSettings {
   readonly connectionsPerHost: number
-  /** With all hosts; idle sessions are closed beyond it. */
+  /** With all hosts; idle sessions are closed beyond it, though not more than half of it. */
   readonly connections: number
   readonly messagesPerSession: number
   /** Milliseconds. */
@@ -189,7 +189,9 @@ export class SessionPool {
     const { connections, connectionsPerHost } = this.settings
     if (this.idleSessions.countByPath(path) + this.countBusy(path) > connectionsPerHost)
       this.idleSessions.evict((host) => pathOf(host) === path)
-    if (this.idleSessions.size + this.busyHosts.size > connections) this.idleSessions.evict(() => true)
+    // However many wait for slow servers, half of the sessions may be idle.
+    const busy = Math.min(this.busyHosts.size, connections / 2)
+    if (this.idleSessions.size + busy > connections) this.idleSessions.evict(() => true)
   }
 
   private countBusy(path: string): number {

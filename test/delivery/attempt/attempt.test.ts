@@ -340,7 +340,7 @@ t.test('a fallback host is shared like any other: the message of another workspa
   const order: string[] = []
   const attempt = async (workspaceId: string): Promise<void> => {
     const acquireSlot: AttemptDeps['acquireSlot'] = (host, signal) =>
-      concurrency.acquireSlot(host, { workspaceId, isBulk: false }, signal)
+      concurrency.acquireSlot(host, { ownerId: workspaceId, isBulk: false }, signal)
     const hosts = [hostAt({ port }, { mx: 'dead.test' }), hostAt(sink, { mx: 'fallback.test' })]
     const deps = { ...commonDeps, acquireSlot, send: sendThrough(pool) }
     t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { outcome: { kind: 'accepted' } })
@@ -388,7 +388,7 @@ t.test('many attempts at once keep to the slots of the host', async (t) => {
   t.teardown(() => pool.close())
   const concurrency = new HostConcurrency({ perHost: 10 })
   const acquireSlot: AttemptDeps['acquireSlot'] = (host, until) =>
-    concurrency.acquireSlot(host, { workspaceId: 'workspace', isBulk: false }, until)
+    concurrency.acquireSlot(host, { ownerId: 'owner', isBulk: false }, until)
   const deps = { ...commonDeps, acquireSlot, send: sendThrough(pool) }
   const { signal } = new AbortController()
   const one = () => requireAttempt(attemptDelivery(message, { kind: 'hosts', hosts: [hostAt(sink)] }, deps, signal))

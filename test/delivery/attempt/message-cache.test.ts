@@ -28,9 +28,9 @@ t.test(
     const cache = new MessageCache(0, 2 * large)
     const order: string[] = []
     const read = async (id: string, bytes: number): Promise<void> => {
-      await cache.reserveRoom(bytes)
+      const room = await cache.reserveRoom('owner', bytes)
       order.push(id)
-      cache.addReadBack({ ...message(id), raw: Buffer.alloc(bytes) }, `entry of ${id}`)
+      cache.addReadBack({ ...message(id), raw: Buffer.alloc(bytes) }, `entry of ${id}`, room)
     }
     const all = [read('a', large), read('b', large), read('c', 3 * large), read('d', large), read('small', 262_144)]
     await turn()
@@ -41,22 +41,45 @@ t.test(
     cache.release('b', 'entry of b')
     await turn()
     t.same(order.slice(3), ['c'])
-    await cache.reserveRoom(10).then(() => cache.releaseRoom(10))
+    cache.releaseRoom(await cache.reserveRoom('owner', 10))
     cache.clear()
     await Promise.all(all)
     t.same(order.slice(4), ['d'], 'what was dropped leaves its room')
   },
 )
 
+t.test('large messages of one owner, on their way to slow servers, leave room for those of others', async (t) => {
+  const size = 1_000_000
+  const cache = new MessageCache(0, 8 * size)
+  const order: string[] = []
+  const read = async (ownerId: string, bytes = size): Promise<void> => {
+    const room = await cache.reserveRoom(ownerId, bytes)
+    order.push(ownerId)
+    cache.addReadBack({ ...message(`of ${ownerId} ${order.length}`), raw: Buffer.alloc(bytes) }, 'entry', room)
+  }
+  const greedy = Array.from({ length: 10 }, () => read('greedy'))
+  await turn()
+  t.same(order, Array(6).fill('greedy'), 'three times what is free')
+  const second = Array.from({ length: 10 }, () => read('second'))
+  await turn()
+  t.same(order.slice(6), ['second', 'second'])
+  const victim = read('victim', 7 * size)
+  await turn()
+  t.same(order.slice(8), ['victim'], 'who holds none has one message at once')
+  while (order.length < 21) {
+    cache.clear()
+    await turn()
+  }
+  await Promise.all([victim, ...greedy, ...second])
+})
+
 t.test('a message is kept until its last holder releases it', async (t) => {
   const cache = new MessageCache(0)
   const large = (): CachedMessage => ({ ...message('email'), raw: Buffer.alloc(2_000_000) })
-  await cache.reserveRoom(2_000_000)
-  cache.addReadBack(large(), 'first')
+  cache.addReadBack(large(), 'first', await cache.reserveRoom('owner', 2_000_000))
   cache.clear()
-  await cache.reserveRoom(2_000_000)
   const again = large()
-  cache.addReadBack(again, 'second')
+  cache.addReadBack(again, 'second', await cache.reserveRoom('owner', 2_000_000))
   cache.release('email', 'first', true)
   cache.release('email', 'never came', true)
   t.equal(cache.get('email', 'second'), again, 'the first had the message that was here before')

@@ -6,6 +6,7 @@ import type { ReadyDeps } from '../../../src/delivery/attempt/ready-message.js'
 import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
 import type { Database } from '../../../src/storage/database.js'
+import { ownOwners } from '../../helpers/free-pace.js'
 
 /** With a signing thread, which ends with the test. */
 export function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache): ReadyDeps {
@@ -17,6 +18,7 @@ export function readyDeps(t: Test, read: Database['read'], messageCache: Message
     signingKeys: createSigningKeyCache({ read }),
     signBytes,
     messageCache,
+    owners: ownOwners,
     secret: createSecretKey(Buffer.alloc(32)),
   }
 }

@@ -5,7 +5,7 @@ import { never } from '../../helpers/smtp/sink-client.js'
 const free: ReleaseSlot = () => undefined
 
 /** Mail of a workspace; `isBulk`: of a broadcast. */
-const mailOf = (workspaceId: string, isBulk = false): Taker => ({ workspaceId, isBulk })
+const mailOf = (ownerId: string, isBulk = false): Taker => ({ ownerId, isBulk })
 
 /** Entries of this workspace that may start for the host, which are then under way. */
 function startAll(hosts: HostConcurrency, workspaceId: string, host: string, isBulk = false): number {

@@ -16,7 +16,7 @@ import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
-import { noPaces } from '../../helpers/free-pace.js'
+import { noPaces, ownOwners } from '../../helpers/free-pace.js'
 import { hostAt } from '../../helpers/smtp/sink-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 import { readyDeps } from '../attempt/ready-deps.js'
@@ -83,6 +83,7 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     log,
     messageCache,
     paces: noPaces,
+    owners: ownOwners,
     prepareMessage: (entry, at) => prepareMessage(ready, entry, at),
     buildMinimalMessage: (entry) => buildMinimalMessage(ready, entry),
     findDestination: async () => ({ kind: 'hosts', hosts: [] }),

@@ -73,11 +73,6 @@ export class Lanes {
     return this.slots.active
   }
 
-  /** Those of them that have lost their slots, because they take long. */
-  get slow(): number {
-    return this.slots.slow
-  }
-
   /** Would it be taken at once? */
   isFreeFor(entry: QueueEntry): boolean {
     const taker = this.takerOf(entry)

@@ -5,7 +5,7 @@
  * Retries, scheduled messages and what memory had no room for come by the sweep.
  * After a fault of the database nothing is taken for a second, but no outcome is lost: what the remote server answered
  * is written as soon as the disk takes it. Any other fault of ours defers that one entry alone. Stopping lets attempts
- * finish; those that outlast the limit are released, and are attempted again at the next start.
+ * finish; those that outlast the limit are released, and attempted again at the next start.
  */
 import { readEachTime } from '../../config/follow-setting.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
@@ -63,12 +63,9 @@ export class QueueRunner {
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    const fixed = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
-    const limits = readEachTime(fixed, {
-      total: () => deps.maxConnections,
-      perHost: () => deps.maxConnectionsPerHost,
-    })
-    this.lanes = new Lanes(limits, this.pace, deps.owners, deps.paces.find)
+    const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
+    const connections = { total: () => deps.maxConnections, perHost: () => deps.maxConnectionsPerHost }
+    this.lanes = new Lanes(readEachTime(limits, connections), this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)

@@ -324,3 +324,30 @@ t.test('many domains behind one busy host leave turns and room to other mail of 
   t.equal(lanes.takeShortLane(), null, 'and its lanes are not refilled')
   for (let n = 0; n < 50; n += 1) t.ok(lanes.add(entry('a/other')))
 })
+
+t.test('workspaces of one owner share turns, slots and hosts', async (t) => {
+  const owners = { ownerOf: (workspaceId: string) => workspaceId.replace(/\d/, '') }
+  const lanes = new Lanes({ ...roomy, total: 4, perHost: 3 }, unpaced, owners)
+  for (let n = 0; n < 9; n += 1) lanes.add(entry(`a${n}/x`))
+  lanes.add(entry('b1/y'))
+  lanes.add(entry('b1/x'))
+  t.same(takeAll(lanes), ['a0/x', 'b1/y', 'a1/x', 'b1/x'])
+  const hosts = new Lanes({ ...roomy, perHost: 2 }, unpaced, owners)
+  for (let n = 0; n < 9; n += 1) hosts.add(entry(`a${n}/x`))
+  t.equal(takeAll(hosts).length, 2, 'all but one of the sessions of the host, and as many entries behind them')
+})
+
+t.test('an entry takes the slot of an attempt that lasts, and until one does says that it waits', async (t) => {
+  const time = { now: 0 }
+  const lanes = new Lanes({ ...roomy, total: 2, perHost: 1000 }, unpaced, ownOwners, undefined, () => time.now)
+  for (let n = 0; n < 9; n += 1) lanes.add(entry('a/stalls'))
+  t.same(takeAll(lanes), ['a/stalls', 'a/stalls'])
+  t.equal(lanes.waitsForSlot, true)
+  lanes.add(entry('b/x'))
+  t.same(takeAll(lanes), ['b/x'], 'an owner without attempts waits for nobody')
+  lanes.add(entry('b/x'))
+  t.same(takeAll(lanes), [])
+  time.now = 1_000
+  t.same(takeAll(lanes, 2), ['a/stalls', 'b/x'])
+  t.equal(lanes.active, 5, 'those that lost their slots go on')
+})

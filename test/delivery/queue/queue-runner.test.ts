@@ -530,3 +530,22 @@ t.test('mail that the entries of a broadcast kept out of memory goes on when tha
   for (const end of hung) end()
   await waitUntil('the other mail is sent', () => sent.length === 1)
 })
+
+t.test('a message goes out beside receivers that do not answer, though they have all slots', async (t) => {
+  const stalled: string[] = []
+  const pending = pendingAttempts(stalled)
+  const { runner, add, status } = await running(t, {
+    attempt: (message, ...call) =>
+      message.domain === 'b.test' ? Promise.resolve(taken) : pending.attempt(message, ...call),
+    maxConnections: 2,
+  })
+  await runner.start()
+  await add('one@slow.test', true)
+  await add('two@mute.test', true)
+  await waitUntil('both are under way', () => stalled.length === 2)
+  await add('three@b.test', true)
+  await waitUntil('the third arrives', () => status('three@b.test') === 'delivered')
+  t.same([status('one@slow.test'), runner.activeCount], ['queued', 2], 'the others go on')
+  pending.end()
+  await waitUntil('and arrive too', () => status('one@slow.test') === 'delivered')
+})

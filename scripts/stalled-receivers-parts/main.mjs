@@ -1,0 +1,130 @@
+// Measures a victim's mail alone and beside attackers, in one daemon for each way to stall.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { posthorn } from '../bench-parts/posthorn.mjs'
+import { freePort, residentMegabytes } from '../bench-parts/processes.mjs'
+import { openReceiver, openStallingHosts, stallingAddress } from './servers.mjs'
+
+const { values } = parseArgs({
+  options: {
+    attackers: { type: 'string', default: '2' },
+    messages: { type: 'string', default: '150' },
+    hosts: { type: 'string', default: '15' },
+    bytes: { type: 'string', default: '2000' },
+    seconds: { type: 'string', default: '20' },
+    modes: { type: 'string', default: 'banner,mail,drip,data' },
+    disk: { type: 'string', default: '.' },
+  },
+})
+const [attackers, messages, hosts, bytes, seconds] = ['attackers', 'messages', 'hosts', 'bytes', 'seconds'].map(
+  (name) => Number(values[name]),
+)
+/** Milliseconds between two messages of the victim. */
+const INTERVAL = 50
+const program = resolve('dist/src/main.js')
+const folder = mkdtempSync(join(resolve(values.disk), '.crash-stalled-'))
+
+console.log(`${attackers} workspaces send ${messages} messages of ${bytes} bytes each to ${hosts} hosts that stall`)
+console.log(
+  '| stall at | alone p50 | p99, ms | beside p50 | p99 | longest | p99 to p99 | high of an attacked one, longest | sockets | MB |',
+)
+console.log('|---|---|---|---|---|---|---|---|---|---|')
+try {
+  for (const mode of values.modes.split(',')) await measure(mode)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function measure(mode) {
+  const [sink, stallPort] = [await freePort(), await freePort()]
+  const arrivals = new Map()
+  const receiver = await openReceiver(sink, (id) => arrivals.get(id)?.(performance.now()))
+  const stalling = await openStallingHosts(stallPort, hosts, mode)
+  const routes = Object.fromEntries(
+    Array.from({ length: hosts }, (_, n) => [`stall${n + 1}.test`, `${stallingAddress(n + 1)}:${stallPort}`]),
+  )
+  const server = await posthorn.start({ folder, sink, deliver: true, routes, settings: '[doctor]\ndaily = false\n' })
+  try {
+    const senders = openSenders(server)
+    const alone = await sendSteadily(senders[0], arrivals, 'victim', seconds)
+    await Promise.all(senders.slice(1).map(sendToStalling))
+    const [beside, high] = await Promise.all([
+      sendSteadily(senders[0], arrivals, 'victim', seconds),
+      sendSteadily(senders[1], arrivals, 'high', seconds, 'high'),
+    ])
+    const p99 = (times) => quantile(times, 0.99)
+    const row = [
+      ...[quantile(alone, 0.5), p99(alone), quantile(beside, 0.5), p99(beside), beside.at(-1)].map((time) =>
+        time.toFixed(0),
+      ),
+      (p99(beside) / p99(alone)).toFixed(1),
+      high.at(-1).toFixed(0),
+      stalling.count(),
+      residentMegabytes(server.pids()).toFixed(0),
+    ]
+    console.log(`| ${mode} | ${row.join(' | ')} |`)
+  } finally {
+    stalling.close()
+    receiver.close()
+    await server.stop()
+  }
+}
+
+/** The victim first; each in a workspace with an owner of its own. */
+function openSenders({ config, api }) {
+  const run = (...words) =>
+    JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', config], { encoding: 'utf8' }))
+  const agent = new Agent({ keepAlive: true, ca: readFileSync(api.ca), checkServerIdentity: () => undefined })
+  return Array.from({ length: attackers + 1 }, (_, n) => {
+    const made = run('workspace', 'create', `Sender ${n}`, '--email', `owner${n}@bench.test`)
+    run('domain', 'add', `sender${n}.test`, '--force', '--workspace', made.workspace_id)
+    return { from: `app@sender${n}.test`, post: (body) => post({ agent, port: api.port, key: made.api_key }, body) }
+  })
+}
+
+async function sendToStalling({ from, post: send }) {
+  const text = 'x'
+    .repeat(70)
+    .concat('\r\n')
+    .repeat(Math.ceil(bytes / 72))
+  for (let n = 0; n < messages; n += 1) {
+    await send({ from, to: `r${n}@stall${(n % hosts) + 1}.test`, subject: 'stalls', text })
+  }
+}
+
+/** Milliseconds from the request of each message to the end of its delivery, the shortest first. */
+async function sendSteadily({ from, post: send }, arrivals, name, time, priority = 'normal') {
+  const waits = []
+  const end = performance.now() + time * 1000
+  while (performance.now() < end) {
+    const begun = performance.now()
+    const id = `${name}-${Math.random().toString(36).slice(2)}`
+    const arrived = new Promise((done) => arrivals.set(id, done))
+    await send({ from, to: `${id}@sink.test`, subject: 'honest', text: 'honest', priority })
+    waits.push(
+      Promise.race([arrived, sleep(120_000, performance.now() + 120_000, { ref: false })]).then((at) => at - begun),
+    )
+    await sleep(INTERVAL)
+  }
+  return (await Promise.all(waits)).sort((a, b) => a - b)
+}
+
+function quantile(sorted, part) {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
+}
+
+function post({ agent, port, key }, body) {
+  return new Promise((done, fail) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const call = request({ agent, port, host: '127.0.0.1', path: '/v1/emails', method: 'POST', headers }, (answer) => {
+      answer
+        .resume()
+        .on('end', () => (answer.statusCode === 201 ? done() : fail(new Error(`HTTP ${answer.statusCode}`))))
+    })
+    call.on('error', fail).end(JSON.stringify(body))
+  })
+}

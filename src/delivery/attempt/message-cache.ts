@@ -53,7 +53,8 @@ const RECORD_SIZE = 4096
 const MAX_READ_BACK = 64 * 1_048_576
 /** Bytes that an owner may hold for each that is free. */
 const OWNER_SHARE = 3
-const SMALL_MESSAGE_SIZE = 262_144
+/** Bytes of a message that never waits to be read back. */
+export const SMALL_MESSAGE_SIZE = 262_144
 
 /** What is reserved for a message that is read back. */
 export interface Room {

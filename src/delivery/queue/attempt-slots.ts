@@ -10,11 +10,14 @@
  *   the last octet, so a server that answers just before each timeout keeps no slot either; and a transfer that takes long
  *   for a good reason goes on as fast as before.
  * - In the second pool an owner may hold as much as is free there, in attempts and in bytes of their messages: one owner
- *   gets half of it, two a third each, and some is always left. Beyond that its attempts keep their slots.
+ *   gets half of it, two a third each, and some is always left. Beyond that its attempts keep their slots. Bytes of large
+ *   messages do not count, because `attempt/message-cache.ts` bounds them.
  *
  * Known limit: an owner whose share of both pools waits for servers that do not answer gets no further attempt until the
  * first of them times out.
  */
+import { SMALL_MESSAGE_SIZE } from '../attempt/message-cache.js'
+
 interface SlotLimits {
   /** Slots. A reload may change it. */
   readonly total: number
@@ -26,7 +29,7 @@ interface Attempt {
   readonly isBulk: boolean
   /** Milliseconds on the monotonic clock. */
   readonly since: number
-  /** Bytes of its message; 0 while it is not in memory. */
+  /** Bytes of its message; 0 while it is not in memory, and for a large one. */
   bytes: number
 }
 
@@ -90,7 +93,7 @@ export class AttemptSlots {
   /** Its message is in memory. */
   noteSize(entryId: string, bytes: number): void {
     const attempt = this.inSlots.get(entryId) ?? this.inSecondPool.get(entryId)
-    if (attempt === undefined) return
+    if (attempt === undefined || bytes > SMALL_MESSAGE_SIZE) return
     if (this.inSecondPool.has(entryId)) this.countSlow(attempt.ownerId, 0, bytes - attempt.bytes)
     attempt.bytes = bytes
   }
@@ -123,7 +126,7 @@ export class AttemptSlots {
     const held = this.heldBy(ownerId)
     const freePlaces = this.limits.total * SLOW_PER_SLOT - this.all.slow
     const freeBytes = MAX_SLOW_BYTES - this.all.slowBytes
-    return held.slow < freePlaces && held.slowBytes + bytes <= freeBytes
+    return held.slow < freePlaces && (bytes === 0 || held.slowBytes + bytes <= freeBytes)
   }
 
   private moveToSecondPool(entryId: string, attempt: Attempt): void {

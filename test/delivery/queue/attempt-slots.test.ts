@@ -92,14 +92,28 @@ t.test('the second pool is bounded, and its owners leave room in it', async (t) 
   t.equal(begin('victim', 1).length, 1)
 })
 
-t.test('large messages are bounded in the second pool by their bytes', async (t) => {
-  const { slots, pass, begin } = openSlots(100)
-  for (const id of begin('a', 75)) slots.noteSize(id, 10 * 1_048_576)
+t.test('messages are bounded in the second pool by their bytes', async (t) => {
+  const { slots, pass, begin } = openSlots(1_000)
+  const beginWithMessages = (owner: string): void => {
+    for (const id of begin(owner, 1_000)) slots.noteSize(id, 262_144)
+    pass(1_000)
+  }
+  for (let round = 0; round < 9; round += 1) beginWithMessages('a')
+  t.equal(slots.slow, 128, 'half of 64 megabytes')
+  for (let round = 0; round < 9; round += 1) beginWithMessages('b')
+  t.equal(slots.slow, 128 + 64)
+})
+
+t.test('messages that are not in memory, and large ones that are bounded there, are not counted', async (t) => {
+  const { slots, pass, begin } = openSlots(1_000)
+  const ids = begin('a', 750)
+  for (const id of ids.slice(0, 700)) slots.noteSize(id, 262_145)
   pass(1_000)
-  t.equal(begin('a', 75).length, 3, 'ten times three of 64 megabytes')
-  for (const id of begin('b', 75)) slots.noteSize(id, 1_000)
+  t.equal(begin('a', 750).length, 750)
+  t.equal(slots.slow, 750)
+  for (const id of ids) slots.noteSize(id, 262_144)
   pass(1_000)
-  t.ok(begin('b', 20).length === 20, 'small ones of another owner give way in their place')
+  t.equal(begin('a', 750).length, 750, 'bytes that come into memory late keep nobody from giving way')
 })
 
 t.test('broadcasts have half of the slots, and messages of broadcasts that take long give way to others', async (t) => {

@@ -89,6 +89,7 @@ const inbound = section({
   max_connections_per_network: value.count(1, 100_000).prefault(200),
   connections_per_minute: value.count(1, 1_000_000).prefault(300),
   messages_per_minute: value.count(1, 1_000_000).prefault(1000),
+  bytes_per_minute: value.size('1KB', '10000GB').prefault('200MB'),
   max_size: value.size('1KB', '100MB').prefault('35MB'),
   max_recipients: value.count(1, 1000).prefault(100),
   min_data_rate: value.count(1, 1_000_000).prefault(500),

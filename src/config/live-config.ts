@@ -51,6 +51,7 @@ const reloaded: readonly string[] = [
   ...settingsOf('webhooks', ['retry_schedule', 'timeout', 'allowed_private_networks']),
   ...settingsOf('retention', ['messages', 'events', 'links', 'audit', 'reports', 'files']),
   ...settingsOf('limits', ['default_plan', 'domain_emails_per_day', 'invitations_per_day', 'operator_inbound_bytes']),
+  'limits.inbound_disk_percent',
   ...['limits.plans', 'limits.breaker'],
   ...settingsOf('ui', ['session_idle', 'session_max']),
   ...['sms.allowed_countries', 'sms.limits', 'sms.http', 'sms.sender'],

@@ -231,6 +231,7 @@ const limits = section({
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
   invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
   operator_inbound_bytes: value.bytes.prefault('10GB'),
+  inbound_disk_percent: value.weight.prefault(80),
   breaker: section(breakerSettings).prefault({}),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })

@@ -12,6 +12,7 @@ import { acceptSubmission } from '../sending/accept-submission.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
+import type { DiskGuard } from '../storage/health/disk-guard.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import type { Certificates } from './certificates.js'
@@ -22,7 +23,6 @@ import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { startStatusFile } from './status-file.js'
-import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener } from './zone-listener.js'
 
@@ -54,7 +54,17 @@ interface Watched extends Pick<Operator, 'readCensus'> {
 type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
 
 export async function openListeners(
-  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder, observers }: StartOptions,
+  {
+    config,
+    clock,
+    log,
+    logs,
+    logTail,
+    stopTimeouts = defaultStopTimeouts,
+    uiFolder,
+    observers,
+    disk,
+  }: StartOptions & { readonly disk: DiskGuard },
   database: Database,
   { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
   services: Services,
@@ -66,7 +76,7 @@ export async function openListeners(
   const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
   stopSteps.push(stop)
   const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
-  const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
+  const hasDiskSpace = disk.hasRoom
   const memory = createMessageMemory(config)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers, findPolicy }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
@@ -110,15 +120,6 @@ async function openOtherListeners(
   const zone = await openZoneListener({ ...deps, log: deps.logs.of('dns') })
   open.push(zone)
   return { submission, mx, zone }
-}
-
-async function startDiskWatch(
-  deps: Pick<DaemonOptions, 'config' | 'log'>,
-  stopSteps: StopSteps,
-): Promise<() => boolean> {
-  const { hasRoom, stop } = await watchDisk(deps)
-  stopSteps.push(stop)
-  return hasRoom
 }
 
 type OperatorDeps = Omit<Parameters<typeof wireOperator>[0], 'onQueueChanged' | 'runDoctor' | 'listeners'> &

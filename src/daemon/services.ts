@@ -21,6 +21,7 @@ import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
+import type { DiskGuard } from '../storage/health/disk-guard.js'
 import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
@@ -77,7 +78,7 @@ export interface Services {
 }
 
 export async function openServices(
-  options: StartOptions,
+  options: StartOptions & { readonly disk: DiskGuard },
   database: Database,
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
@@ -89,7 +90,7 @@ export async function openServices(
   const common = { config, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
-  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches }))
+  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk: options.disk }))
   const breaker = registerStop(
     stopSteps,
     wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),

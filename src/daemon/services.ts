@@ -18,6 +18,7 @@ import type { DomainName } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import { createDeletedDomainRunner, type DeletedDomainRunner } from '../messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
+import { MailReceivers } from '../receiving/domain-reports/mail-receivers.js'
 import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
@@ -43,6 +44,8 @@ import { type Sms, wireSms } from './sms.js'
 import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
+
+type CountAttempt = BreakerService['countAttempt']
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -172,7 +175,10 @@ async function openEngines(
   const signing = registerStop(stopSteps, new SigningThread())
   const tlsReports = registerStop(stopSteps, wireTlsReports({ ...own, log: own.logs.of('delivery') }))
   const { onTlsResult } = tlsReports
-  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
+  const receivers = new MailReceivers({ ...own, ...own.database, log: own.logs.of('receiving') })
+  registerStop(stopSteps, receivers)
+  const breaker = { countAttempt: noteReceivers(own.breaker.countAttempt, receivers) }
+  const delivery = wireDelivery({ ...own, breaker, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
   registerStop(stopSteps, tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
@@ -182,6 +188,16 @@ async function openEngines(
   const receiving = registerStop(stopSteps, wireReceiving({ ...room, ...wireForwarding(room) }))
   const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
   return { signing, delivery, mime, receiving, findPolicy }
+}
+
+function noteReceivers(countAttempt: CountAttempt, receivers: MailReceivers): CountAttempt {
+  return (attempt) => {
+    countAttempt(attempt)
+    const { outcome, entry, email, mx } = attempt
+    if (outcome !== 'accepted') return
+    const senderDomain = email.from_email.slice(email.from_email.lastIndexOf('@') + 1)
+    receivers.note({ workspaceId: entry.workspace_id, senderDomain, recipientDomain: entry.domain, mx })
+  }
 }
 
 /** Returns the service, whose end becomes one of the stop steps. */

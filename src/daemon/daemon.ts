@@ -30,7 +30,7 @@ import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
 import { foldForStandby, startFirstSweep, usesSpool } from './spool.js'
 import { startStandby } from './standby.js'
-import { readinessProbe, watchCommits, watchDisk } from './storage-watch.js'
+import { readinessProbe, watchCommits } from './storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
@@ -76,10 +76,8 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   try {
     const { opened, database, suppressions } = await openStorage(options, stopSteps)
     const certificates = await openCertificates(options)
-    const disk = await watchDisk({ config, log: logs.of('storage') })
-    stopSteps.push(disk.stop)
-    const services = await openServices({ ...options, disk }, database, suppressions, stopSteps)
-    const listeners = await openListeners({ ...options, disk }, database, certificates, services, stopSteps)
+    const services = await openServices(options, database, suppressions, stopSteps)
+    const listeners = await openListeners(options, database, certificates, services, stopSteps)
     const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
     const parts = { database, services, listeners, listCertificates: orders.listServed }
     const metrics = await openMonitoring(monitoring, options, parts, stopSteps)

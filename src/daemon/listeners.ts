@@ -12,7 +12,6 @@ import { acceptSubmission } from '../sending/accept-submission.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
-import type { DiskGuard } from '../storage/health/disk-guard.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
 import type { RouteDeps } from './api-routes.js'
 import type { Certificates } from './certificates.js'
@@ -54,17 +53,7 @@ interface Watched extends Pick<Operator, 'readCensus'> {
 type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
 
 export async function openListeners(
-  {
-    config,
-    clock,
-    log,
-    logs,
-    logTail,
-    stopTimeouts = defaultStopTimeouts,
-    uiFolder,
-    observers,
-    disk,
-  }: StartOptions & { readonly disk: DiskGuard },
+  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder, observers }: StartOptions,
   database: Database,
   { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
   services: Services,
@@ -76,7 +65,7 @@ export async function openListeners(
   const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
   stopSteps.push(stop)
   const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
-  const hasDiskSpace = disk.hasRoom
+  const { hasRoom: hasDiskSpace } = services.disk
   const memory = createMessageMemory(config)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers, findPolicy }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })

@@ -41,6 +41,7 @@ import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
+import { watchDisk } from './storage-watch.js'
 import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
@@ -60,6 +61,7 @@ export interface Services {
   readonly delivery: Delivery
   readonly receiving: Receiving
   readonly limits: Limits
+  readonly disk: DiskGuard
   readonly mime: InboundReader
   readonly templates: TemplateCache
   readonly deletedDomains: DeletedDomainRunner
@@ -81,7 +83,7 @@ export interface Services {
 }
 
 export async function openServices(
-  options: StartOptions & { readonly disk: DiskGuard },
+  options: StartOptions,
   database: Database,
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
@@ -93,11 +95,10 @@ export async function openServices(
   const common = { config, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
-  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk: options.disk }))
-  const breaker = registerStop(
-    stopSteps,
-    wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
-  )
+  const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
+  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk }))
+  const counting = wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts }))
+  const breaker = registerStop(stopSteps, counting)
   const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
@@ -117,7 +118,7 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 

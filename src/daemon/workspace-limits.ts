@@ -79,9 +79,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
       warnOfUnknownPlans()
     },
     inboundBytes: createInboundBytes({
-      ...{ read, clock: deps.clock, limits, operatorWorkspace },
-      planOf: plans.find,
-      diskRoom: deps.disk.room,
+      ...{ ...deps, read, limits, operatorWorkspace, planOf: plans.find, diskRoom: deps.disk.room },
     }),
     stop: () => {
       clearInterval(timer)

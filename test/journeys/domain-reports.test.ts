@@ -104,7 +104,7 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
           { domain: null, messages: 4, passed: 0, failed: 4 },
         ],
         reporters: [{ reporter: 'b.test', known: true, reports: 1, messages: 16, passed: 12, failed: 4 }],
-        strangers: { reports: 0, messages: 0, passed: 0, failed: 0 },
+        uncounted: { reports: 0, messages: 0, passed: 0, failed: 0 },
       },
       tls: {
         ...{ reports: 1, sessions: 100, passed: 90, failed: 10 },
@@ -113,7 +113,7 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
           { result: '', sessions: 2 },
         ],
         reporters: [{ reporter: 'b.test', known: true, reports: 1, sessions: 100, passed: 90, failed: 10 }],
-        strangers: { reports: 0, sessions: 0, passed: 0, failed: 0 },
+        uncounted: { reports: 0, sessions: 0, passed: 0, failed: 0 },
       },
     },
   })
@@ -149,7 +149,7 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
   t.same(app.errors, [])
 })
 
-t.test('reports of strangers are shown, and not counted', async (t) => {
+t.test('reports of those who received no mail of the domain are shown, and not counted', async (t) => {
   const { app, domainId } = await reader(t, { known: true })
   const boast = Buffer.from(googleAggregate().replaceAll(/<count>\d+</g, '<count>999999999999<'))
   await report(t, app, reportMessage(zip(boast)).replace('noreply@b.test', 'noreply@c.test'), {
@@ -171,15 +171,15 @@ t.test('reports of strangers are shown, and not counted', async (t) => {
           { reporter: 'c.test', known: false, reports: 1, messages: 200_000_000 },
           { reporter: 'b.test', known: true, reports: 1, messages: 16 },
         ],
-        strangers: { reports: 1, messages: 200_000_000, passed: 100_000_000, failed: 100_000_000 },
+        uncounted: { reports: 1, messages: 200_000_000, passed: 100_000_000, failed: 100_000_000 },
         sources: [{ messages: 12 }, { messages: 4 }],
       },
-      tls: { reports: 0, sessions: 0, failures: [], strangers: { reports: 1, sessions: 100, passed: 90, failed: 10 } },
+      tls: { reports: 0, sessions: 0, failures: [], uncounted: { reports: 1, sessions: 100, passed: 90, failed: 10 } },
     },
   })
   const shown = await app.cli('domain', 'reports', 'a.test', '--workspace', app.workspaceId)
-  t.match(shown.out, /16 messages in 1 reports[\s\S]*not counted: 200000000 messages in 1 reports of strangers/)
-  t.match(shown.out, /c\.test \(stranger\)/)
+  t.match(shown.out, /16 messages in 1 reports[\s\S]*not counted: 200000000 messages in 1 reports of others/)
+  t.match(shown.out, /c\.test \(unknown\)/)
 })
 
 t.test('what is not proved, not ours, known or no report is let go', async (t) => {
@@ -200,7 +200,7 @@ t.test('what is not proved, not ours, known or no report is let go', async (t) =
   t.match(data, [{ domain: 'shop.a.test' }, { reporter: 'c.test' }, { reporter: 'b.test' }])
   await report(t, app, sign(reportMessage(zip(Buffer.from(googleAggregate({ domain: 'mail.service.test' }))))))
   const own = await app.cli('domain', 'reports', 'mail.service.test')
-  t.match(own.out, /not counted: 16 messages in 1 reports of strangers/, 'of the service itself')
+  t.match(own.out, /not counted: 16 messages in 1 reports of others/, 'of the service itself')
   t.equal((await app.rest('DELETE', `/v1/domains/${domainId}`)).status, 200)
   t.equal(app.rows('select 1 from domain_reports').length, 1, 'the reports of a domain go with it')
   t.equal(app.rows('select 1 from domain_report_rows').length, 1)

@@ -68,7 +68,7 @@ export const detailedReport = report
 
 const known = z.boolean().meta({ description: 'It has received mail of the domain.', example: true })
 const reporterName = z.string().meta({ example: 'google.com' })
-const strangers = 'Reports of reporters that have received no mail of the domain. They are counted nowhere else.'
+const uncounted = 'Reports of reporters that have received no mail of the domain. They are counted nowhere else.'
 
 const summary = z
   .strictObject({
@@ -80,7 +80,7 @@ const summary = z
         .array(z.strictObject({ domain: z.string().nullable().meta({ example: 'example.com' }), ...counts }))
         .meta({ description: 'By the domain that DKIM or SPF authenticated; null: none.' }),
       reporters: z.array(z.strictObject({ reporter: reporterName, known, reports, ...counts })),
-      strangers: z.strictObject({ reports, ...counts }).meta({ description: strangers }),
+      uncounted: z.strictObject({ reports, ...counts }).meta({ description: uncounted }),
     }),
     tls: z.strictObject({
       reports,
@@ -89,7 +89,7 @@ const summary = z
       failed,
       failures: z.array(z.strictObject({ result: z.string().meta({ example: 'starttls-not-supported' }), sessions })),
       reporters: z.array(z.strictObject({ reporter: reporterName, known, reports, sessions, passed, failed })),
-      strangers: z.strictObject({ reports, sessions, passed, failed }).meta({ description: strangers }),
+      uncounted: z.strictObject({ reports, sessions, passed, failed }).meta({ description: uncounted }),
     }),
   })
   .meta({ id: 'DomainReportSummary', description: 'The 50 largest of each list.' })

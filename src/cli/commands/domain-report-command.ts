@@ -14,7 +14,7 @@ import { formatMoment, formatTable } from '../table.js'
 
 const MAX_LISTED = 20
 /** Behind the name of a reporter. */
-const STRANGER = '(stranger)'
+const UNKNOWN = '(unknown)'
 
 export const domainReportCommand: Command = {
   name: 'domain reports',
@@ -41,7 +41,7 @@ async function showReports(call: Call): Promise<Answer> {
         ['FROM', 'TYPE', 'REPORTER', 'DOMAIN', 'PASSED', 'FAILED'],
         reports.map((row) => {
           const { begins_at, kind, domain, messages, passed } = row
-          const reporter = isKnown(row) ? row.reporter : `${row.reporter} ${STRANGER}`
+          const reporter = isKnown(row) ? row.reporter : `${row.reporter} ${UNKNOWN}`
           return [formatMoment(begins_at), kind, reporter, domain, String(passed), String(messages - passed)]
         }),
       ),
@@ -72,7 +72,7 @@ async function chooseReported(call: Call): Promise<ReportedDomain> {
 function formatSummary({ dmarc, tls }: ReportSummary): readonly string[] {
   return [
     `DMARC: ${dmarc.messages} messages in ${dmarc.reports} reports, ${dmarc.passed} passed, ${dmarc.failed} failed`,
-    ...formatStrangers(dmarc.strangers.reports, `${dmarc.strangers.messages} messages`),
+    ...formatUncounted(dmarc.uncounted.reports, `${dmarc.uncounted.messages} messages`),
     ...formatReporters(dmarc.reporters),
     ...formatTable(
       ['SOURCE', 'PASSED', 'FAILED'],
@@ -89,14 +89,14 @@ function formatSummary({ dmarc, tls }: ReportSummary): readonly string[] {
     ),
     '',
     `TLS: ${tls.sessions} sessions in ${tls.reports} reports, ${tls.passed} passed, ${tls.failed} failed`,
-    ...formatStrangers(tls.strangers.reports, `${tls.strangers.sessions} sessions`),
+    ...formatUncounted(tls.uncounted.reports, `${tls.uncounted.sessions} sessions`),
     ...tls.failures.map(({ result, sessions }) => `  ${result || 'other'}: ${sessions}`),
   ]
 }
 
-function formatStrangers(reports: number, what: string): readonly string[] {
+function formatUncounted(reports: number, what: string): readonly string[] {
   if (reports === 0) return []
-  return [`not counted: ${what} in ${reports} reports of strangers, who have received no mail of this domain`]
+  return [`not counted: ${what} in ${reports} reports of others, which have received no mail of this domain`]
 }
 
 function formatReporters(reporters: ReportSummary['dmarc']['reporters']): readonly string[] {
@@ -105,7 +105,7 @@ function formatReporters(reporters: ReportSummary['dmarc']['reporters']): readon
     reporters
       .slice(0, MAX_LISTED)
       .map(({ reporter, known, reports, passed, failed }) => [
-        known ? reporter : `${reporter} ${STRANGER}`,
+        known ? reporter : `${reporter} ${UNKNOWN}`,
         ...[reports, passed, failed].map(String),
       ]),
   )

@@ -2,7 +2,7 @@
  * The rows of a report: groups with the same properties are one row, and what exceeds the limits is summed up in two
  * more, one of what passed and one of what failed.
  *
- * Limits: 1,000 rows, 256 KB of their JSON. A count is a claim of a stranger: more than 100 million messages of a row, or a
+ * Limits: 1,000 rows, 256 KB of their JSON. A count is a claim: more than 100 million messages of a row, or a
  * billion of a report, are counted as that many. No sum over the reports of a domain then leaves the safe integers.
  */
 import { toJson } from '../../storage/tables/columns.js'

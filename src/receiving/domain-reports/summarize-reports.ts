@@ -2,7 +2,7 @@
  * Sums up the reports about a domain: who sends in its name and passes or fails, and how connections to its hosts went.
  *
  * Anyone can report about any domain. Only reporters that received mail of the domain (`mail-receivers.ts`) count in the
- * totals and lists; the others are strangers, whose sums are beside them.
+ * totals and lists; the sums of the others are beside them.
  *
  * Aggregate reports alone are counted as messages: failure reports tell of the same ones again. It reads one report in a
  * step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come from outside.
@@ -40,7 +40,7 @@ interface ShownSessions {
 /** What one reporter says in all its reports. */
 interface OfReporter {
   readonly reporter: string
-  /** It received mail of the domain. Otherwise its reports count with those of strangers. */
+  /** It received mail of the domain. Otherwise its reports are not counted. */
   readonly known: boolean
   readonly reports: number
 }
@@ -54,13 +54,13 @@ export interface ReportSummary {
     readonly authenticated: readonly (ShownCounts & { readonly domain: string | null })[]
     readonly reporters: readonly (ShownCounts & OfReporter)[]
     /** Reports that are not counted above. */
-    readonly strangers: ShownCounts & { readonly reports: number }
+    readonly uncounted: ShownCounts & { readonly reports: number }
   }
   readonly tls: ShownSessions & {
     readonly reports: number
     readonly failures: readonly { readonly result: string; readonly sessions: number }[]
     readonly reporters: readonly (ShownSessions & OfReporter)[]
-    readonly strangers: ShownSessions & { readonly reports: number }
+    readonly uncounted: ShownSessions & { readonly reports: number }
   }
 }
 
@@ -92,7 +92,7 @@ class Totals {
         ...{ reporter, known },
         ...showReports(counts),
       })),
-      strangers: showReports(this.strange),
+      uncounted: showReports(this.strange),
     }
   }
 }
@@ -123,7 +123,7 @@ class Summing {
   }
 
   async toSummary(): Promise<ReportSummary> {
-    const { reporters, strangers, ...tls } = await this.tls.show()
+    const { reporters, uncounted, ...tls } = await this.tls.show()
     return {
       dmarc: {
         ...(await this.dmarc.show()),
@@ -137,7 +137,7 @@ class Summing {
         ...toSessions(tls),
         failures: await listLargest(this.failures, (result, { messages }) => ({ result, sessions: messages })),
         reporters: reporters.map(toSessions),
-        strangers: toSessions(strangers),
+        uncounted: toSessions(uncounted),
       },
     }
   }

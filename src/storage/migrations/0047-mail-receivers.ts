@@ -1,4 +1,4 @@
-/** To whom each domain has sent mail: whoever reports about it without having received any is a stranger. */
+/** To whom each domain has sent mail: reports about it from others are not counted. */
 import { runStatements } from '../migrate.js'
 
 export const up = runStatements([

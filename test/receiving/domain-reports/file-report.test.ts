@@ -181,10 +181,10 @@ t.test('the sums are those of aggregate reports, by source and by who was authen
       { domain: null, messages: 6, passed: 0, failed: 6 },
     ],
     reporters: [{ reporter: 'b.test', known: true, reports: 2, messages: 16, passed: 10, failed: 6 }],
-    strangers: { reports: 0, messages: 0, passed: 0, failed: 0 },
+    uncounted: { reports: 0, messages: 0, passed: 0, failed: 0 },
   })
   const none = { reports: 0, sessions: 0, passed: 0, failed: 0 }
-  t.same(summary.tls, { ...none, failures: [], reporters: [], strangers: none })
+  t.same(summary.tls, { ...none, failures: [], reporters: [], uncounted: none })
 })
 
 t.test('reports of those who received no mail of the domain are beside the sums', async (t) => {
@@ -196,12 +196,12 @@ t.test('reports of those who received no mail of the domain are beside the sums'
   await arrive([reported({ kind: 'tls', messages: 7, passed: 0, rows })], 'c.test')
   await arrive([reported()], 'google.com')
   const before = await summarizeReports(database.read, everything)
-  t.match(before.dmarc, { reports: 0, messages: 0, strangers: { reports: 3, messages: 200_000_002, passed: 1 } })
-  t.match(before.tls, { reports: 0, failures: [], strangers: { reports: 1, sessions: 7, failed: 7 } })
+  t.match(before.dmarc, { reports: 0, messages: 0, uncounted: { reports: 3, messages: 200_000_002, passed: 1 } })
+  t.match(before.tls, { reports: 0, failures: [], uncounted: { reports: 1, sessions: 7, failed: 7 } })
   await know('gmail.com')
   const { dmarc } = await summarizeReports(database.read, everything)
   t.match(dmarc, {
-    ...{ reports: 1, messages: 2, passed: 1, failed: 1, strangers: { reports: 2 } },
+    ...{ reports: 1, messages: 2, passed: 1, failed: 1, uncounted: { reports: 2 } },
     reporters: [
       { reporter: 'c.test', known: false, reports: 2, messages: 200_000_000 },
       { reporter: 'google.com', known: true, reports: 1, messages: 2 },

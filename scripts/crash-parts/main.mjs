@@ -209,6 +209,7 @@ listen_tls = []
 listen = ["127.0.0.1:${mxPort}"]
 connections_per_minute = 1000000
 messages_per_minute = 1000000
+bytes_per_minute = "1000GB"
 [dns]
 servers = ["127.0.0.1:9"]
 ${trusted}

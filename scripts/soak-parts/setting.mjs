@@ -55,6 +55,7 @@ listen_tls = ["127.0.0.1:${ports.tls}"]
 listen = ["127.0.0.1:${ports.mx}"]
 connections_per_minute = 100000
 messages_per_minute = 100000
+bytes_per_minute = "1000GB"
 [dns]
 servers = ["127.0.0.1:${dnsPort}"]
 zone_listen = ["127.0.0.1:${ports.zone}"]

@@ -55,6 +55,8 @@ export interface LimitsConfig {
   readonly invitations_per_day: number
   /** Limit of the operator's workspace if its plan has none. */
   readonly operator_inbound_bytes: number
+  /** Percent that the inbound mail of one owner may take, of that mail and the room on the disk together. */
+  readonly inbound_disk_percent: number
   readonly breaker: Frozen<Settings['limits']['breaker']>
   /** With the built-in plans. */
   readonly plans: Plans

@@ -89,6 +89,7 @@ const inbound = section({
   max_connections_per_network: value.count(1, 100_000).prefault(200),
   connections_per_minute: value.count(1, 1_000_000).prefault(300),
   messages_per_minute: value.count(1, 1_000_000).prefault(1000),
+  bytes_per_minute: value.size('1KB', '10000GB').prefault('200MB'),
   max_size: value.size('1KB', '100MB').prefault('35MB'),
   max_recipients: value.count(1, 1000).prefault(100),
   min_data_rate: value.count(1, 1_000_000).prefault(500),
@@ -230,6 +231,7 @@ const limits = section({
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
   invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
   operator_inbound_bytes: value.bytes.prefault('10GB'),
+  inbound_disk_percent: value.weight.prefault(80),
   breaker: section(breakerSettings).prefault({}),
   plans: z.record(value.planName, plan, 'a table of plans').prefault({}),
 })

@@ -25,6 +25,7 @@ import { removeOldMetrics } from '../metrics/old-metrics.js'
 import type { Clock } from '../platform/clock.js'
 import { startCronTask } from '../platform/cron-task.js'
 import type { Log } from '../platform/log.js'
+import { removeOldReceivers } from '../receiving/domain-reports/mail-receivers.js'
 import { removeOldReports } from '../receiving/domain-reports/old-reports.js'
 import { removeOldGreylistEntries } from '../receiving/greylisting/greylist-records.js'
 import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../sending/idempotency.js'
@@ -114,6 +115,7 @@ function listSteps({ config, database }: Pick<Deps, 'config' | 'database'>, now:
     () => removeOldDeliveries(database, limits.eventsBefore),
     () => removeOldMetrics(database, now),
     () => removeOldReports(database, now - retention.reports),
+    () => removeOldReceivers(database, now - retention.reports),
     () => removeOldCounts(database, now),
     () => removeOldHolds(database, now),
     () => removeOldCodes(database, limits.messagesBefore),

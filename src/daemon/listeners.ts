@@ -22,7 +22,6 @@ import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { startStatusFile } from './status-file.js'
-import { watchDisk } from './storage-watch.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener } from './zone-listener.js'
 
@@ -66,7 +65,7 @@ export async function openListeners(
   const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
   stopSteps.push(stop)
   const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
-  const hasDiskSpace = await startDiskWatch({ config, log: logs.of('storage') }, stopSteps)
+  const { hasRoom: hasDiskSpace } = services.disk
   const memory = createMessageMemory(config)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers, findPolicy }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
@@ -110,15 +109,6 @@ async function openOtherListeners(
   const zone = await openZoneListener({ ...deps, log: deps.logs.of('dns') })
   open.push(zone)
   return { submission, mx, zone }
-}
-
-async function startDiskWatch(
-  deps: Pick<DaemonOptions, 'config' | 'log'>,
-  stopSteps: StopSteps,
-): Promise<() => boolean> {
-  const { hasRoom, stop } = await watchDisk(deps)
-  stopSteps.push(stop)
-  return hasRoom
 }
 
 type OperatorDeps = Omit<Parameters<typeof wireOperator>[0], 'onQueueChanged' | 'runDoctor' | 'listeners'> &

@@ -69,6 +69,7 @@ function buildMxSettings({ service, inbound }: Config, tls: ListenerTls): MxSett
       dataPace: () => ({ bytesPerSecond: inbound.min_data_rate, patience: inbound.min_data_rate_patience }),
       connectionsPerMinute: () => inbound.connections_per_minute,
       messagesPerMinute: () => inbound.messages_per_minute,
+      bytesPerMinute: () => inbound.bytes_per_minute,
       maxSize: () => inbound.max_size,
       maxRecipients: () => inbound.max_recipients,
       sessionDeadline: () => inbound.session_deadline,

@@ -19,9 +19,11 @@ import type { DomainName } from '../mail/address.js'
 import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import { createDeletedDomainRunner, type DeletedDomainRunner } from '../messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
+import { MailReceivers } from '../receiving/domain-reports/mail-receivers.js'
 import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
 import type { InboundReader } from '../receiving/inbound-processor.js'
 import type { Database } from '../storage/database.js'
+import type { DiskGuard } from '../storage/health/disk-guard.js'
 import { databaseFile } from '../storage/open.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { HitRecorder } from '../tracking/recorder.js'
@@ -40,9 +42,12 @@ import { type People, wirePeople } from './people.js'
 import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
+import { watchDisk } from './storage-watch.js'
 import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
+
+type CountAttempt = BreakerService['countAttempt']
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -58,6 +63,7 @@ export interface Services {
   readonly delivery: Delivery
   readonly receiving: Receiving
   readonly limits: Limits
+  readonly disk: DiskGuard
   readonly mime: InboundReader
   readonly templates: TemplateCache
   readonly deletedDomains: DeletedDomainRunner
@@ -91,11 +97,10 @@ export async function openServices(
   const common = { config, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
-  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches }))
-  const breaker = registerStop(
-    stopSteps,
-    wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
-  )
+  const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
+  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk }))
+  const counting = wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts }))
+  const breaker = registerStop(stopSteps, counting)
   const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
@@ -115,7 +120,7 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
   const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor }
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 
@@ -181,7 +186,10 @@ async function openEngines(
   const signing = registerStop(stopSteps, new SigningThread())
   const tlsReports = registerStop(stopSteps, wireTlsReports({ ...own, log: own.logs.of('delivery') }))
   const { onTlsResult } = tlsReports
-  const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
+  const receivers = new MailReceivers({ ...own, ...own.database, log: own.logs.of('receiving') })
+  registerStop(stopSteps, receivers)
+  const breaker = { countAttempt: noteReceivers(own.breaker.countAttempt, receivers) }
+  const delivery = wireDelivery({ ...own, breaker, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
   registerStop(stopSteps, tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
@@ -191,6 +199,16 @@ async function openEngines(
   const receiving = registerStop(stopSteps, wireReceiving({ ...room, ...wireForwarding(room) }))
   const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
   return { signing, delivery, mime, receiving, findPolicy }
+}
+
+function noteReceivers(countAttempt: CountAttempt, receivers: MailReceivers): CountAttempt {
+  return (attempt) => {
+    countAttempt(attempt)
+    const { outcome, entry, email, mx } = attempt
+    if (outcome !== 'accepted') return
+    const senderDomain = email.from_email.slice(email.from_email.lastIndexOf('@') + 1)
+    receivers.note({ workspaceId: entry.workspace_id, senderDomain, recipientDomain: entry.domain, mx })
+  }
 }
 
 /** Returns the service, whose end becomes one of the stop steps. */

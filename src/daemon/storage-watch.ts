@@ -42,9 +42,12 @@ export function watchCommits(
 }
 
 /** Begin and end are both errors, so that a reader of errors alone sees the end too. */
-export function watchDisk({ config, log }: Pick<Deps, 'config' | 'log'>): Promise<DiskGuard> {
+export async function watchDisk(
+  { config, log }: Pick<Deps, 'config' | 'log'>,
+  stopSteps: { push: (step: () => void) => void },
+): Promise<DiskGuard> {
   const path = config.service.data_dir
-  return startDiskGuard({
+  const guard = await startDiskGuard({
     path,
     readSpace: readDiskSpace,
     onChange: (hasRoom, { free, total }) => {
@@ -53,4 +56,6 @@ export function watchDisk({ config, log }: Pick<Deps, 'config' | 'log'>): Promis
       else log.error(about, `the disk is nearly full, no new mail is accepted: ${thresholdText}`)
     },
   })
+  stopSteps.push(guard.stop)
+  return guard
 }

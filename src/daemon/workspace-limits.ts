@@ -14,6 +14,7 @@ import type { PlanLimits } from '../config/plans.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
+import type { DiskGuard } from '../storage/health/disk-guard.js'
 
 /** Milliseconds. */
 const SAVE_INTERVAL = 60_000
@@ -43,6 +44,7 @@ interface WorkspaceLimitsDeps {
   readonly log: Log
   readonly database: Database
   readonly operatorWorkspace: OperatorWorkspaceCache
+  readonly disk: Pick<DiskGuard, 'room'>
 }
 
 export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
@@ -76,7 +78,9 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
       plans.drop()
       warnOfUnknownPlans()
     },
-    inboundBytes: createInboundBytes({ read, clock: deps.clock, planOf: plans.find, operatorWorkspace, limits }),
+    inboundBytes: createInboundBytes({
+      ...{ ...deps, read, limits, operatorWorkspace, planOf: plans.find, diskRoom: deps.disk.room },
+    }),
     stop: () => {
       clearInterval(timer)
       return save()

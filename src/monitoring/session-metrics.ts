@@ -8,7 +8,17 @@ type ListenerName = (typeof listeners)[number]
 /** Reasons of all listeners; each uses some of them. */
 const turnAwayReasons = [
   ...['connections', 'connections-of-address', 'connections-of-network', 'idle', 'too-slow', 'deadline', 'faults'],
-  ...['banned', 'login-timeout', 'connection-rate', 'message-rate', 'early-talker', 'memory', 'harvest', 'listed'],
+  ...[
+    'banned',
+    'login-timeout',
+    'connection-rate',
+    'message-rate',
+    'byte-rate',
+    'early-talker',
+    'memory',
+    'harvest',
+    'listed',
+  ],
   ...['unknown-recipient', 'relay-denied', 'recipient-blocked', 'mailbox-full', 'no-operator', 'system-mail-size'],
   ...['greylisted', 'other'],
 ]

@@ -8,7 +8,7 @@
 import { createLruCache, type LruCache } from './lru-cache.js'
 
 export interface BucketSettings {
-  /** Tokens of a full bucket. */
+  /** Tokens of a full bucket. This and what it gains are read at each use, so that they may change. */
   readonly burst: number
   /** Tokens that it gains in a second. */
   readonly perSecond: number
@@ -50,16 +50,32 @@ export class TokenBuckets {
    * exceeds the tokens of the bucket is owed.
    */
   take(key: string, now: number, cost = 1): number {
-    let bucket = this.buckets.get(key)
-    if (bucket === undefined) {
-      this.removeFull(now)
-      bucket = { tokens: this.settings.burst, at: now, refusals: 0 }
-      this.buckets.set(key, bucket)
-    }
+    const bucket = this.openBucket(key, now)
     const hasToken = this.fill(bucket, now) >= 1
     if (hasToken) bucket.tokens -= cost
     bucket.refusals = hasToken ? 0 : bucket.refusals + 1
     return bucket.refusals
+  }
+
+  /** The tokens of this key, with fractions; below zero: so many are owed. */
+  countTokens(key: string, now: number): number {
+    const bucket = this.buckets.get(key)
+    return bucket === undefined ? this.settings.burst : this.fill(bucket, now)
+  }
+
+  /** Takes tokens that may not be there; at most `maxDebt` are owed afterwards. A `cost` below zero gives tokens back. */
+  spend(key: string, now: number, { cost, maxDebt }: { readonly cost: number; readonly maxDebt: number }): void {
+    const bucket = this.openBucket(key, now)
+    bucket.tokens = Math.max(-maxDebt, this.fill(bucket, now) - cost)
+  }
+
+  private openBucket(key: string, now: number): Bucket {
+    const known = this.buckets.get(key)
+    if (known !== undefined) return known
+    this.removeFull(now)
+    const bucket = { tokens: this.settings.burst, at: now, refusals: 0 }
+    this.buckets.set(key, bucket)
+    return bucket
   }
 
   /** Looks at the keys that were used least recently. */

@@ -52,7 +52,7 @@ export function buildCopy(source: CopySource): InboundCopy {
 
 interface StoreDeps {
   readonly commit: Commit
-  readonly inboundBytes: Pick<InboundBytes, 'limitOf'>
+  readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
   readonly log: Pick<Log, 'info' | 'error'>
 }
 
@@ -69,7 +69,7 @@ export async function storeCopies(
 ): Promise<boolean> {
   const rooms: Write[] = []
   for (const { email } of copies) {
-    const limit = inboundBytes.limitOf(email.workspace_id)
+    const limit = inboundBytes.limitNow(email.workspace_id)
     if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: email.size, limit }))
   }
   if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true

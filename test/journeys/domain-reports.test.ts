@@ -16,6 +16,7 @@ import {
   zip,
 } from '../helpers/receiving/domain-report-text.js'
 import { deliverInbound, idOfReply } from '../helpers/smtp/deliver-inbound.js'
+import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const pair = rsaKey()
@@ -30,8 +31,15 @@ const zone = {
 
 const DMARC = 'dmarc@mail.service.test'
 
-async function reader(t: Test): Promise<{ app: TestDaemon; domainId: string }> {
-  const app = await testDaemon(t, { zone, level: 'info' })
+/** `known`: b.test has received mail of a.test. */
+async function reader(t: Test, { known = false } = {}): Promise<{ app: TestDaemon; domainId: string }> {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { zone, level: 'info', routes: { 'b.test': sink } })
+  if (known) {
+    await app.waitUntilSettled(await app.submitAccepted({ to: ['bob@b.test'] }))
+    await waitUntil('b.test is known', () => app.rows('select 1 from mail_receivers').length > 0)
+  }
   const { data } = (await app.rest('GET', '/v1/domains')).json<{ data: { id: string; domain: string }[] }>()
   const domainId = data.find(({ domain }) => domain === 'a.test')?.id
   if (domainId === undefined) throw new Error('a.test is not registered')
@@ -61,7 +69,7 @@ async function report(
 }
 
 t.test('a report that is proved is filed with its domain and shown', async (t) => {
-  const { app, domainId } = await reader(t)
+  const { app, domainId } = await reader(t, { known: true })
   await report(t, app, sign(reportMessage(zip(Buffer.from(googleAggregate())))))
   await report(t, app, sign(attachedReport(gzipSync(tlsReport), 'application/tlsrpt+gzip')), {
     to: 'tlsrpt@mail.service.test',
@@ -73,7 +81,14 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
     data: [
       { type: 'dmarc_failure', domain: 'a.test', reporter: 'b.test', messages: 1, passed: 0, failed: 1 },
       { type: 'tls', domain: 'a.test', organization: 'Google Inc.', policy: 'sts', passed: 90, failed: 10 },
-      { type: 'dmarc_aggregate', reporter: 'b.test', organization: 'google.com', messages: 16, failed: 4 },
+      {
+        type: 'dmarc_aggregate',
+        reporter: 'b.test',
+        known_reporter: true,
+        organization: 'google.com',
+        messages: 16,
+        failed: 4,
+      },
     ],
     has_more: false,
     next_cursor: null,
@@ -88,6 +103,8 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
           { domain: 'a.test', messages: 12, passed: 12, failed: 0 },
           { domain: null, messages: 4, passed: 0, failed: 4 },
         ],
+        reporters: [{ reporter: 'b.test', known: true, reports: 1, messages: 16, passed: 12, failed: 4 }],
+        uncounted: { reports: 0, messages: 0, passed: 0, failed: 0 },
       },
       tls: {
         ...{ reports: 1, sessions: 100, passed: 90, failed: 10 },
@@ -95,6 +112,8 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
           { result: 'certificate-expired', sessions: 8 },
           { result: '', sessions: 2 },
         ],
+        reporters: [{ reporter: 'b.test', known: true, reports: 1, sessions: 100, passed: 90, failed: 10 }],
+        uncounted: { reports: 0, sessions: 0, passed: 0, failed: 0 },
       },
     },
   })
@@ -130,6 +149,39 @@ t.test('a report that is proved is filed with its domain and shown', async (t) =
   t.same(app.errors, [])
 })
 
+t.test('reports of those who received no mail of the domain are shown, and not counted', async (t) => {
+  const { app, domainId } = await reader(t, { known: true })
+  const boast = Buffer.from(googleAggregate().replaceAll(/<count>\d+</g, '<count>999999999999<'))
+  await report(t, app, reportMessage(zip(boast)).replace('noreply@b.test', 'noreply@c.test'), {
+    from: 'reports@c.test',
+  })
+  const tls = attachedReport(gzipSync(tlsReport), 'application/tlsrpt+gzip')
+  await report(t, app, tls.replaceAll('b.test', 'c.test'), { from: 'reports@c.test', to: 'tlsrpt@mail.service.test' })
+  await report(t, app, sign(reportMessage(zip(Buffer.from(googleAggregate())))))
+  t.match((await app.rest('GET', `/v1/domains/${domainId}/reports`)).json(), {
+    data: [
+      { reporter: 'b.test', known_reporter: true },
+      { reporter: 'c.test', known_reporter: false, type: 'tls', messages: 100 },
+      { reporter: 'c.test', known_reporter: false, messages: 200_000_000 },
+    ],
+    summary: {
+      dmarc: {
+        ...{ reports: 1, messages: 16, passed: 12, failed: 4 },
+        reporters: [
+          { reporter: 'c.test', known: false, reports: 1, messages: 200_000_000 },
+          { reporter: 'b.test', known: true, reports: 1, messages: 16 },
+        ],
+        uncounted: { reports: 1, messages: 200_000_000, passed: 100_000_000, failed: 100_000_000 },
+        sources: [{ messages: 12 }, { messages: 4 }],
+      },
+      tls: { reports: 0, sessions: 0, failures: [], uncounted: { reports: 1, sessions: 100, passed: 90, failed: 10 } },
+    },
+  })
+  const shown = await app.cli('domain', 'reports', 'a.test', '--workspace', app.workspaceId)
+  t.match(shown.out, /16 messages in 1 reports[\s\S]*not counted: 200000000 messages in 1 reports of others/)
+  t.match(shown.out, /c\.test \(unknown\)/)
+})
+
 t.test('what is not proved, not ours, known or no report is let go', async (t) => {
   const { app, domainId } = await reader(t)
   const google = reportMessage(zip(Buffer.from(googleAggregate())))
@@ -148,7 +200,7 @@ t.test('what is not proved, not ours, known or no report is let go', async (t) =
   t.match(data, [{ domain: 'shop.a.test' }, { reporter: 'c.test' }, { reporter: 'b.test' }])
   await report(t, app, sign(reportMessage(zip(Buffer.from(googleAggregate({ domain: 'mail.service.test' }))))))
   const own = await app.cli('domain', 'reports', 'mail.service.test')
-  t.match(own.out, /16 messages in 1 reports/, 'of the service itself')
+  t.match(own.out, /not counted: 16 messages in 1 reports of others/, 'of the service itself')
   t.equal((await app.rest('DELETE', `/v1/domains/${domainId}`)).status, 200)
   t.equal(app.rows('select 1 from domain_reports').length, 1, 'the reports of a domain go with it')
   t.equal(app.rows('select 1 from domain_report_rows').length, 1)

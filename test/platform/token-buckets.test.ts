@@ -33,6 +33,21 @@ t.test('refusals are counted until there is a token again', async (t) => {
   )
 })
 
+t.test('tokens that are not there are owed, up to a bound, and may be given back', async (t) => {
+  const buckets = new TokenBuckets({ burst: 10, perSecond: 1, maxKeys: 2 })
+  t.equal(buckets.countTokens('a', 0), 10)
+  buckets.spend('a', 0, { cost: 15, maxDebt: 20 })
+  t.equal(buckets.countTokens('a', 0), -5)
+  t.equal(buckets.countTokens('a', 2_000), -3)
+  buckets.spend('a', 2_000, { cost: 1_000, maxDebt: 20 })
+  t.equal(buckets.countTokens('a', 2_000), -20)
+  buckets.spend('a', 2_000, { cost: -25, maxDebt: 20 })
+  t.equal(buckets.countTokens('a', 2_000), 5)
+  buckets.spend('a', 2_000, { cost: -25, maxDebt: 20 })
+  t.equal(buckets.countTokens('a', 2_000), 10, 'never more than the burst')
+  t.equal(buckets.size, 1, 'to count adds no key')
+})
+
 t.test('to ask whether a token is left takes none and remembers nothing', async (t) => {
   const buckets = new TokenBuckets({ burst: 1, perSecond: 1, maxKeys: 2 })
   t.equal(buckets.take('a', 0), 0)

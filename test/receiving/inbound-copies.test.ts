@@ -65,7 +65,7 @@ async function store(t: Test, size: number, results: ProcessedMail, limit: numbe
   const { database } = await temporaryDatabase(t)
   const logged: unknown[] = []
   const log = { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) }
-  const deps = { commit: database.commit, log, inboundBytes: { limitOf: () => limit } }
+  const deps = { commit: database.commit, log, inboundBytes: { limitNow: () => limit } }
   const copy = copyOf(received(size))
   const outcome = await storeCopies(deps, [copy], results, 's').catch((error: unknown) => error)
   const [row] = database.read<{ status: string }>('select status from inbound_emails', [])

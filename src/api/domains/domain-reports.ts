@@ -1,7 +1,9 @@
 /** The routes of reports about a sending domain: DMARC and TLS, as other servers sent them. */
 import { z } from 'zod'
+import { rememberReceivers } from '../../receiving/domain-reports/mail-receivers.js'
 import {
   type DomainRef,
+  type DomainReport,
   type ReportPage,
   reportById,
   reportsBefore,
@@ -44,7 +46,7 @@ function listRoute({ read }: DomainReportDeps): Route {
     tag,
     summary: 'List the reports about a domain, newest first',
     description:
-      'What other servers report about mail in the name of the domain (DMARC) and about connections to its hosts (TLS). `summary` has the sums of all reports that the query selects: who sends in the name of the domain, and passes or fails. It is null on later pages.',
+      'What other servers report about mail in the name of the domain (DMARC) and about connections to its hosts (TLS). `summary` has the sums of all reports that the query selects and whose reporter has received mail of the domain: who sends in the name of the domain, and passes or fails. It is null on later pages.',
     query: listQuery,
     answers: { 200: { description: 'A page.', schema: reportPage } },
     refusals: ['domain_not_found'],
@@ -59,7 +61,9 @@ function listRoute({ read }: DomainReportDeps): Route {
         limit: limit + 1,
       }
       const summary = cursor === undefined ? await summarizeReports(read, place) : null
-      const page = buildPage(reportsBefore(read, place), limit, toReportResource, ({ id }) => id)
+      const isKnown = rememberReceivers(read)
+      const toResource = (row: DomainReport) => toReportResource(row, isKnown(row))
+      const page = buildPage(reportsBefore(read, place), limit, toResource, ({ id }) => id)
       return json(200, { ...page, summary })
     },
   })
@@ -81,7 +85,7 @@ function showRoute({ read }: DomainReportDeps): Route {
       const [report] = reportById(read, { ...ref, id })
       const [stored] = rowsOfReport(read, { workspaceId: ref.workspaceId, id })
       if (report === undefined || stored === undefined) throw notFound('not-found', 'report', id)
-      return json(200, { ...toReportResource(report), rows: parseJson(stored.rows) })
+      return json(200, { ...toReportResource(report, rememberReceivers(read)(report)), rows: parseJson(stored.rows) })
     },
   })
 }

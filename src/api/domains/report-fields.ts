@@ -24,6 +24,11 @@ const report = z
       description: 'The domain that authentication proved for the message with the report.',
       example: 'google.com',
     }),
+    known_reporter: z.boolean().meta({
+      description:
+        'The reporter, or its provider, has received mail of the domain. Otherwise anyone may have made the report up, and the totals leave it out.',
+      example: true,
+    }),
     organization: z.string().meta({ description: 'What the report calls its author.', example: 'google.com' }),
     report_id: z.string().meta({ description: 'Given by the reporter.', example: '12985173428' }),
     policy: z.string().meta({ description: 'The policy that the reporter saw.', example: 'p=none; adkim=r; aspf=r' }),
@@ -61,6 +66,10 @@ export const detailedReport = report
   .extend({ rows: z.array(z.union([dmarcRow, tlsRow])) })
   .meta({ id: 'DetailedDomainReport' })
 
+const known = z.boolean().meta({ description: 'It has received mail of the domain.', example: true })
+const reporterName = z.string().meta({ example: 'google.com' })
+const uncounted = 'Reports of reporters that have received no mail of the domain. They are counted nowhere else.'
+
 const summary = z
   .strictObject({
     dmarc: z.strictObject({
@@ -70,6 +79,8 @@ const summary = z
       authenticated: z
         .array(z.strictObject({ domain: z.string().nullable().meta({ example: 'example.com' }), ...counts }))
         .meta({ description: 'By the domain that DKIM or SPF authenticated; null: none.' }),
+      reporters: z.array(z.strictObject({ reporter: reporterName, known, reports, ...counts })),
+      uncounted: z.strictObject({ reports, ...counts }).meta({ description: uncounted }),
     }),
     tls: z.strictObject({
       reports,
@@ -77,16 +88,19 @@ const summary = z
       passed,
       failed,
       failures: z.array(z.strictObject({ result: z.string().meta({ example: 'starttls-not-supported' }), sessions })),
+      reporters: z.array(z.strictObject({ reporter: reporterName, known, reports, sessions, passed, failed })),
+      uncounted: z.strictObject({ reports, sessions, passed, failed }).meta({ description: uncounted }),
     }),
   })
   .meta({ id: 'DomainReportSummary', description: 'The 50 largest of each list.' })
 
 export const reportPage = pageSchema(report).extend({ summary: summary.nullable() })
 
-export function toReportResource(row: DomainReport): z.output<typeof report> {
+/** `isKnown`: the reporter has received mail of the domain. */
+export function toReportResource(row: DomainReport, isKnown: boolean): z.output<typeof report> {
   const { id, kind, domain, reporter, organization, report_id, policy, messages, passed } = row
   return {
-    ...{ id, type: kind, domain, reporter, organization, report_id, policy },
+    ...{ id, type: kind, domain, reporter, known_reporter: isKnown, organization, report_id, policy },
     from: formatTimestamp(row.begins_at),
     to: formatTimestamp(row.ends_at),
     ...{ messages, passed, failed: messages - passed },

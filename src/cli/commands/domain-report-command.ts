@@ -2,6 +2,7 @@
 import { toReportResource } from '../../api/domains/report-fields.js'
 import { isInside } from '../../domains/zone/zone-records.js'
 import { type DomainName, domainOf, parseDomainName } from '../../mail/address.js'
+import { rememberReceivers } from '../../receiving/domain-reports/mail-receivers.js'
 import { type DomainRef, type ReportPage, reportsBefore } from '../../receiving/domain-reports/report-records.js'
 import { type ReportSummary, summarizeReports } from '../../receiving/domain-reports/summarize-reports.js'
 import { MAX_ID } from '../../storage/paging.js'
@@ -12,6 +13,8 @@ import { chooseDomain, requireDomain } from '../domain-choice.js'
 import { formatMoment, formatTable } from '../table.js'
 
 const MAX_LISTED = 20
+/** Behind the name of a reporter. */
+const UNKNOWN = '(unknown)'
 
 export const domainReportCommand: Command = {
   name: 'domain reports',
@@ -27,15 +30,18 @@ async function showReports(call: Call): Promise<Answer> {
   const page: ReportPage = { ...ref, ...all }
   const summary = await summarizeReports(read, page)
   const reports = reportsBefore(read, page)
+  const isKnown = rememberReceivers(read)
   return {
-    json: { domain, summary, reports: reports.map(toReportResource) },
+    json: { domain, summary, reports: reports.map((row) => toReportResource(row, isKnown(row))) },
     lines: [
       ...formatSummary(summary),
       '',
       `The newest ${MAX_LISTED} reports:`,
       ...formatTable(
         ['FROM', 'TYPE', 'REPORTER', 'DOMAIN', 'PASSED', 'FAILED'],
-        reports.map(({ begins_at, kind, reporter, domain, messages, passed }) => {
+        reports.map((row) => {
+          const { begins_at, kind, domain, messages, passed } = row
+          const reporter = isKnown(row) ? row.reporter : `${row.reporter} ${UNKNOWN}`
           return [formatMoment(begins_at), kind, reporter, domain, String(passed), String(messages - passed)]
         }),
       ),
@@ -66,6 +72,8 @@ async function chooseReported(call: Call): Promise<ReportedDomain> {
 function formatSummary({ dmarc, tls }: ReportSummary): readonly string[] {
   return [
     `DMARC: ${dmarc.messages} messages in ${dmarc.reports} reports, ${dmarc.passed} passed, ${dmarc.failed} failed`,
+    ...formatUncounted(dmarc.uncounted.reports, `${dmarc.uncounted.messages} messages`),
+    ...formatReporters(dmarc.reporters),
     ...formatTable(
       ['SOURCE', 'PASSED', 'FAILED'],
       dmarc.sources
@@ -81,6 +89,25 @@ function formatSummary({ dmarc, tls }: ReportSummary): readonly string[] {
     ),
     '',
     `TLS: ${tls.sessions} sessions in ${tls.reports} reports, ${tls.passed} passed, ${tls.failed} failed`,
+    ...formatUncounted(tls.uncounted.reports, `${tls.uncounted.sessions} sessions`),
     ...tls.failures.map(({ result, sessions }) => `  ${result || 'other'}: ${sessions}`),
   ]
+}
+
+function formatUncounted(reports: number, what: string): readonly string[] {
+  if (reports === 0) return []
+  return [`not counted: ${what} in ${reports} reports of others, which have received no mail of this domain`]
+}
+
+function formatReporters(reporters: ReportSummary['dmarc']['reporters']): readonly string[] {
+  const lines = formatTable(
+    ['REPORTER', 'REPORTS', 'PASSED', 'FAILED'],
+    reporters
+      .slice(0, MAX_LISTED)
+      .map(({ reporter, known, reports, passed, failed }) => [
+        known ? reporter : `${reporter} ${UNKNOWN}`,
+        ...[reports, passed, failed].map(String),
+      ]),
+  )
+  return [...lines, '']
 }

@@ -2,7 +2,8 @@
  * The rows of a report: groups with the same properties are one row, and what exceeds the limits is summed up in two
  * more, one of what passed and one of what failed.
  *
- * Limits: 1,000 rows, 256 KB of their JSON.
+ * Limits: 1,000 rows, 256 KB of their JSON. A count is a claim: more than 100 million messages of a row, or a
+ * billion of a report, are counted as that many. No sum over the reports of a domain then leaves the safe integers.
  */
 import { toJson } from '../../storage/tables/columns.js'
 import type { DomainReportRow, DomainReportRowsTable } from '../../storage/tables/domain-report-tables.js'
@@ -10,8 +11,9 @@ import type { DomainReportRow, DomainReportRowsTable } from '../../storage/table
 const MAX_ROWS = 1_000
 /** Characters. */
 const MAX_LENGTH = 262_144
-/** Messages of one report, and of one row. */
-const MAX_COUNT = 1_000_000_000_000
+/** Messages of one row, and of one report. */
+const MAX_ROW_COUNT = 100_000_000
+const MAX_COUNT = 1_000_000_000
 
 interface Group<Row> {
   readonly row: Row
@@ -39,9 +41,9 @@ export class ReportRows<Row extends DomainReportRow> {
   add(row: Row, count: number): void {
     const key = JSON.stringify(row)
     const known = this.groups.get(key)
-    if (known !== undefined) known.count = Math.min(known.count + count, MAX_COUNT)
+    if (known !== undefined) known.count = Math.min(known.count + count, MAX_ROW_COUNT)
     else if (this.groups.size < MAX_ROWS && this.length + key.length <= MAX_LENGTH) {
-      this.groups.set(key, { row, count })
+      this.groups.set(key, { row, count: Math.min(count, MAX_ROW_COUNT) })
       this.length += key.length
     } else this.addToRest(row.passed, count)
   }
@@ -63,7 +65,7 @@ export class ReportRows<Row extends DomainReportRow> {
     const row = this.rest(passed)
     const key = JSON.stringify(row)
     const known = this.groups.get(key)
-    if (known === undefined) this.groups.set(key, { row, count })
-    else known.count = Math.min(known.count + count, MAX_COUNT)
+    if (known === undefined) this.groups.set(key, { row, count: Math.min(count, MAX_ROW_COUNT) })
+    else known.count = Math.min(known.count + count, MAX_ROW_COUNT)
   }
 }

@@ -20,6 +20,7 @@ import type { ServiceNotice, ServiceSender } from '../../messages/service-email.
 import { buildUnsubscription } from '../../messages/unsubscribe.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
+import { TokenBuckets } from '../../platform/token-buckets.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
@@ -71,6 +72,8 @@ interface ReportEffect {
 
 /** Anyone who holds a token can send any number of reports: larger ones are not kept. */
 const MAX_STORED_REPORT = 262_144
+/** Of all senders together: 128 MB a day. What is kept counts towards the room for reports, which must not be used up. */
+const KEPT_REPORTS = { burst: 200, perSecond: 500 / 86_400, maxKeys: 1 }
 /** Addresses in a line of the log. */
 const MAX_LOGGED_ADDRESSES = 5
 
@@ -78,6 +81,7 @@ type ProvenClaim = Exclude<ReportClaim, { kind: 'none' }>
 
 export function createReportHandler(deps: ReportDeps): ReportHandler {
   const ignoredCounts = new Map<IgnoredReason, number>()
+  const kept = new TokenBuckets(KEPT_REPORTS)
   const onCommitted = (email: InboundEmail, effects: readonly ReportEffect[]): void => {
     for (const { notice, ignoredReason: why, late, facts } of effects) {
       const about = { report: email.id, client: email.client_address, ...facts }
@@ -96,7 +100,8 @@ export function createReportHandler(deps: ReportDeps): ReportHandler {
     processReport: (email, mail): ProcessingResult => {
       const effects = buildEffects(deps, email, mail)
       const emailRef = { id: email.id, workspaceId: email.workspace_id }
-      const own = shouldKeepReport(effects, email)
+      const isKept = shouldKeepReport(effects, email) && kept.take('all', deps.clock()) === 0
+      const own = isKept
         ? [markReportProcessed({ ...emailRef, at: deps.clock() })]
         : [removeInbound(emailRef), removeInboundRaw(emailRef)]
       return {

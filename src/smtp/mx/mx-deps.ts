@@ -62,7 +62,9 @@ interface MxLimits extends SessionLimits {
   readonly connectionsPerMinute: number
   /** MAIL commands from one address in any minute. */
   readonly messagesPerMinute: number
-  /** Addresses whose connections and messages are counted. */
+  /** Bytes of messages that one network brings in a minute. */
+  readonly bytesPerMinute: number
+  /** Addresses and networks whose connections, messages and bytes are counted. */
   readonly maxClients: number
   /** The delay of the greeting, in which early talkers are recognized. */
   readonly greetingDelay: number
@@ -108,6 +110,7 @@ export const defaultMxLimits: MxLimits = {
   maxForwardRules: 10,
   connectionsPerMinute: 300,
   messagesPerMinute: 1000,
+  bytesPerMinute: 200 * MB,
   maxClients: 10_000,
   greetingDelay: 100,
   earlyTalkers: 'note',

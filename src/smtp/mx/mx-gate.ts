@@ -6,6 +6,7 @@ import { createConnectionLimiter } from '../../platform/connections/connection-l
 import { createMemoryBudget } from '../../platform/memory/budget.js'
 import { createMemoryShares } from '../../platform/memory/shares.js'
 import type { SessionFacts, SessionGate } from '../session/session-gate.js'
+import { ByteRate } from './byte-rate.js'
 import type { MxDeps, MxSettings } from './mx-deps.js'
 import type { MxReason } from './mx-refusals.js'
 
@@ -14,6 +15,7 @@ export interface MxGate extends SessionGate {
   readonly settings: MxSettings
   readonly newConnections: RateLimit
   readonly messages: RateLimit
+  readonly bytes: ByteRate
   readonly lines: ClientLog
   /** Counts and logs that a client, a recipient or a message was turned away. */
   readonly note: (reason: MxReason, about: SessionFacts) => void
@@ -35,6 +37,7 @@ export function createMxGate(deps: MxDeps): MxGate {
     memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
     newConnections: perMinuteLimit(() => settings.connectionsPerMinute, settings.maxClients),
     messages: perMinuteLimit(() => settings.messagesPerMinute, settings.maxClients),
+    bytes: new ByteRate(settings, deps.clock),
     hasDiskSpace: () => deps.hasDiskSpace(),
     lines,
     note(reason, about) {

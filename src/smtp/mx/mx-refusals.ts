@@ -20,6 +20,8 @@ export type MxReason =
   | 'connection-rate'
   /** Too many messages in a minute. */
   | 'message-rate'
+  /** Too many bytes of messages in a minute. */
+  | 'byte-rate'
   | 'early-talker'
   /** No memory for another message. */
   | 'memory'
@@ -45,6 +47,11 @@ export const mxReplies: Readonly<Record<Exclude<MxReason, RecipientRefusal | Com
       text: 'Too many new connections from your address, try again later',
     },
     'message-rate': { code: 451, status: '4.7.1', text: 'Too many messages from your address, try again later' },
+    'byte-rate': {
+      code: 452,
+      status: '4.7.1',
+      text: 'Too many bytes of mail from your network in a minute, try again in a few minutes',
+    },
     'early-talker': { code: 554, status: '5.5.1', text: 'You spoke before you were greeted' },
     memory: { code: 421, status: '4.3.2', text: 'Too many messages are being received, try again later' },
     harvest: { code: 421, status: '4.7.0', text: 'Too many recipients were refused' },

@@ -32,6 +32,7 @@ import {
 import { type ProtocolFault, type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import { transmissionTypeOf } from '../session/transmission-type.js'
+import { SessionBytes } from './byte-rate.js'
 import { requireRoomInEnvelope } from './envelope-room.js'
 import { findGreylistReply } from './greylist-recipient.js'
 import type { AcceptedRecipient } from './mx-deps.js'
@@ -46,6 +47,7 @@ interface Transaction {
 export class MxSession implements SmtpSession {
   private readonly receiver: MessageReceiver
   private readonly ending: SessionEnding
+  private readonly bytes: SessionBytes
   private transaction: Transaction | null = null
   private listings: Promise<readonly Listing[]> = Promise.resolve([])
   private allowListings: Promise<readonly AllowListing[]> = Promise.resolve([])
@@ -61,10 +63,12 @@ export class MxSession implements SmtpSession {
     private readonly connection: SessionConnection,
   ) {
     this.advancedAt = connection.acceptedAt
+    this.bytes = new SessionBytes(gate.bytes, connection)
     this.receiver = new MessageReceiver(gate, connection, {
       buildNoRoomRefusal: buildNoMemoryRefusal,
       replyTo: (error) => this.replyTo(error),
       onTooSlow: () => this.ending.endSlowTransfer(),
+      countBytes: (bytes) => (this.bytes.receive(bytes) ? null : buildByteRateRefusal()),
     })
     this.ending = new SessionEnding(gate, connection, this.receiver, (reason) => gate.note(reason, this.buildFacts()))
   }
@@ -121,6 +125,7 @@ export class MxSession implements SmtpSession {
     if (refusal !== null) throw refusal
     const { origin } = this.connection
     if (origin !== null && !messages.take(origin.address, deps.clock()).allowed) return this.turnAway('message-rate')
+    if (!this.bytes.hasRoom(mail.size)) return this.turnAway('byte-rate')
     this.transaction = { mail, recipients: new Map() }
     return senderOk
   }
@@ -185,6 +190,7 @@ export class MxSession implements SmtpSession {
     const [first, ...others] = transaction?.recipients.keys() ?? []
     if (transaction === null || first === undefined) return needRcptReply
     const { mail } = transaction
+    if (!this.bytes.begin(mail.size)) return this.turnAway('byte-rate')
     return this.receiver.receive(mail.size, (raw) => this.accept(mail, [first, ...others], raw))
   }
 
@@ -217,6 +223,7 @@ export class MxSession implements SmtpSession {
 
   reset(): void {
     this.transaction = null
+    this.bytes.end()
     this.receiver.reset()
     this.ending.reset()
   }
@@ -239,6 +246,7 @@ export class MxSession implements SmtpSession {
 
   close(): void {
     this.ending.close()
+    this.bytes.end()
     this.receiver.release()
     this.cancelWait()
   }
@@ -248,6 +256,7 @@ export class MxSession implements SmtpSession {
   }
 
   private replyTo(error: unknown): SmtpReply {
+    if (error instanceof Refusal && error.details['reason'] === 'byte-rate') return this.turnAway('byte-rate')
     const reply = toMxReply(toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id)))
     if (isClientFault(error)) this.logRefusal(error, reply)
     return reply
@@ -275,6 +284,11 @@ export class MxSession implements SmtpSession {
       this.cancelWait = this.gate.deps.schedule(milliseconds, () => resolve(getValue()))
     })
   }
+}
+
+/** The network has run over its rate while the message came. */
+function buildByteRateRefusal(): Refusal {
+  return new Refusal('rate-limited', mxReplies['byte-rate'].text, { reason: 'byte-rate' })
 }
 
 /** Load is shed by ending the session, so that its memory and its slot are free. */

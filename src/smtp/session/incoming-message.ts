@@ -55,6 +55,8 @@ export class IncomingMessage extends EventEmitter {
     private readonly buildFullRefusal: () => Refusal = buildNoRoomRefusal,
     /** Milliseconds of a steady clock. */
     now: () => number = () => performance.now(),
+    /** Counts bytes as they come, also discarded ones. A Refusal: the message may not be kept. */
+    private readonly countBytes: (bytes: number) => Refusal | null = () => null,
   ) {
     super()
     this.recent = new RecentRate(now)
@@ -88,6 +90,8 @@ export class IncomingMessage extends EventEmitter {
 
   write(chunk: Buffer): boolean {
     this.receivedBytes += chunk.length
+    const excess = this.countBytes(chunk.length)
+    if (excess !== null) this.refuse(excess)
     if (this.refusal !== null) return true
     this.recent.add(chunk.length)
     if (this.pieces.bytes + chunk.length > this.maxSize) this.refuse(buildTooLargeRefusal(this.maxSize))

@@ -21,6 +21,8 @@ interface ReceiverRules {
   readonly replyTo: (error: unknown) => SmtpReply
   /** The message comes too slowly and must not go on. */
   readonly onTooSlow: () => void
+  /** Counts bytes as they come. A Refusal: the message may not be kept. Absent: there is no limit of bytes. */
+  readonly countBytes?: (bytes: number) => Refusal | null
 }
 
 /**
@@ -144,7 +146,9 @@ export class MessageReceiver {
 
   private createMessage(): IncomingMessage {
     const { settings, memory } = this.gate
-    const message = new IncomingMessage(settings.maxSize, this.reserved ?? memory, this.rules.buildNoRoomRefusal)
+    const { buildNoRoomRefusal, countBytes } = this.rules
+    const budget = this.reserved ?? memory
+    const message = new IncomingMessage(settings.maxSize, budget, buildNoRoomRefusal, undefined, countBytes)
     this.watch = new TransferWatch(new Progress(message), settings.dataPace, this.rules.onTooSlow)
     message.once('end', () => this.release())
     this.message = message

@@ -16,8 +16,13 @@ const defaultThresholds: DiskThresholds = { minShare: 0.05, minBytes: 1024 ** 3 
 export const thresholdText = '5 % of the disk and 1 GiB must be free'
 
 /** At least 5 % of the disk and at least 1 GiB must be free. */
-export function hasEnoughSpace({ free, total }: DiskSpace, thresholds: DiskThresholds = defaultThresholds): boolean {
-  return free >= total * thresholds.minShare && free >= thresholds.minBytes
+export function hasEnoughSpace(space: DiskSpace, thresholds: DiskThresholds = defaultThresholds): boolean {
+  return countRoom(space, thresholds) >= 0
+}
+
+/** Bytes beyond those that must be free; below zero: so many are missing. */
+function countRoom({ free, total }: DiskSpace, { minShare, minBytes }: DiskThresholds): number {
+  return free - Math.max(total * minShare, minBytes)
 }
 
 interface DiskGuardOptions {
@@ -32,25 +37,29 @@ interface DiskGuardOptions {
 
 export interface DiskGuard {
   readonly hasRoom: () => boolean
+  /** Bytes that may be stored until the disk is nearly full. */
+  readonly room: () => number
   readonly stop: () => void
 }
 
 const CHECK_INTERVAL = 1_000
 
 export async function startDiskGuard(options: DiskGuardOptions): Promise<DiskGuard> {
-  const { path, readSpace, onChange, thresholds, interval = CHECK_INTERVAL } = options
-  let room = true
+  const { path, readSpace, onChange, thresholds = defaultThresholds, interval = CHECK_INTERVAL } = options
+  let hasRoom = true
+  let room = 0
 
   async function checkDisk(): Promise<void> {
     const now = await readSpace(path)
+    room = Math.max(0, countRoom(now, thresholds))
     const answer = hasEnoughSpace(now, thresholds)
-    if (answer === room) return
-    room = answer
-    onChange(room, now)
+    if (answer === hasRoom) return
+    hasRoom = answer
+    onChange(hasRoom, now)
   }
 
   await checkDisk()
   const timer = setInterval(() => void checkDisk().catch(() => undefined), interval)
   timer.unref()
-  return { hasRoom: () => room, stop: () => clearInterval(timer) }
+  return { hasRoom: () => hasRoom, room: () => room, stop: () => clearInterval(timer) }
 }

@@ -50,6 +50,7 @@ const erasePlans = {
   domains: { key: 'id', by: 'index' },
   warm_ups: { key: ['subject', 'provider'], by: 'index' },
   domain_reports: { key: 'id', by: 'index', portion: LARGE_ROW_PORTION },
+  mail_receivers: { key: ['domain', 'receiver'], by: 'index' },
   // After the reports: their removal removes most.
   domain_report_rows: { key: 'report_id', by: 'slices', portion: LARGE_ROW_PORTION },
   dkim_keys: { key: 'id', by: 'slices' },

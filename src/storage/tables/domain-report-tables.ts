@@ -72,3 +72,14 @@ export interface DomainReportRowsTable {
   workspace_id: string
   rows: Json<readonly DomainReportRow[]>
 }
+
+/** A receiver that took mail of a sending domain. */
+export interface MailReceiversTable {
+  workspace_id: string
+  /** The organizational domain of the sender. */
+  domain: string
+  /** The organizational domain of the recipient, or of the MX host that took the message. */
+  receiver: string
+  /** When it was last noted, to about a day. */
+  noted_at: Timestamp
+}

@@ -38,7 +38,7 @@ import type {
 } from './content-tables.js'
 import type { StsPoliciesTable } from './delivery-tables.js'
 import type { DoctorFindingsTable } from './doctor-tables.js'
-import type { DomainReportRowsTable, DomainReportsTable } from './domain-report-tables.js'
+import type { DomainReportRowsTable, DomainReportsTable, MailReceiversTable } from './domain-report-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
   AttemptsTable,
@@ -105,6 +105,7 @@ export interface Tables {
   domains: DomainsTable
   domain_reports: DomainReportsTable
   domain_report_rows: DomainReportRowsTable
+  mail_receivers: MailReceiversTable
   dkim_keys: DkimKeysTable
   emails: EmailsTable
   raw_messages: RawMessagesTable

@@ -9,6 +9,7 @@ import { summarizeReports } from '../../../src/receiving/domain-reports/summariz
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
 import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const DAY = 86_400_000
@@ -51,8 +52,11 @@ async function home(t: Test) {
     if (email === undefined) throw new Error('nothing was stored')
     return email
   }
+  const build = rowOf(read)
   return {
     ...{ database, outcomes, reports, store },
+    /** `receiver` has received mail of a.test. */
+    know: (receiver: string) => commit([build('mail_receivers', { workspace_id: 'ws_1', domain: 'a.test', receiver })]),
     advance: (milliseconds: number) => {
       now += milliseconds
     },
@@ -155,7 +159,8 @@ t.test('old reports are removed', async (t) => {
 })
 
 t.test('the sums are those of aggregate reports, by source and by who was authenticated', async (t) => {
-  const { arrive, database } = await home(t)
+  const { arrive, database, know } = await home(t)
+  await know('b.test')
   const row = { disposition: 'none', dkim: 'pass', spf: 'pass', header_from: 'a.test', spf_domain: '', spf_result: '' }
   const rows = toJson([
     { ...row, source_ip: '192.0.2.1', messages: 5, passed: true, dkim_domain: 'a.test', dkim_result: 'pass' },
@@ -175,12 +180,43 @@ t.test('the sums are those of aggregate reports, by source and by who was authen
       { domain: 'a.test', messages: 10, passed: 10, failed: 0 },
       { domain: null, messages: 6, passed: 0, failed: 6 },
     ],
+    reporters: [{ reporter: 'b.test', known: true, reports: 2, messages: 16, passed: 10, failed: 6 }],
+    uncounted: { reports: 0, messages: 0, passed: 0, failed: 0 },
   })
-  t.same(summary.tls, { reports: 0, sessions: 0, passed: 0, failed: 0, failures: [] })
+  const none = { reports: 0, sessions: 0, passed: 0, failed: 0 }
+  t.same(summary.tls, { ...none, failures: [], reporters: [], uncounted: none })
+})
+
+t.test('reports of those who received no mail of the domain are beside the sums', async (t) => {
+  const { arrive, database, know } = await home(t)
+  const row = { policy_type: 'sts', result: 'certificate-expired', passed: false, source_ip: '', mx_host: '' }
+  const rows = toJson([{ ...row, sessions: 7 }])
+  await arrive([reported({ messages: 100_000_000, passed: 0 })], 'c.test')
+  await arrive([reported({ messages: 100_000_000, passed: 0, reportId: 'two' })], 'c.test')
+  await arrive([reported({ kind: 'tls', messages: 7, passed: 0, rows })], 'c.test')
+  await arrive([reported()], 'google.com')
+  const before = await summarizeReports(database.read, everything)
+  t.match(before.dmarc, { reports: 0, messages: 0, uncounted: { reports: 3, messages: 200_000_002, passed: 1 } })
+  t.match(before.tls, { reports: 0, failures: [], uncounted: { reports: 1, sessions: 7, failed: 7 } })
+  await know('gmail.com')
+  const { dmarc } = await summarizeReports(database.read, everything)
+  t.match(dmarc, {
+    ...{ reports: 1, messages: 2, passed: 1, failed: 1, uncounted: { reports: 2 } },
+    reporters: [
+      { reporter: 'c.test', known: false, reports: 2, messages: 200_000_000 },
+      { reporter: 'google.com', known: true, reports: 1, messages: 2 },
+    ],
+  })
+  await know('c.test')
+  t.match((await summarizeReports(database.read, everything)).tls, {
+    ...{ reports: 1, sessions: 7, failures: [{ result: 'certificate-expired', sessions: 7 }] },
+    reporters: [{ reporter: 'c.test', known: true, sessions: 7 }],
+  })
 })
 
 t.test('the largest of very many sources are shown', async (t) => {
-  const { arrive, database } = await home(t)
+  const { arrive, database, know } = await home(t)
+  await know('b.test')
   const row = { disposition: 'none', dkim: 'pass', spf: 'pass', header_from: 'a.test', spf_domain: '', spf_result: '' }
   const rest = { passed: true, dkim_domain: 'a.test', dkim_result: 'pass' }
   for (let report = 0; report < 5; report += 1) {

@@ -88,6 +88,21 @@ t.test('records without a count or an address are passed over, and other values 
   t.match(rowsOf(googleAggregate({ records })), [{ header_from: '', messages: 12 }])
 })
 
+t.test('a count is a claim: a row and a report have a largest one', async (t) => {
+  const boast = (count: string, at = 0): string =>
+    aggregateRecord({}).replace('<count>12', `<count>${count}`).replace('192.0.2.1', `192.0.2.${at}`)
+  t.match(readAggregate(googleAggregate({ records: [boast('999999999999')] })), { messages: 100_000_000 })
+  const same = [boast('99999999'), boast('99999999')]
+  t.match(readAggregate(googleAggregate({ records: same })), { messages: 100_000_000 })
+  const many = Array.from({ length: 11 }, (_, at) => boast('999999999999', at))
+  const report = readAggregate(googleAggregate({ records: many }))
+  t.match(report, { messages: 1_000_000_000 })
+  t.ok(report.passed <= report.messages)
+  for (const count of ['-5', '1.5', '1e9', 'NaN', '0x10', '1'.repeat(400), '']) {
+    t.match(readAggregate(googleAggregate({ records: [boast(count)] })), { messages: 0 }, count)
+  }
+})
+
 t.test('what is no report is refused', async (t) => {
   const google = googleAggregate()
   const cases: readonly (readonly [string, RegExp])[] = [

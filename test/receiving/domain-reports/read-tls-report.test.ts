@@ -53,5 +53,5 @@ t.test('counts that are no numbers count nothing', async (t) => {
   const report = JSON.parse(tlsReport)
   report.policies[0].summary = { 'total-successful-session-count': '90', 'total-failure-session-count': -1 }
   report.policies[0]['failure-details'] = [{ 'failed-session-count': 1e300 }, { 'failed-session-count': 1.5 }]
-  t.match(readTlsReport(JSON.stringify(report)), [{ messages: 1_000_000_000, passed: 0 }])
+  t.match(readTlsReport(JSON.stringify(report)), [{ messages: 100_000_000, passed: 0 }])
 })

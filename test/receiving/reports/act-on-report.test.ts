@@ -389,6 +389,20 @@ t.test('addresses of removed emails, and removed recipients, have no effect', as
   )
 })
 
+t.test('of reports about others only so many are kept, so that no holder of a token fills their room', async (t) => {
+  const { send, acts, database } = await home(t)
+  const { path } = await send({ to: ['bob@b.test', 'carol@b.test'] })
+  const raw = Buffer.from(dsn(unknownUser('carol@b.test'), unknownUser('dave@b.test')))
+  const digested = messageDigester.digest(raw, { envelopeFrom: '' })
+  for (let times = 0; times < 205; times += 1) {
+    const record = inboundMail({ id: `many-${times}`, kind: 'report', envelope_to: [path(0)] })
+    await database.commit(storeInbound(record, raw))
+    const [email] = database.read<never>('select * from inbound_emails where id = ?', [record.id])
+    await database.commit((await acts.processReport(email as never, digested)).writes)
+  }
+  t.same(database.read('select count(*) as kept from inbound_raw', []), [{ kept: 200 }])
+})
+
 t.test('a report acts for the recipient of its token only, whatever recipient it names', async (t) => {
   const { send, arrive, statuses, acts, suppressed } = await home(t)
   const email = await send({ to: ['bob@b.test', 'carol@b.test'] })

@@ -131,6 +131,22 @@ const dialogues: readonly Dialogue[] = [
   },
   { name: 'a full mailbox', deps: { checkRecipient: () => 'mailbox-full' }, steps: [mail, [rcpt[0], /^452 4\.2\.2 /]] },
   {
+    name: 'a network that brings too many bytes',
+    settings: { bytesPerMinute: 100, maxSize: 1_000 },
+    steps: [
+      ['MAIL FROM:<a@sender.test> SIZE=40', /^250 /],
+      rcpt,
+      [`DATA ${'x'.repeat(36)}\r\n\r\n`, /^250 /],
+      ['MAIL FROM:<a@sender.test> SIZE=61', /^452 4\.7\.1 Too many bytes of mail from your network in a minute/],
+      ['MAIL FROM:<a@sender.test> SIZE=60', /^250 /],
+      ['RSET', /^250 /],
+      mail,
+      rcpt,
+      [`DATA ${letter}${'x'.repeat(1_100)}`, /^452 4\.7\.1 /],
+      ['MAIL FROM:<a@sender.test>', /^452 4\.7\.1 /],
+    ],
+  },
+  {
     name: 'messages that are refused',
     settings: { maxSize: 4000 },
     steps: [

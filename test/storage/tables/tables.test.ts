@@ -172,9 +172,11 @@ t.test('the guard checks periodically, and reports when the disk becomes full an
   }
 
   t.ok(guard.hasRoom())
+  t.equal(guard.room(), 45 * GiB)
   space = { free: GiB, total: 100 * GiB }
   await looked()
   t.notOk(guard.hasRoom())
+  t.equal(guard.room(), 0)
   space = undefined
   await looked()
   t.notOk(guard.hasRoom(), 'the last answer stands when there is no new one')

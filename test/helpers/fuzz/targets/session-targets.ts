@@ -94,6 +94,7 @@ const mx = new FuzzedListener(async (teardowns) => {
   const { listener, taken, errors, advance, port } = await runMx(teardowns, {
     connectionsPerMinute: 1e6,
     messagesPerMinute: 1e6,
+    bytesPerMinute: 1e12,
   })
   const rawOf = (index: number): Buffer => taken[index]?.raw ?? Buffer.alloc(0)
   return { port, taken, errors, advance, bytesInFlight: () => listener.bytesInFlight(), rawOf }

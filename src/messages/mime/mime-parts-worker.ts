@@ -13,8 +13,11 @@ import { createFrameReader, writeFrame } from '../../platform/processes/byte-fra
 import { openParentStream, raiseOomScore } from '../../platform/processes/child-process.js'
 import type {
   ContentAnalyzer,
+  Display,
   FromMimeProcess,
+  HtmlChange,
   MessageDigester,
+  MessageRenderer,
   MimeParts,
   MimeRequest,
   ParsedMessage,
@@ -53,6 +56,10 @@ async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFram
     const { messageDigester } = (await import(request.module)) as DigesterModule
     return { message: { kind: 'digested', digest: messageDigester.digest(raw, request.facts) } }
   }
+  if (request.kind === 'rendered') {
+    const { messageRenderer } = (await import(request.module)) as RendererModule
+    return { message: { kind: 'rendered' }, bytes: [await messageRenderer.render(raw, request.facts)] }
+  }
   const header = scanHeader(raw)
   if (request.kind === 'attachment') return readAttachment(raw, header, request.index)
   if (request.kind === 'analyzed') {
@@ -60,7 +67,7 @@ async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFram
   }
   const parts = await parseParts(raw, header)
   return request.kind === 'readable'
-    ? toPartsFrame('readable', withTextOfHtml(parts), encodeJson)
+    ? toPartsFrame('readable', await displayParts(parts, request), encodeJson)
     : toPartsFrame('parts', parts, encodeUtf8)
 }
 
@@ -69,6 +76,12 @@ interface AnalyzerModule {
 }
 interface DigesterModule {
   readonly messageDigester: MessageDigester<unknown, unknown>
+}
+interface RendererModule {
+  readonly messageRenderer: MessageRenderer<unknown>
+}
+interface HtmlChangeModule {
+  readonly htmlChange: HtmlChange<unknown>
 }
 
 /** An analysis that throws costs the message its analysis, not its summary. */
@@ -116,9 +129,12 @@ function encodeJson(body: string): readonly Buffer[] {
 
 const QUOTE = Buffer.from('"')
 
-function withTextOfHtml(parts: MimeParts): MimeParts {
-  const { html, text } = parts
-  return text === null && html !== null ? { ...parts, text: textOfHtml(html) || null } : parts
+async function displayParts(parts: MimeParts, { makesText, htmlChange: requested }: Display): Promise<MimeParts> {
+  if (parts.html === null) return parts
+  const text = makesText && parts.text === null ? textOfHtml(parts.html) || null : parts.text
+  if (requested === null) return { ...parts, text }
+  const { htmlChange } = (await import(requested.module)) as HtmlChangeModule
+  return { ...parts, text, html: htmlChange.change(parts.html, requested.facts) }
 }
 
 async function handleMessage(raw: Buffer, { request }: ToMimeProcess, sendFrame: SendFrame): Promise<void> {

@@ -309,7 +309,7 @@ export const parsers = [
     inputs: messages,
     read: tolerant((raw) => rewriteMessage(raw, scanHeader(raw), trackHtml)),
   },
-  { name: 'templates', inputs: texts, read: tolerant(parseTemplateText) },
+  { name: 'templates', inputs: texts, read: tolerant((text) => parseTemplateText('html', text)) },
   {
     name: 'unsubscribe links',
     inputs: texts,

@@ -53,10 +53,10 @@ export interface ContentAnalyzer<Summary, Facts, Analysis> {
   readonly analyze: (message: ParsedMessage, facts: Facts) => Analysis
 }
 
-/** The same for a message that is not parsed into parts. The module exports it as `messageDigester`. */
+/** The same for a message that is not parsed into parts before. The module exports it as `messageDigester`. */
 export interface MessageDigester<Facts, Digest> {
   readonly module: URL
-  readonly digest: (raw: Buffer, facts: Facts) => Digest
+  readonly digest: (raw: Buffer, facts: Facts) => Digest | Promise<Digest>
 }
 
 /**

@@ -54,7 +54,7 @@ type SendFrame = (frame: OutgoingFrame) => void
 async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
   if (request.kind === 'digested') {
     const { messageDigester } = (await import(request.module)) as DigesterModule
-    return { message: { kind: 'digested', digest: messageDigester.digest(raw, request.facts) } }
+    return { message: { kind: 'digested', digest: await messageDigester.digest(raw, request.facts) } }
   }
   if (request.kind === 'rendered') {
     const { messageRenderer } = (await import(request.module)) as RendererModule

@@ -150,7 +150,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
 }
 
 /** What those who only read messages need. */
-export type MessageReader = Pick<MimeReader, 'read' | 'readForDisplay' | 'readAttachment' | 'render'>
+export type MessageReader = Pick<MimeReader, 'digest' | 'readForDisplay' | 'readAttachment' | 'render'>
 
 /** A message that has only HTML gets a text made of it. */
 const asReceived: Display = { makesText: true, htmlChange: null }

@@ -53,11 +53,11 @@ type SendFrame = (frame: OutgoingFrame) => void
 
 async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
   if (request.kind === 'digested') {
-    const { messageDigester } = (await import(request.module)) as DigesterModule
+    const { messageDigester } = await importHook(request.module)
     return { message: { kind: 'digested', digest: await messageDigester.digest(raw, request.facts) } }
   }
   if (request.kind === 'rendered') {
-    const { messageRenderer } = (await import(request.module)) as RendererModule
+    const { messageRenderer } = await importHook(request.module)
     return { message: { kind: 'rendered' }, bytes: [await messageRenderer.render(raw, request.facts)] }
   }
   const header = scanHeader(raw)
@@ -71,17 +71,16 @@ async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFram
     : toPartsFrame('parts', parts, encodeUtf8)
 }
 
-interface AnalyzerModule {
+/** A module of a room above exports that of them which the request is for. */
+interface HookModule {
   readonly contentAnalyzer: ContentAnalyzer<unknown, unknown, unknown>
-}
-interface DigesterModule {
   readonly messageDigester: MessageDigester<unknown, unknown>
-}
-interface RendererModule {
   readonly messageRenderer: MessageRenderer<unknown>
-}
-interface HtmlChangeModule {
   readonly htmlChange: HtmlChange<unknown>
+}
+
+async function importHook(module: string): Promise<HookModule> {
+  return (await import(module)) as HookModule
 }
 
 /** An analysis that throws costs the message its analysis, not its summary. */
@@ -133,7 +132,7 @@ async function displayParts(parts: MimeParts, { makesText, htmlChange: requested
   if (parts.html === null) return parts
   const text = makesText && parts.text === null ? textOfHtml(parts.html) || null : parts.text
   if (requested === null) return { ...parts, text }
-  const { htmlChange } = (await import(requested.module)) as HtmlChangeModule
+  const { htmlChange } = await importHook(requested.module)
   return { ...parts, text, html: htmlChange.change(parts.html, requested.facts) }
 }
 
@@ -152,7 +151,7 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
-const analyzerModule = data.analysisModule === null ? null : ((await import(data.analysisModule)) as AnalyzerModule)
+const analyzerModule = data.analysisModule === null ? null : await importHook(data.analysisModule)
 const stream = openParentStream()
 const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }

@@ -176,3 +176,9 @@ export const lines = texts.flatMap(([name, make]) => [
   [`a line of ${name}`, (size) => Buffer.from(`250 ${make(size)}\r\n`)],
   [`lines of ${name}`, (size) => Buffer.from(repeated(`250-${make(60).replace(/[\r\n]/g, '')}\r\n`, size))],
 ])
+
+/** HTML that names inline pictures. */
+export const pictures = ['cid:a ', 'cid:%zz ', 'cid:%e4 ', '<img src="cid:a">', '<link ', '<iframe>'].map((unit) => [
+  `pictures ${JSON.stringify(unit)}`,
+  (size) => repeated(unit, size),
+])

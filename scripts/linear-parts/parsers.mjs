@@ -8,6 +8,7 @@ import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { acceptsGzip } from '../../dist/src/api/http/input/accept-encoding.js'
 import { findRequestedPart } from '../../dist/src/api/http/input/byte-range.js'
 import { parseCallbackBody } from '../../dist/src/api/http/input/callback-fields.js'
+import { messageRenderer } from '../../dist/src/api/message-views/message-html.js'
 import { readReport as readSmsReport } from '../../dist/src/api/sms/receipts.js'
 import { composeFrame } from '../../dist/src/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../dist/src/broadcasts/contact-message.js'
@@ -60,7 +61,7 @@ import { toLocation } from '../../dist/src/tracking/resolve-click.js'
 import { restoreHtml } from '../../dist/src/tracking/restore-html.js'
 import { rewriteHtml } from '../../dist/src/tracking/rewrite-html.js'
 import { rewriteMessage } from '../../dist/src/tracking/rewrite-message.js'
-import { lines, messages, texts } from './inputs.mjs'
+import { lines, messages, pictures, texts } from './inputs.mjs'
 
 const nothing = { html: null, text: null, attachments: [], headers: [] }
 const shortMessage = Buffer.from('From: a@b.test\r\nSubject: x\r\n\r\n')
@@ -248,6 +249,20 @@ function trackHtml(html) {
   return tracked.html
 }
 
+/** With a picture that is as long as the text, up to the limit: each place that names it must not repeat it. */
+function documentOf(html) {
+  const picture = Buffer.alloc(Math.min(html.length, 262_144)).toString('base64').replace(/.{76}/g, '$&\r\n')
+  const body = Buffer.from(html).toString('base64').replace(/.{76}/g, '$&\r\n')
+  const field = 'Content-Transfer-Encoding: base64\r\n'
+  return messageRenderer.render(
+    Buffer.from(
+      `Content-Type: multipart/related; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n${field}\r\n${body}\r\n` +
+        `--b\r\nContent-Type: image/png\r\nContent-ID: <a>\r\n${field}\r\n${picture}\r\n--b--\r\n`,
+    ),
+    { kind: 'message', tracked: { emailId: 'em_1', edits: '[]' } },
+  )
+}
+
 const smsText = (text) => {
   encodeText(buildMessageText(text, { code: '012345', minutes: 10 }))
   checkTemplate(`{code}${text}`)
@@ -303,13 +318,14 @@ export const parsers = [
   },
   { name: 'messages of DNS', inputs: texts, read: tolerant(dnsReply) },
   { name: 'text of HTML', inputs: texts, read: tolerant(textOfHtml) },
+  { name: 'documents of messages', inputs: [...texts, ...pictures], read: tolerant(documentOf) },
   { name: 'HTML to track', inputs: texts, read: tolerant(trackHtml) },
   {
     name: 'messages to track',
     inputs: messages,
     read: tolerant((raw) => rewriteMessage(raw, scanHeader(raw), trackHtml)),
   },
-  { name: 'templates', inputs: texts, read: tolerant(parseTemplateText) },
+  { name: 'templates', inputs: texts, read: tolerant((text) => parseTemplateText('html', text)) },
   {
     name: 'unsubscribe links',
     inputs: texts,

@@ -20,8 +20,10 @@ import { simpleParser } from 'mailparser'
 import { pino } from 'pino'
 import { scanHeaderOrEmpty } from '../../dist/src/mail/header-fields.js'
 import { MimeReader } from '../../dist/src/messages/mime/mime-parts.js'
-import { learnMessage, messageFingerprintOf } from '../../dist/src/spam/bayes/learn.js'
+import { learnMessage } from '../../dist/src/spam/bayes/learn.js'
 import { LearnedCounts } from '../../dist/src/spam/bayes/learned-counts.js'
+import { messageFingerprintOf } from '../../dist/src/spam/bayes/lesson-digest.js'
+import { tokenizeMessage } from '../../dist/src/spam/bayes/tokens.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { spamContextOf } from '../../dist/src/spam/received-spam-message.js'
 import { createRspamdClient } from '../../dist/src/spam/rspamd/rspamd.js'
@@ -101,7 +103,8 @@ async function learn(database, messages, aged) {
     workspaceId: 'ws_1',
     fingerprint: messageFingerprintOf(raw),
     verdict: label === 'ham' ? 'ham' : 'spam',
-    message: buildSpamMessage(parsed(raw, parts), { ...nothingKnown, receivedAt: aged ? 0 : now }),
+    tokens: tokenizeMessage(buildSpamMessage(parsed(raw, parts), nothingKnown)),
+    dated: aged ? 0 : now,
     at: now,
   }))
   await Promise.all(lessons.map((lesson) => learnMessage(database, lesson)))

@@ -39,7 +39,7 @@ export function parseContent({ subject, html, text }: BroadcastContent): ParsedC
   checkLength('html', html)
   checkLength('text', text)
   const parsed = {
-    subject: parseTemplateText(checkSubject(subject)),
+    subject: parseTemplateText('subject', checkSubject(subject)),
     html: html ? parseBoundedText(html, MAX_PLACES + 1) : null,
     text: text ? parseBoundedText(text, MAX_PLACES + 1) : null,
   }

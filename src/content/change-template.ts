@@ -99,7 +99,9 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
     throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
   }
-  const texts = [subject, html ?? '', text ?? ''].map(parseTemplateText)
+  const texts = Object.entries({ subject, html: html ?? '', text: text ?? '' }).map(([field, part]) =>
+    parseTemplateText(field, part),
+  )
   checkDefaults(texts)
   const used = listVariableNames(texts)
   const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)

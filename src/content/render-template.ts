@@ -33,6 +33,8 @@ interface RenderedTemplate {
 
 /** 15 MB: subject and bodies together, the limit of a message. */
 const MAX_RENDERED = 15 * 1_048_576
+/** 2 MB: the same of a preview, of which a page shows less. */
+const MAX_PREVIEWED = 2 * 1_048_576
 /** Characters of all escaped values; a value counts once. */
 const MAX_ESCAPED = 262_144
 /** Characters. */
@@ -42,7 +44,7 @@ const MAX_ERRORS = 100
 
 /** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for an invalid subject. */
 export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedTemplate {
-  return renderWithValues(template, collectValues(template, data), unsubscribeUrl)
+  return renderWithValues(template, collectValues(template, data), unsubscribeUrl, MAX_RENDERED)
 }
 
 interface RenderedPreview extends RenderedTemplate {
@@ -52,19 +54,20 @@ interface RenderedPreview extends RenderedTemplate {
   readonly missing: readonly string[]
 }
 
-/** As `renderTemplate`, also with values missing. */
+/** As `renderTemplate`, also with values missing, and up to `MAX_PREVIEWED`. */
 export function renderPreview(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedPreview {
   const values = findValues(template, data)
   const missing = listMissing(template, values)
   for (const name of missing) values.set(name, `{{${name}}}`)
   const variables = listVariableNames(textsOf(template))
-  return { ...renderWithValues(template, values, unsubscribeUrl), variables, missing }
+  return { ...renderWithValues(template, values, unsubscribeUrl, MAX_PREVIEWED), variables, missing }
 }
 
 function renderWithValues(
   { subject, html, text }: ParsedTemplate,
   values: Values,
   unsubscribeUrl: string,
+  limit: number,
 ): RenderedTemplate {
   values.set(UNSUBSCRIBE_URL, unsubscribeUrl)
   if (html !== null) checkEscapedSize(html, values)
@@ -74,9 +77,9 @@ function renderWithValues(
     [text, textFormat],
   ]
   const size = forms.reduce((sum, [part, form]) => sum + (part === null ? 0 : renderedSizeOf(part, values, form)), 0)
-  if (size > MAX_RENDERED) {
-    const message = `the template with these values has ${size} bytes, allowed: ${MAX_RENDERED}`
-    throw new Refusal('too-large', message, { size, limit: MAX_RENDERED })
+  if (size > limit) {
+    const message = `the template with these values has ${size} bytes, allowed: ${limit}`
+    throw new Refusal('too-large', message, { size, limit })
   }
   return {
     subject: checkSubject(renderPart(subject, values, subjectFormat)),

@@ -11,6 +11,7 @@ import { parseTemplateText, type TemplateText } from './template-text.js'
 import { type Template, templateById } from './templates.js'
 
 export interface TemplateCache {
+  /** Throws a Refusal `invalid-parameter` for one that was stored when variables had no limit, and has too many. */
   readonly find: (workspaceId: string, id: string) => ParsedTemplate | undefined
   readonly forget: (workspaceId: string, id: string) => void
   readonly drop: () => void
@@ -61,9 +62,9 @@ export function parseTemplate({
 }: Pick<Template, 'id' | 'subject' | 'html' | 'text'>): ParsedTemplate {
   return {
     id,
-    subject: parseTemplateText(subject),
-    html: html === null ? null : parseTemplateText(html),
-    text: text === null ? null : parseTemplateText(text),
+    subject: parseTemplateText('subject', subject),
+    html: html === null ? null : parseTemplateText('html', html),
+    text: text === null ? null : parseTemplateText('text', text),
   }
 }
 

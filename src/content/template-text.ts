@@ -3,9 +3,10 @@
  *
  * `{{name}}` and `{{{name}}}`, with or without blanks inside the braces, and with a default, `{{name|text}}`; a name
  * consists of words of letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One
- * pass, linear in the length of the text.
+ * pass, linear in the length of the text, which stops after the largest number of variables.
  */
 import { escapeHtml } from '../mail/markup.js'
+import { Refusal } from '../mail/refusal.js'
 
 /** A variable; equal variables of a text are one object. */
 export interface Variable {
@@ -35,8 +36,17 @@ const FALLBACK_PATTERN = String.raw`\|([^{}]{0,500})`
 const VARIABLE_PATTERN = String.raw`\s{0,20}(${NAME_PATTERN})\s{0,20}(?:${FALLBACK_PATTERN})?`
 const variablePattern = new RegExp(String.raw`\{\{\{${VARIABLE_PATTERN}\}\}\}|\{\{${VARIABLE_PATTERN}\}\}`, 'gu')
 
-export function parseTemplateText(text: string): TemplateText {
-  return parseBoundedText(text, Number.POSITIVE_INFINITY)
+/** Variables in a text, counted as often as they occur. */
+export const MAX_PLACES = 5_000
+
+/** Throws a Refusal `invalid-parameter` for more than `MAX_PLACES` variables. `field`: where the text stands. */
+export function parseTemplateText(field: string, text: string): TemplateText {
+  const parsed = parseBoundedText(text, MAX_PLACES + 1)
+  let places = 0
+  for (const times of parsed.uses.values()) places += times
+  if (places <= MAX_PLACES) return parsed
+  const message = `${field}: the template has variables in more than ${MAX_PLACES} places: leave some out`
+  throw new Refusal('invalid-parameter', message, { field, value: places, limit: MAX_PLACES })
 }
 
 /** What follows `maxPlaces` variables is literal text: the caller refuses a text that has so many. */

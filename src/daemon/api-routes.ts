@@ -62,7 +62,7 @@ import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import { createContentFiller } from '../sending/template-content.js'
 import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Hit } from '../tracking/hit.js'
-import { createHtmlRestorer } from '../tracking/restore-html.js'
+import { createHtmlChangeFinder } from '../tracking/links.js'
 import type { BeginTracking } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
@@ -196,7 +196,7 @@ function contentRoutes({ config, database, clock, templates, hasDiskSpace }: Rou
 function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   const { database, limits, mime, onDueChanged } = deps
   const { read, commit } = database
-  const reading = { read, mime, restoreHtml: createHtmlRestorer(read) }
+  const reading = { read, mime, findHtmlChange: createHtmlChangeFinder(read) }
   const changing = { ...reading, commit, onDueChanged }
   return [
     createRoute(creating),

@@ -34,7 +34,6 @@ import type { PlanLimits } from '../config/plans.js'
 import { runOnce } from '../platform/run-once.js'
 import { version } from '../platform/version.js'
 import { buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
-import { createHtmlRestorer } from '../tracking/restore-html.js'
 import { buildExportDeps, type RouteDeps } from './api-routes.js'
 
 /** Requests of one user: enough for pages that refresh themselves in several tabs. */
@@ -48,7 +47,7 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     profileRoute(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
-    ...frameRoutes({ read, mime, restoreHtml: createHtmlRestorer(read) }),
+    ...frameRoutes({ read, mime }),
     dailyMetricsRoute({ read }),
     queueRoute({ read }),
     attentionRoute({ read, certificateOf }),

@@ -13,19 +13,21 @@
  */
 import { type Address, formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import { JsonText } from '../platform/json-text.js'
 import type { Read } from '../storage/prepared.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmailDetails } from './email-details.js'
 import { isFramed } from './frames/framed-message.js'
 import type { MimeReader } from './mime/mime-parts.js'
-import type { MimeAttachment, MimeField, MimeParts } from './mime/mime-parts-protocol.js'
+import type { HtmlChangeRequest, MimeAttachment, MimeField, ReadableParts } from './mime/mime-parts-protocol.js'
 import { readRaw, signatureOfEmail } from './raw-message.js'
 import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
 import { recipientsOfEmail } from './recipients.js'
 
 interface EmailContent {
-  readonly html: string | null
-  readonly text: string | null
+  /** Texts. */
+  readonly html: JsonText | null
+  readonly text: JsonText | null
   readonly headers: Readonly<Record<string, string>>
   readonly attachments: readonly Pick<MimeAttachment, 'filename' | 'content_type' | 'size'>[]
 }
@@ -63,9 +65,12 @@ export interface Viewer {
 
 export interface ResourceDeps {
   readonly read: Read
-  readonly mime: Pick<MimeReader, 'read'>
-  /** HTML as it was submitted, from that of the message. */
-  readonly restoreHtml: (email: { readonly workspaceId: string; readonly emailId: string }, html: string) => string
+  readonly mime: Pick<MimeReader, 'readForDisplay'>
+  /** What makes the HTML of the message into that which was submitted; null: nothing has to. */
+  readonly findHtmlChange: (email: {
+    readonly workspaceId: string
+    readonly emailId: string
+  }) => HtmlChangeRequest | null
 }
 
 /** The email, if the viewer may see it; throws a Refusal `email-not-found`. */
@@ -149,25 +154,25 @@ function buildNotFound(id: string): Refusal {
 }
 
 async function readContent(
-  { read, mime, restoreHtml }: ResourceDeps,
+  { read, mime, findHtmlChange }: ResourceDeps,
   workspaceId: string,
   emailId: string,
 ): Promise<EmailContent> {
-  const result = await mime.read(workspaceId, () => readRaw(read, { workspaceId, emailId }))
-  if (result.kind !== 'parts') return unreadableContent
-  const { html } = result.parts
-  const restored = html === null ? null : restoreHtml({ workspaceId, emailId }, html)
+  const email = { workspaceId, emailId }
+  const display = { makesText: false, htmlChange: findHtmlChange(email) }
+  const result = await mime.readForDisplay(workspaceId, () => readRaw(read, email), display)
+  if (result.kind !== 'readable') return unreadableContent
   // A broadcast has no fields of the app's own.
   const headers = isFramed(emailId) ? [] : result.parts.headers
-  return toEmailContent({ ...result.parts, headers, html: restored })
+  return toEmailContent({ ...result.parts, headers })
 }
 
 const unreadableContent: EmailContent = { html: null, text: null, headers: {}, attachments: [] }
 
-function toEmailContent({ html, text, headers, attachments }: MimeParts): EmailContent {
+function toEmailContent({ html, text, headers, attachments }: ReadableParts): EmailContent {
   return {
-    html,
-    text,
+    html: html === null ? null : new JsonText(html),
+    text: text === null ? null : new JsonText(text),
     headers: selectCustomFields(headers),
     attachments: [...attachments]
       .sort((one, other) => rankOf(one) - rankOf(other))
@@ -188,16 +193,18 @@ const standardFields: ReadonlySet<string> = new Set([...resourceFields, ...struc
 /** A value that we have written: see `sending/unsubscribe-links.ts`. */
 const ownListValue = /\/v1\/unsubscribe\/[a-z2-7]{42}>, <mailto:unsubscribe\+[a-z2-7]{42}@/
 
-function isOwnListField(name: string, fields: readonly MimeField[]): boolean {
-  if (name !== 'list-unsubscribe' && name !== 'list-unsubscribe-post') return false
-  return fields.some((field) => field.name.toLowerCase() === 'list-unsubscribe' && ownListValue.test(field.value))
+const listFields: ReadonlySet<string> = new Set(['list-unsubscribe', 'list-unsubscribe-post'])
+
+function hasOwnListFields(fields: readonly MimeField[]): boolean {
+  return fields.some(({ name, value }) => name.toLowerCase() === 'list-unsubscribe' && ownListValue.test(value))
 }
 
 function selectCustomFields(fields: readonly MimeField[]): Readonly<Record<string, string>> {
   const fieldsByName = new Map<string, { readonly name: string; readonly values: string[] }>()
+  const skipsListFields = hasOwnListFields(fields)
   for (const { name, value } of fields) {
     const lower = name.toLowerCase()
-    if (isOwnListField(lower, fields)) continue
+    if (skipsListFields && listFields.has(lower)) continue
     if (standardFields.has(lower) || lower.startsWith('content-') || lower.startsWith('arc-')) continue
     const known = fieldsByName.get(lower)
     if (known === undefined) fieldsByName.set(lower, { name, values: [value] })

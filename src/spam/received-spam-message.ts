@@ -1,21 +1,16 @@
 /**
- * The input of spam scoring for an inbound message: its content, and what its record knows of the client.
+ * What the record of an inbound message knows of its client, for spam scoring beside its content.
  *
  * If the record has no readable authentication results, the rules about them do not match.
  */
 import type { Authentication, Connection } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import type { InboundEmail } from '../messages/inbound/inbound-record.js'
-import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
 import { parseJson } from '../storage/tables/columns.js'
-import { buildSpamMessage, type SpamContext } from './spam-input.js'
-import type { SpamAuthentication, SpamMessage, SpamOrigin } from './spam-message.js'
+import type { SpamContext } from './spam-input.js'
+import type { SpamAuthentication, SpamOrigin } from './spam-message.js'
 
 type InboundOrigin = Pick<InboundEmail, 'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'>
-
-export function buildInboundSpamMessage(email: InboundOrigin, message: ParsedMessage): SpamMessage {
-  return buildSpamMessage(message, spamContextOf(email))
-}
 
 interface RecordedContext extends SpamContext {
   readonly origin: SpamOrigin

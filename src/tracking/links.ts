@@ -1,11 +1,14 @@
 /** The rows of tracked links, and what restores the HTML of an email as it was submitted. */
 import { type Selectable, sql } from 'kysely'
+import { isFramed } from '../messages/frames/framed-message.js'
+import type { HtmlChangeRequest } from '../messages/mime/mime-parts-protocol.js'
 import type { Store } from '../storage/database.js'
 import { tuplesOf, valueOfTuple } from '../storage/json-list.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Json } from '../storage/tables/columns.js'
 import type { Tables } from '../storage/tables/tables.js'
 import { firstLinkIdOf } from './link-id.js'
+import { htmlChange, type TrackedHtml } from './restore-html.js'
 
 type Link = Selectable<Tables['links']>
 
@@ -45,13 +48,34 @@ export const insertHtmlEdits = prepareWrite<Selectable<Tables['html_edits']>>(({
   db.insertInto('html_edits').values(slots(['email_id', 'workspace_id', 'created_at', 'edits'])),
 )
 
-export const htmlEditsOf = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+interface EmailRef {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+const htmlEditsOf = prepareRead<EmailRef>()(({ db, slot }) =>
   db
     .selectFrom('html_edits')
     .select('edits')
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
+
+/** What gives back the HTML of an email as it was submitted; null: the email is not tracked. */
+export function createHtmlChangeFinder(read: Read): (email: EmailRef) => HtmlChangeRequest | null {
+  return (email) => {
+    const facts = findTrackedHtml(read, email)
+    return facts === null ? null : { module: htmlChange.module.href, facts }
+  }
+}
+
+/** Null: the email is not tracked. */
+export function findTrackedHtml(read: Read, email: EmailRef): TrackedHtml | null {
+  const { emailId } = email
+  if (isFramed(emailId)) return { emailId, edits: null }
+  const [row] = htmlEditsOf(read, email)
+  return row === undefined ? null : { emailId, edits: row.edits }
+}
 
 const BATCH_SIZE = 500
 

@@ -3,29 +3,29 @@
  *
  * It reads any text around and between the bodies, such as several parts that a MIME reader has joined, because it
  * recognizes links by their ids and the pixel by the id of the email.
+ *
+ * It runs in the processes that take messages apart: a megabyte takes tens of milliseconds.
  */
 import { readHtml } from '../mail/html/read-html.js'
 import { escapeHtml } from '../mail/markup.js'
-import { isFramed } from '../messages/frames/framed-message.js'
-import type { Read } from '../storage/prepared.js'
-import { parseJson } from '../storage/tables/columns.js'
+import type { HtmlChange } from '../messages/mime/mime-parts-protocol.js'
+import { type Json, parseJson } from '../storage/tables/columns.js'
 import { isBroadcastPixel, targetOfBroadcastUrl } from './broadcast-urls.js'
-import { htmlEditsOf } from './links.js'
 import { trackingLimits } from './rewrite-html.js'
 import { isPixel, linkIdOfClickUrl } from './tracked-urls.js'
 
-interface EmailRef {
-  readonly workspaceId: string
+/** What tells how the HTML of an email was tracked. */
+export interface TrackedHtml {
   readonly emailId: string
+  /** Null: of a message of a broadcast, whose links say what they were. */
+  readonly edits: Json<readonly string[]> | null
 }
 
-/** HTML as it was submitted; the same HTML if the email is not tracked. */
-export function createHtmlRestorer(read: Read): (email: EmailRef, html: string) => string {
-  return (email, html) => {
-    if (isFramed(email.emailId)) return restoreBroadcastHtml(html, email.emailId)
-    const [row] = htmlEditsOf(read, email)
-    return row === undefined ? html : restoreHtml(html, email.emailId, parseJson(row.edits))
-  }
+/** HTML as it was submitted. Under the name that the processes import. */
+export const htmlChange: HtmlChange<TrackedHtml> = {
+  module: new URL(import.meta.url),
+  change: (html, { emailId, edits }) =>
+    edits === null ? restoreBroadcastHtml(html, emailId) : restoreHtml(html, emailId, parseJson(edits)),
 }
 
 /** `edits`: as `EmailTracking` stores them. */

@@ -99,7 +99,10 @@ t.test('a default stands for a value that the data lacks', async (t) => {
   // A name is required if it occurs anywhere without a default.
   const missing = refusal(() => render({ html: '{{a|x}} {{b|y}}', text: '{{b}}' }, {}))
   t.same([missing.kind, missing.details['variables']], ['invalid-template-variables', ['b']])
-  t.same(listVariableNames(['{{a|x}} {{{b|y}}} {{a}} {{unsubscribe_url|z}}'].map(parseTemplateText)), ['a', 'b'])
+  t.same(
+    listVariableNames(['{{a|x}} {{{b|y}}} {{a}} {{unsubscribe_url|z}}'].map((text) => parseTemplateText('html', text))),
+    ['a', 'b'],
+  )
 })
 
 t.test('behind a bound on variables a text is literal', async (t) => {
@@ -176,10 +179,10 @@ t.test('all variables without a value are reported at once', async (t) => {
 
 t.test('a size that is too large is known before the text is built', async (t) => {
   const data = { long: 'x'.repeat(1_000_000), quotes: '"'.repeat(3_000_000) }
-  const millions = { text: '{{long}}'.repeat(100_000) }
+  const millions = { text: '{{long}}'.repeat(5_000) }
   t.match(
     refusal(() => render(millions, data)),
-    { kind: 'too-large', details: { size: 1e11, limit: 15_728_640 } },
+    { kind: 'too-large', details: { size: 5e9, limit: 15_728_640 } },
   )
   t.match(
     refusal(() =>
@@ -188,6 +191,20 @@ t.test('a size that is too large is known before the text is built', async (t) =
     { kind: 'too-large', details: { size: 15 * 6 * 262_144 - 25 * 262_144 } },
   )
   t.equal(render({ html: '{{{quotes}}}' }, data).html?.length, 3_000_000)
+})
+
+t.test('variables stand in a limited number of places of each text', async (t) => {
+  t.equal(render({ html: '{{a}}'.repeat(5_000), text: '{{a}}'.repeat(5_000) }, { a: 1 }).html?.length, 5_000)
+  for (const field of ['html', 'text']) {
+    t.match(
+      refusal(() => render({ [field]: '{{a}}'.repeat(5_001) }, { a: 1 })),
+      {
+        kind: 'invalid-parameter',
+        message: /^(html|text): .* more than 5000 places/,
+        details: { field, limit: 5_000 },
+      },
+    )
+  }
 })
 
 t.test('the size of all escaped values together is limited', async (t) => {
@@ -215,7 +232,9 @@ t.test('an invalid subject is refused with the values that make it so', async (t
 })
 
 t.test('the names of variables are listed in order, each once, without reserved ones', async (t) => {
-  const texts = ['{{b}} {{a}} {{unsubscribe_url}}', '{{{a}}} {{c.d}} {{ b }}'].map(parseTemplateText)
+  const texts = ['{{b}} {{a}} {{unsubscribe_url}}', '{{{a}}} {{c.d}} {{ b }}'].map((text) =>
+    parseTemplateText('html', text),
+  )
   t.same(listVariableNames(texts), ['b', 'a', 'c.d'])
 })
 

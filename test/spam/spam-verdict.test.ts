@@ -10,8 +10,9 @@ import { learnMessage } from '../../src/spam/bayes/learn.js'
 import { LearnedCounts } from '../../src/spam/bayes/learned-counts.js'
 import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
-import { buildInboundSpamMessage, spamContextOf } from '../../src/spam/received-spam-message.js'
+import { spamContextOf } from '../../src/spam/received-spam-message.js'
 import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
+import { buildSpamMessage } from '../../src/spam/spam-input.js'
 import { type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
 import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
@@ -20,6 +21,7 @@ import type { Arrival, BayesVerdict, SpamContribution } from '../../src/storage/
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { parsedMessage } from '../helpers/parsed-message.js'
+import { learnableOf } from '../helpers/spam/spam-messages.js'
 
 const now = Date.UTC(2026, 0, 5, 12)
 const nothingSeen: Arrival = { earlyTalker: false, listings: [], allowListings: [], spamReason: null }
@@ -114,11 +116,15 @@ async function createJudge(t: Test): Promise<Judging> {
     },
     learn: async (verdict, text, count = 200, dated = now) => {
       const { raw, parts } = messageOf(text)
-      const message = { ...buildInboundSpamMessage(brought, parsedMessage(raw, parts)), fields: [], receivedAt: dated }
+      const message = {
+        ...buildSpamMessage(parsedMessage(raw, parts), spamContextOf(brought)),
+        fields: [],
+        receivedAt: dated,
+      }
       const lessons = Array.from({ length: count }, () => {
         taught += 1
         const fingerprint = `${verdict} ${text} ${taught}`
-        return learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, message, at: now })
+        return learnMessage(database, { workspaceId: 'ws_1', fingerprint, verdict, ...learnableOf(message), at: now })
       })
       await Promise.all(lessons)
     },
@@ -134,13 +140,13 @@ const names = (lines: readonly SpamContribution[]): readonly string[] => lines.m
 t.test('the facts name the client and the results of authentication', async (t) => {
   const { email } = await createJudge(t)
   const { raw, parts } = messageOf('hello')
-  t.match(buildInboundSpamMessage(await email(), parsedMessage(raw, parts)), {
+  t.match(buildSpamMessage(parsedMessage(raw, parts), spamContextOf(await email())), {
     origin: { envelopeFrom: 'bob@b.test', clientAddress: '192.0.2.1', helo: 'mx.b.test', reverseName: 'mx.b.test' },
     authentication: { spf: 'softfail', dkim: 'pass', dmarc: 'pass', iprev: 'pass' },
     receivedAt: now,
     subject: 'our meeting',
   })
-  const unknown = buildInboundSpamMessage(await email({}, null), parsedMessage(raw, parts))
+  const unknown = buildSpamMessage(parsedMessage(raw, parts), spamContextOf(await email({}, null)))
   t.equal(unknown.authentication, null)
   t.equal(unknown.origin?.reverseName, null)
 })
@@ -220,7 +226,7 @@ t.test('rules on content alone make nothing spam if a trained classifier does no
     'satisfaction guaranteed, risk free, this is not spam, http://192.0.2.1/remove http://192.0.2.1/order',
   ].join('\r\n')
   const { raw, parts } = messageOf(advert)
-  const { rules } = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(raw, parts)))
+  const { rules } = analyzeMessage(buildSpamMessage(parsedMessage(raw, parts), spamContextOf(brought)))
   const thresholds = { suspicious: 4, spam: 8 }
   const own = (probability: number | null, arrival: Partial<Arrival> = {}, of = thresholds): number =>
     sumScores(collectOwnContributions(rules, opinion(probability), { ...nothingSeen, ...arrival }, of))
@@ -236,7 +242,7 @@ t.test('rules on content alone make nothing spam if a trained classifier does no
   const doubts = collectOwnContributions(rules, opinion(0.5), nothingSeen, thresholds).at(-1)
   t.match(doubts, { name: 'CLASSIFIER_DOUBTS', score: Math.round((7.99 - alone) * 100) / 100 })
   const test = messageOf(gtube)
-  const said = analyzeMessage(buildInboundSpamMessage(brought, parsedMessage(test.raw, test.parts))).rules
+  const said = analyzeMessage(buildSpamMessage(parsedMessage(test.raw, test.parts), spamContextOf(brought))).rules
   t.ok(
     sumScores(collectOwnContributions(said, opinion(0.001), nothingSeen, thresholds)) > 900,
     'the line to test filters with is no content',

@@ -1,7 +1,8 @@
 /** The tracking of one email: its links in the database, what restores its HTML, and what is too large. */
 import t from 'tap'
 import { parseDomainName } from '../../src/mail/address.js'
-import { createHtmlRestorer } from '../../src/tracking/restore-html.js'
+import { findTrackedHtml } from '../../src/tracking/links.js'
+import { htmlChange } from '../../src/tracking/restore-html.js'
 import { createEmailTracker, type EmailTracking, type TrackedEmail } from '../../src/tracking/track-email.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 
@@ -43,9 +44,10 @@ t.test('one link for each URL, in all bodies, and the way back by the stored edi
   t.match(bodies[1], `/v1/track/click/${rows[0]?.id}`)
   t.match(bodies[0], `/v1/track/open/${email.emailId}`)
   t.notMatch(bodies[1], '/v1/track/open/')
-  const restore = createHtmlRestorer(read)
-  t.equal(restore(email, bodies.join('<br>')), `${first}<br>${second}`)
-  t.equal(restore({ ...email, workspaceId: 'ws_2' }, bodies[0] ?? ''), bodies[0], 'not for another workspace')
+  const tracked = findTrackedHtml(read, email)
+  if (tracked === null) throw new Error('no row of edits')
+  t.equal(htmlChange.change(bodies.join('<br>'), tracked), `${first}<br>${second}`)
+  t.equal(findTrackedHtml(read, { ...email, workspaceId: 'ws_2' }), null, 'not for another workspace')
 })
 
 t.test('opens or clicks alone', async (t) => {

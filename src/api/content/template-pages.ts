@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
 import { renderPreview } from '../../content/render-template.js'
-import { parseTemplateText } from '../../content/template-text.js'
+import { parseTemplate } from '../../content/template-cache.js'
 import { selectTemplatePage } from '../../content/templates.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -79,8 +79,7 @@ function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
         throw new Refusal('too-large', message, { size, limit: MAX_TEMPLATE_BYTES })
       }
-      const parse = (part: string | null) => (part === null ? null : parseTemplateText(part))
-      const template = { id: '', subject: parseTemplateText(subject), html: parse(html), text: parse(text) }
+      const template = parseTemplate({ id: '', subject, html, text })
       const rendered = renderPreview(template, data, sampleUnsubscribeUrl)
       return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
     },

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
 import { renderTemplate } from '../../content/render-template.js'
 import type { TemplateCache } from '../../content/template-cache.js'
+import { MAX_PLACES } from '../../content/template-text.js'
 import { removeTemplate, selectTemplateBodies, selectTemplatePage, templateById } from '../../content/templates.js'
 import type { Refusal } from '../../mail/refusal.js'
 import type { Store } from '../../storage/database.js'
@@ -41,7 +42,7 @@ const renderedTemplate = z
   .meta({ id: 'RenderedTemplate' })
 
 const tag = 'Templates'
-const sizeNote = `HTML and text have at most ${MAX_TEMPLATE_BYTES} bytes together.`
+const sizeNote = `HTML and text have at most ${MAX_TEMPLATE_BYTES} bytes together, and variables stand in at most ${MAX_PLACES} places of each.`
 
 export function templateRoutes(deps: TemplateRouteDeps): readonly Route[] {
   return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps), renderRoute(deps)]

@@ -6,14 +6,12 @@
  * opposite verdict undoes what was learned.
  */
 import { z } from 'zod'
-import { scanHeaderOrEmpty } from '../../mail/header-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import { inboundById, rawOfInbound, setSpamStatus } from '../../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
-import type { MimeResult } from '../../messages/mime/mime-parts-protocol.js'
-import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
-import { buildInboundSpamMessage } from '../../spam/received-spam-message.js'
-import type { SpamMessage } from '../../spam/spam-message.js'
+import { learnMessage } from '../../spam/bayes/learn.js'
+import { messageDigester } from '../../spam/bayes/lesson-digest.js'
+import { spamContextOf } from '../../spam/received-spam-message.js'
 import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import { json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
@@ -47,8 +45,7 @@ export function feedbackRoute(deps: InboundDeps): Route {
     run: async ({ principal: { workspaceId }, params: { id = '' }, body: { verdict }, now }) => {
       const [email] = inboundById(deps.read, { workspaceId, id })
       if (email === undefined) throw notFound('not-found', 'inbound email', id)
-      const { raw, message } = await readMessage(deps, email)
-      const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now }
+      const lesson = { workspaceId, verdict, ...(await readLesson(deps, email)), at: now }
       const status = spamStatusOf[verdict]
       const statusWrite = setSpamStatus({ id, workspaceId, status })
       const { read, commit } = deps
@@ -61,20 +58,10 @@ export function feedbackRoute(deps: InboundDeps): Route {
 
 const spamStatusOf = { spam: 'spam', ham: 'clean' } as const satisfies Readonly<Record<BayesVerdict, string>>
 
-async function readMessage(
-  { read, mime }: InboundDeps,
-  email: InboundEmail,
-): Promise<{ readonly raw: Buffer; readonly message: SpamMessage }> {
-  let raw: Buffer | undefined
-  const result = await mime.read(email.workspace_id, () => {
-    raw = rawOfInbound(read, { workspaceId: email.workspace_id, id: email.id })[0]?.raw
-    return raw
-  })
-  if (result.kind !== 'parts' || raw === undefined) throw unreadableRefusal(result)
-  return { raw, message: buildInboundSpamMessage(email, { raw, header: scanHeaderOrEmpty(raw), parts: result.parts }) }
-}
-
-function unreadableRefusal(result: MimeResult): Refusal {
-  const why = result.kind === 'unreadable' ? result.message : 'its bytes are no longer stored'
-  return new Refusal('conflict', `nothing can be learned from this message: ${why}`)
+async function readLesson({ read, mime }: InboundDeps, email: InboundEmail) {
+  const { workspace_id: workspaceId, id } = email
+  const raw = (): Buffer | undefined => rawOfInbound(read, { workspaceId, id })[0]?.raw
+  const result = await mime.digest(workspaceId, raw, messageDigester, spamContextOf(email))
+  if (result.kind === 'digested') return result.digest
+  throw new Refusal('conflict', `nothing can be learned from this message: ${result.message}`)
 }

@@ -8,25 +8,23 @@
 import { z } from 'zod'
 import { requirePermission } from '../../accounts/permissions.js'
 import { findSessionPrincipal } from '../../accounts/sessions/session-principal.js'
-import { html } from '../../mail/markup.js'
 import { requireVisibleEmail } from '../../messages/email-resource.js'
 import { rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
 import { readRaw } from '../../messages/raw-message.js'
 import type { Read } from '../../storage/prepared.js'
+import { findTrackedHtml } from '../../tracking/links.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
+import { HTML_TYPE } from '../http/output/send-reply.js'
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
 import { requireInboundEmail } from '../inbound/show.js'
-import { disarmHtml } from './disarm-html.js'
-import { type MessageHtml, readMessageHtml, type StoredMessage } from './message-html.js'
+import { type DisplayFacts, messageRenderer, renderNote } from './message-html.js'
 import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'
 
 interface FrameDeps {
   readonly read: Read
-  readonly mime: Pick<MessageReader, 'readForDisplay' | 'readAttachment'>
-  /** HTML of a sent email as it was submitted. */
-  readonly restoreHtml: (email: { readonly workspaceId: string; readonly emailId: string }, html: string) => string
+  readonly mime: Pick<MessageReader, 'render'>
 }
 
 const frameHeaders = {
@@ -54,10 +52,10 @@ const MAX_BODY = 4 * 1_048_576
 
 export function frameRoutes(deps: FrameDeps): readonly BrowserRoute[] {
   const previews = createPreviews()
-  return [emailRoute(deps), inboundRoute(deps), addPreviewRoute(previews), previewRoute(previews)]
+  return [emailRoute(deps), inboundRoute(deps), addPreviewRoute(previews), previewRoute(deps, previews)]
 }
 
-function emailRoute({ read, mime, restoreHtml }: FrameDeps): BrowserRoute {
+function emailRoute({ read, mime }: FrameDeps): BrowserRoute {
   return sessionRoute({
     method: 'GET',
     path: '/frames/:workspaceId/emails/:id',
@@ -71,11 +69,8 @@ function emailRoute({ read, mime, restoreHtml }: FrameDeps): BrowserRoute {
       requireReader(read, session.userId, workspaceId)
       requireVisibleEmail(read, { workspaceId, ownKey: null }, id)
       const email = { workspaceId, emailId: id }
-      return answerMessage(mime, {
-        workspaceId,
-        raw: () => readRaw(read, email),
-        restore: (given) => restoreHtml(email, given),
-      })
+      const tracked = findTrackedHtml(read, email)
+      return answerDocument(mime, workspaceId, () => readRaw(read, email), { kind: 'message', tracked })
     },
   })
 }
@@ -94,7 +89,7 @@ function inboundRoute({ read, mime }: FrameDeps): BrowserRoute {
       requireReader(read, session.userId, workspaceId)
       requireInboundEmail(read, workspaceId, id)
       const raw = (): Buffer | undefined => rawOfInbound(read, { workspaceId, id })[0]?.raw
-      return answerMessage(mime, { workspaceId, raw, restore: (given) => given })
+      return answerDocument(mime, workspaceId, raw, { kind: 'message', tracked: null })
     },
   })
 }
@@ -115,7 +110,7 @@ function addPreviewRoute(previews: Previews): BrowserRoute {
   })
 }
 
-function previewRoute(previews: Previews): BrowserRoute {
+function previewRoute({ mime }: FrameDeps, previews: Previews): BrowserRoute {
   return sessionRoute({
     method: 'GET',
     path: '/frames/previews/:id',
@@ -128,7 +123,7 @@ function previewRoute(previews: Previews): BrowserRoute {
     run: ({ session, params: { id = '' }, now }) => {
       const found = previews.find(session.id, id, now)
       if (found === null) throw notFound('not-found', 'preview', id)
-      return toDocument(disarmHtml(found))
+      return answerDocument(mime, session.userId, () => found, { kind: 'html' })
     },
   })
 }
@@ -138,21 +133,16 @@ function requireReader(read: Read, userId: string, workspaceId: string): void {
   requirePermission(findSessionPrincipal(read, userId, workspaceId), 'read')
 }
 
-async function answerMessage(mime: FrameDeps['mime'], message: StoredMessage): Promise<Answer> {
-  const found = await readMessageHtml(mime, message)
-  return toDocument(found.kind === 'html' ? found.html : renderNote(found.kind))
+/** `owner`: whose turn it takes. */
+async function answerDocument(
+  mime: FrameDeps['mime'],
+  owner: string,
+  source: () => Buffer | undefined,
+  facts: DisplayFacts,
+): Promise<Answer> {
+  const result = await mime.render(owner, source, messageRenderer, facts)
+  const bytes = result.kind === 'rendered' ? result.bytes : Buffer.from(renderNote(UNREADABLE))
+  return { kind: 'bytes', type: HTML_TYPE, bytes, headers: frameHeaders }
 }
 
-const notes: Readonly<Record<Exclude<MessageHtml['kind'], 'html'>, string>> = {
-  none: 'This message has no HTML.',
-  'too-long': 'The HTML of this message is too long to be shown here.',
-  unreadable: 'This message is no longer stored, or it cannot be read.',
-}
-
-function renderNote(kind: keyof typeof notes): string {
-  return html`<!doctype html><meta charset="utf-8"><p style="font: 16px sans-serif">${notes[kind]}</p>`.text
-}
-
-function toDocument(text: string): Answer {
-  return { kind: 'page', status: 200, html: text, headers: frameHeaders }
-}
+const UNREADABLE = 'This message is no longer stored, or it cannot be read.'

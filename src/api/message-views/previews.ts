@@ -13,7 +13,8 @@ const MAX_BYTES = 32 * 1_048_576
 const LIFETIME = 600_000
 
 interface Preview {
-  readonly html: string
+  /** In UTF-8. */
+  readonly html: Buffer
   readonly sessionId: string
   readonly expiresAt: number
 }
@@ -22,15 +23,15 @@ export interface Previews {
   /** Returns the id. */
   readonly add: (sessionId: string, html: string, now: number) => string
   /** Null: there is none of this session. */
-  readonly find: (sessionId: string, id: string, now: number) => string | null
+  readonly find: (sessionId: string, id: string, now: number) => Buffer | null
 }
 
 export function createPreviews(): Previews {
-  const previews = createLruCache<Preview>({ max: MAX_BYTES, weightOf: ({ html }) => html.length * 2 + 200 })
+  const previews = createLruCache<Preview>({ max: MAX_BYTES, weightOf: ({ html }) => html.length + 200 })
   return {
     add: (sessionId, html, now) => {
       const id = randomSecret(16).toString('base64url')
-      previews.set(id, { html, sessionId, expiresAt: now + LIFETIME })
+      previews.set(id, { html: Buffer.from(html), sessionId, expiresAt: now + LIFETIME })
       return id
     },
     find: (sessionId, id, now) => {

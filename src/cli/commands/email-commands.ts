@@ -23,7 +23,7 @@ import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
-import { createHtmlRestorer } from '../../tracking/restore-html.js'
+import { createHtmlChangeFinder } from '../../tracking/links.js'
 import { createEmailTracker } from '../../tracking/track-email.js'
 import {
   type Answer,
@@ -85,7 +85,7 @@ async function readRecord(options: OptionValues, read: Read, lookup: EmailLookup
   if (!flagOption(options, 'json')) return null
   const mime = new MimeReader()
   try {
-    const record = await readEmailRecord({ read, mime, restoreHtml: createHtmlRestorer(read) }, lookup.email.id)
+    const record = await readEmailRecord({ read, mime, findHtmlChange: createHtmlChangeFinder(read) }, lookup.email.id)
     return record === null ? null : filterRecipients(lookup, record)
   } finally {
     await mime.close()

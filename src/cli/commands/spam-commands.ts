@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { formatForDisplay } from '../../mail/address.js'
 import { scanHeader } from '../../mail/header-fields.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
-import { learnMessage, messageFingerprintOf } from '../../spam/bayes/learn.js'
-import { buildSpamMessage } from '../../spam/spam-input.js'
+import { learnMessage } from '../../spam/bayes/learn.js'
+import { messageDigester } from '../../spam/bayes/lesson-digest.js'
 import type { Database } from '../../storage/database.js'
 import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import {
@@ -112,13 +112,10 @@ async function learnFile(
 ): Promise<Outcome> {
   const raw = readMessage(file, maxSize)
   if (raw === null) return 'unreadable'
-  const result = await mime.read(workspaceId, () => raw)
-  if (result.kind !== 'parts') return 'unreadable'
-  const message = buildSpamMessage(
-    { raw, header: scanHeader(raw), parts: result.parts },
-    { receivedAt: null, origin: null, authentication: null },
-  )
-  const lesson = { workspaceId, fingerprint: messageFingerprintOf(raw), verdict, message, at: now() }
+  const unknown = { receivedAt: null, origin: null, authentication: null }
+  const result = await mime.digest(workspaceId, () => raw, messageDigester, unknown)
+  if (result.kind !== 'digested') return 'unreadable'
+  const lesson = { workspaceId, verdict, ...result.digest, at: now() }
   return (await learnMessage(database, lesson)) ? 'learned' : 'known'
 }
 

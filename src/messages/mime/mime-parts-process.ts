@@ -19,13 +19,16 @@ import type {
   BodyLengths,
   ContentAnalyzer,
   DigestResult,
+  Display,
   FromMimeProcess,
   MessageDigester,
+  MessageRenderer,
   MimeParts,
   MimeRequest,
   MimeResult,
   ReadableParts,
   ReadableResult,
+  RenderResult,
   ToMimeProcess,
   UnreadableReason,
 } from './mime-parts-protocol.js'
@@ -36,6 +39,7 @@ type ProcessResult<Summary, Analysis> =
   | AttachmentResult
   | AnalysisResult<Summary, Analysis>
   | DigestResult<unknown>
+  | RenderResult
   | { readonly kind: 'unread' }
 
 /** Milliseconds for a process to start. */
@@ -79,8 +83,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /** As `parse`, with bodies for an answer in JSON. */
-  async parseForDisplay(raw: Buffer): Promise<ReadableResult> {
-    const answer = await this.request(raw, { kind: 'readable' })
+  async parseForDisplay(raw: Buffer, display: Display): Promise<ReadableResult> {
+    const answer = await this.request(raw, { kind: 'readable', ...display })
     if (answer.kind === 'readable' || answer.kind === 'unreadable') return answer
     throw new Error(`a readable message was requested, and the process answered ${answer.kind}`)
   }
@@ -114,6 +118,13 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     if (answer.kind === 'digested') return { kind: 'digested', digest: answer.digest as Digest }
     if (answer.kind === 'unreadable') return answer
     throw new Error(`a digest was requested, and the process answered ${answer.kind}`)
+  }
+
+  /** What the renderer makes of the message. */
+  async render<Facts>(raw: Buffer, { module }: MessageRenderer<Facts>, facts: Facts): Promise<RenderResult> {
+    const answer = await this.request(raw, { kind: 'rendered', module: module.href, facts })
+    if (answer.kind === 'rendered' || answer.kind === 'unreadable') return answer
+    throw new Error(`a document was requested, and the process answered ${answer.kind}`)
   }
 
   /** Permanently: later requests are not read. */
@@ -223,6 +234,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
         this.finishRequest(frame)
         break
       case 'attachment':
+      case 'rendered':
         this.finishRequest({ ...frame, bytes })
         break
       case 'broken':

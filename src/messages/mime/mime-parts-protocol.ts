@@ -53,10 +53,32 @@ export interface ContentAnalyzer<Summary, Facts, Analysis> {
   readonly analyze: (message: ParsedMessage, facts: Facts) => Analysis
 }
 
-/** The same for a message that is not parsed into parts. The module exports it as `messageDigester`. */
+/** The same for a message that is not parsed into parts before. The module exports it as `messageDigester`. */
 export interface MessageDigester<Facts, Digest> {
   readonly module: URL
-  readonly digest: (raw: Buffer, facts: Facts) => Digest
+  readonly digest: (raw: Buffer, facts: Facts) => Digest | Promise<Digest>
+}
+
+/**
+ * Another form of the HTML of a message, made in the process, within its time and its memory. The module at `module`
+ * exports it as `htmlChange`. Facts cross between the processes as JSON.
+ */
+export interface HtmlChange<Facts> {
+  readonly module: URL
+  readonly change: (html: string, facts: Facts) => string
+}
+
+/** A change with its facts; `module`: its URL. */
+export interface HtmlChangeRequest {
+  readonly module: string
+  readonly facts: unknown
+}
+
+/** A document made of a message in the process. The module exports it as `messageRenderer`. */
+export interface MessageRenderer<Facts> {
+  readonly module: URL
+  /** The document in UTF-8. */
+  readonly render: (raw: Buffer, facts: Facts) => Promise<Buffer>
 }
 
 /** `analysis` is null if it failed or exceeded the limits of the process. */
@@ -85,17 +107,27 @@ export interface ReadableParts extends Omit<MimeParts, 'html' | 'text'> {
 
 export type ReadableResult = { readonly kind: 'readable'; readonly parts: ReadableParts } | UnreadableResult
 
+export type RenderResult = { readonly kind: 'rendered'; readonly bytes: Buffer } | UnreadableResult
+
 /** `none`: there is no such attachment. */
 export type AttachmentResult =
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
   | { readonly kind: 'none' }
   | UnreadableResult
 
-/** `readable`: its parts, with a text of its HTML if it has none. `module`: its URL. */
+/** How a message is read for display. */
+export interface Display {
+  /** Of its HTML, if it has no text. */
+  readonly makesText: boolean
+  readonly htmlChange: HtmlChangeRequest | null
+}
+
+/** `module`: its URL. */
 export type MimeRequest =
-  | { readonly kind: 'parts' | 'readable' }
+  | { readonly kind: 'parts' }
+  | ({ readonly kind: 'readable' } & Display)
   | { readonly kind: 'analyzed'; readonly facts: unknown }
-  | { readonly kind: 'digested'; readonly module: string; readonly facts: unknown }
+  | { readonly kind: 'digested' | 'rendered'; readonly module: string; readonly facts: unknown }
   | { readonly kind: 'attachment'; readonly index: number }
 
 /** What the process is started with, as its argument. */
@@ -132,6 +164,8 @@ export type FromMimeProcess<Summary, Analysis> =
   | { readonly kind: 'summarized'; readonly summary: Summary }
   | { readonly kind: 'analyzed'; readonly analysis: Analysis | null }
   | { readonly kind: 'digested'; readonly digest: unknown }
+  /** The bytes of the frame are the document. */
+  | { readonly kind: 'rendered' }
   /** The bytes of the frame are its content. */
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment }
   | { readonly kind: 'none' }

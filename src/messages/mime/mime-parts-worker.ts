@@ -13,8 +13,11 @@ import { createFrameReader, writeFrame } from '../../platform/processes/byte-fra
 import { openParentStream, raiseOomScore } from '../../platform/processes/child-process.js'
 import type {
   ContentAnalyzer,
+  Display,
   FromMimeProcess,
+  HtmlChange,
   MessageDigester,
+  MessageRenderer,
   MimeParts,
   MimeRequest,
   ParsedMessage,
@@ -50,8 +53,12 @@ type SendFrame = (frame: OutgoingFrame) => void
 
 async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
   if (request.kind === 'digested') {
-    const { messageDigester } = (await import(request.module)) as DigesterModule
-    return { message: { kind: 'digested', digest: messageDigester.digest(raw, request.facts) } }
+    const { messageDigester } = await importHook(request.module)
+    return { message: { kind: 'digested', digest: await messageDigester.digest(raw, request.facts) } }
+  }
+  if (request.kind === 'rendered') {
+    const { messageRenderer } = await importHook(request.module)
+    return { message: { kind: 'rendered' }, bytes: [await messageRenderer.render(raw, request.facts)] }
   }
   const header = scanHeader(raw)
   if (request.kind === 'attachment') return readAttachment(raw, header, request.index)
@@ -60,15 +67,20 @@ async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFram
   }
   const parts = await parseParts(raw, header)
   return request.kind === 'readable'
-    ? toPartsFrame('readable', withTextOfHtml(parts), encodeJson)
+    ? toPartsFrame('readable', await displayParts(parts, request), encodeJson)
     : toPartsFrame('parts', parts, encodeUtf8)
 }
 
-interface AnalyzerModule {
+/** A module of a room above exports that of them which the request is for. */
+interface HookModule {
   readonly contentAnalyzer: ContentAnalyzer<unknown, unknown, unknown>
-}
-interface DigesterModule {
   readonly messageDigester: MessageDigester<unknown, unknown>
+  readonly messageRenderer: MessageRenderer<unknown>
+  readonly htmlChange: HtmlChange<unknown>
+}
+
+async function importHook(module: string): Promise<HookModule> {
+  return (await import(module)) as HookModule
 }
 
 /** An analysis that throws costs the message its analysis, not its summary. */
@@ -116,9 +128,12 @@ function encodeJson(body: string): readonly Buffer[] {
 
 const QUOTE = Buffer.from('"')
 
-function withTextOfHtml(parts: MimeParts): MimeParts {
-  const { html, text } = parts
-  return text === null && html !== null ? { ...parts, text: textOfHtml(html) || null } : parts
+async function displayParts(parts: MimeParts, { makesText, htmlChange: requested }: Display): Promise<MimeParts> {
+  if (parts.html === null) return parts
+  const text = makesText && parts.text === null ? textOfHtml(parts.html) || null : parts.text
+  if (requested === null) return { ...parts, text }
+  const { htmlChange } = await importHook(requested.module)
+  return { ...parts, text, html: htmlChange.change(parts.html, requested.facts) }
 }
 
 async function handleMessage(raw: Buffer, { request }: ToMimeProcess, sendFrame: SendFrame): Promise<void> {
@@ -136,7 +151,7 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
   workerData: { parent: process.ppid, resident: data.resident },
   resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 },
 }).unref()
-const analyzerModule = data.analysisModule === null ? null : ((await import(data.analysisModule)) as AnalyzerModule)
+const analyzerModule = data.analysisModule === null ? null : await importHook(data.analysisModule)
 const stream = openParentStream()
 const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }

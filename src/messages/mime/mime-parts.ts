@@ -14,9 +14,12 @@ import type {
   AttachmentResult,
   ContentAnalyzer,
   DigestResult,
+  Display,
   MessageDigester,
+  MessageRenderer,
   MimeResult,
   ReadableResult,
+  RenderResult,
 } from './mime-parts-protocol.js'
 import { MimeTurns } from './mime-turns.js'
 
@@ -69,9 +72,19 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.parse(raw))
   }
 
-  /** As `read`, with bodies as JSON texts; a message that has only HTML gets a text made of it. */
-  async readForDisplay(workspaceId: string, source: RawSource): Promise<ReadableResult> {
-    return this.enqueueJob(workspaceId, source, (process, raw) => process.parseForDisplay(raw))
+  /** As `read`, with bodies as JSON texts. */
+  async readForDisplay(workspaceId: string, source: RawSource, display = asReceived): Promise<ReadableResult> {
+    return this.enqueueJob(workspaceId, source, (process, raw) => process.parseForDisplay(raw, display))
+  }
+
+  /** What the renderer makes of the message, within the same limits. */
+  async render<RenderFacts>(
+    workspaceId: string,
+    source: RawSource,
+    renderer: MessageRenderer<RenderFacts>,
+    facts: RenderFacts,
+  ): Promise<RenderResult> {
+    return this.enqueueJob(workspaceId, source, (process, raw) => process.render(raw, renderer, facts))
   }
 
   /**
@@ -137,6 +150,9 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
 }
 
 /** What those who only read messages need. */
-export type MessageReader = Pick<MimeReader, 'read' | 'readForDisplay' | 'readAttachment'>
+export type MessageReader = Pick<MimeReader, 'digest' | 'readForDisplay' | 'readAttachment' | 'render'>
+
+/** A message that has only HTML gets a text made of it. */
+const asReceived: Display = { makesText: true, htmlChange: null }
 
 const goneResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are no longer stored' } as const

@@ -25,10 +25,10 @@ export interface MessageRef {
   readonly fingerprint: string
 }
 
-interface LearnInput extends MessageRef {
+export interface LearnInput extends MessageRef {
   readonly verdict: BayesVerdict
   readonly tokens: readonly string[]
-  /** When it was received, as far as is known. */
+  /** When it was received, as far as is known; it decides whether the message counts as recent mail. */
   readonly dated: number
   readonly at: number
 }

@@ -1,4 +1,5 @@
 /** Input of the spam rules and the classifier. */
+import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
 import type { SpamMessage } from '../../../src/spam/spam-message.js'
 
 export const emptyMessage: SpamMessage = {
@@ -20,3 +21,9 @@ export const emptyMessage: SpamMessage = {
 
 /** A message of which only the text matters. */
 export const messageWithText = (text: string): SpamMessage => ({ ...emptyMessage, text })
+
+/** What the classifier learns of a message. */
+export const learnableOf = (message: SpamMessage): { readonly tokens: readonly string[]; readonly dated: number } => ({
+  tokens: tokenizeMessage(message),
+  dated: message.receivedAt,
+})

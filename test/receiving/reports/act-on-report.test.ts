@@ -94,7 +94,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
     const judged = await acts.processReport(
       email as never,
-      messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
+      await messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
     )
     await commit(judged.writes)
     judged.onCommitted?.()

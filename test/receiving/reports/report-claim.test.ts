@@ -157,11 +157,11 @@ const forms: Readonly<Record<string, string>> = {
   ),
 }
 
-const digest = (raw: string) => messageDigester.digest(Buffer.from(raw), { envelopeFrom: 'fbl@provider.test' })
+const digest = async (raw: string) => messageDigester.digest(Buffer.from(raw), { envelopeFrom: 'fbl@provider.test' })
 
 for (const [form, raw] of Object.entries(forms)) {
   t.test(form, async (t) => {
-    t.same(verifyClaim(policy, parseAddress('fbl@zone.test'), digest(raw)), {
+    t.same(verifyClaim(policy, parseAddress('fbl@zone.test'), await digest(raw)), {
       kind: 'complaint',
       recipientId,
       feedbackType: 'abuse',
@@ -173,6 +173,6 @@ t.test('without one of our tokens no form acts', async (t) => {
   for (const raw of Object.values(forms)) {
     const forged = raw.replaceAll(path, 'bounce+x@posthorn.a.test').replaceAll(/X-Posthorn-Reference/g, 'X-Reference')
     if (forged === raw) continue
-    t.match(verifyClaim(policy, parseAddress('fbl@zone.test'), digest(forged)), { kind: 'none', why: 'no-token' })
+    t.match(verifyClaim(policy, parseAddress('fbl@zone.test'), await digest(forged)), { kind: 'none', why: 'no-token' })
   }
 })

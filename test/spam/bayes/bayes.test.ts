@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { expireBayesData } from '../../../src/spam/bayes/expiry.js'
-import { type BayesDeps, learnMessage, messageFingerprintOf } from '../../../src/spam/bayes/learn.js'
+import { type BayesDeps, learnMessage } from '../../../src/spam/bayes/learn.js'
+import { messageFingerprintOf } from '../../../src/spam/bayes/lesson-digest.js'
 import {
   buildLearnWrites,
   buildUnlearnWrites,
@@ -18,7 +19,7 @@ import type { Read } from '../../../src/storage/prepared.js'
 import type { BayesVerdict } from '../../../src/storage/tables/inbound-tables.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { messageWithText } from '../../helpers/spam/spam-messages.js'
+import { learnableOf, messageWithText } from '../../helpers/spam/spam-messages.js'
 
 const day = 86_400_000
 
@@ -62,7 +63,7 @@ t.test(
       workspaceId: 'ws_1',
       fingerprint: messageFingerprintOf(Buffer.from(id)),
       verdict,
-      message: messageWithText(text),
+      ...learnableOf(messageWithText(text)),
       at: 20 * day,
     })
     t.ok(await learnMessage(database, lesson('a', 'ham', 'lunch tomorrow')))
@@ -89,7 +90,7 @@ t.test(
 
 t.test('concurrent feedback on one message counts once, with the last verdict', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const lesson = { workspaceId: 'ws_1', fingerprint: 'f', message: messageWithText('win prize'), at: 0 }
+  const lesson = { workspaceId: 'ws_1', fingerprint: 'f', ...learnableOf(messageWithText('win prize')), at: 0 }
   const verdicts: readonly BayesVerdict[] = ['spam', 'ham', 'spam', 'spam', 'ham', 'spam']
   await Promise.all(verdicts.map((verdict) => learnMessage(database, { ...lesson, verdict })))
   const { messages, tokens } = readBayesCounts(database.read, 'ws_1', ['prize'])
@@ -131,7 +132,7 @@ async function take(deps: BayesDeps, model: Model, prefix: string, { workspace, 
   if (verdict === 'none') {
     await unlearn(deps, learnable)
     model.delete(name)
-  } else if (await learnMessage(deps, { ...learnable, verdict, message: said, at: 0 })) {
+  } else if (await learnMessage(deps, { ...learnable, verdict, ...learnableOf(said), at: 0 })) {
     model.set(name, { verdict, keys: tokenizeMessage(said).map(hashToken) })
   }
 }
@@ -232,7 +233,7 @@ t.test('learning never exceeds the bound by more than one message', async (t) =>
       workspaceId: 'ws_1',
       fingerprint: `f${n}`,
       verdict: 'ham',
-      message: messageWithText(text),
+      ...learnableOf(messageWithText(text)),
       at: n * day,
     })
     t.ok(tokenRows(database.read, 'ws_1').length <= 50 + 42)

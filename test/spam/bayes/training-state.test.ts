@@ -3,7 +3,7 @@ import t from 'tap'
 import { learnMessage } from '../../../src/spam/bayes/learn.js'
 import { readTrainingState } from '../../../src/spam/bayes/training-state.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
-import { messageWithText } from '../../helpers/spam/spam-messages.js'
+import { learnableOf, messageWithText } from '../../helpers/spam/spam-messages.js'
 
 const DAY = 86_400_000
 const NOW = Date.UTC(2026, 5, 1)
@@ -12,7 +12,7 @@ t.test('the numbers are those of one workspace, and recent mail counts apart', a
   const { database } = await temporaryDatabase(t)
   const learn = (workspaceId: string, fingerprint: string, verdict: 'spam' | 'ham', age: number): Promise<boolean> => {
     const message = { ...messageWithText(`words of ${fingerprint}`), receivedAt: NOW - age * DAY }
-    return learnMessage(database, { workspaceId, fingerprint, verdict, message, at: NOW })
+    return learnMessage(database, { workspaceId, fingerprint, verdict, ...learnableOf(message), at: NOW })
   }
   const read = (workspaceId: string) => readTrainingState(database.read, workspaceId, NOW)
   const nothing = { learned: { spam: 0, ham: 0 }, recent: { spam: 0, ham: 0 }, words: 0, seasoned: false }
@@ -32,7 +32,13 @@ t.test('with 200 recent messages of each kind the classifier has its full weight
   const isSeasoned = (): boolean => readTrainingState(database.read, 'ws_1', NOW).seasoned
   const learn = (n: number, verdict: 'spam' | 'ham'): Promise<boolean> => {
     const message = { ...messageWithText('words'), receivedAt: NOW }
-    return learnMessage(database, { workspaceId: 'ws_1', fingerprint: `${verdict} ${n}`, verdict, message, at: NOW })
+    return learnMessage(database, {
+      workspaceId: 'ws_1',
+      fingerprint: `${verdict} ${n}`,
+      verdict,
+      ...learnableOf(message),
+      at: NOW,
+    })
   }
   for (let n = 0; n < 199; n += 1) await Promise.all([learn(n, 'spam'), learn(n, 'ham')])
   await learn(199, 'spam')

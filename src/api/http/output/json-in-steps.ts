@@ -1,8 +1,10 @@
 /**
- * JSON of an answer with large texts, such as the bodies of an email, serialized in steps that yield
- * to the event loop. Only texts that are direct fields of the answer are split; the rest is small.
+ * JSON of an answer with large texts, serialized in steps that yield to the event loop. Only texts that are direct
+ * fields of the answer are split, and bodies of emails that are JSON texts already are taken as they are; the rest is
+ * small.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { JsonText } from '../../../platform/json-text.js'
 
 /** Minimum length of a large text, and length of one step, in characters. */
 const LARGE_TEXT = 262_144
@@ -10,7 +12,11 @@ const LARGE_TEXT = 262_144
 type Fields = Readonly<Record<string, unknown>>
 
 export function hasLargeText(body: unknown): body is Fields {
-  return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.values(body).some(isLargeText)
+  return typeof body === 'object' && body !== null && !Array.isArray(body) && Object.values(body).some(isLarge)
+}
+
+function isLarge(value: unknown): boolean {
+  return value instanceof JsonText || isLargeText(value)
 }
 
 function isLargeText(value: unknown): value is string {
@@ -22,11 +28,12 @@ export async function stringifyInSteps(body: Fields): Promise<Buffer> {
   const pieces: Buffer[] = []
   let separator = '{'
   for (const [name, value] of Object.entries(body)) {
-    const json = isLargeText(value) ? '' : JSON.stringify(value)
+    const json = isLarge(value) ? '' : JSON.stringify(value)
     if (json === undefined) continue
     pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:${json}`))
     separator = ','
-    if (isLargeText(value)) await appendText(pieces, value)
+    if (value instanceof JsonText) pieces.push(value.bytes)
+    else if (isLargeText(value)) await appendText(pieces, value)
   }
   return Buffer.concat([...pieces, Buffer.from('}')])
 }

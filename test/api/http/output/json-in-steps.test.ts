@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { hasLargeText, stringifyInSteps } from '../../../../src/api/http/output/json-in-steps.js'
+import { JsonText } from '../../../../src/platform/json-text.js'
 
 t.test('large texts become the same JSON in steps, and the event loop turns in between', async (t) => {
   const text = `x${'\u{1f600}"\\\t\u00e9'.repeat(200_000)}`
@@ -21,4 +22,11 @@ t.test('large texts become the same JSON in steps, and the event loop turns in b
   for (const small of [null, 'x'.repeat(300_000), [text], { text: 'x' }, { deep: { text } }]) {
     t.notOk(hasLargeText(small))
   }
+})
+
+t.test('a JSON text is taken as it is, and read where it is a part of something else', async (t) => {
+  const body = { id: 1, html: new JsonText(Buffer.from('"<p>\\u00e9"')), text: null }
+  t.ok(hasLargeText(body))
+  t.equal((await stringifyInSteps(body)).toString(), '{"id":1,"html":"<p>\\u00e9","text":null}')
+  t.equal(JSON.stringify({ body }), '{"body":{"id":1,"html":"<p>é","text":null}}')
 })

@@ -3,7 +3,12 @@ import { createSecretKey } from 'node:crypto'
 import { composeFrame } from '../../../../src/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../../../src/broadcasts/contact-message.js'
 import { renderPreview } from '../../../../src/content/render-template.js'
-import { insertUnsubscribeUrl, parseTemplateText } from '../../../../src/content/template-text.js'
+import {
+  insertUnsubscribeUrl,
+  MAX_PLACES,
+  parseBoundedText,
+  parseTemplateText,
+} from '../../../../src/content/template-text.js'
 import { parseAddress, parseDomainName } from '../../../../src/mail/address.js'
 import { scanHeader, scanHeaderOrEmpty } from '../../../../src/mail/header-fields.js'
 import { readHtml } from '../../../../src/mail/html/read-html.js'
@@ -125,7 +130,7 @@ const ownUrlsOf = createOwnUrls('https://a.test:8443/p')
 
 function renderTemplates(input: Buffer): void {
   const text = input.toString()
-  const parsed = parseTemplateText(text)
+  const parsed = parseBoundedText(text, MAX_PLACES)
   checkEqual(
     parsed.pieces
       .filter((piece) => typeof piece === 'string')
@@ -133,14 +138,19 @@ function renderTemplates(input: Buffer): void {
     parsed.literalBytes,
     'literal bytes are counted',
   )
-  const template = { id: 't', subject: parseTemplateText(text.slice(0, 200)), html: parsed, text: parsed }
+  const template = { id: 't', subject: parseBoundedText(text.slice(0, 200), MAX_PLACES), html: parsed, text: parsed }
   const data = JSON.parse(
     '{"name":"<b>\\"x\\"</b>","a":{"b":"&","__proto__":{"c":1}},"n":1,"metadata":{"x":"\\r\\n"}}',
   ) as Record<string, unknown>
   const { subject } = renderPreview(template, data, 'https://a.test/v1/unsubscribe/x')
   check(!/[\r\n\0]/.test(subject) && subject.length <= 998, 'a subject is one line')
   const values = renderPreview(
-    { ...template, subject: parseTemplateText(''), html: parseTemplateText('<p title="{{name}}">'), text: null },
+    {
+      ...template,
+      subject: parseTemplateText('subject', ''),
+      html: parseTemplateText('html', '<p title="{{name}}">'),
+      text: null,
+    },
     { name: text },
     '',
   )

@@ -393,7 +393,7 @@ t.test('of reports about others only so many are kept, so that no holder of a to
   const { send, acts, database } = await home(t)
   const { path } = await send({ to: ['bob@b.test', 'carol@b.test'] })
   const raw = Buffer.from(dsn(unknownUser('carol@b.test'), unknownUser('dave@b.test')))
-  const digested = messageDigester.digest(raw, { envelopeFrom: '' })
+  const digested = await messageDigester.digest(raw, { envelopeFrom: '' })
   for (let times = 0; times < 205; times += 1) {
     const record = inboundMail({ id: `many-${times}`, kind: 'report', envelope_to: [path(0)] })
     await database.commit(storeInbound(record, raw))

@@ -228,9 +228,9 @@ type PeopleCallbacks = Pick<
   'acceptDeps' | 'accountDeps' | 'checkSession' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'
 >
 
-/** These changes are rare, so they drop all keys from the cache. */
+/** These changes are rare, so they drop all keys from the cache. A closed workspace drops every cache. */
 function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
-  const { apiKeyCache, people } = services
+  const { apiKeyCache, workspaceOwners, people } = services
   return {
     acceptDeps: people.acceptDeps,
     accountDeps: people.accountDeps,
@@ -238,6 +238,7 @@ function peopleCallbacks(services: Services, submission: SubmissionListener, log
     onInvited: () => people.notices.wake(),
     onMemberChanged: ({ workspaceId, userId, removed }) => {
       apiKeyCache.drop()
+      workspaceOwners.forget(workspaceId)
       if (removed)
         submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
     },

@@ -1,6 +1,7 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { createOperatorWorkspaceCache, type OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
+import { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../audiences/audience-removal-runner.js'
 import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
@@ -48,6 +49,7 @@ export interface Services {
   readonly identity: ServiceIdentity
   readonly apiKeyCache: ApiKeyCache
   readonly operatorWorkspace: OperatorWorkspaceCache
+  readonly workspaceOwners: WorkspaceOwners
   readonly domains: SendingDomainCache
   readonly receivingDomains: ReceivingDomainCache
   readonly forwardRules: ForwardRuleCache
@@ -144,6 +146,7 @@ function openCaches({ clock, database }: CommonDeps): Caches {
   return {
     apiKeyCache: createApiKeyCache({ ...database, clock }),
     operatorWorkspace: createOperatorWorkspaceCache(database),
+    workspaceOwners: new WorkspaceOwners(database),
     domains: createSendingDomainCache(database),
     receivingDomains: createReceivingDomainCache(database),
     forwardRules: createForwardRuleCache(database),
@@ -158,7 +161,14 @@ type CommonDeps = Pick<
 >
 type Caches = Pick<
   Services,
-  'apiKeyCache' | 'operatorWorkspace' | 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys' | 'templates'
+  | 'apiKeyCache'
+  | 'operatorWorkspace'
+  | 'workspaceOwners'
+  | 'domains'
+  | 'receivingDomains'
+  | 'forwardRules'
+  | 'signingKeys'
+  | 'templates'
 >
 type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
 type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
@@ -214,6 +224,7 @@ export function forgetDomain(
 export function forgetAll(services: Services): void {
   services.apiKeyCache.drop()
   services.operatorWorkspace.drop()
+  services.workspaceOwners.drop()
   services.domains.drop()
   services.receivingDomains.drop()
   services.forwardRules.drop()

@@ -1,4 +1,5 @@
 /** Wires delivery: DNS, routes, TLS policies, the session pool, signatures, and the queue runner. */
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
 import { followSetting, readEachTime } from '../config/follow-setting.js'
 import { isLeftOut, type LeaveOutDeps, leaveOut } from '../delivery/attempt/leave-out.js'
@@ -46,6 +47,7 @@ const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps {
   readonly config: Config
+  readonly workspaceOwners: WorkspaceOwners
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
@@ -83,7 +85,8 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, { unreachable, paces, onTlsResult })
   const destinations = wireDestinations(deps, onTlsResult, abortController.signal)
   const sources = wireSources(deps, abortController.signal)
-  const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
+  const ownerOf = (workspaceId: string): string => deps.workspaceOwners.ownerOf(workspaceId)
+  const holdRules = new HoldRuleRunner({ read, commit, clock, log, ownerOf, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache, paces },
     ...wireMessages(deps, messageCache),

@@ -94,9 +94,9 @@ export async function openServices(
   const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches }))
   const breaker = registerStop(
     stopSteps,
-    wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts })),
+    wireBreaker({ ...logAs('delivery'), ...caches }, () => ({ holdRules: delivery.holdRules, broadcasts })),
   )
-  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
+  const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
@@ -105,8 +105,9 @@ export async function openServices(
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
-  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
-  const exports = registerStop(stopSteps, openExports(logAs('exports')))
+  const ownerOf = (workspaceId: string): string => caches.workspaceOwners.ownerOf(workspaceId)
+  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports'), ownerOf }))
+  const exports = registerStop(stopSteps, openExports(logAs('exports'), ownerOf))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
   const broadcasts = registerStop(
     stopSteps,
@@ -134,10 +135,13 @@ function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRe
   return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
 }
 
-function openExports({ config, clock, log, database: { read, commit }, observers }: CommonDeps): ExportRunner {
+function openExports(
+  { config, clock, log, database: { read, commit }, observers }: CommonDeps,
+  ownerOf: (workspaceId: string) => string,
+): ExportRunner {
   const { data_dir: folder } = config.service
   return createExportRunner({
-    ...{ read, commit, clock, log },
+    ...{ read, commit, clock, log, ownerOf },
     ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
   })
 }
@@ -184,7 +188,7 @@ async function openEngines(
   const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
   registerStop(stopSteps, tlsReports.startSending(delivery))
-  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, (id) => own.workspaceOwners.ownerOf(id))
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const room = { ...own, log: own.logs.of('receiving'), mime, offer, signing }

@@ -1,4 +1,5 @@
 /** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
@@ -21,6 +22,7 @@ interface WebhookDeps {
   readonly database: Database
   readonly edges: Edges
   readonly observers: Observers | null
+  readonly workspaceOwners: WorkspaceOwners
 }
 
 export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload' | 'closeWorkspace'> {
@@ -31,7 +33,7 @@ export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload
 
 /** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
 export function wireWebhooks(
-  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges, observers }: WebhookDeps,
+  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges, observers, workspaceOwners }: WebhookDeps,
   stopTimeout: number,
 ): Webhooks {
   const abortController = new AbortController()
@@ -55,6 +57,7 @@ export function wireWebhooks(
       return webhooks.retry_schedule
     },
     request: (content) => thread.request(content),
+    ownerOf: (workspaceId) => workspaceOwners.ownerOf(workspaceId),
     onAttempt: observers?.onWebhookAttempt,
   })
   return {

@@ -9,10 +9,13 @@ import { createEmailCharger, type EmailCharger } from '../accounts/limits/quota.
 import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
 import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { ReservableMemory } from '../platform/memory/reservation.js'
+import { createMemoryShares, type MemoryShares } from '../platform/memory/shares.js'
 import type { Database } from '../storage/database.js'
 
 /** Milliseconds. */
@@ -26,12 +29,14 @@ const unauthenticatedLimits: PlanLimits = { requests_per_second: 100, requests_p
 
 export interface Limits {
   readonly plans: PlanCache
-  /** By workspace id. */
+  /** By workspace id; those of one owner count together. */
   readonly requests: RateLimit
   /** By client address (`addressKeyOf`). */
   readonly clients: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytes
+  /** Shares of this budget by owner: workspaces of one owner have one share together, addresses have each their own. */
+  readonly shareByOwner: (budget: ReservableMemory, share: number) => MemoryShares
   /** To be called when plans may have changed. */
   readonly onReload: () => void
   readonly stop: () => Promise<void>
@@ -43,6 +48,7 @@ interface WorkspaceLimitsDeps {
   readonly log: Log
   readonly database: Database
   readonly operatorWorkspace: OperatorWorkspaceCache
+  readonly workspaceOwners: WorkspaceOwners
 }
 
 export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
@@ -63,7 +69,11 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   warnOfUnknownPlans()
   return {
     plans,
-    requests: createRateLimit({ limitsOf: (workspaceId) => plans.find(workspaceId).limits, days }),
+    requests: createRateLimit({
+      limitsOf: (workspaceId) => plans.find(workspaceId).limits,
+      meterOf: (workspaceId) => deps.workspaceOwners.ownerOf(workspaceId),
+      days,
+    }),
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
     charge: createEmailCharger({
       read,
@@ -76,10 +86,16 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
       plans.drop()
       warnOfUnknownPlans()
     },
+    shareByOwner: (budget, share) => shareByOwner(createMemoryShares(budget, share), deps.workspaceOwners),
     inboundBytes: createInboundBytes({ read, clock: deps.clock, planOf: plans.find, operatorWorkspace, limits }),
     stop: () => {
       clearInterval(timer)
       return save()
     },
   }
+}
+
+/** Requests without a key, and those of people in a browser, hold a share under another name than that of a workspace. */
+function shareByOwner({ forOwner }: MemoryShares, owners: WorkspaceOwners): MemoryShares {
+  return { forOwner: (name) => forOwner(name.startsWith('ws_') ? owners.ownerOf(name) : name) }
 }

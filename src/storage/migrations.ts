@@ -43,6 +43,7 @@ import * as forwards from './migrations/0042-forwards.js'
 import * as inboundOptions from './migrations/0043-inbound-options.js'
 import * as spool from './migrations/0044-spool.js'
 import * as hits from './migrations/0045-hits.js'
+import * as owners from './migrations/0046-owners.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -88,4 +89,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0043-inbound-options': inboundOptions,
   '0044-spool': spool,
   '0045-hits': hits,
+  '0046-owners': owners,
 }

@@ -1,5 +1,6 @@
 /**
- * The limit of stored inbound mail of a workspace: `inbound_bytes` of its plan.
+ * The limit of stored inbound mail: `inbound_bytes` of the plan of a workspace, for what all workspaces of its owner
+ * hold together. The operator's workspace, to which anyone may write, counts apart from the others of its owner.
  *
  * Triggers count the stored bytes in the table `inbound_totals`, from the commit that stores a message
  * to the one that removes its bytes. A commit that stores a message begins with `requireRoom`, which
@@ -12,16 +13,18 @@ import { sql } from 'kysely'
 import type { LimitsConfig } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
-import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
+import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
+import { selectSameOwner } from '../workspaces.js'
 import type { PlanCache } from './plans.js'
 
 export interface InboundBytes {
   /** Bytes that a workspace may hold; null: unlimited. */
   readonly limitOf: (workspaceId: string) => number | null
-  /** Bytes that it holds. */
+  /** Bytes that it holds, with those that count together with it. */
   readonly readHeld: (workspaceId: string) => number
   /** Bytes that may be added; null: unlimited. Where there is much room, as it was up to a quarter of a second ago. */
   readonly roomOf: (workspaceId: string) => number | null
@@ -35,12 +38,20 @@ interface InboundBytesDeps {
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes'>
 }
 
-const inboundTotal = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('inbound_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
+/** What the workspaces hold that count together with this one. */
+function selectHeld<Values extends { workspaceId: string; operatorKey: string }>({ slot }: StatementBuilder<Values>) {
+  const id = slot('workspaceId')
+  const operators = sql<string>`coalesce((select value from service_state where key = ${slot('operatorKey')}), '')`
+  return sql<number>`select coalesce(sum(bytes), 0) from inbound_totals where workspace_id in ${selectSameOwner(id)}
+    and (workspace_id = ${id} or ${operators} not in (workspace_id, ${id}))`
+}
+
+const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string }>()((builder) =>
+  builder.db.selectNoFrom(sql<number>`(${selectHeld(builder)})`.as('bytes')),
 )
 
 export function readHeldInboundBytes(read: Read, workspaceId: string): number {
-  return inboundTotal(read, { workspaceId })[0]?.bytes ?? 0
+  return inboundTotal(read, { workspaceId, operatorKey: OPERATOR_WORKSPACE_KEY })[0]?.bytes ?? 0
 }
 
 /** More bytes than can be stored while a count holds. */
@@ -78,22 +89,25 @@ function createRoomReader(
   }
 }
 
-/** Misses when the workspace has no room for so many bytes, and changes nothing. First in the commit of the message. */
-export const requireRoom: (added: { workspaceId: string; bytes: number; limit: number }) => Write = prepareWrite(
-  ({ db, slot }) =>
-    db
+/** Misses when there is no room for so many bytes, and changes nothing. First in the commit of the message. */
+export function requireRoom(added: { workspaceId: string; bytes: number; limit: number }): Write {
+  return requireSum({ ...added, operatorKey: OPERATOR_WORKSPACE_KEY })
+}
+
+const requireSum = prepareWrite<{ workspaceId: string; bytes: number; limit: number; operatorKey: string }>(
+  (builder) => {
+    const { db, slot } = builder
+    return db
       .insertInto('inbound_totals')
       .columns(['workspace_id', 'bytes'])
       .expression(
         db
           .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
-          .where(sql<boolean>`${slot('bytes')} <= ${slot('limit')}`),
+          .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
       )
       .onConflict((conflict) =>
-        conflict
-          .column('workspace_id')
-          .doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` })
-          .where(sql<boolean>`inbound_totals.bytes + ${slot('bytes')} <= ${slot('limit')}`),
-      ),
+        conflict.column('workspace_id').doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }),
+      )
+  },
   1,
 )

@@ -6,12 +6,15 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
+import { reachesAllWorkspaces } from '../../accounts/keys/key-limits.js'
 import { countWithinHour } from '../../accounts/limits/hourly-limit.js'
+import type { PlanCache } from '../../accounts/limits/plans.js'
 import { WORKSPACES } from '../../accounts/limits/usage.js'
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { countMembers, requireAdministrator, requireMember } from '../../accounts/people/members.js'
 import { userById } from '../../accounts/people/users.js'
 import type { Principal } from '../../accounts/principal.js'
+import { planOfNewWorkspace, requireMakersWorkspace } from '../../accounts/workspace-maker.js'
 import {
   buildWorkspace,
   changeWorkspace,
@@ -20,6 +23,8 @@ import {
   workspaceOfUser,
   workspacesOfUser,
 } from '../../accounts/workspaces.js'
+import { requireNothingHeld } from '../../breaker/owners-hold.js'
+import type { LimitsConfig } from '../../config/complete.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { createSerialRunner, type SerialRunner } from '../../platform/serial-runner.js'
@@ -35,8 +40,8 @@ import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspac
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 interface WorkspaceDeps extends Store {
-  /** The plan of new workspaces. */
-  readonly plan: string
+  readonly planOf: PlanCache['find']
+  readonly limits: Pick<LimitsConfig, 'create_workspaces' | 'default_plan' | 'plans'>
   /** Drops what is cached of a closed workspace, and starts erasing its records. */
   readonly onWorkspaceClosed: (workspaceId: string) => void
 }
@@ -67,13 +72,13 @@ function listRoute({ read }: WorkspaceDeps): Route {
     area: 'named-read',
     tag,
     summary: 'List the workspaces that you belong to, oldest first',
-    description: 'A key that may only read sees its own workspace.',
+    description: 'A restricted key (scopes, expiry, networks, domains) sees its own workspace.',
     query: z.strictObject(sliceFields),
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(workspace)) } },
     refusals: [],
     run: ({ principal, query }) => {
       const userId = requireUser(principal)
-      const rows = principal.scopes.includes('full')
+      const rows = reachesAllWorkspaces(read, principal)
         ? workspacesOfUser(read, { userId, ...query })
         : workspaceOfUser(read, { userId, workspaceId: principal.workspaceId }).slice(query.offset)
       return json(200, { data: rows.map(toWorkspaceResource) })
@@ -88,16 +93,20 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
     area: 'named',
     tag,
     summary: 'Create a workspace that you own',
-    description: 'POST /v1/api-keys with its `workspace_id` creates a key for it.',
+    description:
+      'For owners of a workspace, or for the operator alone where `limits.create_workspaces` says so; with an ' +
+      'unrestricted key. It has at most the plan of your workspace, and your workspaces count together. ' +
+      'POST /v1/api-keys with its `workspace_id` creates a key for it.',
     body: workspaceRequest,
     answers: { 201: { description: 'The workspace.', schema: withData(workspace) } },
     refusals: ['conflict'],
     run: async ({ principal, body, now }) => {
       const userId = requireUser(principal)
       const { name, icon_url: iconUrl = null } = body
-      const { read, plan } = deps
+      const { read, limits } = deps
+      const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
       checkOwnedLimit(read, userId)
-      await countWithinHour(deps, creationLimit, principal.workspaceId, now)
+      await countWithinHour(deps, creationLimit, userId, now)
       const id = await commitWithFreeSlug(
         { ...deps, commit: createMemberCommit(deps, principal.workspaceId, userId) },
         () => {
@@ -243,6 +252,7 @@ function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route 
     run: async ({ principal, params: { id = '' }, now }) => {
       const { workspaceId, userId } = authorizeInWorkspace(read, principal, id, 'owner')
       refuseOperatorWorkspace(read, workspaceId)
+      requireNothingHeld(read, workspaceId, 'deleted')
       const act = recordDeletion(read, principal, workspaceId, now)
       const writes = [requireOwner({ workspaceId, userId }), ...closeWorkspace(workspaceId, now), act]
       if (!(await tryCommit(commit(writes)))) {

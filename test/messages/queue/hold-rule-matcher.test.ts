@@ -7,7 +7,7 @@ import { type HoldRule, parsePattern } from '../../../src/messages/queue/hold-ru
 
 const rule = (id: string, more: Partial<HoldRule>): HoldRule => ({
   ...{ id, workspace_id: 'service', domain: null, sender: null, pattern: null, until: null },
-  ...{ created_at: 0, ending: 0, cursor: null, reason: null },
+  ...{ created_at: 0, ending: 0, cursor: null, reason: null, owner: null },
   ...more,
 })
 

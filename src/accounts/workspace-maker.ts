@@ -1,5 +1,5 @@
 /**
- * Who may make a workspace through the API, and with which plan, so that nobody leaves a plan by making workspaces.
+ * Who may make a workspace through the API, and with which plan, so that no one leaves a plan by making workspaces.
  *
  * The plan is the default plan, unless that allows anything that the plan of the maker's workspace does not: then it is
  * the maker's.
@@ -39,8 +39,8 @@ function requireOperatorsWorkspace(read: Read, userId: string): string {
 
 function requireOwnedWorkspace(read: Read, workspaceId: string, userId: string): string {
   if (ownerOf(read, { workspaceId })[0]?.user_id === userId) return workspaceId
-  const [owned] = oldestOwned(read, { userId })
-  if (owned !== undefined) return owned.workspace_id
+  const [oldest] = oldestOwned(read, { userId })
+  if (oldest?.id != null) return oldest.id
   throw buildMakerRefusal('owners', 'only a user who owns a workspace may create another')
 }
 

@@ -19,8 +19,8 @@ export class WorkspaceOwners {
     this.owners = createLruCache<string>({ max: maxWorkspaces })
   }
 
-  /** The id of the user who owns the workspace; the id of the workspace itself where nobody does. */
-  ownerOf(workspaceId: string): string {
+  /** The id of the user who owns the workspace; the id of the workspace itself where no one does. */
+  readonly ownerOf = (workspaceId: string): string => {
     const known = this.owners.get(workspaceId)
     if (known !== undefined) return known
     const owner = findOwnerId(this.read, workspaceId)

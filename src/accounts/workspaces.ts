@@ -2,7 +2,6 @@
  * The records of workspaces. A workspace and its owner are created in one commit, on the command line
  * with a first key, so a workspace without an owner never exists.
  */
-import { type RawBuilder, sql } from 'kysely'
 import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../storage/prepared.js'
@@ -65,19 +64,9 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
-/** By whom the workspace is counted: the user who owns it; the workspace itself where nobody does. */
+/** By whom the workspace is counted: the user who owns it; the workspace itself where no one does. */
 export function findOwnerId(read: Read, workspaceId: string): string {
   return ownerOf(read, { workspaceId })[0]?.user_id ?? workspaceId
-}
-
-/**
- * A subselect of the ids of all workspaces that have the owner of this one, itself among them; it need not exist.
- * `workspaceId`: a value, or the slot of a prepared statement.
- */
-export function selectSameOwner(workspaceId: string): RawBuilder<string> {
-  return sql<string>`(select ${workspaceId} union select theirs.workspace_id from members as own
-    join members as theirs on theirs.user_id = own.user_id and theirs.role = 'owner'
-    where own.workspace_id = ${workspaceId} and own.role = 'owner')`
 }
 
 /** The role of a user in a workspace; no row if they are not a member. */
@@ -142,11 +131,9 @@ export const countOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
 export const oldestOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
-    .select('workspace_id')
+    .select(({ fn }) => fn.min<string | null>('workspace_id').as('id'))
     .where('user_id', '=', slot('userId'))
-    .where('role', '=', 'owner')
-    .orderBy('workspace_id')
-    .limit(1),
+    .where('role', '=', 'owner'),
 )
 
 /** The slug follows the name. */

@@ -22,7 +22,7 @@ export interface ScopeRef {
 /** The subject of the sums of all workspaces of an owner, in rows whose `workspace_id` is the id of the user. */
 export const OWNER_SUBJECT = 'owner'
 
-/** The sums of the owner of a workspace; null: nobody owns it. They stay when a workspace is deleted or transferred. */
+/** The sums of the owner of a workspace; null: no one owns it. They stay when a workspace is deleted or transferred. */
 export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
   const owner = findOwnerId(read, workspaceId)
   return owner === workspaceId ? null : { workspaceId: owner, scope: 'workspace', subject: OWNER_SUBJECT }

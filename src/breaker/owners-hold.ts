@@ -1,5 +1,5 @@
 /**
- * What the circuit breaker holds of a workspace, also by the rule of another workspace of the same owner, so that nobody
+ * What the circuit breaker holds of a workspace, also by the rule of another workspace of the same owner, so that no one
  * gets around a hold by sending from another workspace, by giving one away, or by deleting the one that is held.
  */
 import { findOwnerId } from '../accounts/workspaces.js'

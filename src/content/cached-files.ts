@@ -7,9 +7,10 @@
  * A key is 256 random bits. Triggers count the bytes of all files of a workspace; the statement that
  * grows a file checks the limit of those of an owner.
  */
-import { selectSameOwner } from '../accounts/workspaces.js'
+
 import { randomSecret } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 

@@ -38,16 +38,12 @@ export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
 
 /** To be stopped after delivery and receiving, whose last outcomes it stores. */
 export function wireBreaker(
-  { config, clock, log, database, workspaceOwners }: BreakerDeps,
+  { config, clock, log, database, workspaceOwners: { ownerOf } }: BreakerDeps,
   findHolders: FindHolders,
 ): BreakerService {
   const { read, commit } = database
   const simulator = `simulator.${config.service.zone}`
-  const counts = new PendingCounts({
-    clock,
-    isSimulated: (domain) => domain === simulator,
-    ownerOf: (workspaceId) => workspaceOwners.ownerOf(workspaceId),
-  })
+  const counts = new PendingCounts({ clock, ownerOf, isSimulated: (domain) => domain === simulator })
   const onHoldsChanged = (): void => {
     const { holdRules, broadcasts } = findHolders()
     holdRules.reload()

@@ -85,7 +85,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, { unreachable, paces, onTlsResult })
   const destinations = wireDestinations(deps, onTlsResult, abortController.signal)
   const sources = wireSources(deps, abortController.signal)
-  const ownerOf = (workspaceId: string): string => deps.workspaceOwners.ownerOf(workspaceId)
+  const { ownerOf } = deps.workspaceOwners
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, ownerOf, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache, paces },

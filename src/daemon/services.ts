@@ -105,9 +105,8 @@ export async function openServices(
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
-  const ownerOf = (workspaceId: string): string => caches.workspaceOwners.ownerOf(workspaceId)
-  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports'), ownerOf }))
-  const exports = registerStop(stopSteps, openExports(logAs('exports'), ownerOf))
+  const exports = registerStop(stopSteps, openExports(logAs('exports'), caches))
+  const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
   const broadcasts = registerStop(
     stopSteps,
@@ -135,9 +134,13 @@ function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRe
   return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
 }
 
+function openImports({ clock, log, database }: CommonDeps, { workspaceOwners: { ownerOf } }: Caches): ImportRunner {
+  return createImportRunner({ ...database, clock, log, ownerOf })
+}
+
 function openExports(
   { config, clock, log, database: { read, commit }, observers }: CommonDeps,
-  ownerOf: (workspaceId: string) => string,
+  { workspaceOwners: { ownerOf } }: Caches,
 ): ExportRunner {
   const { data_dir: folder } = config.service
   return createExportRunner({
@@ -188,7 +191,7 @@ async function openEngines(
   const delivery = wireDelivery({ ...own, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
   registerStop(stopSteps, tlsReports.startSending(delivery))
-  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, (id) => own.workspaceOwners.ownerOf(id))
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const room = { ...own, log: own.logs.of('receiving'), mime, offer, signing }

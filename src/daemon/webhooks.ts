@@ -32,10 +32,10 @@ export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload
 }
 
 /** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
-export function wireWebhooks(
-  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges, observers, workspaceOwners }: WebhookDeps,
-  stopTimeout: number,
-): Webhooks {
+export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
+  const { config, clock, log, edges, observers } = deps
+  const { webhooks, dns } = config
+  const { read, commit } = deps.database
   const abortController = new AbortController()
   const { signal } = abortController
   const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
@@ -44,10 +44,7 @@ export function wireWebhooks(
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
   const dispatcher = new Dispatcher({
-    read,
-    commit,
-    clock,
-    log,
+    ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
     mayConnect: (address) => createAddressGuard(webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
     get timeout() {
@@ -57,7 +54,6 @@ export function wireWebhooks(
       return webhooks.retry_schedule
     },
     request: (content) => thread.request(content),
-    ownerOf: (workspaceId) => workspaceOwners.ownerOf(workspaceId),
     onAttempt: observers?.onWebhookAttempt,
   })
   return {

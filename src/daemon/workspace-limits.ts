@@ -58,9 +58,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   const { find: operatorWorkspace } = deps.operatorWorkspace
   const plans = createPlanCache({ read, limits })
   const days = createDailyRequests(database)
-  const save = (): Promise<void> =>
-    days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
-  const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()
+  const saver = saveRegularly(days, log)
   const warnOfUnknownPlans = (): void => {
     for (const { id, plan } of findUnknownPlans(read, limits)) {
       log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
@@ -69,11 +67,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   warnOfUnknownPlans()
   return {
     plans,
-    requests: createRateLimit({
-      limitsOf: (workspaceId) => plans.find(workspaceId).limits,
-      meterOf: (workspaceId) => deps.workspaceOwners.ownerOf(workspaceId),
-      days,
-    }),
+    requests: createRateLimit({ limitsOf: (id) => plans.find(id).limits, meterOf: deps.workspaceOwners.ownerOf, days }),
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
     charge: createEmailCharger({
       read,
@@ -88,6 +82,15 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
     },
     shareByOwner: (budget, share) => shareByOwner(createMemoryShares(budget, share), deps.workspaceOwners),
     inboundBytes: createInboundBytes({ read, clock: deps.clock, planOf: plans.find, operatorWorkspace, limits }),
+    stop: saver.stop,
+  }
+}
+
+function saveRegularly(days: ReturnType<typeof createDailyRequests>, log: Log): Pick<Limits, 'stop'> {
+  const save = (): Promise<void> =>
+    days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
+  const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()
+  return {
     stop: () => {
       clearInterval(timer)
       return save()

@@ -7,8 +7,8 @@
  * of an export that is being written asserts its record, so that nothing is written for one that is gone.
  */
 import { type Selectable, sql } from 'kysely'
-import { selectSameOwner } from '../accounts/workspaces.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { ExportsTable } from '../storage/tables/export-tables.js'
 
 export type ExportRow = Selectable<ExportsTable>

@@ -37,7 +37,7 @@ export async function requestExport(
 function buildLimitRefusal(read: Read, workspaceId: string): Refusal {
   const kept = listExports(read, { workspaceId })
   if ((unfinishedOfOwner(read, { workspaceId })[0]?.count ?? 0) >= MAX_UNFINISHED_EXPORTS) {
-    const message = `${MAX_UNFINISHED_EXPORTS} exports of the workspaces of this owner are processing: wait for one to end`
+    const message = `${MAX_UNFINISHED_EXPORTS} exports of this workspace are processing, with those of others of its owner: wait for one to end`
     return new Refusal('conflict', message, { limit: MAX_UNFINISHED_EXPORTS })
   }
   if (kept.length >= MAX_KEPT_EXPORTS) {

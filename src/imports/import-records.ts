@@ -7,9 +7,9 @@
  * and none after the workspace was closed, which removes the record.
  */
 import { type Selectable, sql } from 'kysely'
-import { selectSameOwner } from '../accounts/workspaces.js'
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { Tables } from '../storage/tables/tables.js'
 
 export type ImportRow = Selectable<Tables['imports']>

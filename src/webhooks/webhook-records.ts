@@ -5,10 +5,10 @@
  * the statement that writes it, so no event is delivered by chance and none after it is left out.
  */
 import { sql, type UpdateObject } from 'kysely'
-import { selectSameOwner } from '../accounts/workspaces.js'
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import { type Json, type Timestamp, toJson } from '../storage/tables/columns.js'
 import type { EventType } from '../storage/tables/email-tables.js'
 import type { Tables } from '../storage/tables/tables.js'

@@ -45,12 +45,16 @@ export async function countWithinHour(
 
 function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  return new Refusal('rate-limited', `an owner of workspaces may ${actionText} an hour: try again in ${seconds} s`, {
-    retry_after: seconds,
-    limit: max,
-    remaining: 0,
-    reset_at: formatTimestamp(free),
-  })
+  return new Refusal(
+    'rate-limited',
+    `a workspace, with others of its owner, may ${actionText} an hour: try again in ${seconds} s`,
+    {
+      retry_after: seconds,
+      limit: max,
+      remaining: 0,
+      reset_at: formatTimestamp(free),
+    },
+  )
 }
 
 const MAX_DOMAINS_PER_HOUR = 10

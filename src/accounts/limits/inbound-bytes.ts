@@ -14,11 +14,11 @@ import type { LimitsConfig } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
+import { selectSameOwner } from '../../storage/same-owner.js'
 import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
-import { selectSameOwner } from '../workspaces.js'
 import type { PlanCache } from './plans.js'
 
 export interface InboundBytes {
@@ -38,20 +38,26 @@ interface InboundBytesDeps {
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes'>
 }
 
+/** Workspaces of one owner, who makes 100 at most; the operator may make more for them. */
+const counting = { operatorKey: OPERATOR_WORKSPACE_KEY, most: 200 }
+
 /** What the workspaces hold that count together with this one. */
-function selectHeld<Values extends { workspaceId: string; operatorKey: string }>({ slot }: StatementBuilder<Values>) {
+function selectHeld<Values extends { workspaceId: string; operatorKey: string; most: number }>({
+  slot,
+}: StatementBuilder<Values>) {
   const id = slot('workspaceId')
   const operators = sql<string>`coalesce((select value from service_state where key = ${slot('operatorKey')}), '')`
-  return sql<number>`select coalesce(sum(bytes), 0) from inbound_totals where workspace_id in ${selectSameOwner(id)}
-    and (workspace_id = ${id} or ${operators} not in (workspace_id, ${id}))`
+  return sql<number>`select coalesce(sum(bytes), 0) from (select bytes from inbound_totals
+    where workspace_id in ${selectSameOwner(id)} and (workspace_id = ${id} or ${operators} not in (workspace_id, ${id}))
+    limit ${slot('most')})`
 }
 
-const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string }>()((builder) =>
+const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string; most: number }>()((builder) =>
   builder.db.selectNoFrom(sql<number>`(${selectHeld(builder)})`.as('bytes')),
 )
 
 export function readHeldInboundBytes(read: Read, workspaceId: string): number {
-  return inboundTotal(read, { workspaceId, operatorKey: OPERATOR_WORKSPACE_KEY })[0]?.bytes ?? 0
+  return inboundTotal(read, { workspaceId, ...counting })[0]?.bytes ?? 0
 }
 
 /** More bytes than can be stored while a count holds. */
@@ -91,23 +97,24 @@ function createRoomReader(
 
 /** Misses when there is no room for so many bytes, and changes nothing. First in the commit of the message. */
 export function requireRoom(added: { workspaceId: string; bytes: number; limit: number }): Write {
-  return requireSum({ ...added, operatorKey: OPERATOR_WORKSPACE_KEY })
+  return requireSum({ ...added, ...counting })
 }
 
-const requireSum = prepareWrite<{ workspaceId: string; bytes: number; limit: number; operatorKey: string }>(
-  (builder) => {
-    const { db, slot } = builder
-    return db
-      .insertInto('inbound_totals')
-      .columns(['workspace_id', 'bytes'])
-      .expression(
-        db
-          .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
-          .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
-      )
-      .onConflict((conflict) =>
-        conflict.column('workspace_id').doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }),
-      )
-  },
-  1,
-)
+const requireSum = prepareWrite<{
+  workspaceId: string
+  bytes: number
+  limit: number
+  operatorKey: string
+  most: number
+}>((builder) => {
+  const { db, slot } = builder
+  return db
+    .insertInto('inbound_totals')
+    .columns(['workspace_id', 'bytes'])
+    .expression(
+      db
+        .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
+        .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
+    )
+    .onConflict((conflict) => conflict.column('workspace_id').doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }))
+}, 1)

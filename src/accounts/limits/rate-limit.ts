@@ -135,7 +135,7 @@ class Meter {
 
   count({ requests_per_second, burst, requests_per_minute, requests_per_day }: PlanLimits, now: number): void {
     this.second.add(now)
-    if (burst !== undefined && requests_per_second !== undefined) this.bucket.take(requests_per_second, now)
+    if (burst !== undefined && requests_per_second !== undefined) this.bucket.take(burst, requests_per_second, now)
     if (requests_per_minute !== undefined) this.minute.add(now)
     if (requests_per_day !== undefined) this.loadDay(now).add(now)
   }
@@ -173,28 +173,27 @@ function readGauge(window: SlidingCount, limit: number, now: number): Gauge {
   return { limit, remaining: limit - window.count(now), nextRoomAt: window.nextRoomAt(limit, now) }
 }
 
-/**
- * Counts thousandths of tokens that are missing, so that each millisecond gains an integer, nothing is rounded, and
- * workspaces of one owner may have plans with other bursts.
- */
+/** Counts thousandths of tokens, so that each millisecond gains an integer and nothing is rounded. */
 class TokenBucket {
-  private missing = 0
+  private level: number | undefined
   private updatedAt = 0
 
   readGauge(burst: number, perSecond: number, now: number): Gauge {
-    const missing = this.missingAt(perSecond, now)
-    const level = burst * 1000 - missing
-    const toNext = level < 1000 ? 1000 - level : 1000 - (level % 1000)
-    const nextRoomAt = missing === 0 ? now : now + Math.ceil(toNext / perSecond)
+    const level = this.levelAt(burst, perSecond, now)
+    const missing = 1000 - (level % 1000)
+    const nextRoomAt = level >= burst * 1000 ? now : now + Math.ceil(missing / perSecond)
     return { limit: burst, remaining: Math.floor(level / 1000), nextRoomAt }
   }
 
-  take(perSecond: number, now: number): void {
-    this.missing = this.missingAt(perSecond, now) + 1000
+  take(burst: number, perSecond: number, now: number): void {
+    this.level = this.levelAt(burst, perSecond, now) - 1000
     this.updatedAt = Math.max(this.updatedAt, now)
   }
 
-  private missingAt(perSecond: number, now: number): number {
-    return Math.max(0, this.missing - Math.max(0, now - this.updatedAt) * perSecond)
+  /** At most `burst`, which may have changed with the plan. */
+  private levelAt(burst: number, perSecond: number, now: number): number {
+    const full = burst * 1000
+    if (this.level === undefined) return full
+    return Math.min(full, this.level + Math.max(0, now - this.updatedAt) * perSecond)
   }
 }

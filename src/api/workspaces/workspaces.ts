@@ -100,33 +100,33 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
     body: workspaceRequest,
     answers: { 201: { description: 'The workspace.', schema: withData(workspace) } },
     refusals: ['conflict'],
-    run: async ({ principal, body, now }) => {
-      const userId = requireUser(principal)
-      const { name, icon_url: iconUrl = null } = body
-      const { read, limits } = deps
-      const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
-      checkOwnedLimit(read, userId)
-      await countWithinHour(deps, creationLimit, userId, now)
-      const id = await commitWithFreeSlug(
-        { ...deps, commit: createMemberCommit(deps, principal.workspaceId, userId) },
-        () => {
-          const change = buildWorkspace(read, { name, iconUrl, userId, plan, now })
-          const action = 'workspace.created'
-          const details = { name, owner: userId }
-          const act = recordAuditEntry({
-            workspaceId: change.id,
-            actor: actorOf(principal),
-            action,
-            target: change.id,
-            at: now,
-            details,
-          })
-          return { result: change.id, writes: [...change.writes, act] }
-        },
-      )
-      return json(201, { data: workspaceOfCaller(read, principal, id) })
-    },
+    run: (call) => createWorkspace(deps, call),
   })
+}
+
+async function createWorkspace(
+  deps: WorkspaceRouteDeps,
+  { principal, body, now }: Call<undefined, z.output<typeof workspaceRequest>>,
+): Promise<Answer> {
+  const userId = requireUser(principal)
+  const { name, icon_url: iconUrl = null } = body
+  const { read, limits } = deps
+  const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
+  checkOwnedLimit(read, userId)
+  await countWithinHour(deps, creationLimit, userId, now)
+  const commit = createMemberCommit(deps, principal.workspaceId, userId)
+  const id = await commitWithFreeSlug({ ...deps, commit }, () => {
+    const { id: target, writes } = buildWorkspace(read, { name, iconUrl, userId, plan, now })
+    const act = {
+      workspaceId: target,
+      actor: actorOf(principal),
+      action: 'workspace.created',
+      target,
+      at: now,
+    } as const
+    return { result: target, writes: [...writes, recordAuditEntry({ ...act, details: { name, owner: userId } })] }
+  })
+  return json(201, { data: workspaceOfCaller(read, principal, id) })
 }
 
 /** A commit that asserts that the user still belongs to the key's workspace, whose deletion may erase the user too. */
@@ -279,11 +279,7 @@ function recordDeletion(read: Read, principal: Principal, id: string, at: number
   const { name, slug } = workspaceOfCaller(read, principal, id)
   const email = userById(read, { id: requireUser(principal) })[0]?.email
   return recordAuditEntry({
-    workspaceId: SERVICE_WORKSPACE,
-    actor: actorOf(principal),
-    action: 'workspace.deleted',
-    target: id,
-    at,
+    ...{ workspaceId: SERVICE_WORKSPACE, actor: actorOf(principal), action: 'workspace.deleted', target: id, at },
     details: { name, slug, by_email: email },
   })
 }
@@ -296,14 +292,6 @@ function workspaceOfCaller(read: Read, principal: Principal, id: string): z.outp
   return toWorkspaceResource(row)
 }
 
-function toWorkspaceResource({
-  id,
-  name,
-  slug,
-  icon_url,
-  owner_id,
-  role,
-  created_at,
-}: Row): z.output<typeof workspace> {
-  return { id, name, slug, icon_url, owner_id, role, created_at: iso(created_at) }
+function toWorkspaceResource({ created_at, ...row }: Row): z.output<typeof workspace> {
+  return { ...row, created_at: iso(created_at) }
 }

@@ -149,7 +149,7 @@ export class MimeTurns<Process> {
 
 /** The owner caused it, and it ends as soon as its messages are read. */
 function buildTooManyWaiting(waiting: number): Refusal {
-  const message = `${waiting} messages of this workspace, and of others of its owner, are waiting to be read: try again in 1 s`
+  const message = `${waiting} messages of this workspace, or of others of its owner, are waiting to be read: try again in 1 s`
   return new Refusal('rate-limited', message, { retry_after: 1 })
 }
 

@@ -6,11 +6,13 @@ import { runStatements } from '../migrate.js'
 
 const limited = `kind not in ('sms-sent', 'sms-segments')`
 
-export const up = runStatements([
+/** The sums of each owner, and then without the rows of their workspaces. */
+export const usageByOwner = [
   `insert into usage (workspace_id, kind, bucket, count)
     select members.user_id, kind, bucket, sum(count) from usage
       join members on members.workspace_id = usage.workspace_id and members.role = 'owner'
       where ${limited} group by members.user_id, kind, bucket`,
   `delete from usage where ${limited} and workspace_id in (select workspace_id from members where role = 'owner')`,
-  'alter table hold_rules add column owner text',
-])
+] as const
+
+export const up = runStatements([...usageByOwner, 'alter table hold_rules add column owner text'])

@@ -81,13 +81,21 @@ export class PendingCounts {
     }
   }
 
-  /** These scopes count anew; a workspace with all that is in it. */
+  /** These scopes count anew; a workspace with all that is in it, and with the sums of its owner. */
   forget(scopes: readonly ScopeRef[]): void {
     for (const [key, one] of this.pending) {
       const isMeant = ({ workspaceId, scope, subject }: ScopeRef): boolean =>
-        one.workspace_id === workspaceId && (scope === 'workspace' || (one.scope === scope && one.subject === subject))
+        this.isOwnersSum(one, workspaceId, scope) ||
+        (one.workspace_id === workspaceId &&
+          (scope === 'workspace' || (one.scope === scope && one.subject === subject)))
       if (scopes.some(isMeant)) this.pending.delete(key)
     }
+  }
+
+  private isOwnersSum(one: BreakerCountsTable, workspaceId: string, scope: ScopeRef['scope']): boolean {
+    return (
+      scope === 'workspace' && one.subject === OWNER_SUBJECT && one.workspace_id === this.deps.ownerOf?.(workspaceId)
+    )
   }
 
   private add(counts: BreakerCountsTable): void {

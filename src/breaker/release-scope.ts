@@ -10,7 +10,7 @@ import { tryCommit, type Write } from '../storage/writer/write.js'
 import { type BreakerState, MAX_STATES, removeState, statesOfWorkspace } from './breaker-states.js'
 import { type BroadcastSwitch, endHold } from './hold-scope.js'
 import { percentOf } from './judge-figures.js'
-import { ownerScopeOf, removeReleasedCounts, type ScopeRef } from './outcome-counts.js'
+import { removeReleasedCounts, type ScopeRef } from './outcome-counts.js'
 import { recordReleaseEvent } from './sending-event.js'
 
 export interface ReleaseDeps extends Store {
@@ -36,11 +36,10 @@ export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, n
     if (state.state === 'held') await releaseOne(deps, state, actor, now)
     else await tryCommit(deps.commit([removeState(refOf(state))]))
   }
-  const whole = { workspaceId, scope: 'workspace', subject: workspaceId } as const
-  if (!isWhole) return released.map(refOf)
-  const owner = ownerScopeOf(deps.read, workspaceId)
-  await deps.commit(removeReleasedCounts(deps.read, whole))
-  return [...released.map(refOf), ...(owner === null ? [] : [owner])]
+  if (isWhole) {
+    await deps.commit(removeReleasedCounts(deps.read, { workspaceId, scope: 'workspace', subject: workspaceId }))
+  }
+  return released.map(refOf)
 }
 
 /** Misses if it was released or resumed meanwhile: then nothing is left to do. */

@@ -197,8 +197,8 @@ t.test('new domains do not evade the workspace, and other workspaces are not con
 
 t.test('what is too little in each workspace is judged for their owner, and one rule holds all of them', async (t) => {
   const { database, bench, broadcasts, send, expectStates } = await openBench(t)
-  send(48, 12, null, 'b.test', 'ws_2')
   send(48, 12)
+  send(48, 12, null, 'b.test', 'ws_2')
   await expectStates('workspace ws_1 held')
   const rules = () => database.read('select workspace_id, owner, ending from hold_rules', [])
   t.same(rules(), [{ workspace_id: 'ws_1', owner: 'anna', ending: 0 }])

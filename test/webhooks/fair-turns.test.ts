@@ -125,7 +125,8 @@ t.test('the workspaces of one owner have the turns and slots of one', async (t) 
   for (const lane of lanes) turns.add(lane)
   const { ids } = takeAll(turns)
   t.same(ids.slice(0, 6), ['a1', 'c1', 'b1', 'c1', 'a1', 'c1'])
-  t.equal(ids.filter((id) => id === 'c1').length, 109, 'as beside one other workspace')
+  const ofOther = ids.filter((id) => id === 'c1').length
+  t.ok(Math.abs(ids.length - 2 * ofOther) <= 1, 'half of the slots, as beside one other workspace')
   // Given away while its lane is among those that are ready.
   const [first] = lanes
   if (first === undefined) return

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
 import { findOwnerId } from '../../accounts/workspaces.js'
 import { listScopes, type ShownScope, showOk } from '../../breaker/list-scopes.js'
-import { OWNER_SUBJECT, type ScopeRef } from '../../breaker/outcome-counts.js'
+import type { ScopeRef } from '../../breaker/outcome-counts.js'
 import { createReleaseLimit, type ReleaseLimit } from '../../breaker/release-limit.js'
 import { type ReleaseDeps, releaseById } from '../../breaker/release-scope.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -86,8 +86,7 @@ function releaseRoute(deps: BreakerRouteDeps, limit: ReleaseLimit): Route {
       const released = await releaseById(deps, { workspaceId, id, actor: actorOf(principal), now })
       limit.count(owner, now)
       deps.onReleased(released)
-      const shown = released.filter(({ subject }) => subject !== OWNER_SUBJECT)
-      return json(200, { data: shown.map((ref) => toResource(showOk(deps.read, ref, now))) })
+      return json(200, { data: released.map((ref) => toResource(showOk(deps.read, ref, now))) })
     },
   })
 }

@@ -8,6 +8,7 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { initServiceState, OPERATOR_WORKSPACE_KEY } from '../storage/service-state.js'
 import type { Write } from '../storage/writer/write.js'
+import { roleIn } from './workspaces.js'
 
 const storedOperatorWorkspace = prepareRead<{ key: string }>()(({ db, slot }) =>
   db
@@ -20,6 +21,13 @@ const storedOperatorWorkspace = prepareRead<{ key: string }>()(({ db, slot }) =>
 /** Null: there is none yet. */
 export function findOperatorWorkspace(read: Read): string | null {
   return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
+}
+
+/** The operator's workspace, of which the user is owner or admin; null: the user does not operate the service. */
+export function findOperatedBy(read: Read, userId: string): string | null {
+  const workspaceId = findOperatorWorkspace(read)
+  const role = workspaceId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
+  return role === 'owner' || role === 'admin' ? workspaceId : null
 }
 
 export interface OperatorWorkspaceCache {

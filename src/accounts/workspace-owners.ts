@@ -6,7 +6,7 @@
  */
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
-import { ownerOf } from './workspaces.js'
+import { findOwnerId } from './workspaces.js'
 
 const MAX_WORKSPACES = 10_000
 
@@ -19,11 +19,11 @@ export class WorkspaceOwners {
     this.owners = createLruCache<string>({ max: maxWorkspaces })
   }
 
-  /** The id of the user who owns the workspace; the id of the workspace itself where nobody does. */
-  ownerOf(workspaceId: string): string {
+  /** The id of the user who owns the workspace; the id of the workspace itself where no one does. */
+  readonly ownerOf = (workspaceId: string): string => {
     const known = this.owners.get(workspaceId)
     if (known !== undefined) return known
-    const owner = ownerOf(this.read, { workspaceId })[0]?.user_id ?? workspaceId
+    const owner = findOwnerId(this.read, workspaceId)
     this.owners.set(workspaceId, owner)
     return owner
   }

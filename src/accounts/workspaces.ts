@@ -64,6 +64,11 @@ export const ownerOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
+/** By whom the workspace is counted: the user who owns it; the workspace itself where no one does. */
+export function findOwnerId(read: Read, workspaceId: string): string {
+  return ownerOf(read, { workspaceId })[0]?.user_id ?? workspaceId
+}
+
 /** The role of a user in a workspace; no row if they are not a member. */
 export const roleIn = prepareRead<{ workspaceId: string; userId: string }>()(({ db, slot }) =>
   db
@@ -118,6 +123,15 @@ export const countOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
   db
     .selectFrom('members')
     .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('user_id', '=', slot('userId'))
+    .where('role', '=', 'owner'),
+)
+
+/** The oldest of the workspaces that a user owns: ids begin with the time. */
+export const oldestOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('members')
+    .select(({ fn }) => fn.min<string | null>('workspace_id').as('id'))
     .where('user_id', '=', slot('userId'))
     .where('role', '=', 'owner'),
 )

@@ -14,8 +14,24 @@ import { waitForStep } from '../storage/stepped-walk.js'
 import { StorageFault, tryUniqueCommit } from '../storage/writer/write.js'
 import { type BreakerState, insertState, MAX_STATES, removeState, stateOfScope, statesAfter } from './breaker-states.js'
 import { type BroadcastSwitch, endHold, holdScope, isHolding } from './hold-scope.js'
-import { type BreakerLimits, describeFinding, type Finding, judgeFigures, percentOf } from './judge-figures.js'
-import { addCounts, readFigures, removeCounts, type ScopeRef } from './outcome-counts.js'
+import {
+  type BreakerLimits,
+  describeFinding,
+  type Finding,
+  judgeFigures,
+  percentOf,
+  type Verdict,
+  worseOf,
+} from './judge-figures.js'
+import {
+  addCounts,
+  OWNER_SUBJECT,
+  ownerScopeOf,
+  readFigures,
+  removeReleasedCounts,
+  type ScopeRef,
+} from './outcome-counts.js'
+import { findOwnersHold } from './owners-hold.js'
 import type { PendingCounts } from './pending-counts.js'
 import { refOf } from './release-scope.js'
 import { recordReleaseEvent, recordStateEvent } from './sending-event.js'
@@ -118,6 +134,8 @@ export class Breaker {
         throw error
       }
       for (const { workspace_id: workspaceId, scope, subject, bounced, complained } of portion) {
+        // What an owner's workspaces have together is judged with each of them.
+        if (subject === OWNER_SUBJECT) continue
         const scopes = bounced + complained === 0 ? this.active : this.changed
         if (scopes.size < MAX_CHANGED) scopes.set(`${workspaceId} ${scope} ${subject}`, { workspaceId, scope, subject })
       }
@@ -161,7 +179,7 @@ export class Breaker {
     const now = clock()
     const [state] = stateOfScope(read, ref)
     if (state?.state === 'held' && !isHolding(this.deps, state)) return this.forgetHold(state, now)
-    const verdict = limits.enabled ? judgeFigures(readFigures(read, ref, now), limits) : ({ state: 'ok' } as const)
+    const verdict = limits.enabled ? this.judgeScope(ref, now) : ({ state: 'ok' } as const)
     if (verdict.state === 'ok') {
       if (state !== undefined) await this.leave(state, now)
     } else if (verdict.state === 'held') {
@@ -171,7 +189,17 @@ export class Breaker {
     }
   }
 
+  /** A workspace by its own figures and by those of all workspaces of its owner: the worse of both counts. */
+  private judgeScope(ref: ScopeRef, now: number): Verdict {
+    const { read, limits } = this.deps
+    const own = judgeFigures(readFigures(read, ref, now), limits)
+    const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
+    return owner === null ? own : worseOf(own, judgeFigures(readFigures(read, owner, now), limits))
+  }
+
   private async hold(ref: ScopeRef, before: BreakerState | undefined, finding: Finding, now: number): Promise<void> {
+    // Another workspace of the owner has the rule that holds this one too.
+    if (before === undefined && ref.scope === 'workspace' && findOwnersHold(this.deps.read, ref.workspaceId)) return
     const hold = this.planHold(ref, finding, now)
     if (hold === null) {
       if (before === undefined) await this.warn(ref, finding, now)
@@ -218,7 +246,11 @@ export class Breaker {
   /** Its rule was ended, or the broadcast resumed or cancelled: that is a release by hand. */
   private async forgetHold(state: BreakerState, now: number): Promise<void> {
     const ref = refOf(state)
-    const writes = [removeState(ref), removeCounts(ref), recordReleaseEvent(state, 'person', now)]
+    const writes = [
+      removeState(ref),
+      ...removeReleasedCounts(this.deps.read, ref),
+      recordReleaseEvent(state, 'person', now),
+    ]
     if (await tryUniqueCommit(this.deps.commit(writes))) {
       this.deps.log.info(factsOf(state), 'mail that was held is released')
     }

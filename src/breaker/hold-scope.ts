@@ -1,6 +1,6 @@
 /**
  * Holding and releasing the mail of a scope, as writes: a workspace's or a domain's by a hold rule, a broadcast's by
- * pausing it. What is held stays in the queue, and what is accepted meanwhile is held too.
+ * pausing it. The rule of a workspace holds every workspace of its owner, and stays with it when it is transferred. What is held stays in the queue, and what is accepted meanwhile is held too.
  */
 import { type Actor, daemonActor } from '../accounts/audit-log.js'
 import { parseDomainName } from '../mail/address.js'
@@ -8,7 +8,7 @@ import { createHoldRule, endHoldRule, holdRuleById } from '../messages/queue/hol
 import type { Read } from '../storage/prepared.js'
 import type { Write } from '../storage/writer/write.js'
 import type { BreakerState } from './breaker-states.js'
-import type { ScopeRef } from './outcome-counts.js'
+import { ownerScopeOf, type ScopeRef } from './outcome-counts.js'
 
 interface BroadcastRef {
   readonly workspaceId: string
@@ -47,7 +47,8 @@ export function holdScope(
     return { holdRule: null, writes: [broadcasts.pause({ ...ref, now, note: reason })] }
   }
   const sender = scope === 'domain' ? parseDomainName(subject) : null
-  const criteria = { workspaceId, domain: null, sender, pattern: null, until: null, reason }
+  const owner = scope === 'workspace' ? (ownerScopeOf(read, workspaceId)?.workspaceId ?? null) : null
+  const criteria = { workspaceId, domain: null, sender, pattern: null, until: null, reason, owner }
   const { rule, writes } = createHoldRule(read, criteria, daemonActor, now)
   return { holdRule: rule.id, writes }
 }

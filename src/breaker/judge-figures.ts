@@ -43,7 +43,7 @@ export interface Finding {
   readonly limitPercent: number
 }
 
-type Verdict = { readonly state: 'ok' } | ({ readonly state: 'warning' | 'held' } & Finding)
+export type Verdict = { readonly state: 'ok' } | ({ readonly state: 'warning' | 'held' } & Finding)
 
 /** The worse of both; of two equal ones, bounces. */
 export function judgeFigures(figures: Figures, limits: BreakerLimits): Verdict {
@@ -55,7 +55,12 @@ export function judgeFigures(figures: Figures, limits: BreakerLimits): Verdict {
     ...{ warn: limits.complaint_warn_percent, hold: limits.complaint_hold_percent },
     ...{ minMessages: limits.min_delivered, minFailures: limits.min_complaints },
   })
-  return ranks[complaints.state] > ranks[bounces.state] ? complaints : bounces
+  return worseOf(bounces, complaints)
+}
+
+/** Of two equal ones, the first. */
+export function worseOf(first: Verdict, second: Verdict): Verdict {
+  return ranks[second.state] > ranks[first.state] ? second : first
 }
 
 const ranks = { ok: 0, warning: 1, held: 2 } as const

@@ -3,6 +3,7 @@ import type { Read } from '../storage/prepared.js'
 import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
 import { describeFinding, type Figures } from './judge-figures.js'
 import { readFigures, type ScopeRef } from './outcome-counts.js'
+import { findOwnersHold } from './owners-hold.js'
 
 export interface ShownScope {
   readonly scope: BreakerState['scope']
@@ -19,7 +20,16 @@ export function listScopes(read: Read, workspaceId: string, now: number): readon
   const states = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES })
   const shown = states.map((state) => showState(read, state, now))
   const [own, others] = [shown.find(({ id }) => id === workspaceId), shown.filter(({ id }) => id !== workspaceId)]
-  return [own ?? showOk(read, { workspaceId, scope: 'workspace', subject: workspaceId }, now), ...others]
+  const ref = { workspaceId, scope: 'workspace', subject: workspaceId } as const
+  return [own?.state === 'held' ? own : (showOwnersHold(read, ref, now) ?? own ?? showOk(read, ref, now)), ...others]
+}
+
+/** The hold of another workspace that holds this one too, because both have one owner. */
+function showOwnersHold(read: Read, ref: ScopeRef, now: number): ShownScope | undefined {
+  const held = findOwnersHold(read, ref.workspaceId)
+  if (held === undefined) return undefined
+  const reason = `${describeFinding(held)}, from the workspaces of its owner together; it is released in ${held.workspace_id}`
+  return { ...showOk(read, ref, now), state: 'held', since: held.since, reason }
 }
 
 /** A scope without a state. */

@@ -1,5 +1,6 @@
 /** Counted outcomes in the database, by scope and quarter of an hour, and their sums over the windows. */
 
+import { findOwnerId } from '../accounts/workspaces.js'
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { BreakerCountsTable, BreakerScope } from '../storage/tables/breaker-tables.js'
@@ -18,18 +19,31 @@ export interface ScopeRef {
   readonly subject: string
 }
 
+/** The subject of the sums of all workspaces of an owner, in rows whose `workspace_id` is the id of the user. */
+export const OWNER_SUBJECT = 'owner'
+
+/** The sums of the owner of a workspace; null: no one owns it. They stay when a workspace is deleted or transferred. */
+export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
+  const owner = findOwnerId(read, workspaceId)
+  return owner === workspaceId ? null : { workspaceId: owner, scope: 'workspace', subject: OWNER_SUBJECT }
+}
+
 const columns = ['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const
 
-/** Adds nothing if the workspace was deleted: its rows are being erased. */
+/** Adds nothing if the workspace was deleted, whose rows are being erased, or the user of the sums of an owner. */
 export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
   db
     .insertInto('breaker_counts')
     .columns(columns)
     .expression(
       db
-        .selectFrom('workspaces')
-        .select((eb) => columns.map((column) => eb.val(slot(column)).as(column)))
-        .where('id', '=', slot('workspace_id')),
+        .selectNoFrom((eb) => columns.map((column) => eb.val(slot(column)).as(column)))
+        .where((eb) =>
+          eb.or([
+            eb.exists(db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))),
+            eb.exists(db.selectFrom('users').select('id').where('id', '=', slot('workspace_id'))),
+          ]),
+        ),
     )
     .onConflict((conflict) =>
       conflict.columns(['workspace_id', 'scope', 'subject', 'bucket']).doUpdateSet((eb) => ({
@@ -91,6 +105,12 @@ const removeOfWorkspace = prepareWrite<{ workspaceId: string }>(({ db, slot }) =
 /** The scope counts anew; a workspace with all that is in it. */
 export function removeCounts({ workspaceId, scope, subject }: ScopeRef): Write {
   return scope === 'workspace' ? removeOfWorkspace({ workspaceId }) : removeOfScope({ workspaceId, scope, subject })
+}
+
+/** As `removeCounts`; with a workspace, the sums of its owner begin anew too. */
+export function removeReleasedCounts(read: Read, ref: ScopeRef): readonly Write[] {
+  const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
+  return [ref, ...(owner === null ? [] : [owner])].map(removeCounts)
 }
 
 interface Old {

@@ -6,7 +6,7 @@ import type { DomainName } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'
 import type { BreakerCountsTable } from '../storage/tables/breaker-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import type { ScopeRef } from './outcome-counts.js'
+import { OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
 
 /** Milliseconds. */
 export const BUCKET = 900_000
@@ -37,6 +37,8 @@ interface CountingDeps {
   readonly clock: Clock
   /** Mail to such a domain ends as the sender has asked for, and says nothing about addresses. */
   readonly isSimulated: (domain: DomainName) => boolean
+  /** The owner of a workspace, for whom all of their workspaces count together. Absent: there are none. */
+  readonly ownerOf?: (workspaceId: string) => string
 }
 
 export class PendingCounts {
@@ -57,6 +59,8 @@ export class PendingCounts {
     const place = { workspace_id: workspaceId, bucket: now - (now % BUCKET), ...added[kind] }
     if (kind !== 'accepted') this.failures += 1
     this.add({ ...place, scope: 'workspace', subject: workspaceId })
+    const owner = this.deps.ownerOf?.(workspaceId) ?? workspaceId
+    if (owner !== workspaceId) this.add({ ...place, workspace_id: owner, scope: 'workspace', subject: OWNER_SUBJECT })
     this.add({ ...place, scope: 'domain', subject: senderDomain })
     if (broadcastId !== null) this.add({ ...place, scope: 'broadcast', subject: broadcastId })
   }
@@ -77,13 +81,21 @@ export class PendingCounts {
     }
   }
 
-  /** These scopes count anew; a workspace with all that is in it. */
+  /** These scopes count anew; a workspace with all that is in it, and with the sums of its owner. */
   forget(scopes: readonly ScopeRef[]): void {
     for (const [key, one] of this.pending) {
       const isMeant = ({ workspaceId, scope, subject }: ScopeRef): boolean =>
-        one.workspace_id === workspaceId && (scope === 'workspace' || (one.scope === scope && one.subject === subject))
+        this.isOwnersSum(one, workspaceId, scope) ||
+        (one.workspace_id === workspaceId &&
+          (scope === 'workspace' || (one.scope === scope && one.subject === subject)))
       if (scopes.some(isMeant)) this.pending.delete(key)
     }
+  }
+
+  private isOwnersSum(one: BreakerCountsTable, workspaceId: string, scope: ScopeRef['scope']): boolean {
+    return (
+      scope === 'workspace' && one.subject === OWNER_SUBJECT && one.workspace_id === this.deps.ownerOf?.(workspaceId)
+    )
   }
 
   private add(counts: BreakerCountsTable): void {

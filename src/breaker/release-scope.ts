@@ -1,6 +1,7 @@
 /**
  * Releases the mail of a scope by hand: its hold ends, and its figures begin anew, so that the same bounces do not hold
- * it again. A workspace is released with all of its domains and broadcasts.
+ * it again. A workspace is released with all of its domains and broadcasts, and with the other workspaces of its owner
+ * that its rule holds.
  */
 import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
 import { Refusal } from '../mail/refusal.js'
@@ -9,7 +10,7 @@ import { tryCommit, type Write } from '../storage/writer/write.js'
 import { type BreakerState, MAX_STATES, removeState, statesOfWorkspace } from './breaker-states.js'
 import { type BroadcastSwitch, endHold } from './hold-scope.js'
 import { percentOf } from './judge-figures.js'
-import { removeCounts, type ScopeRef } from './outcome-counts.js'
+import { removeReleasedCounts, type ScopeRef } from './outcome-counts.js'
 import { recordReleaseEvent } from './sending-event.js'
 
 export interface ReleaseDeps extends Store {
@@ -35,7 +36,9 @@ export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, n
     if (state.state === 'held') await releaseOne(deps, state, actor, now)
     else await tryCommit(deps.commit([removeState(refOf(state))]))
   }
-  if (isWhole) await deps.commit([removeCounts({ workspaceId, scope: 'workspace', subject: workspaceId })])
+  if (isWhole) {
+    await deps.commit(removeReleasedCounts(deps.read, { workspaceId, scope: 'workspace', subject: workspaceId }))
+  }
   return released.map(refOf)
 }
 
@@ -43,7 +46,7 @@ export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, n
 async function releaseOne(deps: ReleaseDeps, state: BreakerState, actor: Actor, now: number): Promise<void> {
   const writes: readonly Write[] = [
     removeState(refOf(state)),
-    removeCounts(refOf(state)),
+    ...removeReleasedCounts(deps.read, refOf(state)),
     ...endHold(deps, state, actor, now),
     recordReleaseEvent(state, 'person', now),
     recordAct(state, actor, now),

@@ -50,6 +50,8 @@ interface TlsConfig {
 
 export interface LimitsConfig {
   readonly default_plan: string
+  /** Who may make workspaces through the API: owners of one, or the operator alone. */
+  readonly create_workspaces: 'owners' | 'operator'
   readonly domain_emails_per_day: number
   /** Counted over the entire service. */
   readonly invitations_per_day: number

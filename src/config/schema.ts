@@ -228,6 +228,7 @@ export const plan = section({
 
 const limits = section({
   default_plan: value.planName.prefault('unlimited'),
+  create_workspaces: value.oneOf('owners', 'operator').prefault('owners'),
   domain_emails_per_day: value.count(1, 1_000_000_000).prefault(200_000),
   invitations_per_day: value.count(1, 1_000_000).prefault(1_000),
   operator_inbound_bytes: value.bytes.prefault('10GB'),

@@ -5,10 +5,12 @@
  *   complete     found by its key within its workspace, until `retention.files` after its last use
  *
  * A key is 256 random bits. Triggers count the bytes of all files of a workspace; the statement that
- * grows a file checks their limit.
+ * grows a file checks the limit of those of an owner.
  */
+
 import { randomSecret } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 
@@ -21,7 +23,7 @@ export interface FileRef {
 
 /** 10 MB. */
 export const MAX_FILE_BYTES = 10 * 1_048_576
-/** 1 GB: the files of one workspace, each with 4 KB beside its own size. */
+/** 1 GB: the files of all workspaces of an owner, each with 4 KB beside its own size. */
 export const MAX_STORED_BYTES = 1_024 * 1_048_576
 /** A use is recorded once an hour, so a file may be kept that much longer. */
 export const USE_INTERVAL = 3_600_000
@@ -50,7 +52,7 @@ export const insertFile = prepareWrite<{
   }),
 )
 
-/** Misses where the file is gone, or the workspace has no room for so much more. */
+/** Misses where the file is gone, or its owner has no room for so much more. */
 const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; maxBytes: number }>(
   ({ db, slot }) =>
     db
@@ -62,8 +64,8 @@ const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number;
       .where(
         ({ selectFrom }) =>
           selectFrom('cached_file_totals')
-            .select(({ eb }) => eb('bytes', '+', slot('bytes')).as('after'))
-            .where('workspace_id', '=', slot('workspaceId')),
+            .select(({ fn, eb }) => eb(fn.sum<number>('bytes'), '+', slot('bytes')).as('after'))
+            .where('workspace_id', 'in', selectSameOwner(slot('workspaceId'))),
         '<=',
         slot('maxBytes'),
       ),
@@ -79,7 +81,7 @@ const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
   }),
 )
 
-/** One commit. `maxBytes`: octets of all files of the workspace. */
+/** One commit. `maxBytes`: octets of all files of the workspaces of the owner. */
 export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, maxBytes: number): Write[] {
   return [
     growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),
@@ -169,8 +171,12 @@ export function findFile(read: Read, place: FileRef): CachedFile | undefined {
   return completeByKey(read, place)[0]
 }
 
+/** Of all workspaces of the owner. */
 export const selectStoredBytes = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('cached_file_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
+  db
+    .selectFrom('cached_file_totals')
+    .select(({ fn }) => fn.sum<number | null>('bytes').as('bytes'))
+    .where('workspace_id', 'in', selectSameOwner(slot('workspaceId'))),
 )
 
 const selectChunk = prepareRead<FileRef & { place: number }>()(({ db, slot }) =>

@@ -31,7 +31,6 @@ import type { Clock } from '../platform/clock.js'
 import { ClientLog } from '../platform/connections/client-log.js'
 import type { Log } from '../platform/log.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
-import { createMemoryShares } from '../platform/memory/shares.js'
 import { runOnce } from '../platform/run-once.js'
 import { openSpool, type Spool } from '../platform/spool-file.js'
 import type { ListenerTls } from '../platform/tls-files.js'
@@ -157,22 +156,22 @@ interface AppDeps {
 
 function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps): ApiApp {
   const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy } = deps
-  const { requests, clients } = deps.limits
+  const { requests, clients, shareByOwner } = deps.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return createApiApp({
     identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, isProxy, clock }),
     checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
-    memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
+    memory: shareByOwner(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,
     answers: createLargeAnswers({
       ...ANSWER_LIMITS,
-      memory: createMemoryShares(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
-      held: createMemoryShares(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
+      memory: shareByOwner(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
+      held: shareByOwner(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
       spool,
     }),
     streamLimits: {
-      slots: createMemoryShares(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
+      slots: shareByOwner(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
       patience: STREAM_LIMITS.milliseconds,
       pace: ANSWER_LIMITS.pace,
     },

@@ -54,7 +54,6 @@ import type { MessageReader } from '../messages/mime/mime-parts.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
-import { createMemoryShares } from '../platform/memory/shares.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
@@ -120,7 +119,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
   const { database, onKeyRevoked } = deps
   const { read, commit } = database
   const files = {
-    memory: createMemoryShares(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
+    memory: deps.limits.shareByOwner(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share),
     hasDiskSpace: deps.hasDiskSpace,
   }
   const importing = { read, commit, clock: deps.clock, files, onImportStarted: deps.onImportStarted }
@@ -154,7 +153,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
 function buildCreateDeps(deps: RouteDeps): CreateDeps {
   const { config, database, prepare, beginTracking, commitEmails, hasDiskSpace, templates, identity } = deps
   const { read } = database
-  const memory = createMemoryShares(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
+  const memory = deps.limits.shareByOwner(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: deps.trackingBaseFor })
   const from = { read, templates, memory, filler: createContentFiller(links) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
@@ -224,7 +223,7 @@ function peopleRoutes(deps: RouteDeps): readonly Route[] {
   const { read, commit } = database
   const invitationsPerDay = (): number => config.limits.invitations_per_day
   return [
-    ...workspaceRoutes(readEachTime({ read, commit, onWorkspaceClosed }, { plan: () => config.limits.default_plan })),
+    ...workspaceRoutes({ read, commit, onWorkspaceClosed, planOf: deps.limits.plans.find, limits: config.limits }),
     transferRoute({ ...deps.accountDeps, onMemberChanged }),
     ...memberRoutes(readEachTime({ read, commit, onMemberInvited, onMemberChanged }, { invitationsPerDay })),
     ...invitationRoutes({ read, commit, acceptDeps }),

@@ -1,4 +1,5 @@
 /** Wires the circuit breaker: what is counted, and what it holds. */
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import { Breaker } from '../breaker/breaker.js'
 import type { ScopeRef } from '../breaker/outcome-counts.js'
 import { PendingCounts } from '../breaker/pending-counts.js'
@@ -17,6 +18,7 @@ interface BreakerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
+  readonly workspaceOwners: WorkspaceOwners
 }
 
 /** What the breaker holds: built after it, because it stops after them. */
@@ -35,10 +37,13 @@ export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
 }
 
 /** To be stopped after delivery and receiving, whose last outcomes it stores. */
-export function wireBreaker({ config, clock, log, database }: BreakerDeps, findHolders: FindHolders): BreakerService {
+export function wireBreaker(
+  { config, clock, log, database, workspaceOwners: { ownerOf } }: BreakerDeps,
+  findHolders: FindHolders,
+): BreakerService {
   const { read, commit } = database
   const simulator = `simulator.${config.service.zone}`
-  const counts = new PendingCounts({ clock, isSimulated: (domain) => domain === simulator })
+  const counts = new PendingCounts({ clock, ownerOf, isSimulated: (domain) => domain === simulator })
   const onHoldsChanged = (): void => {
     const { holdRules, broadcasts } = findHolders()
     holdRules.reload()

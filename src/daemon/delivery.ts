@@ -47,13 +47,13 @@ const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps {
   readonly config: Config
+  readonly workspaceOwners: WorkspaceOwners
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
   readonly database: Database
   readonly identity: ServiceIdentity
   readonly signingKeys: SigningKeyCache
-  readonly workspaceOwners: WorkspaceOwners
   readonly receivingDomains: ReceivingDomainCache
   readonly signing: SigningThread
   readonly suppressions: SuppressionCache
@@ -85,7 +85,8 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const pool = createSessionPool(deps, { unreachable, paces, onTlsResult })
   const destinations = wireDestinations(deps, onTlsResult, abortController.signal)
   const sources = wireSources(deps, abortController.signal)
-  const holdRules = new HoldRuleRunner({ read, commit, clock, log, onReleased: () => runner.wake() })
+  const { ownerOf } = deps.workspaceOwners
+  const holdRules = new HoldRuleRunner({ read, commit, clock, log, ownerOf, onReleased: () => runner.wake() })
   const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
     ...{ read, commit, clock, log, messageCache, paces, owners: deps.workspaceOwners },
     ...wireMessages(deps, messageCache),

@@ -99,9 +99,12 @@ export async function openServices(
   const caches = openCaches(common)
   const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
   const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk }))
-  const counting = wireBreaker(logAs('delivery'), () => ({ holdRules: delivery.holdRules, broadcasts }))
+  const counting = wireBreaker({ ...logAs('delivery'), ...caches }, () => ({
+    holdRules: delivery.holdRules,
+    broadcasts,
+  }))
   const breaker = registerStop(stopSteps, counting)
-  const webhooks = registerStop(stopSteps, wireWebhooks(logAs('webhooks'), stopTimeouts.delivery))
+  const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, startHousekeeping(common))
@@ -110,8 +113,8 @@ export async function openServices(
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
   const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
-  const imports = registerStop(stopSteps, createImportRunner({ ...database, clock, log: logs.of('imports') }))
-  const exports = registerStop(stopSteps, openExports(logAs('exports')))
+  const exports = registerStop(stopSteps, openExports(logAs('exports'), caches))
+  const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
   const broadcasts = registerStop(
     stopSteps,
@@ -139,10 +142,17 @@ function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRe
   return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
 }
 
-function openExports({ config, clock, log, database: { read, commit }, observers }: CommonDeps): ExportRunner {
+function openImports({ clock, log, database }: CommonDeps, { workspaceOwners: { ownerOf } }: Caches): ImportRunner {
+  return createImportRunner({ ...database, clock, log, ownerOf })
+}
+
+function openExports(
+  { config, clock, log, database: { read, commit }, observers }: CommonDeps,
+  { workspaceOwners: { ownerOf } }: Caches,
+): ExportRunner {
   const { data_dir: folder } = config.service
   return createExportRunner({
-    ...{ read, commit, clock, log },
+    ...{ read, commit, clock, log, ownerOf },
     ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
   })
 }
@@ -192,7 +202,7 @@ async function openEngines(
   const delivery = wireDelivery({ ...own, breaker, log: own.logs.of('delivery'), signing, onTlsResult })
   stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
   registerStop(stopSteps, tlsReports.startSending(delivery))
-  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer)
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
   const room = { ...own, log: own.logs.of('receiving'), mime, offer, signing }

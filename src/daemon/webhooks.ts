@@ -1,4 +1,5 @@
 /** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
@@ -21,6 +22,7 @@ interface WebhookDeps {
   readonly database: Database
   readonly edges: Edges
   readonly observers: Observers | null
+  readonly workspaceOwners: WorkspaceOwners
 }
 
 export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload' | 'closeWorkspace'> {
@@ -30,10 +32,10 @@ export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload
 }
 
 /** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
-export function wireWebhooks(
-  { config: { webhooks, dns }, clock, log, database: { read, commit }, edges, observers }: WebhookDeps,
-  stopTimeout: number,
-): Webhooks {
+export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
+  const { config, clock, log, edges, observers } = deps
+  const { webhooks, dns } = config
+  const { read, commit } = deps.database
   const abortController = new AbortController()
   const { signal } = abortController
   const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
@@ -42,10 +44,7 @@ export function wireWebhooks(
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
   const dispatcher = new Dispatcher({
-    read,
-    commit,
-    clock,
-    log,
+    ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
     mayConnect: (address) => createAddressGuard(webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
     get timeout() {

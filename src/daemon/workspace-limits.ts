@@ -9,10 +9,13 @@ import { createEmailCharger, type EmailCharger } from '../accounts/limits/quota.
 import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
 import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
+import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
 import type { PlanLimits } from '../config/plans.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
+import type { ReservableMemory } from '../platform/memory/reservation.js'
+import { createMemoryShares, type MemoryShares } from '../platform/memory/shares.js'
 import type { Database } from '../storage/database.js'
 import type { DiskGuard } from '../storage/health/disk-guard.js'
 
@@ -27,12 +30,14 @@ const unauthenticatedLimits: PlanLimits = { requests_per_second: 100, requests_p
 
 export interface Limits {
   readonly plans: PlanCache
-  /** By workspace id. */
+  /** By workspace id; those of one owner count together. */
   readonly requests: RateLimit
   /** By client address (`addressKeyOf`). */
   readonly clients: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytes
+  /** Shares of this budget by owner: workspaces of one owner have one share together, addresses have each their own. */
+  readonly shareByOwner: (budget: ReservableMemory, share: number) => MemoryShares
   /** To be called when plans may have changed. */
   readonly onReload: () => void
   readonly stop: () => Promise<void>
@@ -45,6 +50,7 @@ interface WorkspaceLimitsDeps {
   readonly database: Database
   readonly operatorWorkspace: OperatorWorkspaceCache
   readonly disk: Pick<DiskGuard, 'room'>
+  readonly workspaceOwners: WorkspaceOwners
 }
 
 export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
@@ -54,9 +60,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   const { find: operatorWorkspace } = deps.operatorWorkspace
   const plans = createPlanCache({ read, limits })
   const days = createDailyRequests(database)
-  const save = (): Promise<void> =>
-    days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
-  const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()
+  const saver = saveRegularly(days, log)
   const warnOfUnknownPlans = (): void => {
     for (const { id, plan } of findUnknownPlans(read, limits)) {
       log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
@@ -65,7 +69,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   warnOfUnknownPlans()
   return {
     plans,
-    requests: createRateLimit({ limitsOf: (workspaceId) => plans.find(workspaceId).limits, days }),
+    requests: createRateLimit({ limitsOf: (id) => plans.find(id).limits, meterOf: deps.workspaceOwners.ownerOf, days }),
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
     charge: createEmailCharger({
       read,
@@ -78,12 +82,27 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
       plans.drop()
       warnOfUnknownPlans()
     },
+    shareByOwner: (budget, share) => shareByOwner(createMemoryShares(budget, share), deps.workspaceOwners),
     inboundBytes: createInboundBytes({
       ...{ ...deps, read, limits, operatorWorkspace, planOf: plans.find, diskRoom: deps.disk.room },
     }),
+    stop: saver.stop,
+  }
+}
+
+function saveRegularly(days: ReturnType<typeof createDailyRequests>, log: Log): Pick<Limits, 'stop'> {
+  const save = (): Promise<void> =>
+    days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
+  const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()
+  return {
     stop: () => {
       clearInterval(timer)
       return save()
     },
   }
+}
+
+/** Requests without a key, and those of people in a browser, hold a share under another name than that of a workspace. */
+function shareByOwner({ forOwner }: MemoryShares, owners: WorkspaceOwners): MemoryShares {
+  return { forOwner: (name) => forOwner(name.startsWith('ws_') ? owners.ownerOf(name) : name) }
 }

@@ -7,17 +7,31 @@
  * of an export that is being written asserts its record, so that nothing is written for one that is gone.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { ExportsTable } from '../storage/tables/export-tables.js'
 
 export type ExportRow = Selectable<ExportsTable>
 
-/** Exports of a workspace that are processing or wait. */
+/** Exports of all workspaces of an owner that are processing or wait. */
 export const MAX_UNFINISHED_EXPORTS = 20
 /** Exports of a workspace that are kept, the unfinished ones among them. */
 export const MAX_KEPT_EXPORTS = 100
 
 type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'>
+
+/** Of all workspaces of the owner. */
+function countUnfinished(db: StatementBuilder<object>['db'], workspaceId: string) {
+  return db
+    .selectFrom('exports')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', 'in', selectSameOwner(workspaceId))
+    .where('status', '=', 'processing')
+}
+
+export const unfinishedOfOwner = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  countUnfinished(db, slot('workspaceId')),
+)
 
 /** Misses when the workspace is deleted, or has as many exports as it may have. */
 export const insertExport = prepareWrite<NewExport>(({ db, slot }) => {
@@ -25,7 +39,7 @@ export const insertExport = prepareWrite<NewExport>(({ db, slot }) => {
     .selectFrom('exports')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('workspace_id', '=', slot('workspace_id'))
-  const unfinished = ofWorkspace.where('status', '=', 'processing')
+  const unfinished = countUnfinished(db, slot('workspace_id'))
   const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
   const row = db
     .selectNoFrom((eb) => [

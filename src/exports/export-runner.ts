@@ -1,7 +1,7 @@
 /**
  * Writes exports after their requests, one at a time.
  *
- * Workspaces take turns: where another one waits, an export is put back after some seconds and goes on when its turn
+ * Owners of workspaces take turns: where another one waits, an export is put back after some seconds and goes on when its turn
  * comes. An export that a turn, a stop or a crash has cut off goes on after the rows that are on disk. After a fault
  * it is tried again later; after three of our own it fails. While the database takes no writes, it waits.
  */
@@ -30,8 +30,10 @@ interface RunnerDeps extends Store {
   /** The database, for the connection of the thread. */
   readonly database: string
   readonly folder: string
+  /** Who takes turns: the owner of a workspace. Absent: each workspace does. */
+  readonly ownerOf?: (workspaceId: string) => string
   readonly onEnd?: ((outcome: 'completed' | 'failed') => void) | undefined
-  /** Milliseconds that an export may take while other workspaces wait, and those to wait after a fault. */
+  /** Milliseconds that an export may take while other owners wait, and those to wait after a fault. */
   readonly turn?: number
   readonly retryDelay?: number
   /** Milliseconds between two reports of the thread. */
@@ -64,7 +66,7 @@ type TurnEnd = 'ended' | 'put-back' | 'fault'
 
 class Runner implements ExportRunner {
   private readonly stopController = new AbortController()
-  /** By workspace, in the order of their turns. */
+  /** By owner, in the order of their turns. */
   private readonly waiting = new Map<string, ExportRef[]>()
   /** Faults of exports that are tried again. */
   private readonly faults = new Map<string, number>()
@@ -116,9 +118,14 @@ class Runner implements ExportRunner {
   }
 
   private enqueue(ref: ExportRef): void {
-    const list = this.waiting.get(ref.workspaceId) ?? []
+    const owner = this.ownerOf(ref)
+    const list = this.waiting.get(owner) ?? []
     list.push(ref)
-    this.waiting.set(ref.workspaceId, list)
+    this.waiting.set(owner, list)
+  }
+
+  private ownerOf({ workspaceId }: ExportRef): string {
+    return this.deps.ownerOf?.(workspaceId) ?? workspaceId
   }
 
   private startNext(): void {
@@ -136,18 +143,18 @@ class Runner implements ExportRunner {
     })
   }
 
-  /** Of the workspace whose turn it is, which then is the last. */
+  /** Of the owner whose turn it is, who then is the last. */
   private takeNext(): ExportRef | undefined {
-    for (const [workspaceId, [ref, ...others]] of this.waiting) {
-      this.waiting.delete(workspaceId)
-      if (others.length > 0) this.waiting.set(workspaceId, others)
+    for (const [owner, [ref, ...others]] of this.waiting) {
+      this.waiting.delete(owner)
+      if (others.length > 0) this.waiting.set(owner, others)
       return ref
     }
     return undefined
   }
 
-  private hasOthersWaiting({ workspaceId }: ExportRef): boolean {
-    return this.waiting.size > (this.waiting.has(workspaceId) ? 1 : 0)
+  private hasOthersWaiting(ref: ExportRef): boolean {
+    return this.waiting.size > (this.waiting.has(this.ownerOf(ref)) ? 1 : 0)
   }
 
   private retryLater(ref: ExportRef): void {

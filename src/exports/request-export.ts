@@ -2,6 +2,7 @@
 import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
+import type { Read } from '../storage/prepared.js'
 import { tryCommit } from '../storage/writer/write.js'
 import {
   type ExportRow,
@@ -10,6 +11,7 @@ import {
   listExports,
   MAX_KEPT_EXPORTS,
   MAX_UNFINISHED_EXPORTS,
+  unfinishedOfOwner,
 } from './export-records.js'
 
 type RequestedExport = Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain'>
@@ -29,12 +31,13 @@ export async function requestExport(
   const isStored = await tryCommit(commit([insertExport({ ...request, id, to_at: end, created_at: now })]))
   const [row] = isStored ? exportById(read, { id, workspaceId }) : []
   if (row !== undefined) return row
-  throw isStored ? buildGoneRefusal() : buildLimitRefusal(listExports(read, { workspaceId }))
+  throw isStored ? buildGoneRefusal() : buildLimitRefusal(read, workspaceId)
 }
 
-function buildLimitRefusal(kept: readonly ExportRow[]): Refusal {
-  if (kept.filter(({ status }) => status === 'processing').length >= MAX_UNFINISHED_EXPORTS) {
-    const message = `${MAX_UNFINISHED_EXPORTS} exports of this workspace are processing: wait for one to end`
+function buildLimitRefusal(read: Read, workspaceId: string): Refusal {
+  const kept = listExports(read, { workspaceId })
+  if ((unfinishedOfOwner(read, { workspaceId })[0]?.count ?? 0) >= MAX_UNFINISHED_EXPORTS) {
+    const message = `${MAX_UNFINISHED_EXPORTS} exports of this workspace are processing, with those of others of its owner: wait for one to end`
     return new Refusal('conflict', message, { limit: MAX_UNFINISHED_EXPORTS })
   }
   if (kept.length >= MAX_KEPT_EXPORTS) {

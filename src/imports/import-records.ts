@@ -8,26 +8,32 @@
  */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../storage/database.js'
-import { prepareRead, prepareWrite } from '../storage/prepared.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { Tables } from '../storage/tables/tables.js'
 
 export type ImportRow = Selectable<Tables['imports']>
 
-/** Imports of a workspace that run or wait. */
+/** Imports of all workspaces of an owner that run or wait. */
 export const MAX_PENDING_IMPORTS = 5
 /** 30 days for which a finished import is kept. */
 export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
-/** Misses when the workspace is deleted, or has too many pending imports. */
-export const insertImport = prepareWrite<NewImport & { maxPending: number }>(({ db, slot }) => {
-  const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
-  const pending = db
+/** Of all workspaces of the owner. */
+function countPending(db: StatementBuilder<object>['db'], workspaceId: string) {
+  return db
     .selectFrom('imports')
     .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('workspace_id', '=', slot('workspace_id'))
+    .where('workspace_id', 'in', selectSameOwner(workspaceId))
     .where('status', '=', 'processing')
+}
+
+/** Misses when the workspace is deleted, or its owner has too many pending imports. */
+export const insertImport = prepareWrite<NewImport & { maxPending: number }>(({ db, slot }) => {
+  const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
+  const pending = countPending(db, slot('workspace_id'))
   return db
     .insertInto('imports')
     .columns(['id', 'workspace_id', 'kind', 'status', 'options', 'total', 'done', 'created_at'])
@@ -90,13 +96,9 @@ export const importById = prepareRead<ImportRef>()(({ db, slot }) =>
   db.selectFrom('imports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The number of pending imports of a workspace. */
+/** The number of pending imports of all workspaces of the owner. */
 export const countPendingImports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('imports')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('status', '=', 'processing'),
+  countPending(db, slot('workspaceId')),
 )
 
 /** Pending imports of all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */

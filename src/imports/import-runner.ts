@@ -1,5 +1,5 @@
 /**
- * Runs imports after their requests: a few at once, one of each workspace, in the order of the
+ * Runs imports after their requests: a few at once, one of each owner of workspaces, in the order of the
  * requests.
  *
  * An import that a stop or a crash cuts off resumes at the next start, after the last batch on disk.
@@ -18,6 +18,8 @@ import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
 interface RunnerDeps extends ImportDeps {
   readonly log: Pick<Log, 'error' | 'info'>
+  /** Who takes turns: the owner of a workspace. Absent: each workspace does. */
+  readonly ownerOf?: (workspaceId: string) => string
   /** Milliseconds to wait after a fault. */
   readonly retryDelay?: number
 }
@@ -37,29 +39,30 @@ const MAX_FAULTS = 3
 const PAGE_SIZE = 500
 
 export function createImportRunner(deps: RunnerDeps): ImportRunner {
-  const { read, log } = deps
+  const { read, log, ownerOf = (workspaceId) => workspaceId } = deps
   const stopController = new AbortController()
-  /** By workspace, in the order of their turns; the imports of a list wait in order. */
+  /** By owner, in the order of their turns; the imports of a list wait in order. */
   const waiting = new Map<string, ImportRef[]>()
   const running = new Map<string, Promise<void>>()
 
   function enqueue(importRef: ImportRef): void {
-    const list = waiting.get(importRef.workspaceId) ?? []
+    const owner = ownerOf(importRef.workspaceId)
+    const list = waiting.get(owner) ?? []
     list.push(importRef)
-    waiting.set(importRef.workspaceId, list)
+    waiting.set(owner, list)
   }
 
   function startNext(): void {
-    for (const [workspaceId, list] of waiting) {
+    for (const [owner, list] of waiting) {
       if (running.size >= MAX_RUNNING || stopController.signal.aborted) return
-      const importRef = running.has(workspaceId) ? undefined : list.shift()
-      if (list.length === 0) waiting.delete(workspaceId)
+      const importRef = running.has(owner) ? undefined : list.shift()
+      if (list.length === 0) waiting.delete(owner)
       if (importRef === undefined) continue
       const run = runToEnd(deps, importRef, stopController.signal).finally(() => {
-        running.delete(workspaceId)
+        running.delete(owner)
         startNext()
       })
-      running.set(workspaceId, run)
+      running.set(owner, run)
     }
   }
 

@@ -1,5 +1,5 @@
 /**
- * Holds: for a while, a workspace sends no codes to numbers with a prefix. `conversion-watch.ts` decides on them, the
+ * Holds: for a while, the workspaces of an owner send no codes to numbers with a prefix. `conversion-watch.ts` decides on them, the
  * operator can end one early. Holds of one prefix and workspace never overlap.
  */
 import { type Selectable, sql } from 'kysely'
@@ -7,6 +7,7 @@ import { type Actor, operatorActor, recordAuditEntry } from '../accounts/audit-l
 import { addIf } from '../accounts/limits/usage.js'
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import type { SmsHoldsTable } from '../storage/tables/sms-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
 import { tryCommit, type Write } from '../storage/writer/write.js'
@@ -32,6 +33,22 @@ const newestHold = prepareRead<HeldPrefix>()(({ db, slot }) =>
 /** Whether it is in force or not. */
 export function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): Hold | undefined {
   return newestHold(read, { workspaceId, prefix })[0]
+}
+
+const inForce = prepareRead<HeldPrefix & { now: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .selectAll()
+    .where('workspace_id', 'in', selectSameOwner(slot('workspaceId')))
+    .where('prefix', '=', slot('prefix'))
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null),
+)
+
+/** The hold of any workspace of the same owner that ends last, so that another workspace gets around none. */
+export function findHoldInForce(read: Read, held: HeldPrefix, now: number): Hold | undefined {
+  const { workspaceId, prefix } = held
+  return inForce(read, { workspaceId, prefix, now }).sort((one, other) => other.until_at - one.until_at)[0]
 }
 
 export function isInForce({ until_at: until, released_at: releasedAt }: Hold, now: number): boolean {
@@ -71,18 +88,21 @@ export const insertHold = prepareWrite<Omit<Hold, 'released_at'> & { since: numb
     )
 }, 1)
 
-/** Adds to a bucket of `usage`; misses if the prefix is held. */
-export const addUnlessHeld = prepareWrite<Tables['usage'] & { prefix: string; now: number }>((builder) => {
-  const { db, slot } = builder
-  const hold = db
-    .selectFrom('sms_holds')
-    .select('held_at')
-    .where('workspace_id', '=', slot('workspace_id'))
-    .where('prefix', '=', slot('prefix'))
-    .where('until_at', '>', slot('now'))
-    .where('released_at', 'is', null)
-  return addIf(builder, sql<boolean>`not exists ${hold}`)
-}, 1)
+/** Adds to a bucket of `usage`; misses if the prefix is held in the workspace `sender`, or in another of its owner. */
+export const addUnlessHeld = prepareWrite<Tables['usage'] & { sender: string; prefix: string; now: number }>(
+  (builder) => {
+    const { db, slot } = builder
+    const hold = db
+      .selectFrom('sms_holds')
+      .select('held_at')
+      .where('workspace_id', 'in', selectSameOwner(slot('sender')))
+      .where('prefix', '=', slot('prefix'))
+      .where('until_at', '>', slot('now'))
+      .where('released_at', 'is', null)
+    return addIf(builder, sql<boolean>`not exists ${hold}`)
+  },
+  1,
+)
 
 const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
   db

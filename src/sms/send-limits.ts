@@ -1,5 +1,5 @@
 /**
- * Limits of codes that are requested: of a phone, of a range of numbers, of a workspace, and of a phone and a range in
+ * Limits of codes that are requested: of a phone, of a range of numbers, of all workspaces of an owner, and of a phone and a range in
  * all workspaces together, so that a second workspace gets around nothing. A code counts when it is admitted, also if
  * the provider refuses it later: it may have cost something. The commit that stores a code checks and counts, by
  * statements that concurrent requests cannot pass together. Windows slide in slices: a slice counts until its last
@@ -17,12 +17,13 @@ import {
   SMS_HOURLY,
   SMS_MINUTELY,
 } from '../accounts/limits/usage.js'
+import { findOwnerId } from '../accounts/workspaces.js'
 import type { Config } from '../config/complete.js'
 import { Refusal } from '../mail/refusal.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { Read } from '../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { addUnlessHeld, isInForce, readNewestHold } from './holds.js'
+import { addUnlessHeld, findHoldInForce } from './holds.js'
 import type { PlannedSend, SendCharge } from './send-code.js'
 
 export type SendLimits = Config['sms']['limits']
@@ -56,6 +57,11 @@ interface SendLimit {
   readonly max: number
   /** Such as `an hour to one phone`. */
   readonly text: string
+}
+
+/** The workspaces of an owner count together: their rows of `usage` have the id of the owner. */
+function countByOwner(read: Read, send: PlannedSend): PlannedSend {
+  return { ...send, workspaceId: findOwnerId(read, send.workspaceId) }
 }
 
 function limitsOf({ workspaceId, phone, range }: PlannedSend, limits: SendLimits): readonly SendLimit[] {
@@ -96,8 +102,10 @@ const sender = ({ reason }: SendLimit): string => (reason === 'service_limit' ? 
  * 90 µs with counts of rows, 1,300 µs in a busy range, and 76,000 µs for the day of the workspace.
  */
 export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => SendCharge {
-  return (send) => {
-    const { workspaceId, prefix, now } = send
+  return (given) => {
+    const { prefix, now } = given
+    const send = countByOwner(deps.read, given)
+    const { workspaceId } = send
     const limits = limitsOf(send, deps.limits)
     const boundsOf = (workspace: string): readonly Bound[] =>
       limits
@@ -114,11 +122,13 @@ export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => S
         addWithinBounds(row(SERVICE_WORKSPACE, phone, phoneHour), boundsOf(SERVICE_WORKSPACE)),
         addUsage(row(workspaceId, range, rangeHour)),
         addUsage(row(SERVICE_WORKSPACE, range, rangeHour)),
-        deps.limits.min_verified_percent === 0 ? addUsage(minutely) : addUnlessHeld({ ...minutely, prefix, now }),
+        deps.limits.min_verified_percent === 0
+          ? addUsage(minutely)
+          : addUnlessHeld({ ...minutely, sender: given.workspaceId, prefix, now }),
         addUsage(row(workspaceId, SMS_HOURLY, workspaceHour)),
         addUsage(row(workspaceId, SMS_DAILY, workspaceDay)),
       ],
-      findRefusal: () => findSendRefusal(deps, send),
+      findRefusal: () => findSendRefusal(deps, given),
     }
   }
 }
@@ -134,7 +144,7 @@ interface Obstacle {
 export function findSendRefusal(deps: SendLimitDeps, send: PlannedSend): Refusal | null {
   const { now } = send
   const obstacles = [
-    ...limitsOf(send, deps.limits).map((limit) => findReached(deps.read, limit, now)),
+    ...limitsOf(countByOwner(deps.read, send), deps.limits).map((limit) => findReached(deps.read, limit, now)),
     findHeld(deps, send),
   ]
   const last = obstacles.reduce((one, other) =>
@@ -171,8 +181,8 @@ function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null
 
 function findHeld({ read, limits }: SendLimitDeps, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
   if (limits.min_verified_percent === 0) return null
-  const hold = readNewestHold(read, { workspaceId, prefix })
-  if (hold === undefined || !isInForce(hold, now)) return null
+  const hold = findHoldInForce(read, { workspaceId, prefix }, now)
+  if (hold === undefined) return null
   const { until_at: free, sent, verified } = hold
   return {
     free,

@@ -43,6 +43,7 @@ import * as forwards from './migrations/0042-forwards.js'
 import * as inboundOptions from './migrations/0043-inbound-options.js'
 import * as spool from './migrations/0044-spool.js'
 import * as hits from './migrations/0045-hits.js'
+import * as owners from './migrations/0046-owners.js'
 import * as mailReceivers from './migrations/0047-mail-receivers.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -89,5 +90,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0043-inbound-options': inboundOptions,
   '0044-spool': spool,
   '0045-hits': hits,
+  '0046-owners': owners,
   '0047-mail-receivers': mailReceivers,
 }

@@ -27,6 +27,8 @@ interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAdd
   readonly schedule: readonly number[]
   /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
   readonly readLoad?: () => number
+  /** Who shares the requests under way: the owner of a workspace. Absent: each workspace has a share. */
+  readonly ownerOf?: ((workspaceId: string) => string) | undefined
   /** An attempt has ended with this status of its delivery. */
   readonly onAttempt?: ((status: SettledAttempt['result']['status']) => void) | undefined
 }
@@ -42,7 +44,7 @@ const MAX_LOSSES = 3
 type SettledBy = Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedAt' | 'webhook'>
 
 export class Dispatcher {
-  private readonly turns = new FairTurns()
+  private readonly turns: FairTurns
   private readonly registry: LaneRegistry
   private readonly attemptDeps: AttemptDeps
   private readonly events: ReturnType<typeof createEventReader>
@@ -59,6 +61,7 @@ export class Dispatcher {
   constructor(private readonly deps: DispatcherDeps) {
     const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
     this.readLoad = readLoad
+    this.turns = new FairTurns(deps.ownerOf)
     this.events = createEventReader(read)
     this.attemptDeps = {
       clock,

@@ -1,34 +1,40 @@
 /**
- * Whose turn it is: round the workspaces, and within one round its webhooks.
+ * Whose turn it is: round the owners of workspaces, and within one round the webhooks of all of their workspaces.
  *
- * A workspace may hold three times as many slots as are free: one alone 192 of 256, two 109 each, ten 24 each. So slots
- * are left for the next workspace, however many others have slow endpoints. Endpoints that fail have a limit of their own.
+ * An owner may hold three times as many slots as are free: one alone 192 of 256, two 109 each, ten 24 each. So slots
+ * are left for the next owner, however many others have slow endpoints. Endpoints that fail have a limit of their own.
  */
 import { MAX_REQUESTS } from './request-protocol.js'
 import type { WebhookLane } from './webhook-lane.js'
 
-/** Slots that a workspace may hold for each that is free. */
-const WORKSPACE_SHARE = 3
+/** Slots that an owner may hold for each that is free. */
+const OWNER_SHARE = 3
 const MAX_FAILING = 64
 
 export class FairTurns {
   running = 0
   private failing = 0
-  private readonly byWorkspace = new Map<string, number>()
-  /** Lanes that may have work, by workspace; the first is next. */
+  private readonly byOwner = new Map<string, number>()
+  /** Lanes that may have work, by owner; the first is next. */
   private readonly ready = new Map<string, Set<WebhookLane>>()
+  /** Under which owner a lane is in `ready`, which a transfer does not change. */
+  private readonly placed = new Map<WebhookLane, string>()
   /** Lanes that wait until an attempt of their kind has ended. */
   private readonly held = new Set<WebhookLane>()
+
+  /** By default each workspace counts alone. */
+  constructor(private readonly ownerOf: (workspaceId: string) => string = (workspaceId) => workspaceId) {}
 
   get hasTurn(): boolean {
     return this.ready.size > 0 && this.running < MAX_REQUESTS
   }
 
   add(lane: WebhookLane): void {
-    const { workspaceId } = lane.ref
-    const lanes = this.ready.get(workspaceId)
-    if (lanes === undefined) this.ready.set(workspaceId, new Set([lane]))
+    const owner = this.placed.get(lane) ?? this.ownerOf(lane.ref.workspaceId)
+    const lanes = this.ready.get(owner)
+    if (lanes === undefined) this.ready.set(owner, new Set([lane]))
     else lanes.add(lane)
+    this.placed.set(lane, owner)
   }
 
   /** The lane whose turn it is; it goes to the end. Null: those at the front have to wait. */
@@ -36,9 +42,9 @@ export class FairTurns {
     const [first] = this.ready
     const lane = first?.[1].values().next().value
     if (first === undefined || lane === undefined) return null
-    const [workspaceId, lanes] = first
-    this.ready.delete(workspaceId)
-    this.ready.set(workspaceId, lanes)
+    const [owner, lanes] = first
+    this.ready.delete(owner)
+    this.ready.set(owner, lanes)
     lanes.delete(lane)
     lanes.add(lane)
     if (this.hasSlot(lane)) return lane
@@ -49,34 +55,34 @@ export class FairTurns {
 
   remove(lane: WebhookLane): void {
     this.held.delete(lane)
-    const lanes = this.ready.get(lane.ref.workspaceId)
+    const owner = this.placed.get(lane)
+    if (owner === undefined) return
+    this.placed.delete(lane)
+    const lanes = this.ready.get(owner)
     lanes?.delete(lane)
-    if (lanes?.size === 0) this.ready.delete(lane.ref.workspaceId)
+    if (lanes?.size === 0) this.ready.delete(owner)
   }
 
   /** Returns what is to be called when the attempt has ended. */
   begin(lane: WebhookLane): () => void {
     const isFailing = lane.pace.failures > 0
-    this.count(lane, 1, isFailing)
+    const owner = this.ownerOf(lane.ref.workspaceId)
+    this.count(lane, owner, 1, isFailing)
     return () => {
-      this.count(lane, -1, isFailing)
+      this.count(lane, owner, -1, isFailing)
       this.releaseHeld()
     }
   }
 
   private hasSlot({ ref, pace }: WebhookLane): boolean {
-    const ofWorkspace = this.byWorkspace.get(ref.workspaceId) ?? 0
-    return (
-      ofWorkspace < WORKSPACE_SHARE * (MAX_REQUESTS - this.running) &&
-      (pace.failures === 0 || this.failing < MAX_FAILING)
-    )
+    const ofOwner = this.byOwner.get(this.ownerOf(ref.workspaceId)) ?? 0
+    return ofOwner < OWNER_SHARE * (MAX_REQUESTS - this.running) && (pace.failures === 0 || this.failing < MAX_FAILING)
   }
 
-  private count(lane: WebhookLane, change: 1 | -1, isFailing: boolean): void {
-    const { workspaceId } = lane.ref
-    const ofWorkspace = (this.byWorkspace.get(workspaceId) ?? 0) + change
-    if (ofWorkspace === 0) this.byWorkspace.delete(workspaceId)
-    else this.byWorkspace.set(workspaceId, ofWorkspace)
+  private count(lane: WebhookLane, owner: string, change: 1 | -1, isFailing: boolean): void {
+    const ofOwner = (this.byOwner.get(owner) ?? 0) + change
+    if (ofOwner === 0) this.byOwner.delete(owner)
+    else this.byOwner.set(owner, ofOwner)
     this.running += change
     lane.running += change
     if (isFailing) this.failing += change

@@ -8,6 +8,7 @@ import { sql, type UpdateObject } from 'kysely'
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../storage/prepared.js'
+import { selectSameOwner } from '../storage/same-owner.js'
 import { type Json, type Timestamp, toJson } from '../storage/tables/columns.js'
 import type { EventType } from '../storage/tables/email-tables.js'
 import type { Tables } from '../storage/tables/tables.js'
@@ -15,6 +16,7 @@ import type { Write } from '../storage/writer/write.js'
 
 export type Webhook = Tables['webhooks']
 
+/** Of all workspaces of an owner. */
 export const MAX_WEBHOOKS = 50
 
 /** How long a replaced secret still signs `webhook-signature`. */
@@ -52,11 +54,14 @@ const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }
       eb.val(slot('now')).as('created_at'),
       eb.val(slot('now')).as('updated_at'),
     ])
-    .where(sql<boolean>`(select count(*) from webhooks where workspace_id = ${slot('workspaceId')}) < ${slot('max')}`)
+    .where(
+      sql<boolean>`(select count(*) from webhooks where workspace_id in
+        ${selectSameOwner(slot('workspaceId'))}) < ${slot('max')}`,
+    )
   return db.insertInto('webhooks').columns(columns).expression(row)
 }, 1)
 
-/** Misses if the workspace has `MAX_WEBHOOKS` already. */
+/** Misses if the workspaces of the owner have `MAX_WEBHOOKS` already. */
 export function insertWebhook(webhook: NewWebhook): Write {
   return insert({ ...webhook, max: MAX_WEBHOOKS })
 }

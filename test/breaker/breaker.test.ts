@@ -4,10 +4,14 @@ import t, { type Test } from 'tap'
 import { operatorActor } from '../../src/accounts/audit-log.js'
 import { Breaker } from '../../src/breaker/breaker.js'
 import { statesOfWorkspace } from '../../src/breaker/breaker-states.js'
+import { listScopes } from '../../src/breaker/list-scopes.js'
+import { requireNothingHeld } from '../../src/breaker/owners-hold.js'
 import { PendingCounts } from '../../src/breaker/pending-counts.js'
 import { releaseById } from '../../src/breaker/release-scope.js'
 import { parseDomainName } from '../../src/mail/address.js'
+import { closeWorkspace } from '../../src/storage/maintenance/erase.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
+import { rowOf } from '../helpers/database/rows.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
 const DAY = 86_400_000
@@ -24,6 +28,12 @@ async function openBench(t: Test) {
     ['ws_1', 'one', 'one', 'free'],
   ]
   await database.commit([{ sql, parameters }])
+  const row = rowOf(database.read)
+  await database.commit([
+    row('workspaces', { id: 'ws_2', slug: 'two' }),
+    ...['ws_1', 'ws_2'].map((id) => row('members', { id, workspace_id: id, user_id: 'anna', role: 'owner' })),
+    row('users', { id: 'anna' }),
+  ])
   const bench = { now: Date.UTC(2030, 0, 31, 12), broadcast: 'sending' as 'sending' | 'paused' | 'ended', changes: 0 }
   const lines: string[] = []
   const write = (line: string): void => void lines.push((JSON.parse(line) as { readonly msg: string }).msg)
@@ -40,7 +50,7 @@ async function openBench(t: Test) {
       return nothing
     },
   }
-  const counts = new PendingCounts({ clock: () => bench.now, isSimulated: () => false })
+  const counts = new PendingCounts({ clock: () => bench.now, isSimulated: () => false, ownerOf: () => 'anna' })
   const settings = { ...limits }
   const open = (): Breaker =>
     new Breaker({
@@ -60,9 +70,10 @@ async function openBench(t: Test) {
     bounced: number,
     broadcastId: string | null = null,
     senderDomain = 'a.test',
+    workspaceId = 'ws_1',
   ): void => {
     const recipientDomain = parseDomainName('c.test')
-    const place = { workspaceId: 'ws_1', senderDomain, broadcastId, recipientDomain }
+    const place = { workspaceId, senderDomain, broadcastId, recipientDomain }
     for (let at = 0; at < accepted; at += 1) counts.count({ ...place, kind: 'accepted' })
     for (let at = 0; at < bounced; at += 1) counts.count({ ...place, kind: 'bounced' })
   }
@@ -182,4 +193,49 @@ t.test('new domains do not evade the workspace, and other workspaces are not con
   })
   await expectStates('workspace ws_1 held')
   t.equal(states().length, 1)
+})
+
+t.test('what is too little in each workspace is judged for their owner, and one rule holds all of them', async (t) => {
+  const { database, bench, broadcasts, send, expectStates } = await openBench(t)
+  send(48, 12)
+  send(48, 12, null, 'b.test', 'ws_2')
+  await expectStates('workspace ws_1 held')
+  const rules = () => database.read('select workspace_id, owner, ending from hold_rules', [])
+  t.same(rules(), [{ workspace_id: 'ws_1', owner: 'anna', ending: 0 }])
+  send(0, 5, null, 'b.test', 'ws_2')
+  await expectStates('workspace ws_1 held')
+  bench.now += 61_000
+  await expectStates('workspace ws_1 held')
+  t.equal(rules().length, 1, 'no second rule')
+
+  t.match(listScopes(database.read, 'ws_2', bench.now)[0], { id: 'ws_2', state: 'held', reason: /released in ws_1$/ })
+  for (const workspaceId of ['ws_1', 'ws_2']) {
+    t.throws(() => requireNothingHeld(database.read, workspaceId, 'deleted'), {
+      kind: 'conflict',
+      message: /cannot be deleted .*POST \/v1\/breakers\/ws_1\/release/,
+    })
+  }
+  const deps = { read: database.read, commit: database.commit, broadcasts }
+  await releaseById(deps, { workspaceId: 'ws_1', id: 'ws_1', actor: operatorActor, now: bench.now })
+  t.match(rules(), [{ ending: 1 }])
+  t.match(listScopes(database.read, 'ws_2', bench.now)[0], { state: 'ok' })
+  requireNothingHeld(database.read, 'ws_2', 'deleted')
+  send(0, 3)
+  bench.now += 61_000
+  await expectStates()
+})
+
+t.test('what an owner has sent counts on when its workspace is deleted', async (t) => {
+  const { database, breaker, send, states } = await openBench(t)
+  send(48, 12, null, 'b.test', 'ws_2')
+  await waitUntil('it is stored', () => {
+    breaker.wake()
+    return database.read("select 1 from breaker_counts where subject = 'owner'", []).length > 0
+  })
+  await database.commit(closeWorkspace('ws_2', 1))
+  send(48, 12)
+  await waitUntil('the other is held', () => {
+    breaker.wake()
+    return states().includes('workspace ws_1 held')
+  })
 })

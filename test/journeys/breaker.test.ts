@@ -159,7 +159,7 @@ t.test('a complaint and a late bounce count; mail to the simulator does not', as
   t.same(
     app.rows(
       `select scope, subject, sum(settled) as settled, sum(bounced) as bounced, sum(complained) as complained
-        from breaker_counts group by scope, subject order by scope`,
+        from breaker_counts where subject <> 'owner' group by scope, subject order by scope`,
     ),
     [
       { scope: 'domain', subject: 'a.test', ...counted },

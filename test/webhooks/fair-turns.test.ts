@@ -114,3 +114,25 @@ t.test('endpoints that fail hold a quarter of the slots at most', async (t) => {
   t.equal(takeAll(turns).ids.length > 0, true, 'then those that waited')
   t.ok(turns.running <= 64)
 })
+
+t.test('the workspaces of one owner have the turns and slots of one', async (t) => {
+  const owners = new Map([
+    ['a', 'anna'],
+    ['b', 'anna'],
+  ])
+  const turns = new FairTurns((workspaceId) => owners.get(workspaceId) ?? workspaceId)
+  const lanes = await createLanes(t, ['a1', 'a'], ['b1', 'b'], ['c1', 'c'])
+  for (const lane of lanes) turns.add(lane)
+  const { ids } = takeAll(turns)
+  t.same(ids.slice(0, 6), ['a1', 'c1', 'b1', 'c1', 'a1', 'c1'])
+  const ofOther = ids.filter((id) => id === 'c1').length
+  t.ok(Math.abs(ids.length - 2 * ofOther) <= 1, 'half of the slots, as beside one other workspace')
+  // Given away while its lane is among those that are ready.
+  const [first] = lanes
+  if (first === undefined) return
+  turns.add(first)
+  owners.set('a', 'ben')
+  turns.remove(first)
+  for (const lane of lanes) turns.remove(lane)
+  t.equal(turns.hasTurn, false, 'none stays behind')
+})

@@ -18,6 +18,7 @@ import {
 import { catchRefusal } from '../helpers/catch-refusal.js'
 import { createWebhook } from '../helpers/database/create-webhook.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
+import { rowOf } from '../helpers/database/rows.js'
 import { buildEventWrite } from '../helpers/database/store-events.js'
 
 const addEvents = (database: Database, count: number, workspaceId = 'ws_1'): Promise<void> =>
@@ -37,6 +38,20 @@ t.test('a workspace has at most fifty, however many requests come at once', asyn
   t.equal(webhooksOfWorkspace(database.read, { workspaceId: 'ws_1' }).length, MAX_WEBHOOKS)
   await createWebhook(database, { workspaceId: 'ws_2' })
   t.equal(webhooksOfWorkspace(database.read, { workspaceId: 'ws_2' }).length, 1, 'each workspace has its own')
+})
+
+t.test('the workspaces of one owner have fifty together', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  await database.commit(
+    ['ws_1', 'ws_2'].map((id) => row('members', { id, workspace_id: id, user_id: 'anna', role: 'owner' })),
+  )
+  const insert = (at: number): Promise<boolean> => {
+    const webhook = { id: `wh_${at}`, workspaceId: `ws_${1 + (at % 2)}`, url: 'https://a.test/' }
+    return tryCommit(database.commit([insertWebhook({ ...webhook, events: toJson([]), secret: 's', now: 1 })]))
+  }
+  for (let at = 0; at < MAX_WEBHOOKS; at += 1) t.ok(await insert(at))
+  t.same([await insert(51), await insert(52)], [false, false])
 })
 
 t.test('a webhook begins with the next event of the log', async (t) => {

@@ -2,8 +2,9 @@
  * The limits of a key (expiry, networks, domains, scopes), and what they forbid it.
  *
  * A key may make only keys with the same or narrower limits; limits that are not requested are
- * inherited. A limited key may not invite people or raise a member's role either: the new
- * administrator could make a key without limits. Only the scope `full` may make keys at all.
+ * inherited. A limited key sees and acts on its own workspace alone. It may not invite people or raise a
+ * member's role either: the new administrator could make a key without limits. Only the scope `full` may make
+ * keys at all.
  */
 import { Refusal } from '../../mail/refusal.js'
 import { containsNetwork, parseNetwork } from '../../platform/ip-address.js'
@@ -89,12 +90,22 @@ function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
   return bounds.filter(([, isBound]) => isBound).map(([bound]) => bound)
 }
 
-/** Throws a Refusal `forbidden` that names the limits of a limited key. `act`: what it may not do, such as `invite`. */
-export function requireUnbound(read: Read, { workspaceId, keyId }: Principal, act: string): void {
-  if (keyId === null) return
+/** The limits of the principal's key; a session has none. */
+function readBounds(read: Read, { workspaceId, keyId }: Principal): readonly KeyBound[] {
+  if (keyId === null) return []
   const [row] = keyById(read, { workspaceId, id: keyId })
   if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
-  const bounds = findBounds(row)
+  return findBounds(row)
+}
+
+/** May it see and act on every workspace of its user? A limited key has its own alone. */
+export function reachesAllWorkspaces(read: Read, principal: Principal): boolean {
+  return readBounds(read, principal).length === 0
+}
+
+/** Throws a Refusal `forbidden` that names the limits of a limited key. `act`: what it may not do, such as `invite`. */
+export function requireUnbound(read: Read, principal: Principal, act: string): void {
+  const bounds = readBounds(read, principal)
   if (bounds.length === 0) return
   const message = `not permitted: only an unrestricted key may ${act}, and this key has ${bounds.join(', ')}`
   throw new Refusal('forbidden', message, { bounds })

@@ -1,5 +1,5 @@
 /**
- * Limits of acts of a workspace in any sixty minutes.
+ * Limits of acts of an owner, in all of their workspaces, in any sixty minutes.
  *
  * The table `usage` has a bucket for each moment of such an act. An act is counted before it begins,
  * by one statement that checks and adds, so that concurrent requests cannot pass the limit together.
@@ -9,6 +9,7 @@ import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
 import { WriteConflict } from '../../storage/writer/write.js'
+import { findOwnerId } from '../workspaces.js'
 import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
 const HOUR = 3_600_000
@@ -21,21 +22,22 @@ interface HourlyLimit {
   readonly actionText: string
 }
 
-/** Rejects with a Refusal `rate-limited` when the limit is reached. */
+/** `actsFor`: a workspace, or a user. Rejects with a Refusal `rate-limited` when the limit is reached. */
 export async function countWithinHour(
   { read, commit }: Store,
   limit: HourlyLimit,
-  workspaceId: string,
+  actsFor: string,
   now: number,
 ): Promise<void> {
   const { kind, max } = limit
+  const owner = findOwnerId(read, actsFor)
   const place = { kind, since: now - HOUR + 1 }
-  const row = { workspace_id: workspaceId, kind, bucket: now, count: 1 }
+  const row = { workspace_id: owner, kind, bucket: now, count: 1 }
   try {
     await commit([addWithinBounds(row, [{ ...place, atMost: max - 1 }])])
   } catch (error) {
     if (!(error instanceof WriteConflict)) throw error
-    const [oldest] = bucketsSince(read, { workspaceId, ...place })
+    const [oldest] = bucketsSince(read, { workspaceId: owner, ...place })
     // At most an hour from now, even if the clock was set back meanwhile.
     throw buildRateRefusal(limit, Math.min((oldest?.bucket ?? now) + HOUR, now + HOUR), now)
   }
@@ -43,12 +45,16 @@ export async function countWithinHour(
 
 function buildRateRefusal({ max, actionText }: HourlyLimit, free: number, now: number): Refusal {
   const seconds = Math.max(1, Math.ceil((free - now) / 1000))
-  return new Refusal('rate-limited', `a workspace may ${actionText} an hour: try again in ${seconds} s`, {
-    retry_after: seconds,
-    limit: max,
-    remaining: 0,
-    reset_at: formatTimestamp(free),
-  })
+  return new Refusal(
+    'rate-limited',
+    `a workspace, with others of its owner, may ${actionText} an hour: try again in ${seconds} s`,
+    {
+      retry_after: seconds,
+      limit: max,
+      remaining: 0,
+      reset_at: formatTimestamp(free),
+    },
+  )
 }
 
 const MAX_DOMAINS_PER_HOUR = 10

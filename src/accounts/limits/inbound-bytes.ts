@@ -1,6 +1,7 @@
 /**
- * The limits of stored inbound mail: `inbound_bytes` of the workspace's plan, and the share of the disk that is left for
- * its owner.
+ * The limits of stored inbound mail, for what all workspaces of an owner hold together: `inbound_bytes` of the plan of the
+ * workspace, and the share of the disk that is left for the owner. The operator's workspace, to which anyone may write,
+ * counts apart from the others of its owner.
  *
  * Triggers count the stored bytes in the table `inbound_totals`, from the commit that stores a message
  * to the one that removes its bytes. A commit that stores a message begins with `requireRoom`, which
@@ -13,7 +14,9 @@ import { sql } from 'kysely'
 import type { LimitsConfig } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
-import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
+import { selectSameOwner } from '../../storage/same-owner.js'
+import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
@@ -24,7 +27,7 @@ export interface InboundBytes {
   readonly limitOf: (workspaceId: string) => number | null
   /** Bytes that it may hold now, also by the room on the disk; null: what is stored while a count holds cannot reach a limit. */
   readonly limitNow: (workspaceId: string) => number | null
-  /** Bytes that it holds. */
+  /** Bytes that it holds, with those that count together with it. */
   readonly readHeld: (workspaceId: string) => number
   /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
   readonly roomOf: (workspaceId: string) => number | null
@@ -40,27 +43,27 @@ interface InboundBytesDeps {
   readonly diskRoom: () => number
 }
 
-const inboundTotal = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('inbound_totals').select('bytes').where('workspace_id', '=', slot('workspaceId')),
+/** Workspaces of one owner, who makes 100 at most; the operator may make more for them. */
+const counting = { operatorKey: OPERATOR_WORKSPACE_KEY, most: 200 }
+
+/** What the workspaces hold that count together with this one. */
+function selectHeld<Values extends { workspaceId: string; operatorKey: string; most: number }>({
+  slot,
+}: StatementBuilder<Values>) {
+  const id = slot('workspaceId')
+  const operators = sql<string>`coalesce((select value from service_state where key = ${slot('operatorKey')}), '')`
+  return sql<number>`select coalesce(sum(bytes), 0) from (select bytes from inbound_totals
+    where workspace_id in ${selectSameOwner(id)} and (workspace_id = ${id} or ${operators} not in (workspace_id, ${id}))
+    limit ${slot('most')})`
+}
+
+const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string; most: number }>()((builder) =>
+  builder.db.selectNoFrom(sql<number>`(${selectHeld(builder)})`.as('bytes')),
 )
 
 export function readHeldInboundBytes(read: Read, workspaceId: string): number {
-  return inboundTotal(read, { workspaceId })[0]?.bytes ?? 0
+  return inboundTotal(read, { workspaceId, ...counting })[0]?.bytes ?? 0
 }
-
-/** Of all workspaces of the owner of this one; of itself where it has no owner, as that of the service. */
-const totalOfOwner = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('inbound_totals')
-    .select(sql<number>`coalesce(sum(bytes), 0)`.as('bytes'))
-    .where(
-      sql<boolean>`workspace_id in (
-        select ${slot('workspaceId')} union all
-        select owned.workspace_id from members as owned
-          join members as owner on owner.user_id = owned.user_id and owner.role = 'owner'
-          where owner.workspace_id = ${slot('workspaceId')} and owned.role = 'owner')`,
-    ),
-)
 
 /** More bytes than can be stored while a count holds. */
 const MUCH_ROOM = 500_000_000
@@ -78,7 +81,7 @@ export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
   }
   const readHeld = (workspaceId: string): number => readHeldInboundBytes(read, workspaceId)
   const roomInPlan = createRoomReader({ limitOf, readHeld }, clock)
-  const roomOnDisk = createRoomReader(diskShare(deps), clock)
+  const roomOnDisk = createRoomReader({ limitOf: diskShare(deps), readHeld }, clock)
   return {
     limitOf,
     readHeld,
@@ -104,13 +107,10 @@ interface LimitedCount {
  * The mail of one owner may take `inbound_disk_percent` of what that mail and the room on the disk are together. So mail
  * for one owner never takes all room, and what several owners may hold becomes less as the room does.
  */
-function diskShare({ read, limits, diskRoom }: Pick<InboundBytesDeps, 'read' | 'limits' | 'diskRoom'>): LimitedCount {
-  return {
-    limitOf: () => {
-      const { inbound_disk_percent: percent } = limits
-      return percent === 100 ? null : Math.floor((diskRoom() * percent) / (100 - percent))
-    },
-    readHeld: (workspaceId) => totalOfOwner(read, { workspaceId })[0]?.bytes ?? 0,
+function diskShare({ limits, diskRoom }: Pick<InboundBytesDeps, 'limits' | 'diskRoom'>): () => number | null {
+  return () => {
+    const { inbound_disk_percent: percent } = limits
+    return percent === 100 ? null : Math.floor((diskRoom() * percent) / (100 - percent))
   }
 }
 
@@ -130,22 +130,26 @@ function createRoomReader({ limitOf, readHeld }: LimitedCount, clock: Clock): Li
   }
 }
 
-/** Misses when the workspace has no room for so many bytes, and changes nothing. First in the commit of the message. */
-export const requireRoom: (added: { workspaceId: string; bytes: number; limit: number }) => Write = prepareWrite(
-  ({ db, slot }) =>
-    db
-      .insertInto('inbound_totals')
-      .columns(['workspace_id', 'bytes'])
-      .expression(
-        db
-          .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
-          .where(sql<boolean>`${slot('bytes')} <= ${slot('limit')}`),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .column('workspace_id')
-          .doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` })
-          .where(sql<boolean>`inbound_totals.bytes + ${slot('bytes')} <= ${slot('limit')}`),
-      ),
-  1,
-)
+/** Misses when there is no room for so many bytes, and changes nothing. First in the commit of the message. */
+export function requireRoom(added: { workspaceId: string; bytes: number; limit: number }): Write {
+  return requireSum({ ...added, ...counting })
+}
+
+const requireSum = prepareWrite<{
+  workspaceId: string
+  bytes: number
+  limit: number
+  operatorKey: string
+  most: number
+}>((builder) => {
+  const { db, slot } = builder
+  return db
+    .insertInto('inbound_totals')
+    .columns(['workspace_id', 'bytes'])
+    .expression(
+      db
+        .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
+        .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
+    )
+    .onConflict((conflict) => conflict.column('workspace_id').doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }))
+}, 1)

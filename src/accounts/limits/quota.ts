@@ -1,6 +1,8 @@
 /**
- * Quotas of emails: credits, month and day of a workspace, day of a sender domain. The writes of a
+ * Quotas of emails: credits, month and day of an owner, day of a sender domain. The writes of a
  * charge belong to the commit that accepts the emails.
+ *
+ * All workspaces of an owner count together, and the limit is that of the plan of the one that sends.
  *
  * A quota is never exceeded, whatever listener or process accepts: the bounds are checked in the
  * commit, by the statement that counts (`addWithinBounds`), and nothing is estimated in memory. A
@@ -14,6 +16,7 @@ import { Refusal, type RefusalKind } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
+import { findOwnerId } from '../workspaces.js'
 import type { Plan } from './plans.js'
 import {
   addUsage,
@@ -90,7 +93,7 @@ interface Quota {
   readonly usageKind: QuotaKind
   /** The kind of the rows in the table `usage`. */
   readonly kind: string
-  /** The sender domain; null: a quota of the workspace. */
+  /** The sender domain; null: a quota of the plan. */
   readonly domain: string | null
   readonly count: number
   /** Undefined: counted, never refused. */
@@ -103,8 +106,8 @@ export function createEmailCharger(deps: QuotaDeps): EmailCharger {
     const { domainEmailsPerDay } = deps
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: () => null }
-    const { workspaceId } = first
-    const quotas = quotasOfPlan(planOf(workspaceId), emails.length)
+    const owner = findOwnerId(read, first.workspaceId)
+    const quotas = quotasOfPlan(planOf(first.workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
       quotas.push({
         usageKind: domainDayQuota,
@@ -115,10 +118,10 @@ export function createEmailCharger(deps: QuotaDeps): EmailCharger {
       })
     }
     return {
-      writes: buildWrites(workspaceId, quotas, now),
+      writes: buildWrites(owner, quotas, now),
       findRefusal: (batch) => {
         for (const quota of quotas) {
-          const refusal = findRefusal(read, workspaceId, quota, batch, now)
+          const refusal = findRefusal(read, owner, quota, batch, now)
           if (refusal !== null) return refusal
         }
         return null
@@ -132,8 +135,9 @@ export type BatchQuotaCheck = (workspaceId: string, count: number, now: number) 
 
 export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchQuotaCheck {
   return (workspaceId, count, now) => {
+    const owner = findOwnerId(read, workspaceId)
     for (const quota of quotasOfPlan(planOf(workspaceId), count)) {
-      const refusal = findRefusal(read, workspaceId, quota, true, now)
+      const refusal = findRefusal(read, owner, quota, true, now)
       if (refusal !== null) return refusal
     }
     return null
@@ -162,22 +166,22 @@ function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string
 }
 
 /** The first write checks all bounds; the others cannot miss. */
-function buildWrites(workspaceId: string, quotas: readonly Quota[], now: number): Write[] {
+function buildWrites(owner: string, quotas: readonly Quota[], now: number): Write[] {
   const bounds: Bound[] = []
   for (const { usageKind, kind, count, limit } of quotas) {
     if (limit !== undefined) bounds.push({ kind, since: windowStart(usageKind.window, now), atMost: limit - count })
   }
   return quotas.map(({ usageKind, kind, count }, place) => {
-    const row = { workspace_id: workspaceId, kind, bucket: bucketOf(usageKind.window, now), count }
+    const row = { workspace_id: owner, kind, bucket: bucketOf(usageKind.window, now), count }
     return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
   })
 }
 
 /** Null: there is room. */
-function findRefusal(read: Read, workspaceId: string, quota: Quota, batch: boolean, now: number): Refusal | null {
+function findRefusal(read: Read, owner: string, quota: Quota, batch: boolean, now: number): Refusal | null {
   const { usageKind, kind, domain, count, limit } = quota
   if (limit === undefined) return null
-  const buckets = bucketsSince(read, { workspaceId, kind, since: windowStart(usageKind.window, now) })
+  const buckets = bucketsSince(read, { workspaceId: owner, kind, since: windowStart(usageKind.window, now) })
   const used = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
   if (used + count <= limit) return null
   const remaining = Math.max(0, limit - used)

@@ -1,5 +1,5 @@
 /**
- * The rate limits of a workspace or client address: a second, a minute and a day, all of which must
+ * The rate limits of an owner of workspaces or of a client address: a second, a minute and a day, all of which must
  * have room.
  *
  * - `requests_per_second` without `burst`: a sliding second, exact.
@@ -12,7 +12,7 @@
  * reports 1,000 a second.
  *
  * Pure except for its memory: the time is a parameter. Limits: 10,000 keys, least recently used
- * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for workspaces.
+ * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for owners of workspaces.
  */
 import type { PlanLimits } from '../../config/plans.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -43,6 +43,8 @@ export interface RateLimit {
 
 interface RateLimitDeps {
   readonly limitsOf: (key: string) => PlanLimits
+  /** Keys with the same meter, such as workspaces of one owner, count together. Absent: each key counts alone. */
+  readonly meterOf?: (key: string) => string
   /** Stores the counts of a day beyond this process. */
   readonly days?: {
     readonly readSlices: (key: string, now: number) => readonly Slice[]
@@ -51,31 +53,40 @@ interface RateLimitDeps {
   readonly maxKeys?: number
 }
 
-export function createRateLimit({ limitsOf, days, maxKeys = 10_000 }: RateLimitDeps): RateLimit {
+export function createRateLimit({
+  limitsOf,
+  meterOf = (key) => key,
+  days,
+  maxKeys = 10_000,
+}: RateLimitDeps): RateLimit {
   const meters = createLruCache<Meter>({ max: maxKeys })
 
-  const createMeter = (key: string): Meter => new Meter((now) => days?.readSlices(key, now) ?? [])
+  const createMeter = (id: string): Meter => new Meter((now) => days?.readSlices(id, now) ?? [])
 
-  function getMeter(key: string): Meter {
-    const found = meters.get(key)
+  function getMeter(id: string): Meter {
+    const found = meters.get(id)
     if (found !== undefined) return found
-    const meter = createMeter(key)
-    meters.set(key, meter)
+    const meter = createMeter(id)
+    meters.set(id, meter)
     return meter
   }
 
   return {
     take: (key, now) => {
       const limits = limitsOf(key)
-      const meter = getMeter(key)
+      const id = meterOf(key)
+      const meter = getMeter(id)
       const state = meter.peek(limits, now)
       if (!state.allowed) return state
       meter.count(limits, now)
-      if (limits.requests_per_day !== undefined) days?.count(key, now)
+      if (limits.requests_per_day !== undefined) days?.count(id, now)
       return { ...meter.peek(limits, now), allowed: true }
     },
     // A key that is only looked up takes no place from those that count.
-    peek: (key, now) => (meters.peek(key) ?? createMeter(key)).peek(limitsOf(key), now),
+    peek: (key, now) => {
+      const id = meterOf(key)
+      return (meters.peek(id) ?? createMeter(id)).peek(limitsOf(key), now)
+    },
   }
 }
 

@@ -1,5 +1,8 @@
 /**
- * What a workspace has used, in buckets of time (UTC): the table `usage`.
+ * What an owner has used with all of their workspaces, in buckets of time (UTC): the table `usage`.
+ *
+ * `workspace_id` of a row is the id of the owner (`findOwnerId`), so that a further workspace, a deleted one and a
+ * transferred one leave the count as it is; `sms-sent` and `sms-segments`, which limit nothing, are of a workspace.
  *
  *   kind             bucket       counts                              written
  *   emails           a day        emails, whatever their recipients   always
@@ -10,7 +13,7 @@
  *   domain-creations a moment     sending domains registered          always
  *   invitations-by:USER, invitations-to:PERSON, invitations
  *                    a moment     people invited, of the service      always
- *   workspaces       a moment     workspaces made by its keys         always
+ *   workspaces       a moment     workspaces made by the user         always
  *   sms-phone:PHONE  a moment     codes requested, also of the service  always
  *   sms-range:RANGE  a minute     the same                            always
  *   sms-minutely     a second     codes requested                     always
@@ -30,6 +33,7 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
+import { findOwnerId } from '../workspaces.js'
 import type { Plan } from './plans.js'
 import { UNLIMITED_PER_SECOND } from './rate-limit.js'
 
@@ -115,10 +119,12 @@ export function addIf<Values extends UsageRow>(
     .onConflict(addOnConflict)
 }
 
-/** Adds nothing if the workspace is deleted: counts in memory outlive it by a minute. */
+/** Adds nothing if the owner is deleted: counts in memory outlive it by a minute. */
 export const addToExisting = prepareWrite<UsageRow>((builder) => {
-  const living = builder.db.selectFrom('workspaces').select('id').where('id', '=', builder.slot('workspace_id'))
-  return addIf(builder, sql<boolean>`exists ${living}`)
+  const { db, slot } = builder
+  const user = db.selectFrom('users').select('id').where('id', '=', slot('workspace_id'))
+  const workspace = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
+  return addIf(builder, sql<boolean>`exists ${user} or exists ${workspace}`)
 })
 
 /** The most that a kind may have counted since `since` for the row to be added. */
@@ -185,6 +191,10 @@ export const bucketsSince = prepareRead<{ workspaceId: string; kind: string; sin
     .orderBy('bucket'),
 )
 
+export function sumSince(read: Read, owner: string, kind: string, since: number): number {
+  return bucketsSince(read, { workspaceId: owner, kind, since }).reduce((sum, { count }) => sum + count, 0)
+}
+
 type Usage =
   | {
       readonly plan: string
@@ -204,13 +214,13 @@ type Usage =
       readonly credits_expire_at: null
     }
 
-/** The answer of GET /v1/usage: the month that ends now, or the credits if the plan has them. */
+/**
+ * The answer of GET /v1/usage: the month that ends now, or the credits if the plan has them. It is what the quotas of
+ * the plan are compared with, so it has the emails of all workspaces of the owner.
+ */
 export function readUsage(read: Read, workspaceId: string, { name, limits }: Plan, now: number): Usage {
-  const sumUsed = (kind: string, window: UsageWindow): number =>
-    bucketsSince(read, { workspaceId, kind, since: windowStart(window, now) }).reduce(
-      (sum, { count }) => sum + count,
-      0,
-    )
+  const owner = findOwnerId(read, workspaceId)
+  const sumUsed = (kind: string, window: UsageWindow): number => sumSince(read, owner, kind, windowStart(window, now))
   const { credits, requests_per_second = UNLIMITED_PER_SECOND, burst = requests_per_second, emails_per_month } = limits
   if (credits !== undefined) {
     const spent = sumUsed(CREDITS, unboundedWindow)

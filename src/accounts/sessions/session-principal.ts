@@ -6,7 +6,7 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import type { Read } from '../../storage/prepared.js'
-import { findOperatorWorkspace } from '../operator-workspace.js'
+import { findOperatedBy } from '../operator-workspace.js'
 import type { Principal } from '../principal.js'
 import { roleIn } from '../workspaces.js'
 
@@ -19,8 +19,6 @@ export function findSessionPrincipal(read: Read, userId: string, workspaceId: st
 
 /** Throws a Refusal `forbidden` unless the user is owner or admin of the operator's workspace. */
 export function requireOperator(read: Read, userId: string): void {
-  const workspaceId = findOperatorWorkspace(read)
-  const role = workspaceId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
-  if (role === 'owner' || role === 'admin') return
+  if (findOperatedBy(read, userId) !== null) return
   throw new Refusal('forbidden', 'not permitted: only for owner and admins of the workspace of the operator')
 }

@@ -1,6 +1,7 @@
 /** The routes of the circuit breaker: what it has found about the workspace's mail, and releasing what it holds. */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
+import { findOwnerId } from '../../accounts/workspaces.js'
 import { listScopes, type ShownScope, showOk } from '../../breaker/list-scopes.js'
 import type { ScopeRef } from '../../breaker/outcome-counts.js'
 import { createReleaseLimit, type ReleaseLimit } from '../../breaker/release-limit.js'
@@ -80,9 +81,10 @@ function releaseRoute(deps: BreakerRouteDeps, limit: ReleaseLimit): Route {
     refusals: ['not_found'],
     run: async ({ principal, params: { id = '' }, now }) => {
       const { workspaceId } = principal
-      limit.check(workspaceId, now)
+      const owner = findOwnerId(deps.read, workspaceId)
+      limit.check(owner, now)
       const released = await releaseById(deps, { workspaceId, id, actor: actorOf(principal), now })
-      limit.count(workspaceId, now)
+      limit.count(owner, now)
       deps.onReleased(released)
       return json(200, { data: released.map((ref) => toResource(showOk(deps.read, ref, now))) })
     },

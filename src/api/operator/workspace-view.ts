@@ -1,7 +1,7 @@
 /** A workspace as the operator sees it: its owner, its plan, what it uses, and what its classifier has learned. */
 import { z } from 'zod'
 import type { InboundBytes } from '../../accounts/limits/inbound-bytes.js'
-import { bucketsSince, EMAILS, monthWindow, windowStart } from '../../accounts/limits/usage.js'
+import { EMAILS, monthWindow, sumSince, windowStart } from '../../accounts/limits/usage.js'
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { countMembers } from '../../accounts/people/members.js'
 import type { workspaceWithOwner } from '../../accounts/workspaces.js'
@@ -26,7 +26,7 @@ export const operatedWorkspace = z
     is_operator: z.boolean(),
     owner: z.strictObject({ id: uuid, email: z.string(), has_password: z.boolean() }),
     members: z.int(),
-    emails_sent: z.int().meta({ description: 'In the last 30 days.' }),
+    emails_sent: z.int().meta({ description: 'By all workspaces of the owner in the last 30 days.' }),
     emails_limit: z.int().nullable(),
     inbound_bytes: z.int(),
     inbound_limit: z.int().nullable(),
@@ -59,15 +59,10 @@ export function showOperatedWorkspace(
     is_operator: findOperatorWorkspace(read) === id,
     owner: { id: owner_id, email: owner_email, has_password: owner_password !== null },
     members: countMembers(read, { workspaceId: id })[0]?.count ?? 0,
-    emails_sent: countSent(read, id, now),
+    emails_sent: sumSince(read, owner_id, EMAILS, windowStart(monthWindow, now)),
     emails_limit: limits.emails_per_month ?? null,
     inbound_bytes: inboundBytes.readHeld(id),
     inbound_limit: inboundBytes.limitOf(id),
     spam_training: readTrainingState(read, id, now),
   }
-}
-
-function countSent(read: Read, workspaceId: string, now: number): number {
-  const buckets = bucketsSince(read, { workspaceId, kind: EMAILS, since: windowStart(monthWindow, now) })
-  return buckets.reduce((sum, { count }) => sum + count, 0)
 }

@@ -95,7 +95,7 @@ function createRoute({ commit, checkUrl, onWebhookChanged }: WebhookDeps): Route
 }
 
 function buildLimitRefusal(): Refusal {
-  const message = `the workspace has ${MAX_WEBHOOKS} webhooks, which is the limit: delete one first`
+  const message = `the workspace has ${MAX_WEBHOOKS} webhooks, with those of others of its owner, which is the limit: delete one first`
   return new Refusal('conflict', message, { limit: MAX_WEBHOOKS })
 }
 

@@ -2,7 +2,8 @@
  * The routes of API keys: create, list, revoke. The secret is only in the answer that creates a key.
  *
  * A new key belongs to the user of the requesting key, and acts with that user's role in its
- * workspace. It may never do more than the key that created it; a session has no limits but the role.
+ * workspace. It may never do more than the key that created it, nor, if that is limited, in another workspace; a
+ * session has no limits but the role.
  */
 import { z } from 'zod'
 import { actorOf } from '../../accounts/audit-log.js'
@@ -17,9 +18,7 @@ import {
 import { createKeyByKey, createKeyBySession, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'
 import { narrowLimits, noLimits, parseKeyLimits } from '../../accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../accounts/keys/key-resource.js'
-import { requirePermission } from '../../accounts/permissions.js'
-import { type Principal, scopes } from '../../accounts/principal.js'
-import { roleIn } from '../../accounts/workspaces.js'
+import { scopes } from '../../accounts/principal.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import type { Store } from '../../storage/database.js'
@@ -31,6 +30,7 @@ import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type KeyRoute, route } from '../http/route.js'
+import { authorizeInWorkspace } from './named-workspace.js'
 
 interface ApiKeyDeps extends Store {
   /** Drops what is cached of a revoked key, and ends its sessions. */
@@ -60,7 +60,10 @@ const keyRequest = z
       .string('allowed: the id of a workspace')
       .max(100, 'allowed: the id of a workspace')
       .optional()
-      .meta({ description: 'A workspace that the user of this key belongs to. Default: the workspace of this key.' }),
+      .meta({
+        description:
+          'A workspace that the user of this key belongs to; for an unrestricted key. Default: the workspace of this key.',
+      }),
     scopes: refuseEmptyList(
       scopeList.default(['full']).meta({
         description: '`full`: everything that the role allows; `send`: send, and read own sends; `read`: read.',
@@ -142,7 +145,7 @@ async function create(
   { principal, body, now }: Call<undefined, z.output<typeof keyRequest>>,
 ): Promise<Answer> {
   const workspaceId = body.workspace_id ?? principal.workspaceId
-  const userId = authorizeKeyCreation(read, principal, workspaceId)
+  const { userId } = authorizeInWorkspace(read, principal, workspaceId, 'admin')
   const { expires_at: expiresAt, allowed_networks: allowedNetworks, allowed_domains: allowedDomains } = body
   if (typeof expiresAt === 'number' && expiresAt <= now) {
     const value = iso(expiresAt)
@@ -156,7 +159,7 @@ async function create(
   const writes = maker === null ? createKeyBySession(key, actor) : createKeyByKey(maker, key, actor)
   if (await tryCommit(commit(writes))) return json(201, toCreatedKeyResource(key))
   if (maker !== null) requireLiveKey(read, maker, now)
-  authorizeKeyCreation(read, principal, workspaceId)
+  authorizeInWorkspace(read, principal, workspaceId, 'admin')
   throw new Refusal('conflict', `a workspace may have at most ${MAX_LIVE_KEYS} keys that are not revoked`, {
     limit: MAX_LIVE_KEYS,
     count: countLiveKeys(read, { workspaceId })[0]?.count ?? 0,
@@ -169,15 +172,6 @@ function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, 
   if (own === undefined || own.revoked_at !== null) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
   if (own.expires_at !== null && own.expires_at <= now) throw new Refusal('key-expired', 'the key has expired')
   return own
-}
-
-/** The user to whom the new key will belong. Throws a Refusal unless their role in that workspace allows keys. */
-function authorizeKeyCreation(read: Read, principal: Principal, workspaceId: string): string {
-  const { userId } = principal
-  const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
-  if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
-  requirePermission({ ...principal, role }, 'admin')
-  return userId
 }
 
 async function revoke({ read, commit, onKeyRevoked }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {

@@ -1,11 +1,12 @@
 /**
  * Authorization by the role of the key's user in the workspace that a request names: for workspaces,
- * members and invitations.
+ * members, invitations, and keys of another workspace. Every route that names a workspace comes here.
  *
- * A workspace that the user does not belong to is answered as not found. A key without the scope
- * `full` is limited to its own workspace.
+ * A workspace that the user does not belong to is answered as not found. A key with any limit (scopes, expiry,
+ * networks, domains) is confined to its own workspace.
  */
 import { z } from 'zod'
+import { requireUnbound } from '../../accounts/keys/key-limits.js'
 import { type Area, requirePermission } from '../../accounts/permissions.js'
 import type { Principal } from '../../accounts/principal.js'
 import { roleIn } from '../../accounts/workspaces.js'
@@ -43,9 +44,7 @@ export function authorizeInWorkspace(
   const { userId } = principal
   const role = userId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
   if (userId === null || role === undefined) throw notFound('not-found', 'workspace', workspaceId)
-  if (workspaceId !== principal.workspaceId && !principal.scopes.includes('full')) {
-    throw new Refusal('forbidden', 'not permitted: in another workspace a key needs the scope "full"')
-  }
+  if (workspaceId !== principal.workspaceId) requireUnbound(read, principal, 'act in another workspace')
   requirePermission({ ...principal, role }, area)
   return { workspaceId, userId }
 }

@@ -9,6 +9,7 @@ import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
 import { memberById, transferOwnership } from '../../accounts/people/members.js'
 import { checkOwnPassword } from '../../accounts/sessions/own-account.js'
 import { requirePassword, type SignInDeps } from '../../accounts/sessions/sign-in.js'
+import { requireNothingHeld } from '../../breaker/owners-hold.js'
 import { Refusal } from '../../mail/refusal.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { type Answer, json } from '../http/answer.js'
@@ -57,6 +58,7 @@ async function transfer(
   if (principal.keyId !== null) {
     throw new Refusal('forbidden', 'not permitted: a workspace is transferred in the dashboard, not with a key')
   }
+  requireNothingHeld(read, workspaceId, 'transferred')
   const { user_id: newOwnerId } = requireOtherMember(deps, workspaceId, ownerId, body.member_id)
   const { password_hash: hash } = await checkOwnPassword(deps, ownerId, body.password, now)
   const writes = [

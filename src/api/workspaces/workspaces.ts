@@ -6,12 +6,15 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
+import { reachesAllWorkspaces } from '../../accounts/keys/key-limits.js'
 import { countWithinHour } from '../../accounts/limits/hourly-limit.js'
+import type { PlanCache } from '../../accounts/limits/plans.js'
 import { WORKSPACES } from '../../accounts/limits/usage.js'
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { countMembers, requireAdministrator, requireMember } from '../../accounts/people/members.js'
 import { userById } from '../../accounts/people/users.js'
 import type { Principal } from '../../accounts/principal.js'
+import { planOfNewWorkspace, requireMakersWorkspace } from '../../accounts/workspace-maker.js'
 import {
   buildWorkspace,
   changeWorkspace,
@@ -20,6 +23,8 @@ import {
   workspaceOfUser,
   workspacesOfUser,
 } from '../../accounts/workspaces.js'
+import { requireNothingHeld } from '../../breaker/owners-hold.js'
+import type { LimitsConfig } from '../../config/complete.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { createSerialRunner, type SerialRunner } from '../../platform/serial-runner.js'
@@ -35,8 +40,8 @@ import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspac
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 interface WorkspaceDeps extends Store {
-  /** The plan of new workspaces. */
-  readonly plan: string
+  readonly planOf: PlanCache['find']
+  readonly limits: Pick<LimitsConfig, 'create_workspaces' | 'default_plan' | 'plans'>
   /** Drops what is cached of a closed workspace, and starts erasing its records. */
   readonly onWorkspaceClosed: (workspaceId: string) => void
 }
@@ -67,13 +72,13 @@ function listRoute({ read }: WorkspaceDeps): Route {
     area: 'named-read',
     tag,
     summary: 'List the workspaces that you belong to, oldest first',
-    description: 'A key that may only read sees its own workspace.',
+    description: 'A restricted key (scopes, expiry, networks, domains) sees its own workspace.',
     query: z.strictObject(sliceFields),
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(workspace)) } },
     refusals: [],
     run: ({ principal, query }) => {
       const userId = requireUser(principal)
-      const rows = principal.scopes.includes('full')
+      const rows = reachesAllWorkspaces(read, principal)
         ? workspacesOfUser(read, { userId, ...query })
         : workspaceOfUser(read, { userId, workspaceId: principal.workspaceId }).slice(query.offset)
       return json(200, { data: rows.map(toWorkspaceResource) })
@@ -88,36 +93,40 @@ function createRoute(deps: WorkspaceRouteDeps): Route {
     area: 'named',
     tag,
     summary: 'Create a workspace that you own',
-    description: 'POST /v1/api-keys with its `workspace_id` creates a key for it.',
+    description:
+      'For owners of a workspace, or for the operator alone where `limits.create_workspaces` says so; with an ' +
+      'unrestricted key. It has at most the plan of your workspace, and your workspaces count together. ' +
+      'POST /v1/api-keys with its `workspace_id` creates a key for it.',
     body: workspaceRequest,
     answers: { 201: { description: 'The workspace.', schema: withData(workspace) } },
     refusals: ['conflict'],
-    run: async ({ principal, body, now }) => {
-      const userId = requireUser(principal)
-      const { name, icon_url: iconUrl = null } = body
-      const { read, plan } = deps
-      checkOwnedLimit(read, userId)
-      await countWithinHour(deps, creationLimit, principal.workspaceId, now)
-      const id = await commitWithFreeSlug(
-        { ...deps, commit: createMemberCommit(deps, principal.workspaceId, userId) },
-        () => {
-          const change = buildWorkspace(read, { name, iconUrl, userId, plan, now })
-          const action = 'workspace.created'
-          const details = { name, owner: userId }
-          const act = recordAuditEntry({
-            workspaceId: change.id,
-            actor: actorOf(principal),
-            action,
-            target: change.id,
-            at: now,
-            details,
-          })
-          return { result: change.id, writes: [...change.writes, act] }
-        },
-      )
-      return json(201, { data: workspaceOfCaller(read, principal, id) })
-    },
+    run: (call) => createWorkspace(deps, call),
   })
+}
+
+async function createWorkspace(
+  deps: WorkspaceRouteDeps,
+  { principal, body, now }: Call<undefined, z.output<typeof workspaceRequest>>,
+): Promise<Answer> {
+  const userId = requireUser(principal)
+  const { name, icon_url: iconUrl = null } = body
+  const { read, limits } = deps
+  const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
+  checkOwnedLimit(read, userId)
+  await countWithinHour(deps, creationLimit, userId, now)
+  const commit = createMemberCommit(deps, principal.workspaceId, userId)
+  const id = await commitWithFreeSlug({ ...deps, commit }, () => {
+    const { id: target, writes } = buildWorkspace(read, { name, iconUrl, userId, plan, now })
+    const act = {
+      workspaceId: target,
+      actor: actorOf(principal),
+      action: 'workspace.created',
+      target,
+      at: now,
+    } as const
+    return { result: target, writes: [...writes, recordAuditEntry({ ...act, details: { name, owner: userId } })] }
+  })
+  return json(201, { data: workspaceOfCaller(read, principal, id) })
 }
 
 /** A commit that asserts that the user still belongs to the key's workspace, whose deletion may erase the user too. */
@@ -243,6 +252,7 @@ function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route 
     run: async ({ principal, params: { id = '' }, now }) => {
       const { workspaceId, userId } = authorizeInWorkspace(read, principal, id, 'owner')
       refuseOperatorWorkspace(read, workspaceId)
+      requireNothingHeld(read, workspaceId, 'deleted')
       const act = recordDeletion(read, principal, workspaceId, now)
       const writes = [requireOwner({ workspaceId, userId }), ...closeWorkspace(workspaceId, now), act]
       if (!(await tryCommit(commit(writes)))) {
@@ -269,11 +279,7 @@ function recordDeletion(read: Read, principal: Principal, id: string, at: number
   const { name, slug } = workspaceOfCaller(read, principal, id)
   const email = userById(read, { id: requireUser(principal) })[0]?.email
   return recordAuditEntry({
-    workspaceId: SERVICE_WORKSPACE,
-    actor: actorOf(principal),
-    action: 'workspace.deleted',
-    target: id,
-    at,
+    ...{ workspaceId: SERVICE_WORKSPACE, actor: actorOf(principal), action: 'workspace.deleted', target: id, at },
     details: { name, slug, by_email: email },
   })
 }
@@ -286,14 +292,6 @@ function workspaceOfCaller(read: Read, principal: Principal, id: string): z.outp
   return toWorkspaceResource(row)
 }
 
-function toWorkspaceResource({
-  id,
-  name,
-  slug,
-  icon_url,
-  owner_id,
-  role,
-  created_at,
-}: Row): z.output<typeof workspace> {
-  return { id, name, slug, icon_url, owner_id, role, created_at: iso(created_at) }
+function toWorkspaceResource({ created_at, ...row }: Row): z.output<typeof workspace> {
+  return { ...row, created_at: iso(created_at) }
 }

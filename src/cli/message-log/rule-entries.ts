@@ -53,6 +53,7 @@ async function readRules(read: Read, workspaceId: string): Promise<readonly Past
       }
       const end = typeof until === 'string' ? Date.parse(until) : null
       const rule: HoldRule = {
+        owner: null,
         id: target,
         workspace_id: workspaceId,
         ...names,

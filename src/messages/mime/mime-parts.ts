@@ -55,17 +55,18 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
   private readonly turns: MimeTurns<MimeProcess<Summary, Facts, Analysis>>
   private readonly runLargeAlone = createSerialRunner()
 
-  /** `analyzer`: needed for `analyze` alone. */
+  /** `analyzer`: needed for `analyze` alone. `ownerOf`: who takes turns; by default each workspace does. */
   constructor(
     private readonly limits: MimeLimits = defaultMimeLimits,
     analyzer: ContentAnalyzer<Summary, Facts, Analysis> | null = null,
+    private readonly ownerOf: (workspaceId: string) => string = (workspaceId) => workspaceId,
   ) {
     this.processes = Array.from({ length: limits.processes }, () => new MimeProcess(limits, analyzer))
     this.turns = new MimeTurns(this.processes, limits)
   }
 
   /**
-   * Throws a Refusal: `rate-limited` if too many messages of the workspace wait already, `unavailable` if too many
+   * Throws a Refusal: `rate-limited` if too many messages of the owner of the workspace wait already, `unavailable` if too many
    * wait in all or if no process can be started.
    */
   async read(workspaceId: string, source: RawSource): Promise<MimeResult> {
@@ -139,7 +140,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
         if (result !== null) resolve(result)
         return result !== null
       }
-      this.turns.add(workspaceId, { run, reject, isSmall: size > 0 && size < SMALL_SIZE })
+      this.turns.add(this.ownerOf(workspaceId), { run, reject, isSmall: size > 0 && size < SMALL_SIZE })
     })
   }
 

@@ -1,10 +1,10 @@
 /**
  * Which message gets which process next.
  *
- * Turns go round among the workspaces, and no workspace ever has all processes, so a workspace that is sent bombs delays
- * itself alone. However many messages wait in all, a workspace of which none waits may always add one.
+ * Turns go round among the owners of workspaces, and none ever has all processes, so an owner who is sent bombs delays
+ * their own mail alone. However many messages wait in all, an owner of whom none waits may always add one.
  *
- * While no other workspace waits, a process that has small messages of the workspace gets a few more of them before it has
+ * While no other owner waits, a process that has small messages of an owner gets a few more of them before it has
  * answered, so that it need not wait for this process between two.
  */
 import { Refusal } from '../../mail/refusal.js'
@@ -18,15 +18,15 @@ interface Job<Process> {
 }
 
 interface TurnLimits {
-  /** Messages that wait, in all and of one workspace. */
+  /** Messages that wait, in all and of one owner. */
   readonly maxWaiting: number
   readonly maxWaitingPerWorkspace: number
 }
 
-/** The messages of a workspace that a process has. */
+/** The messages of an owner that a process has. */
 interface Turn<Process> {
   readonly process: Process
-  readonly workspaceId: string
+  readonly owner: string
   jobs: number
   /** All of them are small, and it may have more of them. */
   isOpen: boolean
@@ -38,7 +38,7 @@ const MAX_SMALL_JOBS = 4
 export class MimeTurns<Process> {
   private readonly idleProcesses: Process[]
   private readonly turns = new Set<Turn<Process>>()
-  /** By workspace, in the order of their turns; never an empty queue. */
+  /** By owner, in the order of their turns; never an empty queue. */
   private readonly queues = new Map<string, Job<Process>[]>()
   private waitingCount = 0
   private isClosed = false
@@ -51,13 +51,13 @@ export class MimeTurns<Process> {
   }
 
   /** Throws a Refusal if too many wait. */
-  add(workspaceId: string, job: Job<Process>): void {
-    const queue = this.queues.get(workspaceId) ?? []
+  add(owner: string, job: Job<Process>): void {
+    const queue = this.queues.get(owner) ?? []
     if (this.isClosed) throw buildBusy()
     if (queue.length >= this.limits.maxWaitingPerWorkspace) throw buildTooManyWaiting(queue.length)
     if (queue.length > 0 && this.waitingCount >= this.limits.maxWaiting) throw buildBusy()
     queue.push(job)
-    this.queues.set(workspaceId, queue)
+    this.queues.set(owner, queue)
     this.waitingCount += 1
     this.startJobs()
   }
@@ -78,42 +78,42 @@ export class MimeTurns<Process> {
 
   private startTurn(): boolean {
     const [process] = this.idleProcesses
-    const workspaceId = process === undefined ? undefined : this.nextWorkspace()
-    const job = workspaceId === undefined ? undefined : this.takeJob(workspaceId)
-    if (process === undefined || workspaceId === undefined || job === undefined) return false
+    const owner = process === undefined ? undefined : this.nextOwner()
+    const job = owner === undefined ? undefined : this.takeJob(owner)
+    if (process === undefined || owner === undefined || job === undefined) return false
     this.idleProcesses.shift()
-    const turn = { process, workspaceId, jobs: 0, isOpen: job.isSmall }
+    const turn = { process, owner, jobs: 0, isOpen: job.isSmall }
     this.turns.add(turn)
     void this.runJob(turn, job)
     return true
   }
 
   private addToTurn(turn: Turn<Process>): boolean {
-    const { workspaceId, jobs, isOpen } = turn
+    const { owner, jobs, isOpen } = turn
     if (!isOpen || jobs >= MAX_SMALL_JOBS || this.queues.size !== 1) return false
-    if (this.queues.get(workspaceId)?.[0]?.isSmall !== true) return false
-    const job = this.takeJob(workspaceId)
+    if (this.queues.get(owner)?.[0]?.isSmall !== true) return false
+    const job = this.takeJob(owner)
     if (job === undefined) return false
     void this.runJob(turn, job)
     return true
   }
 
-  private nextWorkspace(): string | undefined {
-    for (const workspaceId of this.queues.keys()) if (this.mayStart(workspaceId)) return workspaceId
+  private nextOwner(): string | undefined {
+    for (const owner of this.queues.keys()) if (this.mayStart(owner)) return owner
     return undefined
   }
 
-  private mayStart(workspaceId: string): boolean {
-    const own = [...this.turns].filter((turn) => turn.workspaceId === workspaceId)
+  private mayStart(owner: string): boolean {
+    const own = [...this.turns].filter((turn) => turn.owner === owner)
     return own.length < Math.max(this.processes.length - 1, 1)
   }
 
-  /** The workspace's oldest job; the workspace then goes to the end of the round. */
-  private takeJob(workspaceId: string): Job<Process> | undefined {
-    const queue = this.queues.get(workspaceId) ?? []
+  /** The owner's oldest job; the owner then goes to the end of the round. */
+  private takeJob(owner: string): Job<Process> | undefined {
+    const queue = this.queues.get(owner) ?? []
     const job = queue.shift()
-    this.queues.delete(workspaceId)
-    if (queue.length > 0) this.queues.set(workspaceId, queue)
+    this.queues.delete(owner)
+    if (queue.length > 0) this.queues.set(owner, queue)
     this.waitingCount -= 1
     return job
   }
@@ -141,15 +141,15 @@ export class MimeTurns<Process> {
       job.reject(buildBusy())
       return
     }
-    const { workspaceId } = turn
-    this.queues.set(workspaceId, [{ ...job, isSmall: false }, ...(this.queues.get(workspaceId) ?? [])])
+    const { owner } = turn
+    this.queues.set(owner, [{ ...job, isSmall: false }, ...(this.queues.get(owner) ?? [])])
     this.waitingCount += 1
   }
 }
 
-/** The workspace caused it, and it ends as soon as its messages are read. */
+/** The owner caused it, and it ends as soon as its messages are read. */
 function buildTooManyWaiting(waiting: number): Refusal {
-  const message = `${waiting} messages of this workspace are waiting to be read: try again in 1 s`
+  const message = `${waiting} messages of this workspace, or of others of its owner, are waiting to be read: try again in 1 s`
   return new Refusal('rate-limited', message, { retry_after: 1 })
 }
 

@@ -1,12 +1,11 @@
 /**
  * Finds the hold rule that an entry matches, in memory.
  *
- * Rules with a recipient domain are found by it, others of a workspace by that; each other one is compared. Patterns have no syntax but `*`, so one is
- * matched by searching its pieces from left to right.
+ * Rules with a recipient domain are found by it, others of a workspace by that, or by its owner; those that follow a
+ * sender's domain by that; each other one is compared. Patterns have no syntax but `*`, so one is matched by searching its
+ * pieces from left to right.
  */
-
-import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import type { HoldRule } from './hold-rules.js'
+import { type HoldRule, workspaceOfRule } from './hold-rules.js'
 import type { QueueEntry } from './queue.js'
 
 type Judged = Pick<QueueEntry, 'workspace_id' | 'domain' | 'recipient'>
@@ -17,18 +16,26 @@ interface CompiledRule {
   readonly pieces: readonly string[] | null
 }
 
-/** Of the rules with a domain, of those of a workspace, or of the others, the oldest that matches; null: none. `readSender`: called only for rules with a sender. */
+/** Of the rules with a domain, of those of a workspace, of its owner, of a sender's domain, or of the others, the oldest that matches; null: none. `readSender`: called only for rules with a sender. */
 export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
 
-export function compileHoldRules(rules: readonly HoldRule[]): MatchHoldRule {
+export function compileHoldRules(
+  rules: readonly HoldRule[],
+  ownerOf: (workspaceId: string) => string = (workspaceId) => workspaceId,
+): MatchHoldRule {
   const byDomain = new Map<string, CompiledRule[]>()
   const byWorkspace = new Map<string, CompiledRule[]>()
+  const byOwner = new Map<string, CompiledRule[]>()
+  const bySender = new Map<string, CompiledRule[]>()
   const others: CompiledRule[] = []
   for (const rule of rules) {
     const compiled = { rule, pieces: rule.pattern?.split('*') ?? null }
+    const workspaceId = workspaceOfRule(rule)
     if (rule.domain !== null) addTo(byDomain, rule.domain, compiled)
-    else if (rule.workspace_id !== SERVICE_WORKSPACE) addTo(byWorkspace, rule.workspace_id, compiled)
+    else if (workspaceId !== null) addTo(byWorkspace, workspaceId, compiled)
+    else if (rule.reason !== null && rule.sender !== null) addTo(bySender, rule.sender, compiled)
     else others.push(compiled)
+    if (rule.owner !== null) addTo(byOwner, rule.owner, compiled)
   }
   return (entry, readSender) => {
     let sender: string | null | undefined
@@ -37,13 +44,18 @@ export function compileHoldRules(rules: readonly HoldRule[]): MatchHoldRule {
       return sender
     }
     const matching = (compiled: CompiledRule): boolean => matchesRule(compiled, entry, senderOf)
-    const found = [byDomain.get(entry.domain), byWorkspace.get(entry.workspace_id), others]
-    for (const rules of found) {
-      const first = rules?.find(matching)
-      if (first !== undefined) return first.rule
-    }
-    return null
+    const found =
+      byDomain.get(entry.domain)?.find(matching) ??
+      byWorkspace.get(entry.workspace_id)?.find(matching) ??
+      (byOwner.size === 0 ? undefined : byOwner.get(ownerOf(entry.workspace_id))?.[0]) ??
+      (bySender.size === 0 ? undefined : bySender.get(domainOf(senderOf()))?.[0]) ??
+      others.find(matching)
+    return found?.rule ?? null
   }
+}
+
+function domainOf(address: string | null): string {
+  return address === null ? '' : address.slice(address.lastIndexOf('@') + 1)
 }
 
 function addTo(rules: Map<string, CompiledRule[]>, key: string, rule: CompiledRule): void {
@@ -53,7 +65,8 @@ function addTo(rules: Map<string, CompiledRule[]>, key: string, rule: CompiledRu
 }
 
 function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, senderOf: () => string | null): boolean {
-  if (rule.workspace_id !== SERVICE_WORKSPACE && rule.workspace_id !== entry.workspace_id) return false
+  const workspaceId = workspaceOfRule(rule)
+  if (workspaceId !== null && workspaceId !== entry.workspace_id) return false
   if (pieces !== null && !matchesPieces(pieces, entry.recipient.toLowerCase())) return false
   if (rule.sender === null) return true
   const sender = senderOf()

@@ -24,6 +24,8 @@ const PORTIONS_OF_WAKE = 20
 interface HoldRuleDeps extends Store {
   readonly clock: Clock
   readonly log: Log
+  /** For rules that hold all workspaces of an owner. */
+  readonly ownerOf?: (workspaceId: string) => string
   /** Entries are due that were held before. */
   readonly onReleased: () => void
 }
@@ -71,7 +73,7 @@ export class HoldRuleRunner {
     const now = this.deps.clock()
     const rules = allHoldRules(this.deps.read, {})
     const lasting = rules.filter(({ ending, until }) => ending === 0 && (until === null || until > now))
-    this.match = lasting.length === 0 ? null : compileHoldRules(lasting)
+    this.match = lasting.length === 0 ? null : compileHoldRules(lasting, this.deps.ownerOf)
     this.firstEnd = Math.min(...lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
     this.needsWork = rules.length > lasting.length || lasting.some(({ cursor }) => cursor !== null)
     if (this.needsWork && this.working === null && this.timer !== null) this.working = this.work()

@@ -1,6 +1,8 @@
 /**
  * Hold rules: records of what the operator holds as long as a rule lasts, by recipient domain, sender, pattern of
- * recipient addresses, and workspace. An entry matches if all that a rule names fits.
+ * recipient addresses, and workspace. An entry matches if all that a rule names fits. Rules of the circuit breaker
+ * cannot be got around by sending from another workspace: that of a workspace holds all workspaces of its owner, that
+ * of a sender's domain holds it in whatever workspace it is.
  *
  * Ending a rule takes two steps: it is marked, and nothing is held by it from that commit on; then its entries are
  * released in portions, and the row is removed (`hold-rule-runner.ts`).
@@ -36,6 +38,8 @@ interface HoldCriteria {
   readonly until: number | null
   /** Why the circuit breaker makes it; absent: the operator does. */
   readonly reason?: string
+  /** A user, all of whose workspaces it holds too. */
+  readonly owner?: string | null
 }
 
 /** Is it a pattern of addresses, in which `*` stands for any characters? */
@@ -58,7 +62,7 @@ const insertRule = prepareWrite<HoldRule>(({ db, slots }) =>
     .values(
       slots([
         ...(['id', 'workspace_id', 'domain', 'sender', 'pattern', 'until'] as const),
-        ...(['created_at', 'ending', 'cursor', 'reason'] as const),
+        ...(['created_at', 'ending', 'cursor', 'reason', 'owner'] as const),
       ]),
     ),
 )
@@ -77,6 +81,12 @@ export const holdRuleById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('hold_rules').selectAll().where('id', '=', slot('id')),
 )
 
+/** Null: the mail of any workspace matches. */
+export function workspaceOfRule({ workspace_id, sender, reason }: HoldRule): string | null {
+  const followsDomain = reason !== null && sender !== null
+  return workspace_id === SERVICE_WORKSPACE || followsDomain ? null : workspace_id
+}
+
 /** Throws a Refusal if there are too many, if the rule names nothing, or if it ends in the past. */
 export function createHoldRule(
   read: Read,
@@ -84,7 +94,7 @@ export function createHoldRule(
   actor: Actor,
   now: number,
 ): { readonly rule: HoldRule; readonly writes: readonly Write[] } {
-  const { workspaceId, domain, sender, pattern, until, reason = null } = criteria
+  const { workspaceId, domain, sender, pattern, until, reason = null, owner = null } = criteria
   if ([workspaceId, domain, sender, pattern].every((one) => one === null)) {
     throw new Refusal('invalid-parameter', 'a rule names a domain, a sender, a pattern or a workspace', {})
   }
@@ -96,7 +106,7 @@ export function createHoldRule(
   )
   const id = `hr_${randomSecret(4).toString('hex')}`
   const places = { workspace_id: workspaceId ?? SERVICE_WORKSPACE, domain, sender, pattern }
-  const rule: HoldRule = { id, ...places, until, created_at: now, ending: 0, cursor: '', reason }
+  const rule: HoldRule = { id, ...places, until, created_at: now, ending: 0, cursor: '', reason, owner }
   return { rule, writes: [insertRule(rule), recordAct(rule, actor, 'hold_rule.added', now)] }
 }
 

@@ -7,9 +7,8 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { DomainName } from '../../mail/address.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
-import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
-import { describeHoldRule, type HoldRule } from './hold-rules.js'
+import { describeHoldRule, type HoldRule, workspaceOfRule } from './hold-rules.js'
 import type { QueueEntry } from './queue.js'
 
 /** Entries that one commit compares, and that one commit releases. */
@@ -26,6 +25,7 @@ interface HeldRange {
   readonly after: string
   readonly upto: string
   readonly workspaceId: string | null
+  readonly owner: string | null
   readonly sender: string | null
   /** With the wildcards of SQL. */
   readonly pattern: string | null
@@ -39,6 +39,7 @@ function isLasting(rule: string): RawBuilder<SqlBool> {
 /** Entries of a range of ids that are not held and not being attempted, and that fit all but the domain. */
 function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Values>) {
   const [workspaceId, sender, pattern] = [slot('workspaceId'), slot('sender'), slot('pattern')]
+  const owned = sql`select workspace_id from members where user_id = ${slot('owner')} and role = 'owner'`
   return db
     .selectFrom('queue')
     .innerJoin('emails', 'emails.id', 'queue.email_id')
@@ -47,7 +48,8 @@ function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Va
     .where('queue.id', '<=', sql<string>`${slot('upto')}`)
     .where('queue.held', '=', 0)
     .where('queue.leased', '=', 0)
-    .where(sql<SqlBool>`(${workspaceId} is null or queue.workspace_id = ${workspaceId})`)
+    .where(sql<SqlBool>`(${workspaceId} is null or queue.workspace_id = ${workspaceId}
+      or queue.workspace_id in (${owned}))`)
     .where(sql<SqlBool>`(${sender} is null or lower(emails.from_email) = ${sender} or emails.from_domain = ${sender})`)
     .where(sql<SqlBool>`(${pattern} is null or queue.recipient like ${pattern} escape '\\')`)
 }
@@ -101,13 +103,13 @@ interface WalkStep {
 
 /** Holds the next portion of what waited when the rule was made. The commit misses if the rule has ended. */
 export function holdNextEntries(read: Read, rule: HoldRule, after: string): WalkStep {
-  const { id, domain, sender, pattern } = rule
+  const { id, domain, owner, sender, pattern } = rule
   const place = { after, offset: PORTION - 1 }
   const [boundary] = domain === null ? idAt(read, place) : idOfDomainAt(read, { ...place, domain })
   const next = boundary?.id ?? null
   const range = {
-    ...{ rule: id, why: holdReasonOf(rule), after, upto: next ?? AFTER_ALL_IDS, sender },
-    workspaceId: rule.workspace_id === SERVICE_WORKSPACE ? null : rule.workspace_id,
+    ...{ rule: id, why: holdReasonOf(rule), after, upto: next ?? AFTER_ALL_IDS, owner, sender },
+    workspaceId: workspaceOfRule(rule),
     pattern: pattern === null ? null : toSqlPattern(pattern),
   }
   const hold = domain === null ? holdRange(range) : holdRangeOfDomain({ ...range, domain })

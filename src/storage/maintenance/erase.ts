@@ -114,13 +114,15 @@ export const workspaceTables = keysOf(erasePlans)
 
 /**
  * Misses if the workspace is gone, or is the operator's, which is never closed. Users who belonged to no
- * other workspace are deleted with it.
+ * other workspace are deleted with it, and what they have used.
  */
 export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const deleteRowsOf = (table: WorkspaceTable): Write => ({
     sql: `delete from ${table} where workspace_id = ?`,
     parameters: [workspaceId],
   })
+  const usage = `delete from usage where workspace_id in (select user_id from members where workspace_id = ?
+    and not exists (select 1 from members as others where others.user_id = members.user_id and others.workspace_id <> ?))`
   const people = `delete from users where id in (select user_id from members where workspace_id = ?) and not exists
     (select 1 from members where members.user_id = users.id and members.workspace_id <> ?)`
   const closed = `delete from workspaces where id = ? and not exists
@@ -128,6 +130,7 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   return [
     // First: with it, reports about its domains stay for the small commits (migration 40).
     { sql: 'insert into erasures (id, asked_at) values (?, ?) on conflict do nothing', parameters: [workspaceId, at] },
+    { sql: usage, parameters: [workspaceId, workspaceId] },
     { sql: people, parameters: [workspaceId, workspaceId] },
     ...(['members', 'domains', 'dkim_keys', 'webhooks', 'exports'] as const).map(deleteRowsOf),
     { sql: `delete from invitations where workspace_id = ? and status = 'pending'`, parameters: [workspaceId] },

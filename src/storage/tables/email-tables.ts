@@ -166,6 +166,8 @@ export interface HoldRulesTable {
   cursor: string | null
   /** Why the circuit breaker made it; null: the operator did. */
   reason: string | null
+  /** A user, all of whose workspaces it holds beside its own; null: it holds its own alone. */
+  owner: string | null
 }
 
 export interface AttemptsTable {

@@ -423,7 +423,7 @@ t.test('a request that was admitted before its workspace was deleted does nothin
   t.same(app.errors, [])
 })
 
-t.test('a limited key neither invites nor raises a role, in any workspace', async (t) => {
+t.test('a limited key has its own workspace alone, and neither invites nor raises a role', async (t) => {
   const app = await testDaemon(t)
   const member = await person(app, 'member')
   const other = data(await app.rest('POST', '/v1/workspaces', { body: { name: 'Other' } }))
@@ -445,19 +445,26 @@ t.test('a limited key neither invites nor raises a role, in any workspace', asyn
     ])
     const there = { email: 'guest@b.test', role: 'member', workspaceId: other.id }
     refusedFor(await app.rest('POST', '/v1/members', { key, body: there }))
-    const own = data(await app.rest('POST', '/v1/workspaces', { key, body: { name: 'Own' } }))
-    refusedFor(await app.rest('POST', '/v1/members', { key, body: { ...there, workspaceId: own.id } }))
+    refusedFor(await app.rest('POST', '/v1/workspaces', { key, body: { name: 'Own' } }))
+    const elsewhere = { key, body: { name: 'heir', workspace_id: other.id } }
+    refusedFor(await app.rest('POST', '/v1/api-keys', elsewhere))
+    refusedFor(await app.rest('GET', `/v1/members?workspaceId=${other.id}`, { key }))
+    refusedFor(await app.rest('GET', `/v1/invitations?workspaceId=${other.id}`, { key }))
+    refusedFor(await app.rest('GET', `/v1/workspaces/${other.id}`, { key }))
+    t.match(data<object[]>(await app.rest('GET', '/v1/workspaces', { key })), [{ id: app.workspaceId }])
+    t.equal(data<object[]>(await app.rest('GET', '/v1/workspaces', { key })).length, 1, field)
     const lower = { workspaceId: app.workspaceId, role: 'member' }
     t.equal(
       (await app.rest('PATCH', `/v1/members/${member.memberId}`, { key, body: lower })).status,
       200,
       'it may lower',
     )
-    for (const workspace_id of [app.workspaceId, own.id]) {
-      const made = await app.rest('POST', '/v1/api-keys', { key, body: { name: 'heir', workspace_id } })
-      t.equal(made.status, 201)
-      refusedFor(await invite(app, 'guest@b.test', made.json<{ key: string }>().key))
-    }
+    const made = await app.rest('POST', '/v1/api-keys', {
+      key,
+      body: { name: 'heir', workspace_id: app.workspaceId },
+    })
+    t.equal(made.status, 201)
+    refusedFor(await invite(app, 'guest@b.test', made.json<{ key: string }>().key))
   }
   t.same(app.rows('select 1 from invitations'), [])
   t.same(app.errors, [])

@@ -7,7 +7,7 @@ import { type HoldRule, parsePattern } from '../../../src/messages/queue/hold-ru
 
 const rule = (id: string, more: Partial<HoldRule>): HoldRule => ({
   ...{ id, workspace_id: 'service', domain: null, sender: null, pattern: null, until: null },
-  ...{ created_at: 0, ending: 0, cursor: null, reason: null },
+  ...{ created_at: 0, ending: 0, cursor: null, reason: null, owner: null },
   ...more,
 })
 
@@ -70,3 +70,25 @@ t.test('patterns have limits', async (t) => {
     t.throws(() => parsePattern(wrong), { kind: 'invalid-parameter', message: /allowed: an address/ }, wrong)
   }
 })
+
+t.test(
+  'a rule of the circuit breaker holds all workspaces of an owner, and a domain in whatever workspace it is',
+  async (t) => {
+    const ownerOf = (workspaceId: string): string => (workspaceId === 'ws_3' ? 'ben' : 'anna')
+    const match = compileHoldRules(
+      [
+        rule('whole', { workspace_id: 'ws_1', owner: 'anna', reason: 'bounces' }),
+        rule('domain', { workspace_id: 'ws_1', sender: 'a.test', reason: 'bounces' }),
+        rule('operator', { workspace_id: 'ws_1', sender: 'b.test' }),
+      ],
+      ownerOf,
+    )
+    const heldBy = (workspaceId: string, sender: string) => match(entry('c@c.test', workspaceId), () => sender)?.id
+    t.equal(heldBy('ws_2', 'x@x.test'), 'whole')
+    t.equal(heldBy('ws_3', 'x@x.test'), undefined, 'another owner')
+    t.equal(heldBy('ws_3', 'x@A.test'), 'domain', 'the domain has moved there')
+    t.equal(heldBy('ws_3', 'x@b.test'), undefined, 'a rule of the operator names its workspace')
+    const given = compileHoldRules([rule('whole', { workspace_id: 'ws_3', owner: 'anna', reason: 'bounces' })], ownerOf)
+    t.equal(given(entry('c@c.test', 'ws_3'), () => null)?.id, 'whole', 'the workspace that was given away stays held')
+  },
+)

@@ -114,8 +114,7 @@ async function attemptFrom(
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
   const { entry, at } = turn
-  const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
-  const ignoreOutages = at >= forcedAttemptTimeOf(age, deps.retryPolicy)
+  const ignoreOutages = isForced(entry, at, deps.retryPolicy)
   const { destination } = sources
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)
@@ -148,6 +147,11 @@ async function attemptFrom(
   }
   const pendingWrites = lease === 'written' ? [] : readyMessage.writes
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+/** At certain moments an entry is attempted though its hosts are remembered as unreachable. */
+function isForced(entry: QueueEntry, at: number, policy: RetryPolicy): boolean {
+  return at >= forcedAttemptTimeOf({ enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }, policy)
 }
 
 function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {

@@ -57,7 +57,7 @@ const OWNER_SHARE = 3
 export const SMALL_MESSAGE_SIZE = 262_144
 
 /** What is reserved for a message that is read back. */
-export interface Room {
+interface Room {
   readonly ownerId: string
   readonly bytes: number
 }

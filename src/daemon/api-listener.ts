@@ -157,10 +157,10 @@ interface AppDeps {
 
 function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps): ApiApp {
   const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy } = deps
-  const { requests, clients } = deps.limits
+  const { requests, clients, open } = deps.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return createApiApp({
-    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, isProxy, clock }),
+    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, open, isProxy, clock }),
     checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
     memory: createMemoryShares(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),

@@ -57,8 +57,8 @@ class PacedConnection extends Duplex {
   /** Received, and not given to the parser yet. */
   private held: Buffer | null = null
   private hasEnded = false
-  /** The parser's stream takes more. */
-  private isWanted = false
+  /** The stream that the parser reads takes more. */
+  private hasRoom = false
   private isFeeding = false
   /** Of the latest request: bytes that are surely of its body, and not given to the parser yet. */
   private bodyLeft = 0
@@ -106,7 +106,7 @@ class PacedConnection extends Duplex {
   }
 
   override _read(): void {
-    this.isWanted = true
+    this.hasRoom = true
     if (this.isFeeding) return
     if (this.held !== null || this.hasEnded) this.takeTurnLater()
     else if (this.socket.isPaused()) this.socket.resume()
@@ -143,25 +143,25 @@ class PacedConnection extends Duplex {
   private receive(chunk: Buffer): void {
     this.held = this.held === null ? chunk : Buffer.concat([this.held, chunk])
     this.feed()
-    if (this.held !== null || !this.isWanted) this.socket.pause()
+    if (this.held !== null || !this.hasRoom) this.socket.pause()
   }
 
   private feed(): void {
     if (this.isFeeding || this.nextTurn !== null) return
     this.isFeeding = true
     const endsAt = performance.now() + TURN
-    while (this.held !== null && this.isWanted && !this.mustWait()) {
+    while (this.held !== null && this.hasRoom && !this.mustWait()) {
       if (performance.now() > endsAt) {
         this.takeTurnLater()
         break
       }
       const piece = this.takePiece(this.held)
-      this.isWanted = this.push(piece)
+      this.hasRoom = this.push(piece)
     }
     this.isFeeding = false
     if (this.held !== null || this.mustWait() || this.destroyed) return
     if (this.hasEnded) this.push(null)
-    else if (this.isWanted && this.socket.isPaused()) this.socket.resume()
+    else if (this.hasRoom && this.socket.isPaused()) this.socket.resume()
   }
 
   /** A request whose body has not arrived gets it, whatever waits behind. */
@@ -181,7 +181,7 @@ class PacedConnection extends Duplex {
   private endAnswer(): void {
     this.isAnswering = false
     if (this.waiting.length > 0 || this.held !== null || this.hasEnded) this.takeTurnLater()
-    else if (this.isWanted && this.socket.isPaused()) this.socket.resume()
+    else if (this.hasRoom && this.socket.isPaused()) this.socket.resume()
   }
 
   private takeTurnLater(): void {

@@ -43,6 +43,8 @@ export interface TestApiOptions {
   /** Requests a minute of the workspace, and of an address without a key. */
   readonly requests?: number
   readonly unauthenticatedRequests?: number
+  /** Requests a minute of an address for what is open to all. */
+  readonly openRequests?: number
   readonly memory?: MemoryBudget
   /** Memory for bodies of each workspace. */
   readonly share?: number
@@ -200,7 +202,7 @@ interface AppParts {
 }
 
 function buildApp(options: TestApiOptions, { connections, log, lines, spool }: AppParts): ApiApp {
-  const { requests = 1000, unauthenticatedRequests = 1000, clock = systemClock } = options
+  const { requests = 1000, unauthenticatedRequests = 1000, openRequests = 1000, clock = systemClock } = options
   return createApiApp({
     identityResolver: createIdentityResolver({
       apiKeyCache: {
@@ -211,6 +213,7 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       },
       requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
       clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
+      open: createRateLimit({ limitsOf: () => ({ requests_per_minute: openRequests }) }),
       isProxy: createProxyCheck(networks(...(options.trustedProxies ?? []))),
       clock,
     }),

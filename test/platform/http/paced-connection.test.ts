@@ -17,7 +17,9 @@ interface Counts {
 }
 
 /** Answers with the method, the path and the body, after a turn of the event loop. */
-async function startEcho(t: Test): Promise<{ readonly server: Server; readonly port: number; readonly counts: Counts }> {
+async function startEcho(
+  t: Test,
+): Promise<{ readonly server: Server; readonly port: number; readonly counts: Counts }> {
   const counts: Counts = { parsed: 0, answered: 0, mostParsed: 0, mostUnderWay: 0 }
   let underWay = 0
   const answer = async (request: IncomingMessage): Promise<string> => {
@@ -97,7 +99,14 @@ t.test('requests with bodies, cut anywhere, are the same requests', async (t) =>
     `POST /d HTTP/1.1\r\nHost: a\r\nX-Long: ${'y'.repeat(6_000)}\r\nContent-Length: ${long.length}\r\n\r\n${long}`,
     'GET /e HTTP/1.1\r\nHost: a\r\n\r\n',
   ]
-  const expected = ['POST /a hello', 'POST /b \r\n\r\nGET /x', 'POST /c abc', `POST /d ${long}`, 'GET /e ', 'GET /last ']
+  const expected = [
+    'POST /a hello',
+    'POST /b \r\n\r\nGET /x',
+    'POST /c abc',
+    `POST /d ${long}`,
+    'GET /e ',
+    'GET /last ',
+  ]
   const all = requests.join('') + last
   t.same(bodiesOf(await exchange(port, [all])), expected, 'in one piece')
   for (const size of [7, 100, 1_024, 4_097]) {

@@ -7,8 +7,8 @@
  * body schema ignores the body; one without a query schema accepts no query.
  *
  * Signed links, pages and public routes need no key; a route with a key may have a signed link beside it. Their
- * requests count for rate limits all the same; those of tracking routes do not, nor those of callbacks with the right
- * token.
+ * requests count for rate limits all the same; those of tracking routes, and of callbacks with the right token, for a
+ * wider one.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'

@@ -122,7 +122,10 @@ function attachEventHandlers(
   const { app, connections, timeouts, log } = deps
   const answerAndClose = (socket: Socket, content: PreRequestAnswer): void => {
     const address = connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''
-    sendAndClose(socket, app.formatPreRequestAnswer(content, { address, isSecure: socketOf(socket) instanceof TLSSocket }))
+    sendAndClose(
+      socket,
+      app.formatPreRequestAnswer(content, { address, isSecure: socketOf(socket) instanceof TLSSocket }),
+    )
   }
   server.timeout = timeouts.inactivity
   interceptConnections(server, kind, deps, answerAndClose)

@@ -27,9 +27,13 @@ export async function startDaemon(build) {
   )
   run('domain', 'add', 'blocks.test', '--force')
   write(`[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`)
-  const daemon = spawn(process.execPath, ['--require', probe, program, 'serve', '--config', file], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
+  const daemon = spawn(
+    process.execPath,
+    [...(process.env['BLOCKS_NODE_FLAGS']?.split(' ') ?? []), '--require', probe, program, 'serve', '--config', file],
+    {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    },
+  )
   await listening(smtp)
   return {
     ...{ api, smtp, key },

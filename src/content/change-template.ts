@@ -11,7 +11,7 @@ import { uuidv7 } from '../platform/ids.js'
 import type { Store } from '../storage/database.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
 import { tryCommit } from '../storage/writer/write.js'
-import { listVariableNames, parseTemplateText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
+import { listVariableNames, parseBoundedText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,
   insertTemplate,
@@ -32,6 +32,8 @@ interface TemplateRequest {
 
 /** 1 MB: both bodies together. */
 export const MAX_TEMPLATE_BYTES = 1_048_576
+/** Places of variables in one text: each is a match of an expression, and a piece when the template is rendered. */
+const MAX_PLACES = 10_000
 /** Different variables of a template. */
 export const MAX_VARIABLES = 1_000
 /** Different defaults of a template's variables: each is filled in and escaped once. */
@@ -99,7 +101,7 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
     throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
   }
-  const texts = [subject, html ?? '', text ?? ''].map(parseTemplateText)
+  const texts = [subject, html ?? '', text ?? ''].map(parseLimitedText)
   checkDefaults(texts)
   const used = listVariableNames(texts)
   const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
@@ -118,6 +120,15 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     listed_variables: listed === null ? null : toJson([...new Set(listed)]),
     variables: json,
   }
+}
+
+/** Throws a Refusal for a text with very many variables, of which it reads no more than are allowed. */
+export function parseLimitedText(text: string): TemplateText {
+  const parsed = parseBoundedText(text, MAX_PLACES + 1)
+  const places = [...parsed.uses.values()].reduce((sum, times) => sum + times, 0)
+  if (places <= MAX_PLACES) return parsed
+  const message = `variables stand in more than ${MAX_PLACES} places of one text`
+  throw new Refusal('invalid-parameter', message, { field: 'variables', limit: MAX_PLACES })
 }
 
 function checkDefaults(texts: readonly TemplateText[]): void {

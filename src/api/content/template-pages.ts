@@ -1,8 +1,8 @@
 /** What the pages of templates need besides the API: a list without bodies, and previews of what is not stored. */
+
 import { z } from 'zod'
-import { MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
+import { MAX_TEMPLATE_BYTES, parseLimitedText } from '../../content/change-template.js'
 import { renderPreview } from '../../content/render-template.js'
-import { parseTemplateText } from '../../content/template-text.js'
 import { selectTemplatePage } from '../../content/templates.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
@@ -10,11 +10,12 @@ import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { type KeyRoute, route } from '../http/route.js'
 import { templateRecord } from './template-fields.js'
 
-const request = z
+export const previewRequest = z
   .strictObject({
     subject: z.string().max(2_000, 'allowed: up to 2000 characters').default(''),
     html: z.string().nullable().default(null),
@@ -70,7 +71,8 @@ function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
     tag: 'Templates',
     summary: 'Render words that are not stored, with these values',
     description: 'A variable without a value and without a default stands for itself.',
-    body: request,
+    body: previewRequest,
+    maxBody: MAX_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
     run: ({ body: { subject, html, text, template_data: data } }) => {
@@ -79,8 +81,8 @@ function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
         throw new Refusal('too-large', message, { size, limit: MAX_TEMPLATE_BYTES })
       }
-      const parse = (part: string | null) => (part === null ? null : parseTemplateText(part))
-      const template = { id: '', subject: parseTemplateText(subject), html: parse(html), text: parse(text) }
+      const parse = (part: string | null) => (part === null ? null : parseLimitedText(part))
+      const template = { id: '', subject: parseLimitedText(subject), html: parse(html), text: parse(text) }
       const rendered = renderPreview(template, data, sampleUnsubscribeUrl)
       return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
     },

@@ -19,6 +19,8 @@ const MAX_HEAD = 1_024
 const MAX_SINGLE = 4_096
 /** Milliseconds for the pieces of one turn of the event loop: a chunk may hold thousands of parts of a chunked body. */
 const TURN = 3
+/** Bytes after which the socket rests for a turn: the system may hold megabytes, which it gives in one turn. */
+const REST_AFTER = 262_144
 const BLANK_LINE = '\r\n\r\n'
 
 /**
@@ -56,6 +58,8 @@ function pacedConnectionOf(stream: Duplex): PacedConnection | null {
 class PacedConnection extends Duplex {
   /** Received, and not given to the parser yet. */
   private held: Buffer | null = null
+  /** Since the socket rested. */
+  private receivedBytes = 0
   private hasEnded = false
   /** The stream that the parser reads takes more. */
   private hasRoom = false
@@ -109,7 +113,7 @@ class PacedConnection extends Duplex {
     this.hasRoom = true
     if (this.isFeeding) return
     if (this.held !== null || this.hasEnded) this.takeTurnLater()
-    else if (this.socket.isPaused()) this.socket.resume()
+    else this.resumeSocket()
   }
 
   override _write(chunk: string | Buffer, encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
@@ -143,7 +147,9 @@ class PacedConnection extends Duplex {
   private receive(chunk: Buffer): void {
     this.held = this.held === null ? chunk : Buffer.concat([this.held, chunk])
     this.feed()
-    if (this.held !== null || !this.hasRoom) this.socket.pause()
+    this.receivedBytes += chunk.length
+    if (this.receivedBytes >= REST_AFTER) this.takeTurnLater()
+    if (this.held !== null || !this.hasRoom || this.receivedBytes >= REST_AFTER) this.socket.pause()
   }
 
   private feed(): void {
@@ -161,7 +167,12 @@ class PacedConnection extends Duplex {
     this.isFeeding = false
     if (this.held !== null || this.mustWait() || this.destroyed) return
     if (this.hasEnded) this.push(null)
-    else if (this.hasRoom && this.socket.isPaused()) this.socket.resume()
+    else if (this.hasRoom) this.resumeSocket()
+  }
+
+  /** Unless it rests. */
+  private resumeSocket(): void {
+    if (this.nextTurn === null && this.socket.isPaused()) this.socket.resume()
   }
 
   /** A request whose body has not arrived gets it, whatever waits behind. */
@@ -181,13 +192,14 @@ class PacedConnection extends Duplex {
   private endAnswer(): void {
     this.isAnswering = false
     if (this.waiting.length > 0 || this.held !== null || this.hasEnded) this.takeTurnLater()
-    else if (this.hasRoom && this.socket.isPaused()) this.socket.resume()
+    else if (this.hasRoom) this.resumeSocket()
   }
 
   private takeTurnLater(): void {
     if (this.nextTurn !== null || this.destroyed) return
     this.nextTurn = setImmediate(() => {
       this.nextTurn = null
+      this.receivedBytes = 0
       const run = this.isAnswering ? undefined : this.waiting.shift()
       if (run !== undefined) {
         this.isAnswering = true

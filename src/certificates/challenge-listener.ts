@@ -10,6 +10,7 @@ import type { Socket } from 'node:net'
 import { addressKeyOf } from '../accounts/client-address.js'
 import type { ListenAddress } from '../config/network-values.js'
 import { boundAddressOf } from '../platform/bound-address.js'
+import { answerInTurn, paceConnections } from '../platform/http/paced-connection.js'
 import type { ChallengeAnswers } from './challenge-answers.js'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
@@ -64,8 +65,9 @@ function openServer({ host, port }: ListenAddress, deps: ListenerDeps): Promise<
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: CHECK_INTERVAL,
     },
-    (request, response) => answerRequest(request, response, deps),
+    answerInTurn((request, response) => answerRequest(request, response, deps)),
   )
+  paceConnections(server, 'connection')
   server.maxConnections = MAX_CONNECTIONS
   limitEachAddress(server)
   server.setTimeout(2 * REQUEST_TIMEOUT)

@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { addressKeyOf } from '../accounts/client-address.js'
 import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
+import { BodyThread } from '../api/http/input/body-thread.js'
 import { bodyPace } from '../api/http/input/read-body.js'
 import { createLargeAnswers } from '../api/http/output/large-answer.js'
 import { type ApiApp, createApiApp } from '../api/http/pipeline/api-app.js'
@@ -19,6 +20,7 @@ import { Connections } from '../api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../api/http/server/listener.js'
 import { createValidations } from '../api/http/server/validations.js'
 import type { BrowserRoute } from '../api/http/session-route.js'
+import { nameOfLargeBody } from '../api/large-bodies.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Config } from '../config/complete.js'
@@ -93,12 +95,17 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const connections = admitConnections(deps, isProxy, lines)
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
   const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
-  const app = buildApp(deps, { connections, isProxy, lines, spool })
+  const bodies = new BodyThread()
+  const app = buildApp(deps, { connections, isProxy, lines, spool, bodies })
   const validations = createValidations(deps.challengeAnswers, listenerTimeouts.handshake)
   const serverDeps = { app, connections, tls, validations, timeouts: listenerTimeouts, log }
   const listener = await startApiListener(config.api.listen, serverDeps)
+  const stop = async (limit: number): Promise<void> => {
+    await listener.stop(limit)
+    await bodies.stop()
+  }
   return {
-    listener,
+    listener: { ...listener, stop },
     countConnections: () => connections.size,
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)
@@ -152,14 +159,15 @@ interface AppDeps {
   readonly isProxy: (address: string) => boolean
   readonly lines: ClientLog
   readonly spool: Spool
+  readonly bodies: BodyThread
 }
 
-function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps): ApiApp {
+function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool, bodies }: AppDeps): ApiApp {
   const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy } = deps
-  const { requests, clients, shareByOwner } = deps.limits
+  const { requests, clients, open, shareByOwner } = deps.limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   return createApiApp({
-    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, isProxy, clock }),
+    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, open, isProxy, clock }),
     checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
     peerOf: ({ socket }) => connections.peerOf(socket),
     memory: shareByOwner(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
@@ -175,6 +183,7 @@ function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool }: AppDeps
       patience: STREAM_LIMITS.milliseconds,
       pace: ANSWER_LIMITS.pace,
     },
+    bodies: { nameOf: nameOfLargeBody, parse: (job) => bodies.parse(job) },
     clock,
     log,
     lines,

@@ -56,6 +56,7 @@ import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
 import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
+import type { ComposeThread } from '../sending/compose-thread.js'
 import type { PrepareEmail } from '../sending/prepare-email.js'
 import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import { createContentFiller } from '../sending/template-content.js'
@@ -84,6 +85,7 @@ export interface RouteDeps extends DomainRouteDeps {
   readonly findVerifiedDomain: FindVerifiedDomain
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
+  readonly composeLarge: ComposeThread['compose']
   readonly trackingBaseFor: TrackingBaseFor
   readonly mime: MessageReader
   readonly templates: TemplateCache
@@ -159,7 +161,10 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
   return {
     read,
-    compose: composeEmail({ hostname: config.service.hostname, prepare, beginTracking, links }),
+    compose: composeEmail({
+      ...{ hostname: config.service.hostname, publicUrl: config.service.public_url, prepare, beginTracking, links },
+      ...{ trackingBaseFor: deps.trackingBaseFor, composeLarge: deps.composeLarge },
+    }),
     commitEmails,
     createStoredParts: stored,
     hasDiskSpace,

@@ -9,6 +9,7 @@ import type { Log } from '../platform/log.js'
 import { runOnce } from '../platform/run-once.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { acceptSubmission } from '../sending/accept-submission.js'
+import { ComposeThread } from '../sending/compose-thread.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
@@ -63,7 +64,7 @@ export async function openListeners(
   const served = { cert: tls.cert }
   const certificateOf = (): string => served.cert
   const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
-  stopSteps.push(stop)
+  const composing = startComposing(stopSteps, stop)
   const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const { hasRoom: hasDiskSpace } = services.disk
   const memory = createMessageMemory(config)
@@ -71,7 +72,7 @@ export async function openListeners(
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
   open.push(api.listener)
   await startServices(services, hasDiskSpace)
-  const sending = wireSending({ config, clock, served, servesName }, database, services)
+  const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
   const accept = acceptSubmission({ read: database.read, clock, ...sending })
   const behind = { ...common, logs, database, requests: limits.requests, accept, receiving: services.receiving }
   const others = await openOtherListeners(behind, open)
@@ -82,15 +83,30 @@ export async function openListeners(
     ...sending,
     ...changeCallbacks(services, others.submission, log),
     ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
-    requestForwards: services.people.requestForwards,
-    recordHit: (hit) => hits.record(hit),
+    ...{ requestForwards: services.people.requestForwards, recordHit: (hit) => hits.record(hit) },
     ...{ certificateOf, onScopesReleased: services.breaker.onReleased },
   })
-  const onForeignChange = (): void => refreshCachesAndSessions(services, others.submission, log)
-  const useCertificate = (renewed: TlsFiles): void => serve(listeners, renewed, served)
-  const { readCensus } = operator
-  const watched = { readCensus, memory, hasDiskSpace, certificateOf, countApiConnections: api.countConnections }
-  return { ...listeners, ...routes, onForeignChange, useCertificate, watched, served, stop }
+  return {
+    ...{ ...listeners, ...routes, served, stop },
+    onForeignChange: () => refreshCachesAndSessions(services, others.submission, log),
+    useCertificate: (renewed) => serve(listeners, renewed, served),
+    watched: toWatched(operator, api, { memory, hasDiskSpace, certificateOf }),
+  }
+}
+
+function toWatched(
+  { readCensus }: Pick<Operator, 'readCensus'>,
+  { countConnections }: Awaited<ReturnType<typeof openApiListener>>,
+  common: Pick<Watched, 'memory' | 'hasDiskSpace' | 'certificateOf'>,
+): Watched {
+  return { ...common, readCensus, countApiConnections: countConnections }
+}
+
+/** Its end comes after that of the listeners, whose requests wait for it: steps are taken in reverse. */
+function startComposing(stopSteps: StopSteps, stopListening: () => Promise<void>): ComposeThread {
+  const composing = new ComposeThread()
+  stopSteps.push(() => composing.stop(), stopListening)
+  return composing
 }
 
 /** Adds each to `open` at once, so that it is closed if a later one cannot be opened. */

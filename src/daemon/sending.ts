@@ -2,6 +2,7 @@
 import type { DomainName } from '../mail/address.js'
 import type { TlsFiles } from '../platform/tls-files.js'
 import { type CommitEmails, createEmailCommitter } from '../sending/commit-emails.js'
+import type { ComposeThread } from '../sending/compose-thread.js'
 import { createEmailPreparer, type PrepareEmail } from '../sending/prepare-email.js'
 import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import type { Database } from '../storage/database.js'
@@ -21,6 +22,7 @@ interface Sending {
   readonly findVerifiedDomain: FindVerifiedDomain
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
+  readonly composeLarge: ComposeThread['compose']
   readonly trackingBaseFor: TrackingBaseFor
 }
 
@@ -28,6 +30,7 @@ export function wireSending(
   { config: { service, api }, clock, served, servesName }: SendingDeps,
   { read, commit }: Database,
   { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
+  composing: ComposeThread,
 ): Sending {
   const { hostname, public_url: publicUrl } = service
   const claim = runner.claim.bind(runner)
@@ -41,6 +44,7 @@ export function wireSending(
     findVerifiedDomain,
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
     beginTracking,
+    composeLarge: (job) => composing.compose(job),
     trackingBaseFor,
   }
 }

@@ -28,12 +28,21 @@ const SAVE_INTERVAL = 60_000
  */
 const unauthenticatedLimits: PlanLimits = { requests_per_second: 100, requests_per_minute: 300 }
 
+/**
+ * Requests of one client address for what is open to all: pixels and links of mail, reports of services, probes, files of
+ * the dashboard. Proxies load them for thousands of readers, so it is the limit of opens and clicks that are recorded from
+ * one address (`tracking/recorder`).
+ */
+const openLimits: PlanLimits = { requests_per_second: 2_500, burst: 5_000 }
+
 export interface Limits {
   readonly plans: PlanCache
   /** By workspace id; those of one owner count together. */
   readonly requests: RateLimit
   /** By client address (`addressKeyOf`). */
   readonly clients: RateLimit
+  /** By client address: requests that need no key by design. */
+  readonly open: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytes
   /** Shares of this budget by owner: workspaces of one owner have one share together, addresses have each their own. */
@@ -71,6 +80,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
     plans,
     requests: createRateLimit({ limitsOf: (id) => plans.find(id).limits, meterOf: deps.workspaceOwners.ownerOf, days }),
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
+    open: createRateLimit({ limitsOf: () => openLimits }),
     charge: createEmailCharger({
       read,
       planOf: plans.find,

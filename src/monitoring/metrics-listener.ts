@@ -6,6 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { boundAddressOf } from '../platform/bound-address.js'
+import { answerInTurn, paceConnections } from '../platform/http/paced-connection.js'
 import type { Log } from '../platform/log.js'
 import { CONTENT_TYPE } from './registry.js'
 
@@ -62,9 +63,9 @@ function openServer(deps: ListenerDeps): Server {
     headersTimeout: MAX_REQUEST_TIME,
     requestTimeout: MAX_REQUEST_TIME,
   }
-  const server = createServer({ ...options, keepAliveTimeout: KEEP_ALIVE }, (request, response) => {
-    void answer(request, response, deps)
-  })
+  const listener = answerInTurn((request, response) => void answer(request, response, deps))
+  const server = createServer({ ...options, keepAliveTimeout: KEEP_ALIVE }, listener)
+  paceConnections(server, 'connection')
   server.maxConnections = MAX_CONNECTIONS
   server.timeout = MAX_INACTIVITY
   server.on('error', (err) => deps.log.warn({ err }, 'a listener of the metrics failed'))

@@ -1,18 +1,19 @@
 /**
- * From an API request to a prepared email: composes the message, then prepares it as a message submitted by SMTP is.
+ * From an API request to a prepared email: composes the message, on a thread if its content is large, then prepares it as a message submitted by SMTP is.
  */
 import type { Principal } from '../accounts/principal.js'
 import { domainOf } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { Refusal } from '../mail/refusal.js'
-import { textOfHtml } from '../messages/mime/text-of-html.js'
 import { uuidv7 } from '../platform/ids.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-import type { BeginTracking } from '../tracking/track-email.js'
-import { composeMessage } from './compose-message.js'
+import type { BeginTracking, TrackedEmail } from '../tracking/track-email.js'
+import type { TrackingBaseFor } from '../tracking/tracking-host.js'
+import { type ComposedContent, composeContent, isLargeContent } from './compose-content.js'
+import type { ComposeThread } from './compose-thread.js'
 import type { MessageContent } from './message-content.js'
 import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
-import type { SendingOptions, SubmittedTracking } from './submitted-message.js'
+import type { SendingOptions } from './submitted-message.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 /** 15 MB: header, bodies, images and attachments, encoded. */
@@ -37,22 +38,26 @@ export interface RequestedEmail {
 
 interface ComposeDeps {
   readonly hostname: string
+  readonly publicUrl: string
   readonly prepare: PrepareEmail
   readonly beginTracking: BeginTracking
+  readonly trackingBaseFor: TrackingBaseFor
+  /** Composes large content without blocking the main thread. */
+  readonly composeLarge: ComposeThread['compose']
   readonly links: UnsubscribeLinks
 }
 
-/** Throws a Refusal if the email may not be sent. */
-export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => PreparedEmail
+/** Rejects with a Refusal if the email may not be sent. */
+export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => Promise<PreparedEmail>
 
-export function composeEmail({ hostname, prepare, beginTracking, links }: ComposeDeps): ComposeEmail {
-  return (principal, requested, now) => {
+export function composeEmail(deps: ComposeDeps): ComposeEmail {
+  const { prepare, links } = deps
+  return async (principal, requested, now) => {
     const { content, options, templateId, recipientIds, hasUnsubscribeLink } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
-    const email = { workspaceId: principal.workspaceId, emailId, now }
-    const { content: sent, tracking } = trackContent(beginTracking, withListFields(links, requested), options, email)
-    const { raw, bodies } = composeMessage(sent, { emailId, hostname, now })
+    const email = trackedEmailOf(principal, requested, emailId, now)
+    const { raw, bodies, tracking } = await composeHereOrElsewhere(deps, withListFields(links, requested), email)
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
@@ -82,38 +87,29 @@ export function composeEmail({ hostname, prepare, beginTracking, links }: Compos
   }
 }
 
+function trackedEmailOf(
+  { workspaceId }: Principal,
+  { content: { from }, options: { trackOpens: opens, trackClicks: clicks } }: RequestedEmail,
+  emailId: string,
+  now: number,
+): TrackedEmail {
+  return { workspaceId, emailId, domain: domainOf(from.address), opens, clicks, now }
+}
+
+function composeHereOrElsewhere(
+  { hostname, publicUrl, beginTracking, trackingBaseFor, composeLarge }: ComposeDeps,
+  content: MessageContent,
+  email: TrackedEmail,
+): ComposedContent | Promise<ComposedContent> {
+  const job = { content, email, hostname }
+  if (!isLargeContent(content)) return composeContent(job, beginTracking)
+  return composeLarge({ ...job, base: trackingBaseFor(email.domain), publicUrl })
+}
+
 function withListFields(links: UnsubscribeLinks, { content, recipientIds, hasUnsubscribeLink }: RequestedEmail) {
   if (!hasUnsubscribeLink) return content
   const first = { recipientId: recipientIds[0] ?? '', from: content.from.address }
   return { ...content, fields: [...content.fields, ...links.fieldsOf(first, content.fields)] }
-}
-
-interface TrackedContent {
-  readonly content: MessageContent
-  readonly tracking: SubmittedTracking
-}
-
-/** Text that is made from the HTML shows the URLs as they were submitted. */
-function trackContent(
-  beginTracking: BeginTracking,
-  content: MessageContent,
-  { trackOpens: opens, trackClicks: clicks }: ComposeOptions,
-  email: { readonly workspaceId: string; readonly emailId: string; readonly now: number },
-): TrackedContent {
-  const { html, text, from } = content
-  const begun = beginTracking({ ...email, domain: domainOf(from.address), opens, clicks })
-  if (begun === null || html === null || html === '')
-    return { content, tracking: { opens, clicks, skipped: null, writes: [] } }
-  const tracked = withBodies(content, begun.trackHtml(html), text ?? textOfHtml(html))
-  const skipped = begun.skipped()
-  const writes = skipped === null ? begun.collectWrites() : []
-  return { content: tracked, tracking: { opens, clicks, skipped, writes } }
-}
-
-/** Field by field: V8 takes tens of microseconds to spread them. */
-function withBodies(content: MessageContent, html: string, text: string): MessageContent {
-  const { from, to, cc, bcc, replyTo, subject, fields, attachments, inlineImages } = content
-  return { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages }
 }
 
 /** Throws a Refusal `too-large`. `size`: bytes of the message, or the part that is known so far. */

@@ -5,8 +5,8 @@
  * and bytes only and may open neither files nor URLs. The tree is written in one go, because its streams cost ten times
  * as much (docs/decisions/composing.md). Every line ends with CRLF and has at most 998 octets.
  *
- * Limits: the message is in memory as a whole; encoding one of the largest size blocks the event loop for some tenths
- * of a second.
+ * Limits: the message is in memory as a whole; one of the largest size takes some tenths of a second, so large content
+ * is composed on a thread (`compose-thread`).
  */
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'

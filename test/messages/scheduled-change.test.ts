@@ -203,7 +203,7 @@ t.test('a change is reported even if its message cannot be read', async (t) => {
     params: { id },
     query: undefined,
     body: { scheduled_for: '1970-01-01T00:00:08Z' },
-    rawBody: Buffer.alloc(0),
+    fingerprint: () => '',
     header: () => undefined,
     remoteAddress: '127.0.0.1',
     now: 5000,

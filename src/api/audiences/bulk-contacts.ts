@@ -13,10 +13,13 @@ import { withMaxSize } from '../http/input/schema-bounds.js'
 import { type Route, route } from '../http/route.js'
 import { audienceId } from './contact-fields.js'
 
+/** Bytes: a thousand ids, escaped and indented. */
+const MAX_IDS_BODY = 1_048_576
+
 const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
 const operation = z.enum(operations, `allowed: ${operations.join(', ')}`)
 
-const bulkRequest = z
+export const bulkRequest = z
   .strictObject({
     contact_ids: withMaxSize(
       MAX_BULK_CONTACTS,
@@ -62,6 +65,7 @@ export function bulkRoute(deps: Store): Route {
     summary: 'Delete, subscribe, unsubscribe or move contacts',
     description: `Up to ${MAX_BULK_CONTACTS} contacts in one commit. A repeated id counts once.`,
     body: bulkRequest,
+    maxBody: MAX_IDS_BODY,
     answers: { 200: { description: 'The result.', schema: bulkResult } },
     refusals: ['audience_not_found'],
     run: async ({ principal: { workspaceId }, body, now }) => {

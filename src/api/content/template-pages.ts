@@ -1,4 +1,5 @@
 /** What the pages of templates need besides the API: a list without bodies, and previews of what is not stored. */
+
 import { z } from 'zod'
 import { MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
 import { renderPreview } from '../../content/render-template.js'
@@ -10,11 +11,12 @@ import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { type KeyRoute, route } from '../http/route.js'
 import { templateRecord } from './template-fields.js'
 
-const request = z
+export const previewRequest = z
   .strictObject({
     subject: z.string().max(2_000, 'allowed: up to 2000 characters').default(''),
     html: z.string().nullable().default(null),
@@ -70,7 +72,8 @@ function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
     tag: 'Templates',
     summary: 'Render words that are not stored, with these values',
     description: 'A variable without a value and without a default stands for itself.',
-    body: request,
+    body: previewRequest,
+    maxBody: MAX_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
     run: ({ body: { subject, html, text, template_data: data } }) => {

@@ -4,6 +4,7 @@
  * A page of the list has at most `PAGE_BYTES` of bodies; templates after that have `html` and `text`
  * null and must be read one by one.
  */
+
 import { z } from 'zod'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
 import { renderTemplate } from '../../content/render-template.js'
@@ -15,6 +16,7 @@ import type { Store } from '../../storage/database.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
@@ -36,7 +38,7 @@ interface TemplateRouteDeps extends Store {
 /** Bytes of bodies in one page of the list: 8 MB. */
 const PAGE_BYTES = 8 * 1_048_576
 
-const renderRequest = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
+export const renderRequest = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
 const renderedTemplate = z
   .strictObject({ subject: z.string(), html: z.string().nullable(), text: z.string().nullable() })
   .meta({ id: 'RenderedTemplate' })
@@ -57,6 +59,7 @@ function createRoute(deps: TemplateRouteDeps): Route {
     summary: 'Create a template',
     description: sizeNote,
     body: templateRequest,
+    maxBody: MAX_BODY,
     answers: { 201: { description: 'The template.', schema: createdTemplate } },
     refusals: ['conflict'],
     run: async ({ principal: { workspaceId }, body, now }) =>
@@ -114,6 +117,7 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     summary: 'Change a template',
     description: `Fields that are not given stay unchanged, and so do emails accepted before. ${sizeNote}`,
     body: templateChange,
+    maxBody: MAX_BODY,
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: async (call) => {
@@ -155,6 +159,7 @@ function renderRoute({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Ro
     summary: 'Render a template with these values',
     description: 'Nothing is sent.',
     body: renderRequest,
+    maxBody: MAX_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
     refusals: ['template_not_found', 'invalid_template_variables'],
     run: (call) => {

@@ -41,6 +41,8 @@ interface DomainDeps extends RotationDeps {
 }
 
 const tag = 'Domains'
+/** Bytes: a thousand blocked addresses, escaped. */
+const MAX_CHANGE = 1_048_576
 
 export function domainRoutes(deps: DomainDeps): readonly Route[] {
   return [
@@ -117,6 +119,7 @@ function patchRoute(deps: DomainDeps): Route {
     description:
       'Fields that are not given stay unchanged. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
     body: domainChangeRequest,
+    maxBody: MAX_CHANGE,
     answers: { 200: { description: 'The domain.', schema: detailedDomain } },
     refusals: ['domain_not_found', 'domain_not_verified'],
     run: async (call): Promise<Answer> => {

@@ -2,6 +2,7 @@
  * POST /v1/emails/batch: 1 to 100 emails, each checked on its own; the valid ones are accepted in one
  * commit. After each email it yields to the event loop.
  */
+
 import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BatchQuotaCheck } from '../../accounts/limits/quota.js'
@@ -10,6 +11,7 @@ import { minSizeOf } from '../../sending/compose-email.js'
 import { findEarlierUse } from '../../sending/idempotency.js'
 import type { PreparedEmail } from '../../sending/prepare-email.js'
 import type { Answer } from '../http/answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { toInputRefusal } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { type Call, type KeyRoute, route } from '../http/route.js'
@@ -67,7 +69,7 @@ function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
   return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
 }
 
-const batchRequest = withMaxSize(MAX_BATCH, 'emails', z.array(batchItem).min(1).max(MAX_BATCH)).meta({
+export const batchRequest = withMaxSize(MAX_BATCH, 'emails', z.array(batchItem).min(1).max(MAX_BATCH)).meta({
   id: 'BatchRequest',
   example: batchExample.request,
 })
@@ -88,6 +90,7 @@ export function batchRoute(deps: BatchDeps): KeyRoute {
       'An invalid email does not prevent the others from being sent. If a quota has no room for all, all are refused.',
     headers: idempotencyHeaders,
     body: batchRequest,
+    maxBody: MAX_BODY,
     answers: {
       200: { description: 'An email or an error for each, in the order of the request.', schema: batchAnswer },
     },
@@ -97,7 +100,7 @@ export function batchRoute(deps: BatchDeps): KeyRoute {
 }
 
 async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | Refusal)[]>): Promise<Answer> {
-  const use = parseIdempotencyKey(call, '/emails/batch')
+  const use = parseIdempotencyKey(call)
   const before = use === null ? null : findEarlierUse(deps.read, use, call.now)
   if (before !== null) return repeatAnswer(before, 200)
   requireDiskSpace(deps)
@@ -133,7 +136,7 @@ async function composeBatch(
   const prepared: PreparedEmail[] = []
   let bytes = 0
   for (const [index, request] of call.body.entries()) {
-    const one = composeItem(deps, call, stored, request, index)
+    const one = await composeItem(deps, call, stored, request, index)
     data.push(one.answer)
     if (one.prepared !== null) prepared.push(one.prepared)
     bytes += one.bytes
@@ -154,19 +157,19 @@ interface ComposedItem {
   readonly bytes: number
 }
 
-function composeItem(
+async function composeItem(
   { compose }: CreateDeps,
   { principal, now }: Pick<Call, 'principal' | 'now'>,
   stored: StoredParts,
   request: EmailRequest | Refusal,
   index: number,
-): ComposedItem {
+): Promise<ComposedItem> {
   let bytes = 0
   try {
     if (request instanceof Refusal) throw request
     const requested = buildRequestedEmail(request, now, stored)
     bytes = minSizeOf(requested.content)
-    const prepared = compose(principal, requested, now)
+    const prepared = await compose(principal, requested, now)
     const copied = prepared.copies?.bytes ?? 0
     stored.hold(copied)
     return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.enqueued.email.size + copied }

@@ -1,10 +1,12 @@
 /** POST /v1/emails: one email; 201 once it is on disk. */
+
 import { Refusal } from '../../mail/refusal.js'
 import type { CommitEmails } from '../../sending/commit-emails.js'
 import type { ComposeEmail } from '../../sending/compose-email.js'
 import { findEarlierUse } from '../../sending/idempotency.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Answer } from '../http/answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { type Call, type KeyRoute, route } from '../http/route.js'
 import { createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
@@ -32,6 +34,7 @@ export function createRoute(deps: CreateDeps): KeyRoute {
     description: 'Recipients on the suppression list are skipped; the others are sent to.',
     headers: idempotencyHeaders,
     body: emailRequest,
+    maxBody: MAX_BODY,
     answers: { 201: { description: 'It is stored, and will be delivered.', schema: createdEmail } },
     refusals: [
       'invalid_email_address',
@@ -51,14 +54,14 @@ export function createRoute(deps: CreateDeps): KeyRoute {
 
 async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Promise<Answer> {
   const { principal, body, now } = call
-  const use = parseIdempotencyKey(call, '/emails')
+  const use = parseIdempotencyKey(call)
   const before = use === null ? null : findEarlierUse(deps.read, use, now)
   if (before !== null) return repeatAnswer(before, 201)
   requireDiskSpace(deps)
   const stored = deps.createStoredParts(principal.workspaceId, now)
   try {
     const requested = buildRequestedEmail(body, now, stored)
-    const prepared = deps.compose(principal, requested, now)
+    const prepared = await deps.compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     const answer = JSON.stringify(toCreatedEmail(prepared, requested))
     const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, {

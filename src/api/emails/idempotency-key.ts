@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
 import type { IdempotentRequest } from '../../sending/commit-emails.js'
-import { type EarlierUse, fingerprintOf, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
+import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
 import type { Answer } from '../http/answer.js'
 import type { Call } from '../http/route.js'
 
@@ -15,15 +15,15 @@ export const idempotencyHeaders = z.object({
     .meta({ description: 'Within 24 hours, the same key with the same body gets the first answer again.' }),
 })
 
-/** Null: no key. `path` distinguishes equal bodies of two routes. */
-export function parseIdempotencyKey({ header, principal, rawBody }: Call, path: string): KeyUse | null {
+/** Null: no key. */
+export function parseIdempotencyKey({ header, principal, fingerprint }: Call): KeyUse | null {
   const key = header('idempotency-key')
   if (key === undefined) return null
   if (key === '' || key.length > MAX_IDEMPOTENCY_KEY) {
     const message = `Idempotency-Key: 1 to ${MAX_IDEMPOTENCY_KEY} characters, found ${key.length}`
     throw new Refusal('invalid-parameter', message, { field: 'Idempotency-Key', value: key.slice(0, 100) })
   }
-  return { workspaceId: principal.workspaceId, key, fingerprint: fingerprintOf([path, rawBody]) }
+  return { workspaceId: principal.workspaceId, key, fingerprint: fingerprint() }
 }
 
 export function withStoredAnswer(use: KeyUse | null, answer: string): IdempotentRequest | null {

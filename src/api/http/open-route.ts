@@ -21,7 +21,7 @@ export interface TrackingCall {
 
 export interface TrackingRoute extends Common {
   readonly method: 'GET'
-  /** No key is needed and no rate limit counts it: image proxies load for thousands of readers. */
+  /** No key is needed, and it counts for the limit of what is open to all: image proxies load for thousands of readers. */
   readonly area: 'tracking'
   /** The parameters that it knows, for the OpenAPI document; no query is refused. */
   readonly query: z.ZodType
@@ -55,7 +55,7 @@ interface CallbackCall {
 
 export interface CallbackRoute extends Common {
   readonly method: 'GET' | 'POST'
-  /** No key is needed. A busy service sends thousands of requests, so rate limits count only unauthorized ones. */
+  /** No key is needed. A busy service sends thousands of requests, so the limit of clients without a key counts only unauthorized ones. */
   readonly area: 'callback'
   readonly query: null
   readonly body: null

@@ -26,8 +26,8 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
-  /** The body as received. */
-  readonly rawBody: Buffer
+  /** Of the route and the body as received. */
+  readonly fingerprint: () => string
   /** A header field of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined
   readonly remoteAddress: string
@@ -52,13 +52,19 @@ interface SignedLink {
 export interface RouteSpec<Query, Body> extends KeyCommon {
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
+  /** Bytes of the body; absent: `DEFAULT_BODY`. A larger one is among `large-bodies`. */
+  readonly maxBody?: number
   readonly run: (call: Call<Query, Body>) => Promise<Answer> | Answer
 }
+
+/** Bytes: what is parsed on the main thread. */
+export const DEFAULT_BODY = 65_536
 
 /** A route without its input types: the pipeline parses the input with the route's schemas before `run`. */
 export interface KeyRoute extends KeyCommon {
   readonly query: z.ZodType | null
   readonly body: z.ZodType | null
+  readonly maxBody: number
   readonly run: (call: Call) => Promise<Answer> | Answer
 }
 
@@ -163,8 +169,8 @@ export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkR
 }
 
 export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
-  const { query = null, body = null, run, ...common } = spec
-  return { ...common, query, body, run: withoutTypes(run) }
+  const { query = null, body = null, maxBody = DEFAULT_BODY, run, ...common } = spec
+  return { ...common, query, body, maxBody, run: withoutTypes(run) }
 }
 
 export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): UploadRoute {

@@ -1,4 +1,5 @@
 /** POST /v1/inbound/:id/reply: answers an inbound email in its thread. */
+
 import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import { createRecipientIds } from '../../messages/queue/enqueue.js'
@@ -10,11 +11,12 @@ import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
 import type { StoredParts } from '../emails/stored-parts.js'
 import type { Answer } from '../http/answer.js'
+import { MAX_BODY } from '../http/input/json-body.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
 
-const replyRequest = z
+export const replyRequest = z
   .strictObject({ html: z.string().optional(), text: z.string().optional(), attachments })
   .superRefine(({ html, text }, context) => {
     if (html !== undefined || text !== undefined) return
@@ -43,6 +45,7 @@ export function replyRoute(deps: CreateDeps): Route {
     description:
       'Sent from the address that it was sent to, to its Reply-To or From, with In-Reply-To and References. Opens and clicks are tracked.',
     body: replyRequest,
+    maxBody: MAX_BODY,
     answers: { 200: { description: 'It is stored, and will be delivered.', schema: sentReply } },
     refusals: [
       'not_found',
@@ -72,7 +75,7 @@ async function createReply(
     const { html = null, text = null } = body
     const reply = buildReplyContent(email, rawOfInbound(read, inboundRef)[0]?.raw, { html, text, attachments: files })
     const requested = toRequestedReply(reply, stored, now)
-    const prepared = compose(principal, requested, now)
+    const prepared = await compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     await commitEmails([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email

@@ -42,7 +42,7 @@ const answers = { 200: { description: 'The HTML, as a document that can do nothi
 const params = { workspaceId: 'Id of the workspace.', id: 'Id of the message.' }
 
 const textRule = `allowed: 1 to ${MAX_PREVIEW} characters`
-const previewRequest = z
+export const framePreviewRequest = z
   .strictObject({ html: z.string(textRule).min(1, textRule).max(MAX_PREVIEW, textRule) })
   .meta({ id: 'PreviewRequest', example: { html: '<p>Hello</p>' } })
 const previewId = z.strictObject({ id: z.string().meta({ example: 'n4bQgYhMfWWaL-qgxVrQFa' }) }).meta({ id: 'Preview' })
@@ -102,7 +102,7 @@ function addPreviewRoute(previews: Previews): BrowserRoute {
     tag,
     summary: 'Keep HTML for a frame, for ten minutes',
     description: 'In memory, for this session.',
-    body: previewRequest,
+    body: framePreviewRequest,
     maxBody: MAX_BODY,
     answers: { 201: { description: 'Its id.', schema: previewId } },
     refusals: [],

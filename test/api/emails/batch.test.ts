@@ -12,9 +12,9 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
     suppressed: [],
     enqueued: { email: { created_at: 0, scheduled_for: null, size: MAX_BATCH_BYTES / 4 } },
   } as unknown as PreparedEmail
-  const compose = (): PreparedEmail => {
+  const compose = (): Promise<PreparedEmail> => {
     composed += 1
-    return prepared
+    return Promise.resolve(prepared)
   }
   const createStoredParts = (): StoredParts =>
     ({
@@ -35,7 +35,7 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   const { body, run } = batchRoute(deps)
   if (body === null) throw new Error('a batch has a body')
-  const call = { principal: { workspaceId: 'ws' }, header: () => undefined, now: 0, rawBody: Buffer.alloc(0) }
+  const call = { principal: { workspaceId: 'ws' }, header: () => undefined, now: 0, fingerprint: () => '' }
   const given = parseInput(body, Array(20).fill(email))
   await t.rejects(Promise.resolve(run({ ...call, body: given } as unknown as Call)), {
     name: 'Refusal',

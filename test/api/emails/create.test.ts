@@ -6,6 +6,7 @@ import { createRoute } from '../../../src/api/emails/create.js'
 import { emailRequest } from '../../../src/api/emails/email-request.js'
 import { parseInput } from '../../../src/api/http/input/parse-input.js'
 import { parseAddress } from '../../../src/mail/address.js'
+import { fingerprintOf } from '../../../src/sending/idempotency.js'
 import { addSuppression } from '../../../src/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { withoutPixel } from '../../helpers/mail/without-pixel.js'
@@ -251,10 +252,14 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
   const principal = { ...createKeylessPrincipal(app.workspaceId) }
   const call = { principal, ownKey: null, params: {}, query: undefined, remoteAddress: '', now: app.now() }
   const body = parseInput(emailRequest, email)
-  const rawBody = Buffer.from(JSON.stringify(email))
-  const refused = Promise.resolve().then(() => run({ ...call, body, rawBody, header: () => undefined }))
+  const fingerprint = () => fingerprintOf(['/emails', Buffer.from(JSON.stringify(email))])
+  const refused = Promise.resolve().then(() => run({ ...call, body, fingerprint, header: () => undefined }))
   await t.rejects(refused, { name: 'Refusal', kind: 'storage-full' })
-  t.same(await run({ ...call, body, rawBody, header: () => 'once' }), { kind: 'text', status: 201, json: first.text })
+  t.same(await run({ ...call, body, fingerprint, header: () => 'once' }), {
+    kind: 'text',
+    status: 201,
+    json: first.text,
+  })
 })
 
 t.test('an idempotency key repeats the first answer and refuses another body', async (t) => {

@@ -196,7 +196,7 @@ function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object
     ({ method }) => method === 'POST',
   )
   const principal = createApiKeyCache({ read, commit, clock: app.now }).authenticate(app.key, '127.0.0.1')
-  const nothing = { ownKey: null, params: {}, query: undefined, rawBody: Buffer.alloc(0), header: () => undefined }
+  const nothing = { ownKey: null, params: {}, query: undefined, fingerprint: () => '', header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })
 }
 

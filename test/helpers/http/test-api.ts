@@ -10,6 +10,7 @@ import { addressKeyOf } from '../../../src/accounts/client-address.js'
 import { createRateLimit } from '../../../src/accounts/limits/rate-limit.js'
 import type { Principal } from '../../../src/accounts/principal.js'
 import { json } from '../../../src/api/http/answer.js'
+import { MAX_BODY } from '../../../src/api/http/input/json-body.js'
 import { type BodyPace, bodyPace } from '../../../src/api/http/input/read-body.js'
 import { createLargeAnswers } from '../../../src/api/http/output/large-answer.js'
 import { type ApiApp, createApiApp } from '../../../src/api/http/pipeline/api-app.js'
@@ -43,6 +44,8 @@ export interface TestApiOptions {
   /** Requests a minute of the workspace, and of an address without a key. */
   readonly requests?: number
   readonly unauthenticatedRequests?: number
+  /** Requests a minute of an address for what is open to all. */
+  readonly openRequests?: number
   readonly memory?: MemoryBudget
   /** Memory for bodies of each workspace. */
   readonly share?: number
@@ -119,7 +122,8 @@ export const withKey = 'Authorization: Bearer ph_own'
 export function testRoute<Query, Body>(
   spec: Partial<RouteSpec<Query, Body>> & Pick<RouteSpec<Query, Body>, 'method' | 'path' | 'run'>,
 ): Route {
-  return route<Query, Body>({ area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], ...spec })
+  const common = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], maxBody: MAX_BODY } as const
+  return route<Query, Body>({ ...common, ...spec })
 }
 
 export const testRoutes: readonly Route[] = [
@@ -200,7 +204,7 @@ interface AppParts {
 }
 
 function buildApp(options: TestApiOptions, { connections, log, lines, spool }: AppParts): ApiApp {
-  const { requests = 1000, unauthenticatedRequests = 1000, clock = systemClock } = options
+  const { requests = 1000, unauthenticatedRequests = 1000, openRequests = 1000, clock = systemClock } = options
   return createApiApp({
     identityResolver: createIdentityResolver({
       apiKeyCache: {
@@ -211,9 +215,11 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
       },
       requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
       clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
+      open: createRateLimit({ limitsOf: () => ({ requests_per_minute: openRequests }) }),
       isProxy: createProxyCheck(networks(...(options.trustedProxies ?? []))),
       clock,
     }),
+    bodies: { nameOf: () => null, parse: () => Promise.reject(new Error('there is no thread for bodies')) },
     checkReadiness: createReadinessCheck({
       hasRoom: options.hasRoom ?? (() => true),
       probe: options.probe ?? (() => Promise.resolve()),

@@ -20,26 +20,29 @@ import {
 } from './read-body.js'
 
 /** 22 MB: an email of 15 MB in base64, with a margin. */
-const MAX_BODY = 22 * 1_048_576
+export const MAX_BODY = 22 * 1_048_576
 export const MAX_DEPTH = 32
 /** Commas and opening brackets. */
 export const MAX_VALUES = 50_000
 
-export interface JsonBody extends Body {
-  readonly value: unknown
+/** Of one object: a schema looks at each of them. */
+const MAX_NAMES = 5_000
+/** Digits of a number: those of the smallest and the largest double, written out, are fewer. */
+const MAX_DIGITS = 400
+
+export interface JsonBytes extends Body {
+  /** The request has no body, and says so by having no type. */
+  readonly isAbsent: boolean
 }
 
-/**
- * Rejects with a Refusal: `unsupported-media-type`, `too-large`, `unavailable`, `invalid-json`. A
- * request without body and type has the value undefined; its schema decides whether that is allowed.
- */
-export async function readJson(
+/** Rejects with a Refusal: `unsupported-media-type`, `too-large`, `unavailable`. The bytes are not parsed yet. */
+export async function readJsonBytes(
   request: IncomingMessage,
   response: ServerResponse,
   memory: ReservableMemory,
   pace: BodyPace,
-  limit = MAX_BODY,
-): Promise<JsonBody> {
+  limit: number,
+): Promise<JsonBytes> {
   const { headers } = request
   const isAbsent = headers['content-type'] === undefined && !hasBody(request)
   if (!isAbsent) requireJsonType(request)
@@ -47,12 +50,7 @@ export async function readJson(
   const reserved = await reserveBodyMemory(request, memory, pace.memoryWait)
   sendContinue(request, response)
   const { raw, release } = await readBody(request, limit, reserved ?? memory, pace).finally(() => reserved?.end())
-  try {
-    return { raw, release, value: isAbsent ? undefined : parseJson(raw) }
-  } catch (error) {
-    release()
-    throw error
-  }
+  return { raw, release, isAbsent }
 }
 
 /** Throws a Refusal `invalid-json`, and nothing else. */
@@ -90,27 +88,37 @@ export function requireJsonType({ headers }: IncomingMessage): void {
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const COLON = 0x3a
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
 const BACKSLASH = 0x5c
 const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Throws a Refusal `invalid-json` for too deep nesting or too many values. */
+/** Throws a Refusal `invalid-json` for too deep nesting, too many values or names, or too long a number. */
 export function checkShape(raw: Buffer): void {
+  const names = new Uint32Array(MAX_DEPTH + 1)
   let depth = 0
   let values = 0
+  let digits = 0
   for (let at = 0; at < raw.length; at += 1) {
-    const byte = raw[at]
+    const byte = raw[at] ?? 0
+    digits = byte >= DIGIT_0 && byte <= DIGIT_9 ? digits + 1 : 0
     if (byte === QUOTE) at = findStringEnd(raw, at)
     else if (byte === COMMA) values += 1
-    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
+    else if (byte === COLON) names[depth] = (names[depth] ?? 0) + 1
+    else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth = Math.max(0, depth - 1)
     else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1
       values += 1
       if (depth > MAX_DEPTH) throw invalidJsonRefusal(`the body nests deeper than ${MAX_DEPTH} levels`)
+      names[depth] = 0
     }
     if (values > MAX_VALUES) throw invalidJsonRefusal(`the body holds more than ${MAX_VALUES} values`)
+    if (digits > MAX_DIGITS) throw invalidJsonRefusal(`a number has more than ${MAX_DIGITS} digits`)
+    if ((names[depth] ?? 0) > MAX_NAMES) throw invalidJsonRefusal(`an object has more than ${MAX_NAMES} names`)
   }
 }
 

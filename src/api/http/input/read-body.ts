@@ -85,7 +85,7 @@ export function readBody(
     return readArrivedBody(request, budget)
   }
   return new Promise((resolve, reject) => {
-    const pieces = new BytePieces(contentLengthOf(request) || null)
+    const pieces = new BytePieces(contentLengthOf(request) || limit)
     let only: Buffer | null = null
     const rate = new RecentRate()
     let failed = false

@@ -1,7 +1,7 @@
 /**
  * The request pipeline of the REST API: one entry, one table of routes, one exit for errors.
  *
- * For each request in this order: its identity (`request-identity.ts`); `/healthz` and `/readyz`; 503
+ * For each request in this order: its identity and rate (`request-identity.ts`); its field Host; `/healthz` and `/readyz`; 503
  * unless the service is serving; a route under `/ui/api` (`browser-api.ts`), a page (`page-router.ts`), or a route (`dispatch.ts`), else 404 or
  * 405; then the steps of `run-route.ts`.
  *
@@ -14,6 +14,7 @@ import { Refusal } from '../../../mail/refusal.js'
 import type { ClientLog } from '../../../platform/connections/client-log.js'
 import { uuidv7 } from '../../../platform/ids.js'
 import type { Log } from '../../../platform/log.js'
+import { requireHost } from '../input/host-field.js'
 import { BodyTooSlow, ClientGone } from '../input/read-body.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answer.js'
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
@@ -22,6 +23,7 @@ import type { Route } from '../route.js'
 import { logFailedLogin, logOnClose } from './access-log.js'
 import type { ApiContext, ApiState } from './api-context.js'
 import { type BrowserApi, createBrowserDispatch, findBrowserPath } from './browser-api.js'
+
 import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
 import { createPageRouter, isAssetRequest, isPageRequest, type Pages } from './page-router.js'
 import { type FindPolicy, isPolicyRequest, sendPolicy } from './policy-file.js'
@@ -71,12 +73,12 @@ type Phase =
       readonly dispatch: Dispatch
       readonly showPage: ShowPage | null
       readonly browser: ServedBrowser | null
-      readonly findUncountedArea: FindUncountedArea
+      readonly findOpenArea: FindOpenArea
     }
   | { readonly kind: 'draining' }
 
-/** The area of a path for which no rate limit counts requests before its route is reached; null: they are counted. */
-type FindUncountedArea = (path: string) => 'tracking' | 'callback' | null
+/** The area of a path that is open to all and asked for often; null: it is none. */
+type FindOpenArea = (path: string) => 'tracking' | 'callback' | null
 
 type ShowPage = (ctx: ApiContext) => Promise<void>
 
@@ -87,28 +89,10 @@ interface ServedBrowser {
 }
 
 export function createApiApp(deps: AppDeps): ApiApp {
-  const { identityResolver, peerOf } = deps
   let phase: Phase = { kind: 'starting' }
   const app = new Koa<ApiState>()
   if (deps.onRequest !== undefined) app.use(measureRequests(deps.onRequest))
-  app.use(async (ctx: ApiContext) => {
-    const path = toResourcePath(ctx.req.url ?? '')
-    const isHealth = path === '/healthz' || path === '/readyz'
-    const uncounted = phase.kind === 'serving' ? phase.findUncountedArea(path) : null
-    const isQuiet = isHealth || uncounted === 'tracking' || isAssetRequest(ctx.req)
-    ctx.state.identity =
-      isQuiet || uncounted !== null || phase.kind !== 'serving'
-        ? identityResolver.identifyAnonymous(ctx.req, peerOf(ctx.req))
-        : identify(ctx.req, phase, deps)
-    logOnClose(ctx, path, isQuiet, deps)
-    if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
-    try {
-      if (isHealth) await answerHealth(ctx, phase, deps)
-      else await serveRequest(ctx, phase, path, deps.findPolicy)
-    } catch (error) {
-      answerError(ctx, error, deps)
-    }
-  })
+  app.use((ctx: ApiContext) => answerRequest(ctx, phase, deps))
   app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
   return {
     listener: app.callback(),
@@ -117,12 +101,34 @@ export function createApiApp(deps: AppDeps): ApiApp {
       const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
       const dispatch = createDispatch(endpointsOf(routes, readDocument, deps))
       const browser = browserApi === undefined ? null : serveBrowser(routes, browserApi, deps)
-      phase = { kind: 'serving', dispatch, showPage, browser, findUncountedArea: createAreaFinder(routes) }
+      phase = { kind: 'serving', dispatch, showPage, browser, findOpenArea: createAreaFinder(routes) }
     },
     drain: () => {
       phase = { kind: 'draining' }
     },
     formatPreRequestAnswer: createPreRequestFormatter(deps),
+  }
+}
+
+async function answerRequest(ctx: ApiContext, phase: Phase, deps: AppDeps): Promise<void> {
+  const path = toResourcePath(ctx.req.url ?? '')
+  const isHealth = path === '/healthz' || path === '/readyz'
+  const area = phase.kind === 'serving' ? phase.findOpenArea(path) : null
+  const isQuiet = isHealth || area === 'tracking' || isAssetRequest(ctx.req)
+  ctx.state.identity =
+    isQuiet || area !== null || phase.kind !== 'serving'
+      ? deps.identityResolver.identifyOpen(ctx.req, deps.peerOf(ctx.req))
+      : identify(ctx.req, phase, deps)
+  logOnClose(ctx, path, isQuiet, deps)
+  if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
+  try {
+    // Before the route: an unknown path costs as much as a known one. A page refuses in HTML.
+    if (phase.kind !== 'serving' || !isPageRequest(ctx.req)) checkRate(ctx.state.identity)
+    requireHost(ctx.req)
+    if (isHealth) await answerHealth(ctx, phase, deps)
+    else await serveRequest(ctx, phase, path, deps.findPolicy)
+  } catch (error) {
+    answerError(ctx, error, deps)
   }
 }
 
@@ -161,7 +167,7 @@ function identify(
   return browser.sessions.identify(request, peer, identityResolver.identifyAnonymous(request, peer))
 }
 
-function createAreaFinder(routes: readonly Route[]): FindUncountedArea {
+function createAreaFinder(routes: readonly Route[]): FindOpenArea {
   const prefixes = routes.flatMap(({ area, path }) =>
     area === 'tracking' || area === 'callback' ? [{ area, prefix: path.slice(0, path.indexOf(':')) }] : [],
   )
@@ -199,13 +205,11 @@ const MAX_URL = 8_192
 
 async function serveRequest(ctx: ApiContext, phase: Phase, path: string, findPolicy: FindPolicy): Promise<void> {
   if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
-  const { url = '', headers, httpVersionMinor } = ctx.req
+  const { url = '' } = ctx.req
   if (url.length > MAX_URL) {
     const message = `the request target is longer than ${MAX_URL} bytes`
     return send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
   }
-  // RFC 9112 section 3.2. Node would refuse it without a body.
-  if (headers.host === undefined && httpVersionMinor > 0) throw new Refusal('invalid-parameter', 'Host: is required')
   const browserPath = findBrowserPath(url)
   if (phase.browser !== null && browserPath !== null) await phase.browser.dispatch(ctx, browserPath)
   else if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)

@@ -2,7 +2,8 @@
  * The identity of a request: its id, its client, the principal of its key, and its rate limit. It is
  * resolved once, before anything else of the request is read, and every answer's header reports it.
  *
- * A request with a valid key counts for its workspace, any other for its client address. When the
+ * A request with a valid key counts for its workspace, any other for its client address, whatever its path and method
+ * are: the rate is checked before the route is looked for. When the
  * address has no room left, the answer is 429 instead of what is wrong with the key. A valid key is
  * never refused because of other clients at its address.
  */
@@ -45,6 +46,8 @@ interface RequestIdentityDeps {
   readonly requests: RateLimit
   /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
+  /** By client address too: requests that need no key by design. */
+  readonly open: RateLimit
   readonly isProxy: IsProxy
   readonly clock: Clock
 }
@@ -52,9 +55,14 @@ interface RequestIdentityDeps {
 export interface IdentityResolver {
   /** Counts the request. */
   readonly identify: (request: IncomingMessage, peer: Peer) => RequestIdentity
-  /** For answers that need no authentication; counts nothing. */
+  /**
+   * For what is open to all and asked for often: pixels and links of mail, reports, probes, files of the dashboard.
+   * Counts the request in a limit of its own.
+   */
+  readonly identifyOpen: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  /** For a request that its caller counts. */
   readonly identifyAnonymous: (request: IncomingMessage, peer: Peer) => RequestIdentity
-  /** Counts a request of this address that `identifyAnonymous` has not counted. */
+  /** Counts a request of this address as one without a valid key. */
   readonly countClient: (address: string) => RateState
   /** How many more requests without a key may come from this address. */
   readonly rateOf: (address: string) => RateState
@@ -63,41 +71,54 @@ export interface IdentityResolver {
 }
 
 export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResolver {
-  const { requests, clients, isProxy, clock } = deps
+  const { requests, clients, open, isProxy, clock } = deps
   const rateOf = (address: string): RateState => clients.peek(addressKeyOf(address), clock())
   const addressOf = (request: IncomingMessage, peer: Peer): string =>
     findClientAddress(peer, joinHeaderLines(request.headers['x-forwarded-for']), isProxy)
+  const identifyAnonymous = (request: IncomingMessage, peer: Peer): RequestIdentity => {
+    const startedAt = clock()
+    const remoteAddress = addressOf(request, peer)
+    return { ...aboutRequest(request, peer, startedAt), remoteAddress, rate: rateOf(remoteAddress), ...unproved }
+  }
 
   return {
     identify: (request, peer) => {
       const startedAt = clock()
-      const requestId = requestIdOf(request, startedAt)
       const remoteAddress = addressOf(request, peer)
-      const isSecure = schemeOf(request, peer) === 'https'
+      const about = aboutRequest(request, peer, startedAt)
       try {
         const principal = authenticate(deps, request, peer, remoteAddress)
         const rate = requests.take(principal.workspaceId, startedAt)
-        return { requestId, startedAt, remoteAddress, isSecure, rate, principal, fault: null }
+        return { ...about, remoteAddress, rate, principal, fault: null }
       } catch (fault) {
         // Anything but a Refusal is our own fault and must not count against the client.
         const rate =
           fault instanceof Refusal ? clients.take(addressKeyOf(remoteAddress), startedAt) : rateOf(remoteAddress)
-        return { requestId, startedAt, remoteAddress, isSecure, rate, principal: null, fault }
+        return { ...about, remoteAddress, rate, principal: null, fault }
       }
     },
-    identifyAnonymous: (request, peer) => {
-      const startedAt = clock()
-      const remoteAddress = addressOf(request, peer)
-      const requestId = requestIdOf(request, startedAt)
-      const isSecure = schemeOf(request, peer) === 'https'
-      const rate = rateOf(remoteAddress)
-      return { requestId, startedAt, remoteAddress, isSecure, rate, principal: null, fault: null }
+    identifyOpen: (request, peer) => {
+      const identity = identifyAnonymous(request, peer)
+      const rate = open.take(addressKeyOf(identity.remoteAddress), identity.startedAt)
+      // The header reports the limit of clients without a key, which these requests leave as it is.
+      return rate.allowed ? { ...identity, rate: { ...identity.rate, allowed: true } } : { ...identity, rate }
     },
+    identifyAnonymous,
     countClient: (address) => clients.take(addressKeyOf(address), clock()),
     rateOf,
     reauthenticate: ({ headers }, remoteAddress) =>
       deps.apiKeyCache.authenticate(parseBearerKey(headers.authorization), remoteAddress),
   }
+}
+
+const unproved = { principal: null, fault: null }
+
+function aboutRequest(
+  request: IncomingMessage,
+  peer: Peer,
+  startedAt: number,
+): Pick<RequestIdentity, 'requestId' | 'startedAt' | 'isSecure'> {
+  return { requestId: requestIdOf(request, startedAt), startedAt, isSecure: schemeOf(request, peer) === 'https' }
 }
 
 /** Throws a Refusal `rate-limited` when the request exceeds its rate. */

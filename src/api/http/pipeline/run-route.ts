@@ -7,8 +7,8 @@
  * body schema ignores the body; one without a query schema accepts no query.
  *
  * Signed links, pages and public routes need no key; a route with a key may have a signed link beside it. Their
- * requests count for rate limits all the same; those of tracking routes do not, nor those of callbacks with the right
- * token.
+ * requests count for rate limits all the same; those of tracking routes, and of callbacks with the right token, for a
+ * wider one.
  */
 import { parse as parseQuery } from 'node:querystring'
 import { z } from 'zod'
@@ -20,7 +20,7 @@ import type { Clock } from '../../../platform/clock.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
 import { type Answer, type FileAnswer, noContent, type StreamAnswer } from '../answer.js'
 import { readCallbackFields } from '../input/callback-fields.js'
-import { type JsonBody, readJson } from '../input/json-body.js'
+import { type JsonBytes, readJsonBytes } from '../input/json-body.js'
 import { linkQuery } from '../input/link-signature.js'
 import { parseInput } from '../input/parse-input.js'
 import type { BodyPace } from '../input/read-body.js'
@@ -34,6 +34,7 @@ import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
 import { type StreamLimits, sendStream } from '../output/stream-answer.js'
 import type { Call, KeyRoute, PublicRoute, Route, SignedLinkRoute, UploadRoute } from '../route.js'
 import type { ApiContext } from './api-context.js'
+import { type LargeBodies, parseBody } from './parse-body.js'
 import { checkRate, type IdentityResolver, requirePrincipal } from './request-identity.js'
 
 export interface RunRouteDeps {
@@ -44,10 +45,11 @@ export interface RunRouteDeps {
   readonly pace: BodyPace
   readonly answers: LargeAnswers
   readonly streamLimits: StreamLimits
+  readonly bodies: LargeBodies
 }
 
 const emptyQuery = z.strictObject({})
-export const emptyBody: JsonBody = { raw: Buffer.alloc(0), value: undefined, release: () => undefined }
+const emptyBytes: JsonBytes = { raw: Buffer.alloc(0), isAbsent: true, release: () => undefined }
 
 type Handler = (ctx: ApiContext) => Promise<void>
 
@@ -127,17 +129,18 @@ function createCallbackHandler({ run, isAuthorized }: CallbackRoute, deps: RunRo
 /** Bytes of the body of a public route, which is a secret and a few short fields. */
 const MAX_PUBLIC_BODY = 16_384
 
-function createPublicHandler({ run, body }: PublicRoute, deps: RunRouteDeps): Handler {
+function createPublicHandler({ run, body, path }: PublicRoute, deps: RunRouteDeps): Handler {
   const { clock, memory, pace } = deps
   return async (ctx) => {
     const { identity } = ctx.state
     checkRate(identity)
     parseRouteQuery(null, parseQueryString(ctx.req.url ?? ''))
     const share = memory.forOwner(addressKeyOf(identity.remoteAddress))
-    const received = await readJson(ctx.req, ctx.res, share, pace, MAX_PUBLIC_BODY)
+    const received = await readJsonBytes(ctx.req, ctx.res, share, pace, MAX_PUBLIC_BODY)
     try {
       const { remoteAddress } = identity
-      await sendAnswer(ctx, await run({ body: parseInput(body, received.value), remoteAddress, now: clock() }), deps)
+      const { value } = await parseBody(received, bodyUseOf(ctx, body, path), deps.bodies)
+      await sendAnswer(ctx, await run({ body: value, remoteAddress, now: clock() }), deps)
     } finally {
       received.release()
     }
@@ -146,24 +149,26 @@ function createPublicHandler({ run, body }: PublicRoute, deps: RunRouteDeps): Ha
 
 function createKeyHandler(route: KeyRoute, deps: RunRouteDeps): Handler {
   const { clock, memory, pace, identityResolver } = deps
-  const { run, query, body } = route
+  const { run, query, body, maxBody, path } = route
   return async (ctx) => {
     const { identity } = ctx.state
     const atFirst = requirePrincipal(identity)
     authorizeRoute(route, atFirst)
     const rawQuery = parseQueryString(ctx.req.url ?? '')
-    // Taken apart, so that the body is garbage while `run` waits for the disk: fifty of them are under way at once.
-    const { raw, value, release } =
-      body === null ? emptyBody : await readJson(ctx.req, ctx.res, memory.forOwner(atFirst.workspaceId), pace)
+    const share = memory.forOwner(atFirst.workspaceId)
+    const received = body === null ? emptyBytes : await readJsonBytes(ctx.req, ctx.res, share, pace, maxBody)
+    const { release } = received
     try {
+      const parsedQuery = parseRouteQuery(query, rawQuery)
+      const input = body === null ? noInput : await parseBody(received, bodyUseOf(ctx, body, path), deps.bodies)
       const principal = body === null ? atFirst : identityResolver.reauthenticate(ctx.req, identity.remoteAddress)
       const call: Call = {
         principal,
         ownKey: authorizeRoute(route, principal),
         params: paramsOf(ctx),
-        query: parseRouteQuery(query, rawQuery),
-        body: body === null ? undefined : parseInput(body, value),
-        rawBody: raw,
+        query: parsedQuery,
+        body: input.value,
+        fingerprint: input.fingerprint,
         header: (name) => headerOf(ctx, name),
         remoteAddress: identity.remoteAddress,
         now: clock(),
@@ -191,6 +196,12 @@ function createUploadHandler(route: UploadRoute, deps: RunRouteDeps): Handler {
     )
     await sendAnswer(ctx, answer, deps)
   }
+}
+
+const noInput = { value: undefined, fingerprint: () => '' }
+
+export function bodyUseOf({ req }: ApiContext, schema: z.ZodType, label: string): Parameters<typeof parseBody>[1] {
+  return { schema, label, needsFingerprint: req.headers['idempotency-key'] !== undefined }
 }
 
 /** The key to whose own sends the caller is restricted; null: unrestricted. Throws a Refusal `forbidden`. */

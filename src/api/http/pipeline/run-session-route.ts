@@ -6,12 +6,12 @@
 import { addressKeyOf } from '../../../accounts/client-address.js'
 import type { OpenSession } from '../../../accounts/sessions/session-check.js'
 import { Refusal } from '../../../mail/refusal.js'
-import { readJson } from '../input/json-body.js'
-import { parseInput } from '../input/parse-input.js'
+import { readJsonBytes } from '../input/json-body.js'
 import type { PeopleRoute } from '../session-route.js'
 import type { ApiContext } from './api-context.js'
+import { parseBody } from './parse-body.js'
 import { checkRate, type RequestIdentity } from './request-identity.js'
-import { emptyBody, paramsOf, parseQueryString, parseRouteQuery, type RunRouteDeps, sendAnswer } from './run-route.js'
+import { bodyUseOf, paramsOf, parseQueryString, parseRouteQuery, type RunRouteDeps, sendAnswer } from './run-route.js'
 import { readBrowserToken, type SessionResolver } from './session-identity.js'
 
 interface RunSessionRouteDeps extends RunRouteDeps {
@@ -28,7 +28,7 @@ export function createSessionHandler(
   deps: RunSessionRouteDeps,
 ): (ctx: ApiContext) => Promise<void> {
   const { clock, memory, pace, sessions } = deps
-  const { query, body, maxBody = MAX_BODY } = route
+  const { path, query, body, maxBody = MAX_BODY } = route
   return async (ctx) => {
     const { identity } = ctx.state
     checkRate(identity)
@@ -36,14 +36,16 @@ export function createSessionHandler(
     authorizeSession(route, atFirst, identity, deps)
     const rawQuery = parseQueryString(ctx.req.url ?? '')
     const share = memory.forOwner(atFirst?.userId ?? addressKeyOf(identity.remoteAddress))
-    const received = body === null ? emptyBody : await readJson(ctx.req, ctx.res, share, pace, maxBody)
+    const received = body === null ? null : await readJsonBytes(ctx.req, ctx.res, share, pace, maxBody)
     try {
+      const input =
+        body === null || received === null ? null : await parseBody(received, bodyUseOf(ctx, body, path), deps.bodies)
       const session = body === null || atFirst === null ? atFirst : sessions.findSession(ctx.req)
       authorizeSession(route, session, identity, deps)
       const call = {
         params: paramsOf(ctx),
         query: parseRouteQuery(query, rawQuery),
-        body: body === null ? undefined : parseInput(body, received.value),
+        body: input?.value,
         remoteAddress: identity.remoteAddress,
         userAgent: ctx.req.headers['user-agent'] ?? '',
         browserToken: readBrowserToken(ctx.req),
@@ -51,7 +53,7 @@ export function createSessionHandler(
       }
       await sendAnswer(ctx, await runRoute(route, session, call), deps)
     } finally {
-      received.release()
+      received?.release()
     }
   }
 }

@@ -10,6 +10,7 @@ import { createServer as createPlainServer, type RequestListener, type Server, t
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { answerInTurn, paceConnections, socketOf } from '../../../platform/http/paced-connection.js'
 import type { Log } from '../../../platform/log.js'
 import type { ListenerTls, TlsPair } from '../../../platform/tls-files.js'
 import { serverTlsSettings } from '../../../platform/tls-settings.js'
@@ -70,14 +71,15 @@ export type ApiServer =
 
 export function createApiServer(kind: EndpointKind, deps: ServerDeps): ApiServer {
   const { app, connections, tls, timeouts } = deps
-  const answer: RequestListener = (request, response) => {
+  const answer = answerInTurn((request, response) => {
     const connection = connections.findBySocket(request.socket)
     if (connection === undefined) return void request.destroy()
     connections.markRequest(connection, response)
     app.listener(request, response)
-  }
+  })
   if (kind !== 'tls') {
     const server = createPlainServer(toHttpOptions(timeouts), answer)
+    paceConnections(server, 'connection')
     attachEventHandlers(server, kind, deps, answer)
     return { kind, server }
   }
@@ -90,6 +92,7 @@ export function createApiServer(kind: EndpointKind, deps: ServerDeps): ApiServer
     },
     answer,
   )
+  paceConnections(server, 'secureConnection')
   attachEventHandlers(server, kind, deps, answer)
   server.on('secureConnection', (socket) => connections.markSecured(socket))
   return { kind, server }
@@ -119,7 +122,10 @@ function attachEventHandlers(
   const { app, connections, timeouts, log } = deps
   const answerAndClose = (socket: Socket, content: PreRequestAnswer): void => {
     const address = connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''
-    sendAndClose(socket, app.formatPreRequestAnswer(content, { address, isSecure: socket instanceof TLSSocket }))
+    sendAndClose(
+      socket,
+      app.formatPreRequestAnswer(content, { address, isSecure: socketOf(socket) instanceof TLSSocket }),
+    )
   }
   server.timeout = timeouts.inactivity
   interceptConnections(server, kind, deps, answerAndClose)

@@ -6,6 +6,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { originOf } from '../../../accounts/client-address.js'
 import type { Clock } from '../../../platform/clock.js'
 import {
@@ -15,6 +16,7 @@ import {
   createConnectionLimiter,
   type ReachedLimit,
 } from '../../../platform/connections/connection-limiter.js'
+import { socketOf } from '../../../platform/http/paced-connection.js'
 import { parseIpAddress } from '../../../platform/ip-address.js'
 import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-source.js'
 
@@ -49,7 +51,7 @@ export class Connections {
   /** Connections whose TLS handshake has not ended, by their addresses and ports. */
   private readonly handshaking = new Map<string, Connection>()
   /** By the socket of their requests, which with TLS is not the TCP socket. */
-  private readonly bySocket = new WeakMap<Socket, Connection>()
+  private readonly bySocket = new WeakMap<Duplex, Connection>()
 
   constructor(settings: ConnectionsSettings) {
     this.settings = settings
@@ -116,12 +118,12 @@ export class Connections {
   }
 
   /** The peer of a request; an untrusted one where the socket is unknown. */
-  peerOf(socket: Socket): Peer {
-    return this.bySocket.get(socket)?.peer ?? { address: '', trusted: false, tls: true }
+  peerOf(stream: Duplex): Peer {
+    return this.findBySocket(stream)?.peer ?? { address: '', trusted: false, tls: true }
   }
 
-  findBySocket(socket: Socket): Connection | undefined {
-    return this.bySocket.get(socket)
+  findBySocket(stream: Duplex): Connection | undefined {
+    return this.bySocket.get(socketOf(stream))
   }
 
   /** Closes every connection that waits for an answer after it; once none waits any more, all others too. */

@@ -86,3 +86,23 @@ t.test('JSON that is nested too deeply or has too many values is refused before 
     { numRuns: 1000 },
   )
 })
+
+t.test('names of one object and digits of a number are counted before anything is parsed', (t) => {
+  const names = (count: number): string =>
+    `{${Array.from({ length: count }, (_, place) => `"k${place}":{"a":1}`).join()}}`
+  t.equal(Object.keys(json(names(5_000)) as object).length, 5_000)
+  t.match(
+    catchRefusal(() => json(names(5_001))),
+    { kind: 'invalid-json', message: 'an object has more than 5000 names' },
+  )
+  t.equal((json(`[${names(2_600)},${names(2_600)}]`) as unknown[]).length, 2, 'each object is counted for itself')
+  t.equal(json('1'.repeat(300)), Number('1'.repeat(300)))
+  for (const number of ['1'.repeat(401), `0.${'1'.repeat(401)}`, `-1e${'0'.repeat(401)}`]) {
+    t.match(
+      catchRefusal(() => json(number)),
+      { kind: 'invalid-json', message: 'a number has more than 400 digits' },
+    )
+  }
+  t.same(json(`"${'1'.repeat(1_000)}"`), '1'.repeat(1_000), 'a text may have more')
+  t.end()
+})

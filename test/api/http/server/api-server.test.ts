@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { z } from 'zod'
 import { type Answer, json } from '../../../../src/api/http/answer.js'
+import { trackingRoute } from '../../../../src/api/http/open-route.js'
 import { signedLinkRoute } from '../../../../src/api/http/route.js'
 import { Refusal } from '../../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/platform/memory/budget.js'
@@ -175,14 +176,63 @@ t.test('a rate-limited client is informed when to retry, in three places', async
     retry_after: wait,
     details: { retry_after: wait, limit: 2, remaining: 0, reset_at: /^20.*Z$/ },
   })
-  t.equal((await api.ask('GET /healthz', withKey)).status, 200, 'health is not counted')
+  t.equal((await api.ask('GET /v1/nothing', withKey)).status, 429, 'before the path is looked for')
+  t.equal((await api.ask('GET /healthz', withKey)).status, 200, 'health has a limit of its own')
 
   t.equal((await api.ask('GET /v1/things')).status, 401, 'requests without a key are counted apart')
   t.equal((await api.ask('GET /v1/things', authorization('Bearer wrong'))).status, 401)
   t.equal((await api.ask('GET /v1/things', authorization('Bearer wrong'))).status, 429)
   t.equal((await api.ask('GET /v1/things')).status, 429)
   t.equal((await api.ask('GET /v1/openapi.json')).status, 429)
+  for (const line of ['GET /v1/nothing', 'PUT /v1/things', 'OPTIONS *', 'GET /.well-known/mta-sts.txt'])
+    t.equal((await api.ask(line)).status, 429, line)
+})
+
+t.test('what is open to all counts for its client in a limit of its own', async (t) => {
+  const pixel = trackingRoute({
+    path: '/pixels/:id',
+    tag: 'test',
+    summary: 'test',
+    query: z.strictObject({}),
+    answers: {},
+    refusals: [],
+    run: () => json(200, {}),
+  })
+  const api = await startTestApi(t, { routes: [pixel], openRequests: 4, unauthenticatedRequests: 1 })
   t.equal((await api.ask('GET /v1/nothing')).status, 404)
+  const lines = ['GET /healthz', 'GET /readyz', 'GET /pixels/1']
+  for (const line of lines) t.equal((await api.ask(line)).status, 200, line)
+  t.equal((await api.ask('GET /pixels/1/2')).status, 404, 'an unknown path of the kind counts too')
+  for (const line of lines) {
+    const refused = await api.ask(line)
+    t.equal(refused.status, 429, line)
+    t.equal(refused.headers['x-ratelimit-limit'], '4')
+  }
+})
+
+t.test('a request names one host', async (t) => {
+  const api = await startTestApi(t)
+  const ask = async (...fields: readonly string[]): Promise<number> => {
+    const client = await api.connect()
+    client.send(['GET /healthz HTTP/1.1', ...fields, '', ''].join('\r\n'))
+    return (await client.answer()).status
+  }
+  for (const host of [
+    'localhost',
+    'a.test:443',
+    'A_b-c.test.',
+    '127.0.0.1:1',
+    '[::1]:8443',
+    '[fe80::1]',
+    '',
+    'xn--p.test:',
+  ])
+    t.equal(await ask(`Host: ${host}`), 200, host)
+  const odd = ['a b', 'a/x', 'user@a.test', 'a.test:x', 'a.test:123456', '::1', '[::1', 'a?b', 'a'.repeat(300)]
+  for (const host of odd) t.equal(await ask(`Host: ${host}`), 400, host)
+  t.equal(await ask('Host: a.test', 'Host: a.test'), 400, 'twice')
+  t.equal(await ask('Host: a.test', 'X-Other: 1', 'hOST: b.test'), 400, 'twice, apart')
+  t.equal(await ask('X-Other: 1'), 400, 'none')
 })
 
 t.test('a signed-link route needs no key, counts its clients, and accepts its own query only', async (t) => {
@@ -207,7 +257,7 @@ t.test('a signed-link route needs no key, counts its clients, and accepts its ow
   t.equal((await follow(withKey)).headers['x-ratelimit-remaining'], '1', 'a key counts for its workspace')
   t.equal((await follow(withKey)).status, 200)
   t.equal((await follow(withKey)).status, 429)
-  t.equal((await api.ask('POST /v1/links/7')).status, 405)
+  t.equal((await api.ask('POST /v1/links/7')).status, 429)
 })
 
 t.test('only known query parameters are accepted, each once', async (t) => {

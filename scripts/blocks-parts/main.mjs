@@ -1,0 +1,110 @@
+/**
+ * Sends each input to a daemon, beside a client that asks for /healthz, and prints for each the longest block of the
+ * main thread and the slowest answer to that client, in milliseconds; with the status of the answer. Exits 1 if a block
+ * is longer than `--most` (20).
+ *
+ * Each input is sent `--rounds` times (3) and the best round counts: other programs of the machine make some worse.
+ * `--beside FOLDER`: the same of another build. `--only TEXT`: inputs whose names have it.
+ */
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { startDaemon } from './daemon.mjs'
+import { buildInputs } from './inputs.mjs'
+import { submit } from './submit.mjs'
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '3' },
+    beside: { type: 'string' },
+    most: { type: 'string', default: '20' },
+  },
+})
+
+/** Resolves to all that the server sends until it closes, or has answered `count` requests. */
+function exchange(port, bytes, count = 1) {
+  return new Promise((resolve) => {
+    let text = ''
+    const socket = connect(port, '127.0.0.1')
+    const end = () => {
+      socket.destroy()
+      resolve(text)
+    }
+    const late = setTimeout(end, 30_000)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      if (text.split('HTTP/1.1 ').length > count && text.endsWith('}')) end()
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      clearTimeout(late)
+      resolve(text)
+    })
+    socket.write(bytes)
+  })
+}
+
+function requestOf({ api, key }, { method = 'POST', path, type = 'application/json', body, fields = [] }) {
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: 127.0.0.1:${api}`, `Authorization: Bearer ${key}`]
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body)
+  const rest = [`Content-Type: ${type}`, `Content-Length: ${bytes.length}`, ...fields, '', '']
+  return Buffer.concat([Buffer.from([...lines, ...rest].join('\r\n')), bytes])
+}
+
+async function send(daemon, input) {
+  if (input.message !== undefined) return submit(daemon.smtp, input.message)
+  const bytes = input.raw ?? requestOf(daemon, input)
+  const text = await exchange(daemon.api, bytes, input.answers ?? 1)
+  return text.split(' ', 2)[1] ?? 'none'
+}
+
+async function measure(daemon, input) {
+  let best = { block: Number.POSITIVE_INFINITY, health: 0, status: '' }
+  const prepared = { ...input, ...(input.build === undefined ? {} : { body: input.build() }) }
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    let isOver = false
+    let health = 0
+    const watch = (async () => {
+      const probe = Buffer.from('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
+      while (!isOver) {
+        const begun = performance.now()
+        await exchange(daemon.api, probe)
+        health = Math.max(health, performance.now() - begun)
+        await pause(2)
+      }
+    })()
+    await pause(20)
+    await daemon.readBlock()
+    const status = await send(daemon, prepared)
+    await pause(30)
+    const block = await daemon.readBlock()
+    isOver = true
+    await watch
+    if (block < best.block) best = { block, health, status }
+  }
+  return best
+}
+
+const builds = ['.', ...(values.beside === undefined ? [] : [values.beside])]
+const daemons = await Promise.all(builds.map(startDaemon))
+let tooLong = 0
+try {
+  const inputs = await Promise.all(daemons.map(buildInputs))
+  console.log('milliseconds: longest block, slowest /healthz, status of the answer\n')
+  for (const [place, { name }] of inputs[0].entries()) {
+    if (!name.includes(values.only)) continue
+    const found = []
+    for (const [which, daemon] of daemons.entries()) found.push(await measure(daemon, inputs[which][place]))
+    const isTooLong = found[0].block > Number(values.most)
+    if (isTooLong) tooLong += 1
+    const columns = found.map(
+      ({ block, health, status }) => `${block.toFixed(0).padStart(5)} ${health.toFixed(0).padStart(5)}  ${status}`,
+    )
+    console.log(`${isTooLong ? 'LONG' : '    '} ${name.padEnd(62)} ${columns.join('   | ')}`)
+  }
+} finally {
+  await Promise.all(daemons.map((daemon) => daemon.stop()))
+}
+console.log(tooLong === 0 ? '\nnone blocks longer than it may' : `\n${tooLong} block longer than ${values.most} ms`)
+process.exit(tooLong === 0 ? 0 : 1)

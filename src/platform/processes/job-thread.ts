@@ -1,0 +1,155 @@
+/**
+ * A thread for jobs that would block the main thread: it starts with the first job, does one at a time in their order,
+ * and ends when it had none for a while, which frees its memory.
+ *
+ * If it ends by itself, the job under way is rejected, since that may be the cause; the next starts another thread.
+ */
+import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads'
+import { errorMessageOf } from '../errors.js'
+import { busyTimeOf } from '../thread-load.js'
+import { threadOptions } from './thread-options.js'
+
+/** Milliseconds without a job after which the thread ends. */
+const IDLE = 30_000
+/** Megabytes of its heap; the bytes of Buffers are not in it. */
+const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 16 }
+
+interface PendingJob<Job, Result> {
+  readonly job: Job
+  /** Memory that the thread gets; its Buffers are empty afterwards. */
+  readonly transfer: readonly ArrayBuffer[]
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: Error) => void
+}
+
+/** What the thread answers. */
+type JobAnswer<Result> = { readonly result: Result } | { readonly failure: string }
+
+export class JobThread<Job, Result> {
+  private worker: Worker | null = null
+  private readonly pending: PendingJob<Job, Result>[] = []
+  private underWay: PendingJob<Job, Result> | null = null
+  private idle: NodeJS.Timeout | null = null
+  private isStopped = false
+
+  /** `file`: calls `serveJobs`. */
+  constructor(private readonly file: URL) {}
+
+  run(job: Job, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.pending.push({ job, transfer, resolve, reject })
+      this.postNext()
+    })
+  }
+
+  /** Milliseconds in which the thread was busy, since its start. */
+  readBusyTime(): number {
+    return busyTimeOf(this.worker)
+  }
+
+  /** Ends the thread; jobs that are not done are rejected. */
+  async stop(): Promise<void> {
+    this.isStopped = true
+    const { worker } = this
+    await worker?.terminate()
+    this.handleLoss(worker, new Error('the thread is stopped'))
+  }
+
+  private postNext(): void {
+    if (this.underWay !== null) return
+    const next = this.pending.shift()
+    if (next === undefined) this.endWhenIdle()
+    else if (this.isStopped) next.reject(new Error('the thread is stopped'))
+    else this.post(next)
+  }
+
+  private post(next: PendingJob<Job, Result>): void {
+    if (this.idle !== null) clearTimeout(this.idle)
+    this.underWay = next
+    try {
+      this.worker ??= this.startWorker()
+      this.worker.ref()
+      this.worker.postMessage(next.job, next.transfer)
+    } catch (error) {
+      // The system has no memory or no thread left.
+      this.underWay = null
+      next.reject(new Error(`the job cannot be given to a thread: ${errorMessageOf(error)}`, { cause: error }))
+      this.postNext()
+    }
+  }
+
+  private endWhenIdle(): void {
+    // It keeps the process from ending only while it works.
+    this.worker?.unref()
+    if (this.idle !== null) clearTimeout(this.idle)
+    this.idle = setTimeout(() => {
+      const { worker } = this
+      this.worker = null
+      void worker?.terminate()
+    }, IDLE).unref()
+  }
+
+  private startWorker(): Worker {
+    const worker = new Worker(this.file, { ...threadOptions, resourceLimits })
+    worker.on('message', (answer: JobAnswer<Result>) => {
+      if (worker === this.worker) this.settle(answer)
+    })
+    worker.on('error', (error) => this.handleLoss(worker, error))
+    worker.once('exit', () => this.handleLoss(worker, new Error('the thread has exited')))
+    return worker
+  }
+
+  private settle(answer: JobAnswer<Result>): void {
+    const done = this.underWay
+    this.underWay = null
+    if ('result' in answer) done?.resolve(answer.result)
+    else done?.reject(new Error(answer.failure))
+    this.postNext()
+  }
+
+  private handleLoss(worker: Worker | null, cause: Error): void {
+    if (worker !== this.worker) return
+    this.worker = null
+    const lost = this.underWay
+    this.underWay = null
+    lost?.reject(new Error(`a job was not done: ${cause.message}`, { cause }))
+    this.postNext()
+    if (this.isStopped) for (const { reject } of this.pending.splice(0)) reject(cause)
+  }
+}
+
+interface DoneJob<Result> {
+  readonly result: Result
+  /** Memory that the main thread gets. */
+  readonly transfer: readonly ArrayBuffer[]
+}
+
+/** In the thread: answers each job. A fault of `perform` is that of its job alone. */
+export function serveJobs<Job, Result>(perform: (job: Job) => DoneJob<Result>): void {
+  if (parentPort === null) throw new Error('this file runs as a worker thread')
+  const port: MessagePort = parentPort
+  port.on('message', (job: Job) => {
+    const { answer, transfer } = answerJob(perform, job)
+    port.postMessage(answer, transfer)
+  })
+}
+
+function answerJob<Job, Result>(
+  perform: (job: Job) => DoneJob<Result>,
+  job: Job,
+): { readonly answer: JobAnswer<Result>; readonly transfer: readonly Transferable[] } {
+  try {
+    const { result, transfer } = perform(job)
+    return { answer: { result }, transfer }
+  } catch (error) {
+    return { answer: { failure: errorMessageOf(error) }, transfer: [] }
+  }
+}
+
+/** Its memory, to be transferred; null: it is short, so that its memory may be shared, and a copy costs no more. */
+export function memoryAloneOf({ buffer, byteLength }: Uint8Array): ArrayBuffer | null {
+  return buffer instanceof ArrayBuffer && byteLength > LARGEST_SHARED ? buffer : null
+}
+
+/** Bytes of the largest pieces that share memory: those that a socket reads at once. */
+const LARGEST_SHARED = 65_536

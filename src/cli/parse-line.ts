@@ -1,11 +1,14 @@
 /** Parses the arguments into words and options. Throws a UsageError. */
 import { parseArgs } from 'node:util'
-import { type OptionValues, UsageError } from './command.js'
+import { type Command, type OptionValues, UsageError } from './command.js'
 
 export interface CommandLine {
   readonly words: readonly string[]
   readonly options: OptionValues
 }
+
+/** Those of every command. */
+export const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
 
 type OptionKinds = Readonly<Record<string, 'string' | 'boolean'>>
 
@@ -43,4 +46,10 @@ function parseOptionValue({ name, rawName, value, inlineValue }: OptionToken, ki
   // Without "=", an argument that begins with a dash is the next option; a single dash is a value.
   if (value !== undefined && (inlineValue === true || !/^-./.test(value))) return value
   throw new UsageError(`${rawName} needs a value; one that begins with "-" is given as ${rawName}=VALUE`)
+}
+
+/** An option of another command is a mistake that must not be ignored. */
+export function refuseForeignOptions(options: CommandLine['options'], own: Command['options']): void {
+  const foreign = Object.keys(options).find((name) => !(name in commonOptions) && !(name in own))
+  if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
 }

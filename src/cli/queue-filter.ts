@@ -2,25 +2,12 @@
 import { duration } from '../config/values.js'
 import { parseAddress, parseDomainName } from '../mail/address.js'
 import { providerGroups } from '../mail/mailbox-providers.js'
-import { type QueueFilter, queueStatuses } from '../messages/queue/queue-admin.js'
+import type { QueueFilter } from '../messages/queue/queue-admin.js'
+import { queueStatuses } from '../messages/queue/queue-status.js'
 import { waitReasons } from '../messages/queue/wait-reason.js'
 import type { Read } from '../storage/prepared.js'
 import { type Call, textOption, UsageError } from './command.js'
 import { chooseWorkspace } from './workspace-choice.js'
-
-export const filterOptions = {
-  domain: 'string',
-  status: 'string',
-  workspace: 'string',
-  reason: 'string',
-  provider: 'string',
-  sender: 'string',
-  'older-than': 'string',
-} as const
-
-export const filterUsage =
-  `[--domain D] [--provider P] [--status ${queueStatuses.join('|')}] [--reason R] [--sender ADDRESS|DOMAIN] ` +
-  '[--workspace ID] [--older-than 2h]'
 
 const filterDuration = duration()
 

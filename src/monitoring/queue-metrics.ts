@@ -3,8 +3,8 @@
  * serves while a long one is under way.
  */
 
-import { queueStatuses } from '../messages/queue/queue-admin.js'
 import { AGE_BOUNDS, type QueueCensus } from '../messages/queue/queue-census.js'
+import { queueStatuses } from '../messages/queue/queue-status.js'
 import { type WaitReason, waitReasons } from '../messages/queue/wait-reason.js'
 import type { Metrics } from './registry.js'
 

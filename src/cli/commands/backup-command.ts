@@ -9,7 +9,6 @@ import { databaseFile } from '../../storage/open.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   flagOption,
   refuseExtraWords,
@@ -22,23 +21,17 @@ import { createProgressLine } from '../progress-line.js'
 const STANDARD_OUTPUT = '-'
 const MEGABYTE = 1 << 20
 
-export const backup: Command = {
-  name: 'backup',
-  usage: 'FILE|FOLDER|- [--keep N] [--pace MB] [--compact] [--progress]',
-  summary: 'write a checked copy of the database, while the daemon works; -: to standard output',
-  options: { keep: 'string', pace: 'string', compact: 'boolean', progress: 'boolean' },
-  run: async (call) => {
-    // The daemon and its disk come first.
-    setPriority(constants.priority.PRIORITY_LOW)
-    try {
-      return await runBackup(call)
-    } catch (error) {
-      if (error instanceof FileExistsError || error instanceof DamagedCopy) throw new CommandFailed(error.message)
-      if (isDiskFull(error))
-        throw new CommandFailed('no room for the backup: the disk of its folder is full; nothing was written')
-      throw error
-    }
-  },
+export async function backup(call: Call): Promise<Answer> {
+  // The daemon and its disk come first.
+  setPriority(constants.priority.PRIORITY_LOW)
+  try {
+    return await runBackup(call)
+  } catch (error) {
+    if (error instanceof FileExistsError || error instanceof DamagedCopy) throw new CommandFailed(error.message)
+    if (isDiskFull(error))
+      throw new CommandFailed('no room for the backup: the disk of its folder is full; nothing was written')
+    throw error
+  }
 }
 
 function isDiskFull(error: unknown): boolean {

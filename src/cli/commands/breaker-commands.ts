@@ -5,29 +5,11 @@ import { listScopes, type ShownScope } from '../../breaker/list-scopes.js'
 import { releaseById } from '../../breaker/release-scope.js'
 import { createBroadcastSwitch } from '../../broadcasts/broadcast-switch.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { type Answer, type Call, type Command, refuseExtraWords, requiredWord, textOption } from '../command.js'
+import { type Answer, type Call, refuseExtraWords, requiredWord, textOption } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-export const breakerCommands: readonly Command[] = [
-  {
-    name: 'breaker list',
-    usage: '[--workspace ID]',
-    summary: 'show the bounces and complaints of each workspace, and what is held because of them',
-    options: { workspace: 'string' },
-    run: list,
-  },
-  {
-    name: 'breaker release',
-    usage: 'ID [--workspace ID]',
-    summary: 'send what is held of a workspace, a sender domain or a broadcast; its figures begin anew',
-    options: { workspace: 'string' },
-    awaitsNotice: true,
-    run: release,
-  },
-]
-
-async function list({ words, options, database, clock }: Call): Promise<Answer> {
+export async function list({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const one = textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
@@ -51,7 +33,7 @@ function toCells({ workspace, scope, id, state, figures, reason }: ShownScope & 
   return [workspace, scope, id, state, ...[settled, bounced, delivered, complained].map(String), reason ?? '']
 }
 
-async function release({ words, options, database, clock }: Call): Promise<Answer> {
+export async function release({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
   const { read, commit } = await database()

@@ -13,31 +13,14 @@ import { type DomainName, formatForDisplay, tryParseDomainName } from '../../mai
 import { announceChange } from '../../storage/change-acknowledgement.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Database } from '../../storage/database.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
-
-export const certificateCommands: readonly Command[] = [
-  {
-    name: 'certificates renew',
-    usage: 'NAME',
-    summary: 'have the daemon renew the certificate of a name now, and wait for the result',
-    options: {},
-    run: renewCertificate,
-  },
-  {
-    name: 'certificates',
-    usage: '',
-    summary: 'list the certificates from the ACME server: until when, the last fault, the next try',
-    options: {},
-    run: listCertificates,
-  },
-]
 
 /** Milliseconds that `renew` waits: an order takes two minutes at most. */
 const MAX_WAIT = 150_000
 const POLL_INTERVAL = 100
 
-async function listCertificates({ words, config, clock, database }: Call): Promise<Answer> {
+export async function listCertificates({ words, config, clock, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   requireAcme(config)
   const files = new CertificateFiles(config.service.data_dir)
@@ -46,7 +29,7 @@ async function listCertificates({ words, config, clock, database }: Call): Promi
   return { json: { data }, lines: formatCertificates(data) }
 }
 
-async function renewCertificate({ words, config, clock, database: open }: Call): Promise<Answer> {
+export async function renewCertificate({ words, config, clock, database: open }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   requireAcme(config)
   const written = requiredWord(words, 0, 'NAME')

@@ -13,19 +13,9 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Read } from '../../storage/prepared.js'
-import { type Answer, type Call, type Command, flagOption, UsageError } from '../command.js'
+import { type Answer, type Call, flagOption, UsageError } from '../command.js'
 
-export const doctorCommands: readonly Command[] = [
-  {
-    name: 'doctor',
-    usage: '[CHECK…] [--nagios]',
-    summary: 'check the machine, its DNS and the service, and say what to do about what is wrong',
-    options: { nagios: 'boolean' },
-    run: runDoctor,
-  },
-]
-
-async function runDoctor(call: Call): Promise<Answer> {
+export async function runDoctor(call: Call): Promise<Answer> {
   const { words, options, config, clock } = call
   const isPlugin = flagOption(options, 'nagios')
   if (isPlugin && flagOption(options, 'json')) throw new UsageError('--json and --nagios do not go together')

@@ -13,7 +13,6 @@ import type { Write } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   flagOption,
   refuseExtraWords,
@@ -25,74 +24,7 @@ import { type ChosenDomain, chooseDomain, requireDomain, showDomain } from '../d
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-const workspaceOption = { workspace: 'string' } as const
-
-export const domainCommands: readonly Command[] = [
-  {
-    name: 'domain add',
-    usage: 'NAME [--inbound] [--force] [--workspace ID]',
-    summary: 'register a sending domain; --force: verified without DNS, for closed networks',
-    options: { ...workspaceOption, inbound: 'boolean', force: 'boolean' },
-    awaitsNotice: true,
-    run: add,
-  },
-  {
-    name: 'domain list',
-    usage: '[--workspace ID]',
-    summary: 'list the sending domains',
-    options: workspaceOption,
-    run: list,
-  },
-  {
-    name: 'domain show',
-    usage: 'NAME [--workspace ID]',
-    summary: 'show a domain, its DNS records and its DKIM keys',
-    options: workspaceOption,
-    run: show,
-  },
-  {
-    name: 'domain inbound',
-    usage: 'NAME on|off [--workspace ID]',
-    summary: 'receive mail for a verified domain, or stop it',
-    options: workspaceOption,
-    awaitsNotice: true,
-    run: setInbound,
-  },
-  {
-    name: 'domain block',
-    usage: 'NAME ADDRESS... [--workspace ID]',
-    summary: 'refuse mail to these addresses of a domain',
-    options: workspaceOption,
-    awaitsNotice: true,
-    run: (call) => changeBlocked(call, (keys) => ({ block: keys })),
-  },
-  {
-    name: 'domain unblock',
-    usage: 'NAME ADDRESS... [--workspace ID]',
-    summary: 'take mail to these addresses again',
-    options: workspaceOption,
-    awaitsNotice: true,
-    run: (call) => changeBlocked(call, (keys) => ({ unblock: keys })),
-  },
-  {
-    name: 'domain delete',
-    usage: 'NAME [--workspace ID]',
-    summary: 'delete a domain',
-    options: workspaceOption,
-    awaitsNotice: true,
-    run: remove,
-  },
-  {
-    name: 'domain import-key',
-    usage: 'NAME FILE [--selector SELECTOR] [--workspace ID]',
-    summary: 'sign with an existing RSA key (PEM), so that published DNS stays as it is',
-    options: { ...workspaceOption, selector: 'string' },
-    awaitsNotice: true,
-    run: importKey,
-  },
-]
-
-async function add(call: Call): Promise<Answer> {
+export async function add(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
   const newDomain = {
     ...it,
@@ -105,7 +37,7 @@ async function add(call: Call): Promise<Answer> {
   return showDomain(call, it)
 }
 
-async function list(call: Call): Promise<Answer> {
+export async function list(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 0)
   const { read } = await call.database()
   const rows = domainsOfWorkspace(read, { workspaceId: chooseWorkspace(read, call.options) })
@@ -119,17 +51,25 @@ async function list(call: Call): Promise<Answer> {
   }
 }
 
-async function show(call: Call): Promise<Answer> {
+export async function show(call: Call): Promise<Answer> {
   return showDomain(call, await chooseDomain(call))
 }
 
-async function setInbound(call: Call): Promise<Answer> {
+export async function setInbound(call: Call): Promise<Answer> {
   const state = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'on or off')
   if (call.words.length > 1 && state !== 'on' && state !== 'off') {
     throw new UsageError(`found ${state}; allowed: on, off`)
   }
   const it = await chooseDomain(call, 2)
   return applyChange(call, it, { inbound: state === 'on' })
+}
+
+export function block(call: Call): Promise<Answer> {
+  return changeBlocked(call, (keys) => ({ block: keys }))
+}
+
+export function unblock(call: Call): Promise<Answer> {
+  return changeBlocked(call, (keys) => ({ unblock: keys }))
 }
 
 async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => DomainChange): Promise<Answer> {
@@ -148,7 +88,7 @@ async function applyChange(call: Call, it: ChosenDomain, change: DomainChange): 
   return showDomain(call, it)
 }
 
-async function remove(call: Call): Promise<Answer> {
+export async function remove(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
   const row = requireDomain(it)
   const at = call.clock()
@@ -177,7 +117,7 @@ function recordDomainAct(
   })
 }
 
-async function importKey(call: Call): Promise<Answer> {
+export async function importKey(call: Call): Promise<Answer> {
   const file = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'FILE')
   const it = await chooseDomain(call, 2)
   const row = requireDomain(it)

@@ -8,32 +8,11 @@ import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { systemRandom } from '../../platform/random.js'
 import type { Database } from '../../storage/database.js'
-import { type Answer, type Call, type Command, flagOption } from '../command.js'
+import { type Answer, type Call, flagOption } from '../command.js'
 import { chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
 import { formatMoment } from '../table.js'
 
-const options = { workspace: 'string', force: 'boolean' } as const
-
-export const domainDnsCommands: readonly Command[] = [
-  {
-    name: 'domain verify',
-    usage: 'NAME [--force] [--workspace ID]',
-    summary: 'look the records of a domain up in DNS; --force: take it as verified without DNS',
-    options,
-    awaitsNotice: true,
-    run: verify,
-  },
-  {
-    name: 'domain rotate',
-    usage: 'NAME [--force] [--workspace ID]',
-    summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, without DNS',
-    options,
-    awaitsNotice: true,
-    run: rotate,
-  },
-]
-
-async function verify(call: Call): Promise<Answer> {
+export async function verify(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
   const row = requireDomain(it)
   if (flagOption(call.options, 'force')) {
@@ -63,7 +42,7 @@ function formatDifference({ name, expected, found: actual, status }: RecordFindi
   return [`  ${name}.`, `    expected CNAME ${expected}.`, `    found    ${actual ?? nothing}`]
 }
 
-async function rotate(call: Call): Promise<Answer> {
+export async function rotate(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)
   const row = requireDomain(it)
   const acting = { actor: operatorActor, now: call.clock(), forced: flagOption(call.options, 'force') }

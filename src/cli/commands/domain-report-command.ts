@@ -8,7 +8,7 @@ import { type ReportSummary, summarizeReports } from '../../receiving/domain-rep
 import { MAX_ID } from '../../storage/paging.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { type Answer, type Call, type Command, requiredWord } from '../command.js'
+import { type Answer, type Call, requiredWord } from '../command.js'
 import { chooseDomain, requireDomain } from '../domain-choice.js'
 import { formatMoment, formatTable } from '../table.js'
 
@@ -16,15 +16,7 @@ const MAX_LISTED = 20
 /** Behind the name of a reporter. */
 const UNKNOWN = '(unknown)'
 
-export const domainReportCommand: Command = {
-  name: 'domain reports',
-  usage: 'NAME [--workspace ID]',
-  summary: "show who sends in a domain's name, as DMARC and TLS reports of other servers say",
-  options: { workspace: 'string' },
-  run: showReports,
-}
-
-async function showReports(call: Call): Promise<Answer> {
+export async function showReports(call: Call): Promise<Answer> {
   const { read, ref, domain } = await chooseReported(call)
   const all = { from: 0, to: Number.MAX_SAFE_INTEGER, before: MAX_ID, kind: 'any', limit: MAX_LISTED } as const
   const page: ReportPage = { ...ref, ...all }

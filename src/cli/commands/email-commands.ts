@@ -28,7 +28,6 @@ import { createEmailTracker } from '../../tracking/track-email.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   flagOption,
   type OptionValues,
@@ -42,24 +41,7 @@ import { emailLines } from '../email-lines.js'
 const MAX_WAIT = 60_000
 const POLL_INTERVAL = 100
 
-export const emailCommands: readonly Command[] = [
-  {
-    name: 'send',
-    usage: '--from ADDRESS --to ADDRESS [--subject TEXT]',
-    summary: 'send one test message, wait for its first attempt, and print its outcome and what comes next',
-    options: { from: 'string', to: 'string', subject: 'string' },
-    run: send,
-  },
-  {
-    name: 'explain',
-    usage: 'EMAIL_ID|QUEUE_ID [--transcript]',
-    summary: 'what happened to an email, or to one recipient of it, attempt by attempt, and what comes next',
-    options: { transcript: 'boolean' },
-    run: explain,
-  },
-]
-
-async function explain({ words, options, database }: Call): Promise<Answer> {
+export async function explain({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'EMAIL_ID')
   const { read } = await database()
@@ -92,7 +74,7 @@ async function readRecord(options: OptionValues, read: Read, lookup: EmailLookup
   }
 }
 
-async function send(call: Call): Promise<Answer> {
+export async function send(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 0)
   const from = parseAddress(requiredOption(call.options, 'from'))
   const to = parseAddress(requiredOption(call.options, 'to'))

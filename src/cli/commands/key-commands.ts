@@ -12,7 +12,6 @@ import { WriteConflict } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   refuseExtraWords,
   requiredOption,
@@ -23,32 +22,7 @@ import {
 import { formatMoment, formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-export const keyCommands: readonly Command[] = [
-  {
-    name: 'key create',
-    usage: '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--expires-at TIME]',
-    summary: 'make an API key; prints it once',
-    options: { name: 'string', workspace: 'string', scopes: 'string', 'expires-at': 'string' },
-    run: create,
-  },
-  {
-    name: 'key list',
-    usage: '[--workspace ID]',
-    summary: 'list the keys of a workspace',
-    options: { workspace: 'string' },
-    run: list,
-  },
-  {
-    name: 'key revoke',
-    usage: 'ID [--workspace ID]',
-    summary: 'revoke a key permanently; its open SMTP sessions end',
-    options: { workspace: 'string' },
-    awaitsNotice: true,
-    run: revoke,
-  },
-]
-
-async function create({ words, options, database, clock }: Call): Promise<Answer> {
+export async function create({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const now = clock()
   const name = requiredOption(options, 'name')
@@ -83,7 +57,7 @@ function parseExpiry(given: string | undefined, now: number): number | null {
   throw new UsageError(`--expires-at: found "${given}", allowed: ${allowed}`)
 }
 
-async function list({ words, options, database }: Call): Promise<Answer> {
+export async function list({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const rows = keysOfWorkspace(read, { workspaceId: chooseWorkspace(read, options) })
@@ -100,7 +74,7 @@ async function list({ words, options, database }: Call): Promise<Answer> {
   }
 }
 
-async function revoke({ words, options, database, clock }: Call): Promise<Answer> {
+export async function revoke({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
   const at = clock()

@@ -2,23 +2,13 @@
 import type { Email } from '../../messages/email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { readEmailLog } from '../message-log/email-log.js'
 import { findMessage } from '../message-log/find-message.js'
 import { readInboundLog } from '../message-log/inbound-log.js'
 import type { LogEntry } from '../message-log/log-entry.js'
 
-export const logCommands: readonly Command[] = [
-  {
-    name: 'log',
-    usage: 'EMAIL_ID|QUEUE_ID|INBOUND_ID|MESSAGE-ID',
-    summary: 'the whole life of one message: acceptance, attempts, webhooks, readers, reports, acts of people',
-    options: {},
-    run: showLog,
-  },
-]
-
-async function showLog({ words, database, config, showProgress }: Call): Promise<Answer> {
+export async function showLog({ words, database, config, showProgress }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'EMAIL_ID')
   const { read } = await database()

@@ -11,44 +11,10 @@ import { describeWaitReason, waitReasonOf } from '../../messages/queue/wait-reas
 import { isWarmUpWait } from '../../messages/queue/warm-up-wait.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
-import {
-  type Answer,
-  type Call,
-  type Command,
-  CommandFailed,
-  refuseExtraWords,
-  requiredWord,
-  UsageError,
-} from '../command.js'
-import { filterOptions, filterUsage, parseFilter, resolveFilter } from '../queue-filter.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord, UsageError } from '../command.js'
+import { parseFilter, resolveFilter } from '../queue-filter.js'
+import { filterOptions } from '../queue-options.js'
 import { formatTable } from '../table.js'
-
-export const queueCommands: readonly Command[] = [
-  queueCommand('list', 'list the queue, oldest first', list),
-  queueCommand('summary', 'count the queue by provider and reason, largest groups first', summarize),
-  {
-    name: 'queue show',
-    usage: 'ID',
-    summary: 'show one queue entry',
-    options: {},
-    run: show,
-  },
-  queueCommand('hold', 'keep entries in the queue without trying them', runOnEntries('held', 'hold')),
-  queueCommand('release', 'let held entries go on', runOnEntries('released', 'release')),
-  queueCommand('retry', 'try entries at once', runOnEntries('due now', 'retry')),
-  queueCommand('delete', 'remove entries: their recipients fail', runOnEntries('deleted', 'delete')),
-]
-
-function queueCommand(verb: string, summary: string, run: Command['run']): Command {
-  return {
-    name: `queue ${verb}`,
-    usage: `${filterUsage}${verb === 'summary' ? '' : ' [ID...]'}`,
-    summary,
-    options: filterOptions,
-    awaitsNotice: true,
-    run,
-  }
-}
 
 /** The entries of the call, in portions. */
 function walk(read: Read, call: Call, filter: QueueFilter): AsyncGenerator<readonly ListedEntry[]> {
@@ -56,7 +22,7 @@ function walk(read: Read, call: Call, filter: QueueFilter): AsyncGenerator<reado
   return walkEntries(read, resolveFilter(read, call, filter), onStep)
 }
 
-async function summarize(call: Call): Promise<Answer> {
+export async function summarize(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 0)
   const filter = parseFilter(call)
   const { read } = await call.database()
@@ -65,7 +31,7 @@ async function summarize(call: Call): Promise<Answer> {
   return { json: toSummaryResource(summary), lines: summaryLines(summary) }
 }
 
-async function list(call: Call): Promise<Answer> {
+export async function list(call: Call): Promise<Answer> {
   const filter = parseFilter(call)
   const { read } = await call.database()
   const rows: ListedEntry[] = []
@@ -97,7 +63,7 @@ function toReason(row: ListedEntry): string {
   return isWarmUpWait(waitsFor) ? waitsFor : describeWait(waitsFor)
 }
 
-async function show({ words, database }: Call): Promise<Answer> {
+export async function show({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
   const [row] = listEntries((await database()).read, { ids: [id], after: '', limit: 1 })
@@ -128,32 +94,46 @@ function toResource(row: ListedEntry): Record<string, string | number | null> {
   }
 }
 
-function runOnEntries(done: string, act: QueueAct): Command['run'] {
-  return async (call) => {
-    const filter = parseFilter(call)
-    if (Object.values(filter).every((value) => value === undefined)) {
-      const names = Object.keys(filterOptions).map((name) => `--${name}`)
-      throw new UsageError(`name the entries: ID..., ${names.join(', ')}`)
-    }
-    const { read, commit } = await call.database()
-    const data: string[] = []
-    const missed: string[] = []
-    for await (const portion of walk(read, call, filter)) {
-      const outcome = await changeEntries(commit, portion, { act, actor: operatorActor, now: call.clock() })
-      data.push(...outcome.changed)
-      missed.push(...outcome.missed)
-      call.showProgress(`${data.length} ${done}`)
-    }
-    const found = new Set([...data, ...missed])
-    const absent = (filter.ids ?? []).filter((id) => !found.has(id))
-    const lines = [`${data.length} ${done}`]
-    if (missed.length > 0)
-      lines.push(
-        `not changed, being sent now, of a paused broadcast, held by a rule or not in that state: ${missed.join(', ')}`,
-      )
-    if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
-    return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
+export function hold(call: Call): Promise<Answer> {
+  return changeQueue(call, 'hold', 'held')
+}
+
+export function release(call: Call): Promise<Answer> {
+  return changeQueue(call, 'release', 'released')
+}
+
+export function retry(call: Call): Promise<Answer> {
+  return changeQueue(call, 'retry', 'due now')
+}
+
+export function remove(call: Call): Promise<Answer> {
+  return changeQueue(call, 'delete', 'deleted')
+}
+
+async function changeQueue(call: Call, act: QueueAct, done: string): Promise<Answer> {
+  const filter = parseFilter(call)
+  if (Object.values(filter).every((value) => value === undefined)) {
+    const names = Object.keys(filterOptions).map((name) => `--${name}`)
+    throw new UsageError(`name the entries: ID..., ${names.join(', ')}`)
   }
+  const { read, commit } = await call.database()
+  const data: string[] = []
+  const missed: string[] = []
+  for await (const portion of walk(read, call, filter)) {
+    const outcome = await changeEntries(commit, portion, { act, actor: operatorActor, now: call.clock() })
+    data.push(...outcome.changed)
+    missed.push(...outcome.missed)
+    call.showProgress(`${data.length} ${done}`)
+  }
+  const found = new Set([...data, ...missed])
+  const absent = (filter.ids ?? []).filter((id) => !found.has(id))
+  const lines = [`${data.length} ${done}`]
+  if (missed.length > 0)
+    lines.push(
+      `not changed, being sent now, of a paused broadcast, held by a rule or not in that state: ${missed.join(', ')}`,
+    )
+  if (absent.length > 0) lines.push(`not in the queue: ${absent.join(', ')}`)
+  return { json: { data, missed: [...missed, ...absent] }, lines, failed: missed.length + absent.length > 0 }
 }
 
 function toSummaryResource({ total, groups }: QueueSummary): Answer['json'] {

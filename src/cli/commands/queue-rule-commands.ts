@@ -19,7 +19,6 @@ import { tryCommit } from '../../storage/writer/write.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   type OptionValues,
   refuseExtraWords,
@@ -31,33 +30,7 @@ import { parseAge, parseSender } from '../queue-filter.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-export const queueRuleCommands: readonly Command[] = [
-  {
-    name: 'queue rules add',
-    usage: '[--domain D] [--sender ADDRESS|DOMAIN] [--pattern P] [--workspace ID] [--until TIME]',
-    summary: 'hold mail that matches all that is given, now waiting or accepted later, until the rule ends',
-    options: { domain: 'string', sender: 'string', pattern: 'string', workspace: 'string', until: 'string' },
-    awaitsNotice: true,
-    run: add,
-  },
-  {
-    name: 'queue rules list',
-    usage: '',
-    summary: 'list the hold rules, oldest first, with how many entries each holds',
-    options: {},
-    run: list,
-  },
-  {
-    name: 'queue rules remove',
-    usage: 'ID',
-    summary: 'end a hold rule: what it holds is sent',
-    options: {},
-    awaitsNotice: true,
-    run: remove,
-  },
-]
-
-async function add({ words, options, database, clock }: Call): Promise<Answer> {
+export async function add({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const now = clock()
   const domain = textOption(options, 'domain')
@@ -90,7 +63,7 @@ function parseEnd(options: OptionValues, now: number): number | null {
   )
 }
 
-async function list({ words, database }: Call): Promise<Answer> {
+export async function list({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const data = allHoldRules(read, {}).map((rule) => toResource(read, rule))
@@ -104,7 +77,7 @@ async function list({ words, database }: Call): Promise<Answer> {
   }
 }
 
-async function remove({ words, database, clock }: Call): Promise<Answer> {
+export async function remove({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const id = requiredWord(words, 0, 'ID')
   const { read, commit } = await database()

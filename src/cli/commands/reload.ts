@@ -9,25 +9,17 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Problem } from '../../config/problems.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
-import { type Answer, type Command, CommandFailed, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords } from '../command.js'
 import { holdsLock, type ReloadOutcome, readMonotonicMicroseconds, readReloadReport } from '../reload-report.js'
 
 /** Milliseconds: certificates are read, and a reload under way comes first. */
 const MAX_WAIT = 15_000
 const POLL_INTERVAL = 20
 
-export const reloadCommands: readonly Command[] = [
-  {
-    name: 'reload',
-    usage: '',
-    summary: 'have the running daemon apply a changed configuration, without dropping a session',
-    options: {},
-    run: async ({ words, config }) => {
-      refuseExtraWords(words, 0)
-      return showOutcome(await reloadDaemon(config.service.data_dir))
-    },
-  },
-]
+export async function reload({ words, config }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  return showOutcome(await reloadDaemon(config.service.data_dir))
+}
 
 async function reloadDaemon(folder: string): Promise<ReloadOutcome> {
   const pid = findDaemon(folder)

@@ -5,27 +5,21 @@ import { DataFolderHeld } from '../../storage/data-lock.js'
 import { restoreBackup, UnusableBackup } from '../../storage/maintenance/restore.js'
 import { databaseFile } from '../../storage/open.js'
 import { UnusableStandby } from '../../storage/standby/rebuild.js'
-import { type Command, CommandFailed, flagOption, refuseExtraWords, requiredWord } from '../command.js'
+import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords, requiredWord } from '../command.js'
 
-export const restore: Command = {
-  name: 'restore',
-  usage: 'FILE [--hold-queue]',
-  summary: 'replace the database by a backup; the daemon must be stopped',
-  options: { 'hold-queue': 'boolean' },
-  run: async ({ words, options, config, clock }) => {
-    refuseExtraWords(words, 1)
-    return withRestoreErrors(async () => {
-      // A new machine has no data folder yet.
-      mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-      const restored = await restoreBackup({
-        backup: resolve(requiredWord(words, 0, 'FILE')),
-        holdQueue: flagOption(options, 'hold-queue'),
-        file: databaseFile(config.service.data_dir),
-        now: clock(),
-      })
-      return describeRestore(restored)
+export async function restore({ words, options, config, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  return withRestoreErrors(async () => {
+    // A new machine has no data folder yet.
+    mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
+    const restored = await restoreBackup({
+      backup: resolve(requiredWord(words, 0, 'FILE')),
+      holdQueue: flagOption(options, 'hold-queue'),
+      file: databaseFile(config.service.data_dir),
+      now: clock(),
     })
-  },
+    return describeRestore(restored)
+  })
 }
 
 interface RestoreAnswer {

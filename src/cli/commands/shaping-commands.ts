@@ -1,32 +1,14 @@
 /** `shaping`, `shaping reset`: what the replies of providers have taught about the pace at which they take mail. */
 import { pacesByChange, resetProvider } from '../../delivery/shaping/pace-store.js'
 import { viewPace } from '../../delivery/shaping/pace-view.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 
 /** Paces that are listed: those that have changed last. */
 const MAX_LISTED = 1_000
 
 /** The longer name first: the first that fits is taken. */
-export const shapingCommands: readonly Command[] = [
-  {
-    name: 'shaping reset',
-    usage: 'PROVIDER',
-    summary: 'forget what was learned about a provider: its pause ends, and its pace is found anew',
-    options: {},
-    awaitsNotice: true,
-    run: reset,
-  },
-  {
-    name: 'shaping',
-    usage: '',
-    summary: 'list the paces of the providers that have refused something for it, and the pauses that they asked for',
-    options: {},
-    run: list,
-  },
-]
-
-async function list({ words, database, clock }: Call): Promise<Answer> {
+export async function list({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const now = clock()
@@ -42,7 +24,7 @@ async function list({ words, database, clock }: Call): Promise<Answer> {
   }
 }
 
-async function reset({ words, database }: Call): Promise<Answer> {
+export async function reset({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const provider = requiredWord(words, 0, 'PROVIDER')
   const { read, commit } = await database()

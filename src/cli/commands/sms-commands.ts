@@ -13,7 +13,6 @@ import type { Read } from '../../storage/prepared.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   refuseExtraWords,
   requiredWord,
@@ -25,38 +24,6 @@ import { chooseWorkspace } from '../workspace-choice.js'
 
 const DEFAULT_LENGTH = 6
 const DEFAULT_EXPIRY = 10
-
-export const smsCommands: readonly Command[] = [
-  {
-    name: 'sms send',
-    usage: 'PHONE [--workspace ID] [--template TEXT] [--code-length N] [--expiry-minutes N]',
-    summary: 'send a verification code to a phone, and say whether the provider took over the message',
-    options: { workspace: 'string', template: 'string', 'code-length': 'string', 'expiry-minutes': 'string' },
-    run: send,
-  },
-  {
-    name: 'sms check',
-    usage: 'PHONE CODE [--workspace ID]',
-    summary: 'check the code that arrived on a phone',
-    options: { workspace: 'string' },
-    run: check,
-  },
-  {
-    name: 'sms holds',
-    usage: '[--workspace ID]',
-    summary: 'list the prefixes of phones to which a workspace sends no code for a while, because too few were entered',
-    options: { workspace: 'string' },
-    run: showHolds,
-  },
-  {
-    name: 'sms release',
-    usage: 'PREFIX [--workspace ID]',
-    summary:
-      'let codes be sent to such a prefix again, of one workspace or of all; entered codes are counted from now on',
-    options: { workspace: 'string' },
-    run: release,
-  },
-]
 
 /** Runs with a provider that is stopped afterwards. */
 async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => Promise<T>): Promise<T> {
@@ -79,7 +46,7 @@ async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => P
   }
 }
 
-function send(call: Call): Promise<Answer> {
+export function send(call: Call): Promise<Answer> {
   const { words, options } = call
   refuseExtraWords(words, 1)
   const request = {
@@ -113,7 +80,7 @@ function parseCount(
   throw new UsageError(`--${name}: found "${value}", allowed: a whole number from ${min} to ${max}`)
 }
 
-function check(call: Call): Promise<Answer> {
+export function check(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 2)
   const phone = requiredWord(call.words, 0, 'PHONE')
   const code = requiredWord(call.words, 1, 'CODE')
@@ -128,7 +95,7 @@ function chooseOneOrAll(read: Read, options: Call['options']): string | null {
   return textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
 }
 
-async function showHolds({ words, options, database, clock }: Call): Promise<Answer> {
+export async function showHolds({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const only = chooseOneOrAll(read, options)
@@ -160,7 +127,7 @@ function toResource({
   return { workspace_id, prefix, held_at: since, until_at: until, sent, verified }
 }
 
-async function release({ words, options, database, clock }: Call): Promise<Answer> {
+export async function release({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const word = requiredWord(words, 0, 'PREFIX')
   const prefix = word.startsWith('+') ? word : `+${word}`

@@ -18,7 +18,6 @@ import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   refuseExtraWords,
   requiredOption,
@@ -30,16 +29,6 @@ import { chooseWorkspace } from '../workspace-choice.js'
 /** Messages that are learned at a time, so that they share commits; one process parses them. */
 const CONCURRENCY = 16
 const MAX_LISTED_FILES = 20
-
-export const spamCommands: readonly Command[] = [
-  {
-    name: 'spam learn',
-    usage: 'DIR --as spam|ham [--workspace ID]',
-    summary: 'teach the spam classifier with the messages of a folder or a Maildir, one in a file',
-    options: { as: 'string', workspace: 'string' },
-    run: learn,
-  },
-]
 
 type Outcome = 'learned' | 'known' | 'unreadable'
 
@@ -53,7 +42,7 @@ interface LearnDeps {
   readonly maxSize: number
 }
 
-async function learn({ words, options, config, clock, database: openDatabase }: Call): Promise<Answer> {
+export async function learn({ words, options, config, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const folder = requiredWord(words, 0, 'DIR')
   const verdict = parseVerdict(requiredOption(options, 'as'))

@@ -9,15 +9,7 @@ import { restoreBackup } from '../../storage/maintenance/restore.js'
 import { databaseFile } from '../../storage/open.js'
 import { forgetCopy, type Rebuilt, rebuild, withCopy } from '../../storage/standby/rebuild.js'
 import { readStandbyStatus, standbyLag } from '../../storage/standby/standby-status.js'
-import {
-  type Answer,
-  type Call,
-  type Command,
-  CommandFailed,
-  flagOption,
-  refuseExtraWords,
-  requiredWord,
-} from '../command.js'
+import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords, requiredWord } from '../command.js'
 import { maskControls } from '../mask-controls.js'
 import { describeRestore, withRestoreErrors } from './restore-command.js'
 
@@ -26,31 +18,7 @@ const FOLLOW_INTERVAL = 1_000
 /** Milliseconds of lag from which on `standby status` fails, beside the interval. */
 const MAX_LAG = 60_000
 
-export const standbyCommands: readonly Command[] = [
-  {
-    name: 'standby status',
-    usage: '',
-    summary: 'how much of the database is in the standby folder',
-    options: {},
-    run: showStatus,
-  },
-  {
-    name: 'standby follow',
-    usage: 'FOLDER [--once]',
-    summary: 'keep a copy of the database up to date from a standby folder, until it is stopped',
-    options: { once: 'boolean' },
-    run: follow,
-  },
-  {
-    name: 'standby restore',
-    usage: 'FOLDER [--hold-queue]',
-    summary: 'make the database from a standby folder; the daemon must be stopped',
-    options: { 'hold-queue': 'boolean' },
-    run: restore,
-  },
-]
-
-async function showStatus({ words, config, clock }: Call): Promise<Answer> {
+export async function showStatus({ words, config, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { folder, interval } = config.standby
   if (folder === '') throw new CommandFailed('standby.folder is not set')
@@ -81,7 +49,7 @@ async function showStatus({ words, config, clock }: Call): Promise<Answer> {
   }
 }
 
-async function follow({ words, options, config, printError }: Call): Promise<Answer> {
+export async function follow({ words, options, config, printError }: Call): Promise<Answer> {
   const folder = folderArgument(words)
   const work = workFolder(config)
   if (flagOption(options, 'once')) {
@@ -120,7 +88,7 @@ async function tryRebuild(
   }
 }
 
-async function restore({ words, options, config, clock }: Call): Promise<Answer> {
+export async function restore({ words, options, config, clock }: Call): Promise<Answer> {
   const folder = folderArgument(words)
   const work = workFolder(config)
   const replace = async (): Promise<Answer> => {

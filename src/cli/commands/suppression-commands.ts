@@ -11,7 +11,6 @@ import { findSuppression, removeSuppression, type Suppression } from '../../supp
 import {
   type Answer,
   type Call,
-  type Command,
   CommandFailed,
   flagOption,
   type OptionValues,
@@ -22,26 +21,6 @@ import {
 } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
-
-const options = { workspace: 'string', service: 'boolean' } as const
-
-export const suppressionCommands: readonly Command[] = [
-  {
-    name: 'suppression list',
-    usage: '[--service | --workspace ID]',
-    summary: 'list the addresses that a workspace does not write to; --service: that the service does not write to',
-    options,
-    run: list,
-  },
-  {
-    name: 'suppression delete',
-    usage: 'ADDRESS [--service | --workspace ID]',
-    summary: 'let an address be written to again',
-    options,
-    awaitsNotice: true,
-    run: remove,
-  },
-]
 
 /** The id of the workspace, or the word for the service. */
 function chooseList(read: Read, options: OptionValues): string {
@@ -62,7 +41,7 @@ function* eachSuppression(read: Read, workspaceId: string): Generator<Suppressio
   }
 }
 
-async function list({ words, options, database }: Call): Promise<Answer> {
+export async function list({ words, options, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const rows = [...eachSuppression(read, chooseList(read, options))]
@@ -79,7 +58,7 @@ async function list({ words, options, database }: Call): Promise<Answer> {
   }
 }
 
-async function remove({ words, options, database, clock }: Call): Promise<Answer> {
+export async function remove({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const address = parseAddress(requiredWord(words, 0, 'ADDRESS'))
   const { read, commit } = await database()

@@ -3,23 +3,13 @@
 import { DAY, dayOf } from '../../delivery/tls-reports/report-day.js'
 import { newestReports } from '../../delivery/tls-reports/report-records.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import { type Answer, type Call, type Command, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, refuseExtraWords } from '../command.js'
 
 /** Days that are shown. */
 const SHOWN_DAYS = 7
 const MAX_SHOWN = 500
 
-export const tlsReportCommands: readonly Command[] = [
-  {
-    name: 'tls-reports',
-    usage: '',
-    summary: 'list the TLS reports of the last week, and what became of them',
-    options: {},
-    run: listReports,
-  },
-]
-
-async function listReports({ words, clock, database: openDatabase }: Call): Promise<Answer> {
+export async function listReports({ words, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await openDatabase()
   const reports = newestReports(read, { from: dayOf(clock() - SHOWN_DAYS * DAY), limit: MAX_SHOWN })

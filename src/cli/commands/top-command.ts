@@ -1,24 +1,14 @@
 /** `top`: what the service is doing, live on the full screen of a terminal, or as one snapshot. */
 import { existsSync } from 'node:fs'
 import { databaseFile, openReadOnly } from '../../storage/open.js'
-import { type Answer, type Call, type Command, CommandFailed, flagOption, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command.js'
 import { renderSnapshot } from '../top/render.js'
 import { Screen, type Terminal } from '../top/screen.js'
 import { createSnapshotReader, type ReadSnapshot, type TopSnapshot } from '../top/snapshot.js'
 
 const REFRESH_INTERVAL = 1_000
 
-export const topCommands: readonly Command[] = [
-  {
-    name: 'top',
-    usage: '[--once]',
-    summary: 'what the service does now: rates, queue, destinations, senders; live at a terminal, "q" ends it',
-    options: { once: 'boolean' },
-    run: top,
-  },
-]
-
-async function top({ words, options, config, clock, terminal }: Call): Promise<Answer> {
+export async function top({ words, options, config, clock, terminal }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const file = databaseFile(config.service.data_dir)
   if (!existsSync(file)) throw new CommandFailed(`there is no database in ${config.service.data_dir} yet`)

@@ -14,43 +14,11 @@ import { parseAddress, toLowerCaseAddress } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { tryCommit, type Write } from '../../storage/writer/write.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-export const userCommands: readonly Command[] = [
-  {
-    name: 'user list',
-    usage: '',
-    summary: 'list the people of the service',
-    options: {},
-    run: list,
-  },
-  {
-    name: 'user set-password',
-    usage: 'EMAIL',
-    summary: 'set the password of a user, read from standard input; ends their sessions',
-    options: {},
-    run: changePassword,
-  },
-  {
-    name: 'user reset-second-factor',
-    usage: 'EMAIL',
-    summary: 'disable the second factor of a user who has lost it; ends their sessions',
-    options: {},
-    run: resetSecondFactor,
-  },
-  {
-    name: 'workspace transfer',
-    usage: 'ID EMAIL',
-    summary: 'make a member of a workspace its owner; the previous owner stays as an admin',
-    options: {},
-    awaitsNotice: true,
-    run: transfer,
-  },
-]
-
-async function list({ words, database }: Call): Promise<Answer> {
+export async function list({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const data = allUsers(read, {}).map(({ id, email, full_name, password_hash, created_at }) => ({
@@ -76,7 +44,7 @@ async function list({ words, database }: Call): Promise<Answer> {
 
 const MAX_WORKSPACES = 1_000
 
-async function changePassword(call: Call): Promise<Answer> {
+export async function changePassword(call: Call): Promise<Answer> {
   const { words, database, clock, readSecret } = call
   refuseExtraWords(words, 1)
   const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
@@ -115,7 +83,7 @@ async function writeNotice(
   return prepare({ email, change, client: null, now: clock() })?.writes ?? []
 }
 
-async function resetSecondFactor(call: Call): Promise<Answer> {
+export async function resetSecondFactor(call: Call): Promise<Answer> {
   const { words, database, clock } = call
   refuseExtraWords(words, 1)
   const email = toLowerCaseAddress(parseAddress(requiredWord(words, 0, 'EMAIL')))
@@ -135,7 +103,7 @@ async function resetSecondFactor(call: Call): Promise<Answer> {
   return { json: { user_id: user.id, email }, lines: [`${email} signs in with the password alone`] }
 }
 
-async function transfer({ words, database, clock }: Call): Promise<Answer> {
+export async function transfer({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 2)
   const [workspace, given] = [requiredWord(words, 0, 'ID'), requiredWord(words, 1, 'EMAIL')]
   const email = toLowerCaseAddress(parseAddress(given))

@@ -21,43 +21,8 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import {
-  type Answer,
-  type Call,
-  type Command,
-  CommandFailed,
-  refuseExtraWords,
-  requiredWord,
-  UsageError,
-} from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord, UsageError } from '../command.js'
 import { formatTable } from '../table.js'
-
-export const warmUpCommands: readonly Command[] = [
-  {
-    name: 'warmup skip',
-    usage: 'ADDRESS|DOMAIN [PROVIDER]',
-    summary: 'end the warm-up of a source address or domain, at one provider or everywhere',
-    options: {},
-    awaitsNotice: true,
-    run: (call) => change(call, 'skip'),
-  },
-  {
-    name: 'warmup restart',
-    usage: 'ADDRESS|DOMAIN [PROVIDER]',
-    summary: 'begin the warm-up of a source address or domain anew, at one provider or everywhere',
-    options: {},
-    awaitsNotice: true,
-    run: (call) => change(call, 'restart'),
-  },
-  // After the others: the first command whose words match is run.
-  {
-    name: 'warmup',
-    usage: '',
-    summary: 'show what new source addresses and domains may send to each provider today, what they sent, and the plan',
-    options: {},
-    run: show,
-  },
-]
 
 function listRows(read: Read): readonly WarmUpRow[] {
   const workspaces = [SERVICE_WORKSPACE, ...allWorkspaces(read, {}).map(({ id }) => id)]
@@ -82,7 +47,7 @@ function describeRow(row: WarmUpRow, plan: WarmUpPlan, today: number) {
   }
 }
 
-async function show({ words, database, config, clock }: Call): Promise<Answer> {
+export async function show({ words, database, config, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()
   const { outbound } = config
@@ -114,6 +79,14 @@ async function show({ words, database, config, clock }: Call): Promise<Answer> {
       `plan, messages a day: ${plan.join(', ')}, then no cap`,
     ],
   }
+}
+
+export function skip(call: Call): Promise<Answer> {
+  return change(call, 'skip')
+}
+
+export function restart(call: Call): Promise<Answer> {
+  return change(call, 'restart')
 }
 
 async function change(call: Call, action: 'skip' | 'restart'): Promise<Answer> {

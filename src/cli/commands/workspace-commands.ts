@@ -14,76 +14,30 @@ import { limitsOfPlan, UNLIMITED } from '../../config/plans.js'
 import { parseAddress } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
-import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { tryCommit } from '../../storage/writer/write.js'
-import {
-  type Answer,
-  type Call,
-  type Command,
-  CommandFailed,
-  refuseExtraWords,
-  requiredOption,
-  requiredWord,
-} from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredOption, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 import { chooseWorkspace } from '../workspace-choice.js'
 
-export const workspaceCommands: readonly Command[] = [
-  {
-    name: 'setup',
-    usage: '--workspace NAME --email ADDRESS',
-    summary: 'make the first workspace, its owner and a full key; prints them once, with a link to set a password',
-    options: { workspace: 'string', email: 'string' },
-    run: async (call) => {
-      refuseExtraWords(call.words, 0)
-      const name = requiredOption(call.options, 'workspace')
-      const { read } = await call.database()
-      if (allWorkspaces(read, {}).length > 0) {
-        throw new CommandFailed('there is a workspace already: "posthorn workspace create" makes another')
-      }
-      return createWorkspace(call, name)
-    },
-  },
-  {
-    name: 'workspace create',
-    usage: 'NAME --email ADDRESS',
-    summary: 'make another workspace with its owner and a full key',
-    options: { email: 'string' },
-    run: async (call) => {
-      refuseExtraWords(call.words, 1)
-      return createWorkspace(call, requiredWord(call.words, 0, 'NAME'))
-    },
-  },
-  {
-    name: 'workspace list',
-    usage: '',
-    summary: 'list the workspaces',
-    options: {},
-    run: async ({ words, database }) => {
-      refuseExtraWords(words, 0)
-      return listWorkspaces((await database()).read)
-    },
-  },
-  {
-    name: 'workspace set-plan',
-    usage: 'ID PLAN',
-    summary: 'give a workspace another plan: "unlimited", or one of the configuration; it counts at once',
-    options: {},
-    awaitsNotice: true,
-    run: changePlan,
-  },
-  {
-    name: 'workspace set-operator',
-    usage: 'ID',
-    summary: "make a workspace the operator's: mail to postmaster and abuse of the service is filed there",
-    options: {},
-    awaitsNotice: true,
-    run: changeOperator,
-  },
-]
+export async function setUp(call: Call): Promise<Answer> {
+  refuseExtraWords(call.words, 0)
+  const name = requiredOption(call.options, 'workspace')
+  const { read } = await call.database()
+  if (allWorkspaces(read, {}).length > 0) {
+    throw new CommandFailed('there is a workspace already: "posthorn workspace create" makes another')
+  }
+  return createWorkspace(call, name)
+}
 
-function listWorkspaces(read: Read): Answer {
+export async function create(call: Call): Promise<Answer> {
+  refuseExtraWords(call.words, 1)
+  return createWorkspace(call, requiredWord(call.words, 0, 'NAME'))
+}
+
+export async function list({ words, database }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { read } = await database()
   const operators = findOperatorWorkspace(read)
   const data = allWorkspaces(read, {}).map((row) => ({
     ...row,
@@ -104,7 +58,7 @@ function listWorkspaces(read: Read): Answer {
 
 const MB = 1_048_576
 
-async function changeOperator({ words, database, clock }: Call): Promise<Answer> {
+export async function changeOperator({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)
   const { read, commit } = await database()
   const workspaceId = chooseWorkspace(read, { workspace: requiredWord(words, 0, 'ID') })
@@ -124,7 +78,7 @@ async function changeOperator({ words, database, clock }: Call): Promise<Answer>
   return { json: { workspace_id: workspaceId }, lines: [`${workspaceId} is the operator's workspace`] }
 }
 
-async function changePlan({ words, config, database, clock }: Call): Promise<Answer> {
+export async function changePlan({ words, config, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 2)
   const [workspace, plan] = [requiredWord(words, 0, 'ID'), requiredWord(words, 1, 'PLAN')]
   if (limitsOfPlan(config.limits.plans, plan) === undefined) {

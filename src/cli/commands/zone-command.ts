@@ -9,19 +9,9 @@ import { createServiceZone } from '../../domains/zone/zone.js'
 import { syncZoneSerial } from '../../domains/zone/zone-change.js'
 import { formatZoneLine, toPlainRecord } from '../../domains/zone/zone-file.js'
 import { isInside, toZoneSettings, type ZoneRecord, type ZoneSettings } from '../../domains/zone/zone-records.js'
-import { type Answer, type Call, type Command, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, refuseExtraWords } from '../command.js'
 
-export const zoneCommands: readonly Command[] = [
-  {
-    name: 'zone',
-    usage: '',
-    summary: 'print the DNS records of the service zone, as a zone file',
-    options: {},
-    run: printZone,
-  },
-]
-
-async function printZone({ words, config, clock, database: openDatabase }: Call): Promise<Answer> {
+export async function printZone({ words, config, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const database = await openDatabase()
   const settings = toZoneSettings(config)

@@ -18,10 +18,8 @@ import type { Email } from '../email.js'
 import { buildEmailEvent } from '../email-event.js'
 import { changeRecipientStatus } from '../recipients.js'
 import { rollUpEmail } from '../roll-up.js'
+import type { QueueStatus } from './queue-status.js'
 import type { WaitReason } from './wait-reason.js'
-
-export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
-export type QueueStatus = (typeof queueStatuses)[number]
 
 export interface QueueFilter {
   readonly workspaceId?: string | undefined

@@ -9,8 +9,9 @@ import type { Clock } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { type ProviderCount, ProviderCounts } from './provider-counts.js'
-import { type QueueStatus, queueStatuses, queueStatusOf } from './queue-admin.js'
+import { queueStatusOf } from './queue-admin.js'
 import { reasonOfEntry } from './queue-reason.js'
+import { type QueueStatus, queueStatuses } from './queue-status.js'
 
 /** Groups that are counted; entries of further ones are counted together. */
 const MAX_GROUPS = 20_000

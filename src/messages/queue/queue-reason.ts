@@ -2,7 +2,7 @@
 import { describeWait } from './provider-pause.js'
 import type { QueueEntry } from './queue.js'
 import { waitsForOf } from './queue.js'
-import type { QueueStatus } from './queue-admin.js'
+import type { QueueStatus } from './queue-status.js'
 
 /** Reply code, and enhanced status code if there is one. */
 const codesForm = /^([245]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})\b|\b)/

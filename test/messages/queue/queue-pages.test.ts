@@ -1,7 +1,8 @@
 /** Pages of the queue: every filter, in steps, and each entry once. */
 import t from 'tap'
-import { type QueueFilter, queueStatuses, queueStatusOf } from '../../../src/messages/queue/queue-admin.js'
+import { type QueueFilter, queueStatusOf } from '../../../src/messages/queue/queue-admin.js'
 import { readQueuePage } from '../../../src/messages/queue/queue-pages.js'
+import { queueStatuses } from '../../../src/messages/queue/queue-status.js'
 import type { Database } from '../../../src/storage/database.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -18,12 +18,12 @@ import {
   type ListedEntry,
   listEntries as listPage,
   type QueueFilter,
-  queueStatuses,
   queueStatusOf,
   releaseEntry,
   retryEntry,
 } from '../../../src/messages/queue/queue-admin.js'
 import { walkEntries } from '../../../src/messages/queue/queue-pages.js'
+import { queueStatuses } from '../../../src/messages/queue/queue-status.js'
 import type { Database } from '../../../src/storage/database.js'
 import { holdRestoredQueue, RESTORED } from '../../../src/storage/maintenance/hold-queue.js'
 import { SQLite } from '../../../src/storage/sqlite.js'

@@ -1,0 +1,20 @@
+/**
+ * All commands that are given the configuration and the database, in the order of the help.
+ *
+ * The files of this folder say what help and the parser need, and load the code of a command when it is called:
+ * `posthorn --version` must not wait for the modules of every command.
+ */
+import type { Command } from '../command.js'
+import { domainCommands } from './domains.js'
+import { messageCommands } from './messages.js'
+import { queueCommands } from './queue.js'
+import { serviceCommands } from './service.js'
+import { workspaceCommands } from './workspaces.js'
+
+export const databaseCommands: readonly Command[] = [
+  ...workspaceCommands,
+  ...domainCommands,
+  ...queueCommands,
+  ...messageCommands,
+  ...serviceCommands,
+]

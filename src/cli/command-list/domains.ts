@@ -1,0 +1,96 @@
+/** The commands about domains. */
+import type { Command } from '../command.js'
+
+const loadDomain = () => import('../commands/domain-commands.js')
+const loadDomainReport = () => import('../commands/domain-report-command.js')
+const loadDomainDns = () => import('../commands/domain-dns-commands.js')
+
+const workspaceOption = { workspace: 'string' } as const
+
+export const domainCommands: readonly Command[] = [
+  {
+    name: 'domain add',
+    usage: 'NAME [--inbound] [--force] [--workspace ID]',
+    summary: 'register a sending domain; --force: verified without DNS, for closed networks',
+    options: { ...workspaceOption, inbound: 'boolean', force: 'boolean' },
+    awaitsNotice: true,
+    run: async (call) => (await loadDomain()).add(call),
+  },
+  {
+    name: 'domain list',
+    usage: '[--workspace ID]',
+    summary: 'list the sending domains',
+    options: workspaceOption,
+    run: async (call) => (await loadDomain()).list(call),
+  },
+  {
+    name: 'domain show',
+    usage: 'NAME [--workspace ID]',
+    summary: 'show a domain, its DNS records and its DKIM keys',
+    options: workspaceOption,
+    run: async (call) => (await loadDomain()).show(call),
+  },
+  {
+    name: 'domain inbound',
+    usage: 'NAME on|off [--workspace ID]',
+    summary: 'receive mail for a verified domain, or stop it',
+    options: workspaceOption,
+    awaitsNotice: true,
+    run: async (call) => (await loadDomain()).setInbound(call),
+  },
+  {
+    name: 'domain block',
+    usage: 'NAME ADDRESS... [--workspace ID]',
+    summary: 'refuse mail to these addresses of a domain',
+    options: workspaceOption,
+    awaitsNotice: true,
+    run: async (call) => (await loadDomain()).block(call),
+  },
+  {
+    name: 'domain unblock',
+    usage: 'NAME ADDRESS... [--workspace ID]',
+    summary: 'take mail to these addresses again',
+    options: workspaceOption,
+    awaitsNotice: true,
+    run: async (call) => (await loadDomain()).unblock(call),
+  },
+  {
+    name: 'domain delete',
+    usage: 'NAME [--workspace ID]',
+    summary: 'delete a domain',
+    options: workspaceOption,
+    awaitsNotice: true,
+    run: async (call) => (await loadDomain()).remove(call),
+  },
+  {
+    name: 'domain import-key',
+    usage: 'NAME FILE [--selector SELECTOR] [--workspace ID]',
+    summary: 'sign with an existing RSA key (PEM), so that published DNS stays as it is',
+    options: { ...workspaceOption, selector: 'string' },
+    awaitsNotice: true,
+    run: async (call) => (await loadDomain()).importKey(call),
+  },
+  {
+    name: 'domain reports',
+    usage: 'NAME [--workspace ID]',
+    summary: "show who sends in a domain's name, as DMARC and TLS reports of other servers say",
+    options: workspaceOption,
+    run: async (call) => (await loadDomainReport()).showReports(call),
+  },
+  {
+    name: 'domain verify',
+    usage: 'NAME [--force] [--workspace ID]',
+    summary: 'look the records of a domain up in DNS; --force: take it as verified without DNS',
+    options: { ...workspaceOption, force: 'boolean' },
+    awaitsNotice: true,
+    run: async (call) => (await loadDomainDns()).verify(call),
+  },
+  {
+    name: 'domain rotate',
+    usage: 'NAME [--force] [--workspace ID]',
+    summary: 'sign with the other DKIM key as soon as DNS shows it; --force: at once, without DNS',
+    options: { ...workspaceOption, force: 'boolean' },
+    awaitsNotice: true,
+    run: async (call) => (await loadDomainDns()).rotate(call),
+  },
+]

@@ -1,0 +1,99 @@
+/** The commands about the service: its zone, certificates, database, standby and daemon. */
+import type { Command } from '../command.js'
+
+const loadZone = () => import('../commands/zone-command.js')
+const loadCertificate = () => import('../commands/certificate-commands.js')
+const loadBackup = () => import('../commands/backup-command.js')
+const loadRestore = () => import('../commands/restore-command.js')
+const loadVerifyData = () => import('../commands/verify-data-command.js')
+const loadStandby = () => import('../commands/standby-commands.js')
+const loadTop = () => import('../commands/top-command.js')
+const loadDoctor = () => import('../commands/doctor.js')
+const loadReload = () => import('../commands/reload.js')
+
+export const serviceCommands: readonly Command[] = [
+  {
+    name: 'zone',
+    usage: '',
+    summary: 'print the DNS records of the service zone, as a zone file',
+    options: {},
+    run: async (call) => (await loadZone()).printZone(call),
+  },
+  {
+    name: 'certificates renew',
+    usage: 'NAME',
+    summary: 'have the daemon renew the certificate of a name now, and wait for the result',
+    options: {},
+    run: async (call) => (await loadCertificate()).renewCertificate(call),
+  },
+  {
+    name: 'certificates',
+    usage: '',
+    summary: 'list the certificates from the ACME server: until when, the last fault, the next try',
+    options: {},
+    run: async (call) => (await loadCertificate()).listCertificates(call),
+  },
+  {
+    name: 'backup',
+    usage: 'FILE|FOLDER|- [--keep N] [--pace MB] [--compact] [--progress]',
+    summary: 'write a checked copy of the database, while the daemon works; -: to standard output',
+    options: { keep: 'string', pace: 'string', compact: 'boolean', progress: 'boolean' },
+    run: async (call) => (await loadBackup()).backup(call),
+  },
+  {
+    name: 'restore',
+    usage: 'FILE [--hold-queue]',
+    summary: 'replace the database by a backup; the daemon must be stopped',
+    options: { 'hold-queue': 'boolean' },
+    run: async (call) => (await loadRestore()).restore(call),
+  },
+  {
+    name: 'verify-data',
+    usage: '[--repair]',
+    summary: 'check the database: is it whole, and does it make sense',
+    options: { repair: 'boolean' },
+    run: async (call) => (await loadVerifyData()).verify(call),
+  },
+  {
+    name: 'standby status',
+    usage: '',
+    summary: 'how much of the database is in the standby folder',
+    options: {},
+    run: async (call) => (await loadStandby()).showStatus(call),
+  },
+  {
+    name: 'standby follow',
+    usage: 'FOLDER [--once]',
+    summary: 'keep a copy of the database up to date from a standby folder, until it is stopped',
+    options: { once: 'boolean' },
+    run: async (call) => (await loadStandby()).follow(call),
+  },
+  {
+    name: 'standby restore',
+    usage: 'FOLDER [--hold-queue]',
+    summary: 'make the database from a standby folder; the daemon must be stopped',
+    options: { 'hold-queue': 'boolean' },
+    run: async (call) => (await loadStandby()).restore(call),
+  },
+  {
+    name: 'top',
+    usage: '[--once]',
+    summary: 'what the service does now: rates, queue, destinations, senders; live at a terminal, "q" ends it',
+    options: { once: 'boolean' },
+    run: async (call) => (await loadTop()).top(call),
+  },
+  {
+    name: 'doctor',
+    usage: '[CHECK…] [--nagios]',
+    summary: 'check the machine, its DNS and the service, and say what to do about what is wrong',
+    options: { nagios: 'boolean' },
+    run: async (call) => (await loadDoctor()).runDoctor(call),
+  },
+  {
+    name: 'reload',
+    usage: '',
+    summary: 'have the running daemon apply a changed configuration, without dropping a session',
+    options: {},
+    run: async (call) => (await loadReload()).reload(call),
+  },
+]

@@ -1,0 +1,97 @@
+/** The commands about workspaces, their people and their keys. */
+import type { Command } from '../command.js'
+
+const loadWorkspace = () => import('../commands/workspace-commands.js')
+const loadUser = () => import('../commands/user-commands.js')
+const loadKey = () => import('../commands/key-commands.js')
+
+export const workspaceCommands: readonly Command[] = [
+  {
+    name: 'setup',
+    usage: '--workspace NAME --email ADDRESS',
+    summary: 'make the first workspace, its owner and a full key; prints them once, with a link to set a password',
+    options: { workspace: 'string', email: 'string' },
+    run: async (call) => (await loadWorkspace()).setUp(call),
+  },
+  {
+    name: 'workspace create',
+    usage: 'NAME --email ADDRESS',
+    summary: 'make another workspace with its owner and a full key',
+    options: { email: 'string' },
+    run: async (call) => (await loadWorkspace()).create(call),
+  },
+  {
+    name: 'workspace list',
+    usage: '',
+    summary: 'list the workspaces',
+    options: {},
+    run: async (call) => (await loadWorkspace()).list(call),
+  },
+  {
+    name: 'workspace set-plan',
+    usage: 'ID PLAN',
+    summary: 'give a workspace another plan: "unlimited", or one of the configuration; it counts at once',
+    options: {},
+    awaitsNotice: true,
+    run: async (call) => (await loadWorkspace()).changePlan(call),
+  },
+  {
+    name: 'workspace set-operator',
+    usage: 'ID',
+    summary: "make a workspace the operator's: mail to postmaster and abuse of the service is filed there",
+    options: {},
+    awaitsNotice: true,
+    run: async (call) => (await loadWorkspace()).changeOperator(call),
+  },
+  {
+    name: 'user list',
+    usage: '',
+    summary: 'list the people of the service',
+    options: {},
+    run: async (call) => (await loadUser()).list(call),
+  },
+  {
+    name: 'user set-password',
+    usage: 'EMAIL',
+    summary: 'set the password of a user, read from standard input; ends their sessions',
+    options: {},
+    run: async (call) => (await loadUser()).changePassword(call),
+  },
+  {
+    name: 'user reset-second-factor',
+    usage: 'EMAIL',
+    summary: 'disable the second factor of a user who has lost it; ends their sessions',
+    options: {},
+    run: async (call) => (await loadUser()).resetSecondFactor(call),
+  },
+  {
+    name: 'workspace transfer',
+    usage: 'ID EMAIL',
+    summary: 'make a member of a workspace its owner; the previous owner stays as an admin',
+    options: {},
+    awaitsNotice: true,
+    run: async (call) => (await loadUser()).transfer(call),
+  },
+  {
+    name: 'key create',
+    usage: '--name NAME [--workspace ID] [--scopes full|send|read[,...]] [--expires-at TIME]',
+    summary: 'make an API key; prints it once',
+    options: { name: 'string', workspace: 'string', scopes: 'string', 'expires-at': 'string' },
+    run: async (call) => (await loadKey()).create(call),
+  },
+  {
+    name: 'key list',
+    usage: '[--workspace ID]',
+    summary: 'list the keys of a workspace',
+    options: { workspace: 'string' },
+    run: async (call) => (await loadKey()).list(call),
+  },
+  {
+    name: 'key revoke',
+    usage: 'ID [--workspace ID]',
+    summary: 'revoke a key permanently; its open SMTP sessions end',
+    options: { workspace: 'string' },
+    awaitsNotice: true,
+    run: async (call) => (await loadKey()).revoke(call),
+  },
+]

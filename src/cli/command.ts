@@ -6,7 +6,7 @@
  */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
-import type { Database } from '../storage/database.js'
+import type { Store } from '../storage/database.js'
 import type { ShowProgress } from './progress.js'
 import type { Terminal } from './top/screen.js'
 
@@ -41,7 +41,7 @@ export interface Call {
   readonly config: Config
   readonly clock: Clock
   /** Opens the database, or creates it. It is closed after the command. */
-  readonly database: () => Promise<Database>
+  readonly database: () => Promise<Store>
   /** Writes to standard error while the command runs. */
   readonly printError: (text: string) => void
   /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */

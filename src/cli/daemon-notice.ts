@@ -8,22 +8,22 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { announceChange, readAcknowledgedChange, readAnnouncedChange } from '../storage/change-acknowledgement.js'
 import { isDataFolderHeld } from '../storage/data-lock.js'
-import type { Database } from '../storage/database.js'
+import type { Store } from '../storage/database.js'
 import type { Answer } from './command.js'
 
 const MAX_WAIT = 5_000
 const POLL_INTERVAL = 20
 
 export interface NoticeWait {
-  readonly database: Database
+  readonly database: Store
   /** The answer with the result of the wait; at once if nothing was changed. */
   readonly afterNotice: (answer: Answer) => Promise<Answer>
 }
 
 /** `folder`: the data folder. `maxWait`: milliseconds. */
-export function withNotice(opened: Database, folder: string, maxWait = MAX_WAIT): NoticeWait {
+export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): NoticeWait {
   let changed = false
-  const commit: Database['commit'] = async (writes) => {
+  const commit: Store['commit'] = async (writes) => {
     await opened.commit([...writes, announceChange()])
     changed = true
   }
@@ -46,7 +46,7 @@ export function withNotice(opened: Database, folder: string, maxWait = MAX_WAIT)
 const noNoticeWarning = 'it is stored, but the running daemon has not taken note of it yet'
 
 async function waitForNotice(
-  { read }: Database,
+  { read }: Store,
   folder: string,
   maxWait: number,
 ): Promise<'given' | 'no daemon' | 'silent'> {

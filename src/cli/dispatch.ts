@@ -3,8 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { type LoadedConfig, loadConfig } from '../config/load.js'
 import { formatProblems } from '../config/problems.js'
 import { systemClock } from '../platform/clock.js'
-import { isJournalStream } from '../platform/log.js'
-import type { Database } from '../storage/database.js'
+import type { OpenStore } from '../storage/open.js'
 import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, textOption } from './command.js'
 import { databaseCommands } from './command-list/all-commands.js'
 import type { NoticeWait } from './daemon-notice.js'
@@ -38,6 +37,7 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
+    const { isJournalStream } = await import('../platform/log.js')
     const { serve } = await import('./commands/serve.js')
     const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load }
     await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
@@ -57,11 +57,11 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
 /** The database is loaded when the command asks for it. */
 async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
   const { config } = call
-  const opened: { database: Promise<Database> | null; notice: NoticeWait | null } = { database: null, notice: null }
+  const opened: { database: Promise<OpenStore> | null; notice: NoticeWait | null } = { database: null, notice: null }
   const database: Call['database'] = async () => {
-    const { databaseFile, openDatabase } = await import('../storage/open.js')
+    const { databaseFile, openStore } = await import('../storage/open.js')
     mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
-    opened.database ??= openDatabase({ file: databaseFile(config.service.data_dir), refuseEarlier: true })
+    opened.database ??= openStore({ file: databaseFile(config.service.data_dir), refuseEarlier: true })
     const open = await opened.database
     if (command.awaitsNotice !== true) return open
     const { withNotice } = await import('./daemon-notice.js')

@@ -2,12 +2,12 @@
 import { type DomainDetails, type RotationResource, readDomainDetails } from '../domains/domain-resource.js'
 import { domainByName, type SendingDomain } from '../domains/sending-domains.js'
 import { type DomainName, parseDomainName } from '../mail/address.js'
-import type { Database } from '../storage/database.js'
+import type { Store } from '../storage/database.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from './command.js'
 import { chooseWorkspace } from './workspace-choice.js'
 
 export interface ChosenDomain {
-  readonly database: Database
+  readonly database: Store
   readonly workspaceId: string
   readonly domain: DomainName
 }

@@ -4,7 +4,7 @@
 import { Refusal } from '../mail/refusal.js'
 import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
-import { EarlierDatabase, NewerDatabase } from '../storage/migrate.js'
+import { EarlierDatabase, NewerDatabase } from '../storage/schema-errors.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './process-user.js'

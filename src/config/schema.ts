@@ -6,7 +6,7 @@
  * A secret may come from a file that a key beside it names (`secret-files.ts`).
  */
 import { z } from 'zod'
-import { logLevels } from '../platform/log.js'
+import { logLevels } from '../platform/log-levels.js'
 import { logRooms } from '../platform/room-logs.js'
 import { breakerSettings } from './breaker-schema.js'
 import { MAX_POOL_RULES, MAX_SOURCES, poolRuleShape, sourceShape, warmUpSettings } from './source-schema.js'

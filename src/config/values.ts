@@ -9,7 +9,7 @@ import { type Address, type DomainName, tryParseAddress } from '../mail/address.
 import { parseRoute, type Route } from '../mail/route.js'
 import { type DnsServer, parseDnsServer } from '../platform/dns/transport.js'
 import { type Network, parseNetwork } from '../platform/ip-address.js'
-import { isPhoneCountry } from '../platform/phone-number.js'
+import { isPhoneCountry } from '../platform/phone-countries.js'
 import type { ApiListenAddress, ListenAddress, SmppServer } from './network-values.js'
 import * as parsers from './network-values.js'
 

@@ -27,14 +27,14 @@ import { type CodeSender, createCodeSender } from '../sms/send-code.js'
 import { createSendCharger } from '../sms/send-limits.js'
 import { createSmppProvider } from '../sms/smpp/smpp-provider.js'
 import { countSent } from '../sms/sms-usage.js'
-import type { Database } from '../storage/database.js'
+import type { Store } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
 interface SmsDeps {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  readonly database: Database
+  readonly database: Store
   readonly identity: ServiceIdentity
   readonly edges: Edges
   readonly observers: Observers | null

@@ -5,7 +5,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Address, domainOf } from '../mail/address.js'
 import { randomSecret } from '../platform/ids.js'
-import type { Database } from '../storage/database.js'
+import type { Store } from '../storage/database.js'
 import { initServiceState, readServiceState } from '../storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import { dkimKeysOf } from './dkim/signing-keys.js'
@@ -22,11 +22,7 @@ export interface ServiceIdentity {
   readonly smsSecret: KeyObject
 }
 
-export async function ensureServiceIdentity(
-  database: Database,
-  mailFrom: Address,
-  now: number,
-): Promise<ServiceIdentity> {
+export async function ensureServiceIdentity(database: Store, mailFrom: Address, now: number): Promise<ServiceIdentity> {
   const domain = domainOf(mailFrom)
   if (dkimKeysOf(database.read, { workspaceId: SERVICE_WORKSPACE, domain }).length === 0) {
     await database.commit([await createServiceKey(domain, now, SERVICE_WORKSPACE)])
@@ -39,7 +35,7 @@ export async function ensureServiceIdentity(
 }
 
 /** Creates it when there is none yet. */
-async function ensureSecret({ commit, read }: Database, key: string): Promise<KeyObject> {
+async function ensureSecret({ commit, read }: Store, key: string): Promise<KeyObject> {
   await commit([initServiceState({ key, value: randomSecret(32).toString('base64') })])
   const secret = readServiceState(read, { key })[0]?.value
   if (secret === undefined) throw new Error(`${key} is not in the database`)

@@ -6,12 +6,9 @@
  */
 import { fstatSync } from 'node:fs'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import type { LogLevel } from './log-levels.js'
 
 export type Log = Logger
-
-export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-
-export type LogLevel = (typeof logLevels)[number]
 
 export interface LogSettings {
   readonly level: LogLevel

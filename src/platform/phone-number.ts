@@ -3,7 +3,7 @@
  *
  * The metadata (500 KB) are loaded with this module.
  */
-import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max'
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
 
 /** What numbers of its range are for; null: not known. */
 export type PhoneType = NonNullable<ReturnType<NonNullable<ReturnType<typeof parsePhoneNumberFromString>>['getType']>>
@@ -38,9 +38,4 @@ export function parsePhoneNumber(text: string): PhoneNumber | null {
     isValid: number.isValid(),
     type: number.getType() ?? null,
   }
-}
-
-/** Is it the code of a country with phone numbers of its own? In upper case. */
-export function isPhoneCountry(code: string): boolean {
-  return isSupportedCountry(code)
 }

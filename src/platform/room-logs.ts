@@ -1,7 +1,8 @@
 /**
  * The logs of the rooms: the same lines and output, each with a level of its own that changes while the daemon runs.
  */
-import type { Log, LogLevel } from './log.js'
+import type { Log } from './log.js'
+import type { LogLevel } from './log-levels.js'
 
 /** The rooms whose level `log.levels` can set. Any other room has the level of the entire log. */
 export const logRooms = [

@@ -6,6 +6,7 @@
  * migration is left untouched.
  */
 import { Kysely, type Migration, Migrator, SqliteDialect, sql } from 'kysely'
+import { NewerDatabase } from './schema-errors.js'
 import type { SQLite } from './sqlite.js'
 
 const migrationTable = 'kysely_migration'
@@ -19,27 +20,6 @@ type OnMigration = (name: string, milliseconds: number | null) => void
 export function runStatements(statements: readonly string[]): Migration['up'] {
   return async (db) => {
     for (const statement of statements) await sql.raw(statement).execute(db)
-  }
-}
-
-/** The database was made by a newer version of this program. */
-export class NewerDatabase extends Error {
-  override name = 'NewerDatabase'
-
-  constructor(file: string, unknown: readonly string[], remedy = '') {
-    const known = `this one does not know its migration ${unknown.join(', ')}`
-    super(`${file} was made by a newer version: ${known}${remedy === '' ? '' : `. ${remedy}`}`)
-  }
-}
-
-/** The database was made by an earlier version, and only the daemon upgrades it. */
-export class EarlierDatabase extends Error {
-  override name = 'EarlierDatabase'
-
-  constructor(file: string) {
-    super(
-      `${file} is of an earlier version: (re)start the daemon, which upgrades it; "posthorn check --upgrade" tries that on a copy before`,
-    )
   }
 }
 

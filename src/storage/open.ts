@@ -11,10 +11,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { errorCodeOf } from '../platform/errors.js'
 import { type ConnectionOptions, openConnection } from './connection.js'
-import type { Database } from './database.js'
+import type { Database, Store } from './database.js'
 import { toStorageError } from './health/faults.js'
 import {
-  EarlierDatabase,
   hasPendingMigrations,
   listAppliedMigrations,
   listPendingMigrations,
@@ -24,6 +23,7 @@ import {
 } from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
+import { EarlierDatabase } from './schema-errors.js'
 import { SQLite } from './sqlite.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
 import { createStatementCache } from './writer/statement-cache.js'
@@ -50,9 +50,7 @@ export function databaseFile(dataDir: string): string {
 }
 
 export async function openDatabase(options: OpenOptions): Promise<Database> {
-  const reader = await openReader(options).catch((error: unknown) => {
-    throw toStorageError(error)
-  })
+  const reader = await openReader(options)
   try {
     const writer = await Writer.open(options)
     return {
@@ -76,7 +74,42 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   }
 }
 
+export interface OpenStore extends Store {
+  /** Completes pending requests. */
+  readonly close: () => Promise<void>
+}
+
+/** For a command: the writer, which is a thread, starts with the first commit. Most commands only read. */
+export async function openStore(options: OpenOptions): Promise<OpenStore> {
+  const reader = await openReader(options)
+  let writer: Promise<Writer> | null = null
+  return {
+    read: createRead(reader),
+    commit: async (writes) => {
+      writer ??= Writer.open(options)
+      await (await writer).commit(writes)
+    },
+    close: async () => {
+      await writer?.then(
+        (started) => started.close(),
+        // The commit has told of it.
+        () => undefined,
+      )
+      reader.close()
+    },
+  }
+}
+
+/** Creates the file and brings its schema up to date. */
 async function openReader(options: OpenOptions): Promise<SQLite.Database> {
+  try {
+    return await openSchema(options)
+  } catch (error) {
+    throw toStorageError(error)
+  }
+}
+
+async function openSchema(options: OpenOptions): Promise<SQLite.Database> {
   const { file, busyTimeout, migrations = ours, refuseEarlier = false } = options
   createFile(file)
   const db = openConnection({ file, busyTimeout })

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
+import { isSupportedCountry } from 'libphonenumber-js/max'
 import t from 'tap'
-import { isPhoneCountry, parsePhoneNumber } from '../../src/platform/phone-number.js'
+import { isPhoneCountry } from '../../src/platform/phone-countries.js'
+import { parsePhoneNumber } from '../../src/platform/phone-number.js'
 
 /** As a person writes it, and what is known of it. Numbers of documentation ranges where a country has them. */
 const numbers: readonly (readonly [text: string, e164: string, country: string | null, type: string | null])[] = [
@@ -101,4 +103,8 @@ t.test('any text gives a number in E.164 or none, and that number is read as its
 t.test('countries', async (t) => {
   for (const code of ['DE', 'US', 'GB', 'JE', 'AX']) t.ok(isPhoneCountry(code), code)
   for (const code of ['', 'de', 'XX', 'EU', 'AQ', '001', 'constructor', 'DEU']) t.notOk(isPhoneCountry(code), code)
+  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+  for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
+    t.equal(isPhoneCountry(code), isSupportedCountry(code), `${code}, as the library has it`)
+  }
 })

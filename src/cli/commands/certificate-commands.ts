@@ -12,7 +12,7 @@ import type { Config } from '../../config/complete.js'
 import { type DomainName, formatForDisplay, tryParseDomainName } from '../../mail/address.js'
 import { announceChange } from '../../storage/change-acknowledgement.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
-import type { Database } from '../../storage/database.js'
+import type { Store } from '../../storage/database.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
 import { formatTable } from '../table.js'
 
@@ -58,7 +58,7 @@ function requireAcme({ tls }: Config): void {
   if (!tls.acme.enabled) throw new CommandFailed('tls.acme.enabled is false: no certificates come from an ACME server')
 }
 
-async function listNames(config: Config, { read }: Database): Promise<readonly DomainName[]> {
+async function listNames(config: Config, { read }: Store): Promise<readonly DomainName[]> {
   return [...new Set([...listServiceNames(config), ...(await listMailHosts(read))])]
 }
 

@@ -7,7 +7,7 @@ import type { RecordFinding } from '../../events/payloads.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
 import { systemRandom } from '../../platform/random.js'
-import type { Database } from '../../storage/database.js'
+import type { Store } from '../../storage/database.js'
 import { type Answer, type Call, flagOption } from '../command.js'
 import { chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
 import { formatMoment } from '../table.js'
@@ -65,7 +65,7 @@ function describeRotation(rotation: RotationProgress): string {
   }
 }
 
-async function withDns<T>(call: Call, database: Database, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
+async function withDns<T>(call: Call, database: Store, work: (deps: RotationDeps) => Promise<T>): Promise<T> {
   const ended = new AbortController()
   const resolver = openDomainResolver(call.config, call.clock, ended.signal)
   try {

@@ -20,7 +20,7 @@ import { type AcceptSubmission, acceptSubmission } from '../../sending/accept-su
 import { createEmailCommitter } from '../../sending/commit-emails.js'
 import { createEmailPreparer, type PrepareDeps } from '../../sending/prepare-email.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
-import type { Database } from '../../storage/database.js'
+import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
 import { isSuppressed } from '../../suppressions/suppressions.js'
 import { createHtmlChangeFinder } from '../../tracking/links.js'
@@ -112,7 +112,7 @@ function composeTestMessage(from: Address, to: Address, subject: string): Promis
   return mail.compile().build()
 }
 
-async function submit(call: Call, database: Database, from: Address, to: Address, raw: Buffer): Promise<string> {
+async function submit(call: Call, database: Store, from: Address, to: Address, raw: Buffer): Promise<string> {
   const owner = verifiedByName(database.read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
   const principal = createKeylessPrincipal(owner.workspace_id)
@@ -129,7 +129,7 @@ async function submit(call: Call, database: Database, from: Address, to: Address
 }
 
 /** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
-function createAccept({ config, clock }: Call, { read, commit }: Database): AcceptSubmission {
+function createAccept({ config, clock }: Call, { read, commit }: Store): AcceptSubmission {
   const { limits, service } = config
   const { domain_emails_per_day: domainEmailsPerDay } = limits
   const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
@@ -150,7 +150,7 @@ function createAccept({ config, clock }: Call, { read, commit }: Database): Acce
 /** Waits up to 60 s for the outcome of the first attempt, or until it is known what the message waits for; not without a daemon. */
 async function waitForFirstAttempt(
   { clock, config }: Call,
-  { read }: Database,
+  { read }: Store,
   lookup: EmailLookup,
 ): Promise<EmailDetails> {
   const until = clock() + MAX_WAIT

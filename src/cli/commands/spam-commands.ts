@@ -13,7 +13,7 @@ import { scanHeader } from '../../mail/header-fields.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
 import { learnMessage } from '../../spam/bayes/learn.js'
 import { messageDigester } from '../../spam/bayes/lesson-digest.js'
-import type { Database } from '../../storage/database.js'
+import type { Store } from '../../storage/database.js'
 import type { BayesVerdict } from '../../storage/tables/inbound-tables.js'
 import {
   type Answer,
@@ -33,7 +33,7 @@ const MAX_LISTED_FILES = 20
 type Outcome = 'learned' | 'known' | 'unreadable'
 
 interface LearnDeps {
-  readonly database: Database
+  readonly database: Store
   readonly mime: MimeReader
   readonly workspaceId: string
   readonly verdict: BayesVerdict

@@ -1,0 +1,22 @@
+/** Why a database cannot be opened by this version. */
+
+/** The database was made by a newer version of this program. */
+export class NewerDatabase extends Error {
+  override name = 'NewerDatabase'
+
+  constructor(file: string, unknown: readonly string[], remedy = '') {
+    const known = `this one does not know its migration ${unknown.join(', ')}`
+    super(`${file} was made by a newer version: ${known}${remedy === '' ? '' : `. ${remedy}`}`)
+  }
+}
+
+/** The database was made by an earlier version, and only the daemon upgrades it. */
+export class EarlierDatabase extends Error {
+  override name = 'EarlierDatabase'
+
+  constructor(file: string) {
+    super(
+      `${file} is of an earlier version: (re)start the daemon, which upgrades it; "posthorn check --upgrade" tries that on a copy before`,
+    )
+  }
+}

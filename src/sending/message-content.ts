@@ -22,6 +22,19 @@ export interface CustomField {
   readonly value: string
 }
 
+/** Characters from which on a body of a request is given as UTF-8. */
+export const LONG_BODY = 65_536
+
+/** UTF-8 if it is long: a string of megabytes takes the main thread too long, so only threads make one of it. */
+export type RequestedBody = string | Buffer
+
+export interface RequestedContent extends Omit<MessageContent, 'html' | 'text'> {
+  /** Null: none. */
+  readonly html: RequestedBody | null
+  /** Null: made from the HTML. */
+  readonly text: RequestedBody | null
+}
+
 export interface MessageContent {
   readonly from: NamedAddress
   readonly to: readonly NamedAddress[]

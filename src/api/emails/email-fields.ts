@@ -8,6 +8,7 @@ import {
   type NamedAddress,
   tryParseNamedAddress,
 } from '../../mail/named-address.js'
+import { LONG_BODY, type RequestedBody } from '../../sending/message-content.js'
 import { addressIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
@@ -60,6 +61,11 @@ export const mailboxes = z.union(
   ],
   { error },
 )
+
+/** Only a body that a thread parses is so long that it becomes UTF-8. */
+export const bodyText = z
+  .string()
+  .transform((text): RequestedBody => (text.length > LONG_BODY ? Buffer.from(text) : text))
 
 export const oneLine = z.string().refine(isOneLine, 'must be one line: CR, LF and NUL are not allowed')
 

@@ -90,9 +90,9 @@ export class TestProcess {
     return new Promise((resolve) => {
       const onChild = (child) => countAssertions(child, outcome)
       const onAssert = ({ name, ok }) => {
+        if (name !== outcome.file) return
         parser.off('child', onChild).off('assert', onAssert)
-        const isGood = name === outcome.file && (ok || outcome.fail > 0)
-        resolve(isGood ? null : 'its TAP is not well formed or its plan was not kept')
+        resolve(ok || outcome.fail > 0 ? null : 'its TAP is not well formed or its plan was not kept')
       }
       parser.on('child', onChild).on('assert', onAssert)
     })

@@ -17,11 +17,13 @@ const program = fileURLToPath(new URL('test-process.mjs', import.meta.url))
 export class TestProcess {
   #root
   #child
-  /** Resolves to the parser of the subtest that has a subtest for each file. */
-  #parser
+  /** Of the file that runs, and what to call with the test point that ends it. */
+  #outcome = null
+  #onFileEnd = null
   #exit
   /** Resolves when the child asks for its next file, with what it has used. */
   #asks
+  /** It gets no further file. */
   #isFull = false
   #usedCpu = 0
   /** Files that ran here. */
@@ -35,7 +37,7 @@ export class TestProcess {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     })
     const parser = new Parser()
-    this.#parser = once(parser, 'child').then(([files]) => files)
+    parser.on('child', (files) => this.#follow(files))
     this.#child.stdout.pipe(parser)
     this.#asks = once(this.#child, 'message')
     this.#exit = once(this.#child, 'exit').then(([status, signal]) => ({ status, signal }))
@@ -43,7 +45,7 @@ export class TestProcess {
 
   /** May it run another file? */
   get isUsable() {
-    return !this.#isFull && this.#child.connected
+    return !this.#isFull && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   /**
@@ -67,34 +69,37 @@ export class TestProcess {
     clearTimeout(timer)
     outcome.seconds = (performance.now() - begun) / 1000
     if (why === null) await this.#measure(outcome)
-    else this.#kill()
+    else await this.#kill()
     note(outcome, why)
     return outcome
   }
 
   /** Ends the process. Resolves to what was wrong with its end, or null. */
   async end() {
-    if (!this.#child.connected) return null
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return null
     this.#isFull = true
     this.#child.send(null)
-    const timer = setTimeout(() => this.#kill(), END_LIMIT)
+    const timer = setTimeout(() => void this.#kill(), END_LIMIT)
     const { status, signal } = await this.#exit
     clearTimeout(timer)
     if (signal !== null) return `their process did not end within ${END_LIMIT / 1000} s: something is left open`
     return status > 1 ? `their process ended with status ${status}` : null
   }
 
+  /** The test `files` has a subtest for each file. */
+  #follow(files) {
+    files.on('child', (child) => countAssertions(child, this.#outcome))
+    files.on('assert', (assertion) => {
+      if (assertion.name === this.#outcome.file) this.#onFileEnd(assertion)
+    })
+  }
+
   /** Resolves to null when the file has ended, to a sentence if that was no good end. */
-  async #read(outcome) {
-    const parser = await this.#parser
+  #read(outcome) {
+    this.#outcome = outcome
     return new Promise((resolve) => {
-      const onChild = (child) => countAssertions(child, outcome)
-      const onAssert = ({ name, ok }) => {
-        if (name !== outcome.file) return
-        parser.off('child', onChild).off('assert', onAssert)
+      this.#onFileEnd = ({ ok }) =>
         resolve(ok || outcome.fail > 0 ? null : 'its TAP is not well formed or its plan was not kept')
-      }
-      parser.on('child', onChild).on('assert', onAssert)
     })
   }
 
@@ -107,9 +112,11 @@ export class TestProcess {
   }
 
   /** Children of the test file may outlive it and hold its standard output open: reading ends. */
-  #kill() {
+  async #kill() {
+    this.#isFull = true
     this.#child.kill('SIGKILL')
     this.#child.stdout.unpipe().destroy()
+    await this.#exit
   }
 }
 

@@ -76,9 +76,7 @@ t.test('what is used belongs to an owner or a workspace that is there', async (t
   await database.commit([
     row('users', { id: 'anna' }),
     row('workspaces', { id: workspaceId }),
-    ...['anna', workspaceId, 'gone'].map((id) =>
-      row('usage', { workspace_id: id, kind: 'email-day', bucket: 1 }),
-    ),
+    ...['anna', workspaceId, 'gone'].map((id) => row('usage', { workspace_id: id, kind: 'email-day', bucket: 1 })),
   ])
   t.match(
     verifyData(file).filter(({ check }) => check === 'usage-workspace'),

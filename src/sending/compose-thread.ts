@@ -35,11 +35,13 @@ export class ComposeThread {
     new URL('./compose-content-worker.js', import.meta.url),
   )
 
-  /** Bodies that are Buffers are empty afterwards. Rejects with the Refusal of `composeContent`. */
+  /** Bodies that are Buffers are empty afterwards, and so are files that are nobody else's. Rejects with the Refusal of `composeContent`. */
   async compose({ content, ...job }: ContentToCompose & TrackingUrls): Promise<ComposedContent> {
     const [html, text] = [toBytes(content.html), toBytes(content.text)]
-    const memories = [html, text].flatMap((body) => (body === null ? [] : (memoryAloneOf(body) ?? [])))
-    const done = await this.thread.run({ ...job, content: { ...content, html, text } }, memories)
+    const files = [...content.attachments, ...content.inlineImages].filter(({ isOwn }) => isOwn === true)
+    const given = [html, text, ...files.map((file) => file.content)]
+    const memories = given.flatMap((bytes) => (bytes === null ? [] : (memoryAloneOf(bytes) ?? [])))
+    const done = await this.thread.run({ ...job, content: { ...content, html, text } }, [...new Set(memories)])
     if (done.kind === 'refused') throw reviveRefusal(done.refusal)
     const { raw, ...composed } = done.composed
     return { ...composed, raw: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength) }

@@ -1,17 +1,22 @@
 /** A message as an API request describes it: parsed and checked, not encoded yet. */
 import type { NamedAddress } from '../mail/named-address.js'
 
-export interface Attachment {
-  readonly filename: string
+/** The bytes of a file. */
+interface FileContent {
   readonly content: Buffer
+  /** Nobody else uses the bytes: their memory may be given away. */
+  readonly isOwn?: boolean
+}
+
+export interface Attachment extends FileContent {
+  readonly filename: string
   /** Such as `application/pdf` or `text/csv; charset=utf-8`. */
   readonly contentType: string
 }
 
-export interface InlineImage {
+export interface InlineImage extends FileContent {
   /** The HTML refers to it as `cid:CID`. */
   readonly cid: string
-  readonly content: Buffer
   readonly contentType: string
   readonly filename: string | null
 }

@@ -63,6 +63,20 @@ t.test('bodies in UTF-8 give the message of the same bodies as strings', async (
   t.equal(content.html?.length, 0, 'its memory went to the thread')
 })
 
+t.test('files that are of nobody else give their memory to the thread', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const content = { ...small, attachments: [file(100_000), { ...file(100_000), isOwn: true }] }
+  const job = { content, email, hostname: 'mail.test', unsubscribe: null }
+  const here = composeContent(job, tracker)
+  const there = await thread.compose({ ...job, base, publicUrl: base })
+  t.ok(here.raw.equals(there.raw), 'the same bytes')
+  t.strictSame(
+    content.attachments.map((one) => one.content.length),
+    [100_000, 0],
+  )
+})
+
 t.test('the link and its header fields are added where the variable stands', (t) => {
   const compose = (html: string) =>
     composeContent({ content: { ...small, html }, email, hostname: 'mail.test', unsubscribe }, tracker)

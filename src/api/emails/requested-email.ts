@@ -106,7 +106,7 @@ function resolveAttachment(file: RequestedAttachment, field: string, stored: Sto
   }
   const { filename, content_type: contentType } = file
   const content = requireWithinLimit(field, file.content)
-  return { size: content.length, cached: false, read: () => ({ filename, content, contentType }) }
+  return { size: content.length, cached: false, read: () => ({ filename, content, contentType, isOwn: true }) }
 }
 
 function resolveImage(image: RequestedImage, field: string, stored: StoredParts): ResolvedFile<InlineImage> {
@@ -119,7 +119,7 @@ function resolveImage(image: RequestedImage, field: string, stored: StoredParts)
   const { filename = null } = image
   const content = requireWithinLimit(field, image.content)
   const contentType = image.content_type ?? detectImageType(content)
-  return { size: content.length, cached: false, read: () => ({ cid, filename, content, contentType }) }
+  return { size: content.length, cached: false, read: () => ({ cid, filename, content, contentType, isOwn: true }) }
 }
 
 function requireWithinLimit(field: string, content: Buffer): Buffer {

@@ -28,7 +28,11 @@ const METHODS = ['test', 'before', 'beforeEach', 'afterEach', 'teardown', 'equal
 const runAll = root.test.bind(root)
 let subtest = root
 for (const method of METHODS) Object.defineProperty(root, method, { value: (...words) => subtest[method](...words) })
-Object.defineProperty(root, 'jobs', { get: () => subtest.jobs, set: (jobs) => void (subtest.jobs = jobs) })
+Object.defineProperty(root, 'jobs', {
+  set: (jobs) => {
+    subtest.jobs = jobs
+  },
+})
 
 /** Resolves to the next file, null: there is none. */
 async function askForFile() {

@@ -35,7 +35,7 @@ export class ComposeThread {
     new URL('./compose-content-worker.js', import.meta.url),
   )
 
-  /** Bodies that are Buffers are empty afterwards, and so are files that are nobody else's. Rejects with the Refusal of `composeContent`. */
+  /** Bodies that are Buffers are empty afterwards, and so are files with `isOwn`. Rejects with the Refusal of `composeContent`. */
   async compose({ content, ...job }: ContentToCompose & TrackingUrls): Promise<ComposedContent> {
     const [html, text] = [toBytes(content.html), toBytes(content.text)]
     const files = [...content.attachments, ...content.inlineImages].filter(({ isOwn }) => isOwn === true)

@@ -4,7 +4,7 @@ import type { NamedAddress } from '../mail/named-address.js'
 /** The bytes of a file. */
 interface FileContent {
   readonly content: Buffer
-  /** Nobody else uses the bytes: their memory may be given away. */
+  /** Nothing else uses the bytes: their memory may be given away. */
   readonly isOwn?: boolean
 }
 

@@ -63,7 +63,7 @@ t.test('bodies in UTF-8 give the message of the same bodies as strings', async (
   t.equal(content.html?.length, 0, 'its memory went to the thread')
 })
 
-t.test('files that are of nobody else give their memory to the thread', async (t) => {
+t.test('files that nothing else uses give their memory to the thread', async (t) => {
   const thread = new ComposeThread()
   t.teardown(() => thread.stop())
   const content = { ...small, attachments: [file(100_000), { ...file(100_000), isOwn: true }] }

@@ -99,7 +99,7 @@ function ofEmails() {
       emailWith('template_data', `{"a":[${Array(49_000).fill('{}').join()}]}`, { template_id: 'none' }),
     ),
     one('1,000,000 empty objects', () => emailWith('template_data', `{"a":[${'{},'.repeat(1_000_000)}{}]}`)),
-    one('nested 10,000 deep', () => emailWith('template_data', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000))),
+    one('nested 10,000 deep', () => emailWith('template_data', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`)),
     one('9 MB of brackets', () => '['.repeat(9 * MB)),
     one('__proto__', () => emailWith('template_data', `{"__proto__":${names(40_000)}}`)),
     one('invalid UTF-8 at the end of 20 MB', () =>

@@ -44,7 +44,13 @@ export async function buildInputs({ api, key }) {
   }
   const template = await post('/templates', { name: 't', subject: 's', html: '<p>{{a}}</p>' })
   const audience = await post('/audiences', { name: 'a' })
-  return [...ofEmails(), ...ofTemplates(template.id), ...ofOthers(audience.id), ...ofHttp(key), ...ofSmtp()]
+  return [
+    ...ofEmails(),
+    ...ofTemplates(template.id, audience.id),
+    ...ofOthers(audience.id),
+    ...ofHttp(key),
+    ...ofSmtp(),
+  ]
 }
 
 function ofEmails() {
@@ -52,6 +58,19 @@ function ofEmails() {
   const one = (name, build) => ({ name: `email: ${name}`, path, build })
   return [
     ...htmls.map(([name, build]) => one(`html, ${name}`, () => email({ html: build() }))),
+    one('unsubscribe links to 50 recipients', () =>
+      email({
+        to: Array.from({ length: 50 }, (_, at) => `b${at}@sink.test`),
+        html: `{{unsubscribe_url}}${'x'.repeat(9 * MB)}`,
+      }),
+    ),
+    one('unsubscribe links at both ends, to 3 recipients', () =>
+      email({
+        to: ['b1@sink.test', 'b2@sink.test', 'b3@sink.test'],
+        html: `{{unsubscribe_url}}${'some words\n'.repeat(700_000)}{{unsubscribe_url}}`,
+        text: 'x',
+      }),
+    ),
     one('text of 10 MB', () => email({ text: 'some words '.repeat(950_000) })),
     one('text of 10 MB of CRLF', () => email({ text: '\r\n'.repeat(5 * MB) })),
     one('text of 20 MB of blanks', () => email({ text: ' '.repeat(20 * MB) })),
@@ -80,7 +99,7 @@ function ofEmails() {
       emailWith('template_data', `{"a":[${Array(49_000).fill('{}').join()}]}`, { template_id: 'none' }),
     ),
     one('1,000,000 empty objects', () => emailWith('template_data', `{"a":[${'{},'.repeat(1_000_000)}{}]}`)),
-    one('nested 10,000 deep', () => emailWith('template_data', '{"a":'.repeat(10_000) + '1' + '}'.repeat(10_000))),
+    one('nested 10,000 deep', () => emailWith('template_data', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`)),
     one('9 MB of brackets', () => '['.repeat(9 * MB)),
     one('__proto__', () => emailWith('template_data', `{"__proto__":${names(40_000)}}`)),
     one('invalid UTF-8 at the end of 20 MB', () =>
@@ -134,7 +153,7 @@ function ofEmails() {
   ]
 }
 
-function ofTemplates(id) {
+function ofTemplates(id, audience) {
   const path = '/v1/templates'
   const body = (more) => JSON.stringify({ name: `t${Math.random()}`, subject: 's', ...more })
   const one = (name, build, where = path) => ({ name: `template: ${name}`, path: where, build })
@@ -156,7 +175,7 @@ function ofTemplates(id) {
       () =>
         JSON.stringify({
           name: 'b',
-          audience_id: id,
+          audience_id: audience,
           from: 'app@blocks.test',
           subject: 's',
           html: '<p>{{email}}</p>'.repeat(600_000),
@@ -229,13 +248,13 @@ function ofOthers(audience) {
       },
       {
         name: 'file of 9 MB',
-        path: '/v1/files',
+        path: '/v1/files?name=a.bin',
         type: upload,
         build: () => form(Buffer.alloc(9 * MB, 97), 'a.bin', 'application/octet-stream'),
       },
       {
         name: 'form: 5 MB of boundaries',
-        path: '/v1/files',
+        path: '/v1/files?name=a.bin',
         type: upload,
         build: () => form('\r\n--x'.repeat(MB), 'a.bin'),
       },

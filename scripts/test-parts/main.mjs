@@ -6,9 +6,9 @@
  * Without arguments all files. `--quick`: no journeys through the whole daemon and no peers. A path (`mail`, `journeys/queue`): the
  * files whose names begin with it, beside the quick ones where both are given.
  *
- * Each file is a process of its own that prints TAP (test-process.mjs). `tap run` would load its
- * hooks for coverage and mocks into every process, which costs about as long as a small file takes;
- * nothing here uses them. The last line is a comment with the counts, as tap's own is:
+ * Files run one after the other in processes that live for some forty of them (test-process.mjs): half of the time of a
+ * small file is the start of its process and the modules that it loads. Those that take longest begin first. A file with a
+ * comment `Runs alone: …` has a process of its own. The last line is a comment with the counts, as tap's own is:
  * `# { total: 140, pass: 137, fail: 2, skip: 1 }`. Exit status: 0 all passed, 1 some failed.
  *
  * Files wait for true programs, timers and pages, and a machine that is busy with others beside them may let a limit pass.
@@ -18,11 +18,14 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { describe, sumOf } from './report.mjs'
-import { runTestFile } from './run-test-file.mjs'
+import { describe, describeCosts, sumOf } from './report.mjs'
+import { TestProcess } from './run-test-file.mjs'
 import { openSharedBrowser } from './shared-browser.mjs'
 import { createTemporaryFolder } from './temporary-folder.mjs'
-import { findTestFiles } from './test-files.mjs'
+import { findTestFiles, rememberTimes } from './test-files.mjs'
+
+/** Files of one process. */
+const MAX_FILES = 40
 
 const root = fileURLToPath(new URL('../../dist/test/', import.meta.url))
 const { values, positionals } = parseArgs({
@@ -32,16 +35,46 @@ const { values, positionals } = parseArgs({
 const files = await findTestFiles(root, { quick: values.quick, paths: positionals })
 // Files wait now and then, for a time limit or the disk: one more than there are processors fills that time.
 const atOnce = Math.max(2, availableParallelism()) + 1
-const browser = await openSharedBrowser(files)
+const browser = await openSharedBrowser(files.map(({ file }) => file))
 const environment = { ...browser.environment, TMPDIR: createTemporaryFolder() }
+const begun = performance.now()
 const waiting = [...files]
 const outcomes = []
 
 async function work() {
-  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
-    const outcome = await runTestFile(root, file, environment)
+  let shared = null
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    if (next.isAlone) {
+      outcomes.push(await runAlone(next.file))
+      continue
+    }
+    shared ??= new TestProcess(root, environment)
+    const outcome = await shared.run(next.file)
     outcomes.push(outcome)
     process.stdout.write(describe(outcome))
+    if (shared.isUsable && shared.files.length < MAX_FILES) continue
+    await finish(shared, outcomes)
+    shared = null
+  }
+  if (shared !== null) await finish(shared, outcomes)
+}
+
+async function runAlone(file) {
+  const own = new TestProcess(root, environment)
+  const outcome = await own.run(file)
+  await finish(own, [outcome])
+  process.stdout.write(describe(outcome))
+  return outcome
+}
+
+/** A process that does not end well is a failure of its files, which run again alone. */
+async function finish(shared, ran) {
+  const why = await shared.end()
+  if (why === null) return
+  for (const outcome of ran) {
+    if (!shared.files.includes(outcome.file) || outcome.fail > 0) continue
+    outcome.fail = 1
+    outcome.failures.push({ name: why, details: shared.files.join(' ') })
   }
 }
 
@@ -49,10 +82,8 @@ async function work() {
 async function settle(outcome) {
   if (outcome.fail === 0) return outcome
   process.stdout.write(`\n${describe(outcome)}`)
-  const alone = await runTestFile(root, outcome.file, environment)
-  process.stdout.write(
-    alone.fail > 0 ? describe(alone) : `UNSTABLE ${outcome.file}: it failed beside others and passed alone\n`,
-  )
+  const alone = await runAlone(outcome.file)
+  if (alone.fail === 0) process.stdout.write(`UNSTABLE ${outcome.file}: it failed beside others and passed alone\n`)
   return alone
 }
 
@@ -60,6 +91,8 @@ await Promise.all(Array.from({ length: atOnce }, work))
 const settled = []
 for (const outcome of outcomes) settled.push(await settle(outcome))
 await browser.close()
+rememberTimes(settled)
+process.stdout.write(describeCosts(settled, (performance.now() - begun) / 1000))
 const totals = sumOf(settled)
 process.stdout.write(`# { total: ${totals.total}, pass: ${totals.pass}, fail: ${totals.fail}, skip: ${totals.skip} }\n`)
 process.exitCode = totals.fail > 0 || totals.total === 0 ? 1 : 0

@@ -16,6 +16,18 @@ export function describe({ file, seconds, pass, fail, failures, skips }) {
   return `${lines.join('\n')}\n`
 }
 
+/** The files that took longest, so that the suite does not grow unseen. */
+export function describeCosts(outcomes, seconds) {
+  const cpu = outcomes.reduce((sum, outcome) => sum + outcome.cpu, 0)
+  const first = [...outcomes].sort((one, other) => other.seconds - one.seconds).slice(0, 20)
+  const rows = first.map(
+    ({ file, seconds: own, cpu: used }) =>
+      `  ${own.toFixed(1).padStart(6)} s ${used.toFixed(1).padStart(6)} s ${((100 * used) / cpu).toFixed(1).padStart(5)} %  ${file}`,
+  )
+  const head = `${outcomes.length} files in ${seconds.toFixed(0)} s with ${cpu.toFixed(0)} s of CPU; the slowest, with time, CPU and share of it:`
+  return `\n${[head, ...rows].join('\n')}\n`
+}
+
 function indented(details) {
   const text = typeof details === 'string' ? details : inspect(details, { depth: 6, breakLength: 100 })
   return text.replace(/^/gm, '    ')

@@ -1,8 +1,8 @@
 /** The thread of `http/input/body-thread`: parses bodies and checks them with the schemas of their routes. */
-import { Refusal } from '../mail/refusal.js'
+import { type PlainRefusal, Refusal, toPlainRefusal } from '../mail/refusal.js'
 import { memoryAloneOf, serveJobs } from '../platform/processes/job-thread.js'
 import { fingerprintOf } from '../sending/idempotency.js'
-import type { BodyJob, ParsedJob, PlainRefusal } from './http/input/body-thread.js'
+import type { BodyJob, ParsedJob } from './http/input/body-thread.js'
 import { parseJson } from './http/input/json-body.js'
 import { parseInput } from './http/input/parse-input.js'
 import { findLargeBody } from './large-bodies.js'
@@ -12,7 +12,7 @@ serveJobs<BodyJob, ParsedJob>((job) => {
     return parseBody(job)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { result: { kind: 'refused', refusal: toPlain(error) }, transfer: [] }
+    return { result: { kind: 'refused', refusal: toPlainRefusal(error) }, transfer: [] }
   }
 })
 
@@ -41,7 +41,7 @@ class ClassedValues {
   strip(value: unknown, path: Path): unknown {
     if (typeof value !== 'object' || value === null) return value
     if (value instanceof Refusal) {
-      this.refusals.push([path, toPlain(value)])
+      this.refusals.push([path, toPlainRefusal(value)])
       return null
     }
     if (value instanceof Uint8Array) {
@@ -53,8 +53,4 @@ class ClassedValues {
     if (Array.isArray(value)) return value.map((item, place) => this.strip(item, [...path, place]))
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, this.strip(item, [...path, name])]))
   }
-}
-
-function toPlain({ kind, message, details }: Refusal): PlainRefusal {
-  return { kind, message, details }
 }

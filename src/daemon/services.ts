@@ -99,8 +99,8 @@ export async function openServices(
   const caches = openCaches(common)
   const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
   const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk }))
-  const late = (): Parameters<typeof wireBreaker>[1] => () => ({ holdRules: delivery.holdRules, broadcasts })
-  const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, late()))
+  const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
+  const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
   const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)

@@ -101,3 +101,18 @@ export class Refusal extends Error {
     super(message)
   }
 }
+
+/** A Refusal as it is cloned between threads, which lose its class. */
+export interface PlainRefusal {
+  readonly kind: RefusalKind
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export function toPlainRefusal({ kind, message, details }: Refusal): PlainRefusal {
+  return { kind, message, details }
+}
+
+export function reviveRefusal({ kind, message, details }: PlainRefusal): Refusal {
+  return new Refusal(kind, message, details)
+}

@@ -4,8 +4,10 @@
  * The signature is made once, at the first attempt, and stored: every attempt and every recipient gets the same
  * bytes, and what was sent can be shown later.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
+import type { ReadSpooled, SpoolPlace } from '../storage/spool/spool-files.js'
 import { storedBytes, storedSize } from '../storage/spool/stored-bytes.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { LentBytes, MovedBytes } from '../storage/writer/write.js'
@@ -79,6 +81,29 @@ interface EmailKey {
 export function readRaw(read: Read, key: EmailKey): Buffer | undefined {
   return isFramed(key.emailId) ? framedRawOf(read, key) : rawOfEmail(read, key)[0]?.raw
 }
+
+/** As `readRaw`, without blocking the thread while a spool file is read: 10 MB take some tens of milliseconds. */
+export async function readLargeRaw(read: Read, readSpooled: ReadSpooled, key: EmailKey): Promise<Buffer | undefined> {
+  const place = isFramed(key.emailId) ? null : findPlace(read, key)
+  const bytes = place === null ? null : await readSpooled(place).catch(() => null)
+  // Bytes of a deleted row may be overwritten while they are read (`storage/spool/sweep`). Faults are told by `readRaw`.
+  return bytes !== null && isDeepStrictEqual(findPlace(read, key), place) ? bytes : readRaw(read, key)
+}
+
+/** Null: the bytes are in the row, or there is none. */
+function findPlace(read: Read, key: EmailKey): SpoolPlace | null {
+  const [row] = placeOfRaw(read, key)
+  if (row === undefined || row.file === null || row.at === null || row.bytes === null) return null
+  return { file: row.file, at: row.at, bytes: row.bytes }
+}
+
+const placeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
+  db
+    .selectFrom('raw_messages')
+    .select(['spool_file as file', 'spool_at as at', 'spool_bytes as bytes'])
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
 
 /** The number of bytes, which are not read; 0: they are not stored any more. */
 export function sizeOfMessage(read: Read, key: EmailKey): number {

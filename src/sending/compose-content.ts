@@ -7,37 +7,72 @@ import { textOfHtml } from '../messages/mime/text-of-html.js'
 import type { BeginTracking, TrackedEmail } from '../tracking/track-email.js'
 import { composeMessage } from './compose-message.js'
 import type { ComposedMessage } from './compose-plain.js'
-import type { MessageContent } from './message-content.js'
+import { type CustomField, LONG_BODY, type MessageContent, type RequestedContent } from './message-content.js'
 import type { SubmittedTracking } from './submitted-message.js'
+import { insertUnsubscribeUrls } from './template-content.js'
 
 export interface ContentToCompose {
-  readonly content: MessageContent
+  readonly content: RequestedContent
   readonly email: TrackedEmail
   readonly hostname: string
+  /** Null: the bodies have no unsubscribe link. */
+  readonly unsubscribe: UnsubscribeUse | null
+}
+
+/** The link of the first recipient. */
+export interface UnsubscribeUse {
+  /** Takes the place of `{{unsubscribe_url}}`; null: it stands in the bodies already. */
+  readonly url: string | null
+  /** Added if the link stands in the bodies. */
+  readonly fields: readonly CustomField[]
 }
 
 export interface ComposedContent extends ComposedMessage {
   readonly tracking: SubmittedTracking
+  readonly hasUnsubscribeLink: boolean
 }
 
 /** Characters and bytes of what is composed on the main thread; HTML from which a text is made takes longer. */
-const MAX_HERE = 65_536
+const MAX_HERE = LONG_BODY
 const MAX_CONVERTED_HERE = 16_384
 
 /** Composing it takes more than some milliseconds. */
-export function isLargeContent({ html, text, attachments, inlineImages }: MessageContent): boolean {
+export function isLargeContent({ html, text, attachments, inlineImages }: RequestedContent): boolean {
   const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
   const htmlLength = html?.length ?? 0
   return htmlLength + (text?.length ?? 0) + files > MAX_HERE || (text === null && htmlLength > MAX_CONVERTED_HERE)
 }
 
+/** Throws a Refusal for too many unsubscribe links. */
 export function composeContent(
-  { content, email, hostname }: ContentToCompose,
+  { content, email, hostname, unsubscribe }: ContentToCompose,
   beginTracking: BeginTracking,
 ): ComposedContent {
-  const { content: sent, tracking } = trackContent(beginTracking, content, email)
+  const { content: linked, hasUnsubscribeLink } = linkContent(toText(content), unsubscribe)
+  const { content: sent, tracking } = trackContent(beginTracking, linked, email)
   const { raw, bodies } = composeMessage(sent, { emailId: email.emailId, hostname, now: email.now })
-  return { raw, bodies, tracking }
+  return { raw, bodies, tracking, hasUnsubscribeLink }
+}
+
+function toText(content: RequestedContent): MessageContent {
+  const { html, text } = content
+  return hasStrings(content) ? content : withBodies(content, html?.toString() ?? null, text?.toString() ?? null)
+}
+
+function hasStrings(content: RequestedContent): content is MessageContent {
+  return !Buffer.isBuffer(content.html) && !Buffer.isBuffer(content.text)
+}
+
+function linkContent(
+  content: MessageContent,
+  unsubscribe: UnsubscribeUse | null,
+): { readonly content: MessageContent; readonly hasUnsubscribeLink: boolean } {
+  if (unsubscribe === null) return { content, hasUnsubscribeLink: false }
+  const { url, fields } = unsubscribe
+  const { html, text, hasUnsubscribeLink } =
+    url === null ? { ...content, hasUnsubscribeLink: true } : insertUnsubscribeUrls(content, url)
+  if (!hasUnsubscribeLink) return { content, hasUnsubscribeLink }
+  return { content: { ...content, html, text, fields: [...content.fields, ...fields] }, hasUnsubscribeLink }
 }
 
 interface TrackedContent {
@@ -59,7 +94,7 @@ function trackContent(beginTracking: BeginTracking, content: MessageContent, ema
 }
 
 /** Field by field: V8 takes tens of microseconds to spread them. */
-function withBodies(content: MessageContent, html: string, text: string): MessageContent {
+function withBodies(content: RequestedContent, html: string | null, text: string | null): MessageContent {
   const { from, to, cc, bcc, replyTo, subject, fields, attachments, inlineImages } = content
   return { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages }
 }

@@ -4,20 +4,18 @@
 import type { Principal } from '../accounts/principal.js'
 import { domainOf } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
-import { Refusal } from '../mail/refusal.js'
 import { uuidv7 } from '../platform/ids.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import type { BeginTracking, TrackedEmail } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
-import { type ComposedContent, composeContent, isLargeContent } from './compose-content.js'
+import { type ComposedContent, composeContent, isLargeContent, type UnsubscribeUse } from './compose-content.js'
 import type { ComposeThread } from './compose-thread.js'
-import type { MessageContent } from './message-content.js'
+import { checkSize, minSizeOf } from './composed-size.js'
+import type { RequestedContent } from './message-content.js'
 import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
 import type { SendingOptions } from './submitted-message.js'
+import { mayHaveUnsubscribeUrl } from './template-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
-
-/** 15 MB: header, bodies, images and attachments, encoded. */
-const MAX_COMPOSED = 15 * 1_048_576
 
 /** No default of the domain applies to requests. */
 interface ComposeOptions extends SendingOptions {
@@ -26,13 +24,13 @@ interface ComposeOptions extends SendingOptions {
 }
 
 export interface RequestedEmail {
-  readonly content: MessageContent
+  readonly content: RequestedContent
   readonly options: ComposeOptions
   /** The template that subject and bodies are made from. */
   readonly templateId: string | null
   /** One id for each recipient of To, Cc and Bcc, in this order. */
   readonly recipientIds: readonly string[]
-  /** The bodies have the unsubscribe link of the first recipient. */
+  /** The bodies have the unsubscribe link of the first recipient from the template; those of a client get it here. */
   readonly hasUnsubscribeLink: boolean
 }
 
@@ -53,11 +51,11 @@ export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now
 export function composeEmail(deps: ComposeDeps): ComposeEmail {
   const { prepare, links } = deps
   return async (principal, requested, now) => {
-    const { content, options, templateId, recipientIds, hasUnsubscribeLink } = requested
+    const { content, options, templateId, recipientIds } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
     const email = trackedEmailOf(principal, requested, emailId, now)
-    const { raw, bodies, tracking } = await composeHereOrElsewhere(deps, withListFields(links, requested), email)
+    const { raw, bodies, tracking, hasUnsubscribeLink } = await composeHereOrElsewhere(deps, requested, email)
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
@@ -97,35 +95,23 @@ function trackedEmailOf(
 }
 
 function composeHereOrElsewhere(
-  { hostname, publicUrl, beginTracking, trackingBaseFor, composeLarge }: ComposeDeps,
-  content: MessageContent,
+  { hostname, publicUrl, beginTracking, trackingBaseFor, composeLarge, links }: ComposeDeps,
+  requested: RequestedEmail,
   email: TrackedEmail,
 ): ComposedContent | Promise<ComposedContent> {
-  const job = { content, email, hostname }
+  const { content } = requested
+  const job = { content, email, hostname, unsubscribe: unsubscribeUseOf(links, requested) }
   if (!isLargeContent(content)) return composeContent(job, beginTracking)
   return composeLarge({ ...job, base: trackingBaseFor(email.domain), publicUrl })
 }
 
-function withListFields(links: UnsubscribeLinks, { content, recipientIds, hasUnsubscribeLink }: RequestedEmail) {
-  if (!hasUnsubscribeLink) return content
+/** Most bodies have no link, and its token costs a signature. */
+function unsubscribeUseOf(
+  links: UnsubscribeLinks,
+  { content, templateId, recipientIds, hasUnsubscribeLink }: RequestedEmail,
+): UnsubscribeUse | null {
+  const isTemplate = templateId !== null
+  if (isTemplate ? !hasUnsubscribeLink : !mayHaveUnsubscribeUrl(content)) return null
   const first = { recipientId: recipientIds[0] ?? '', from: content.from.address }
-  return { ...content, fields: [...content.fields, ...links.fieldsOf(first, content.fields)] }
-}
-
-/** Throws a Refusal `too-large`. `size`: bytes of the message, or the part that is known so far. */
-export function checkSize(size: number): void {
-  if (size <= MAX_COMPOSED) return
-  const message = `the composed message has ${size} bytes or more, allowed: ${MAX_COMPOSED}`
-  throw new Refusal('too-large', message, { size, limit: MAX_COMPOSED })
-}
-
-/** A lower bound of the composed size, so that content that is too large is refused before it is encoded. */
-export function minSizeOf({ html, text, attachments, inlineImages }: MessageContent): number {
-  const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
-  return Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') + base64SizeOf(files)
-}
-
-/** The length of `bytes` bytes in base64, without line ends. */
-export function base64SizeOf(bytes: number): number {
-  return Math.ceil(bytes / 3) * 4
+  return { url: isTemplate ? null : links.urlOf(first), fields: links.fieldsOf(first, content.fields) }
 }

@@ -1,17 +1,22 @@
 /** A message as an API request describes it: parsed and checked, not encoded yet. */
 import type { NamedAddress } from '../mail/named-address.js'
 
-export interface Attachment {
-  readonly filename: string
+/** The bytes of a file. */
+interface FileContent {
   readonly content: Buffer
+  /** Nothing else uses the bytes: their memory may be given away. */
+  readonly isOwn?: boolean
+}
+
+export interface Attachment extends FileContent {
+  readonly filename: string
   /** Such as `application/pdf` or `text/csv; charset=utf-8`. */
   readonly contentType: string
 }
 
-export interface InlineImage {
+export interface InlineImage extends FileContent {
   /** The HTML refers to it as `cid:CID`. */
   readonly cid: string
-  readonly content: Buffer
   readonly contentType: string
   readonly filename: string | null
 }
@@ -20,6 +25,19 @@ export interface InlineImage {
 export interface CustomField {
   readonly name: string
   readonly value: string
+}
+
+/** Characters from which on a body of a request is given as UTF-8. */
+export const LONG_BODY = 65_536
+
+/** UTF-8 if it is long: a string of megabytes takes the main thread too long, so only threads make one of it. */
+export type RequestedBody = string | Buffer
+
+export interface RequestedContent extends Omit<MessageContent, 'html' | 'text'> {
+  /** Null: none. */
+  readonly html: RequestedBody | null
+  /** Null: made from the HTML. */
+  readonly text: RequestedBody | null
 }
 
 export interface MessageContent {

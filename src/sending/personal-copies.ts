@@ -13,6 +13,8 @@ import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy 
 
 /** 32 MB: the bytes that the copies of one email do not have in common with the first recipient's message. */
 const MAX_COPIES = 32 * 1_048_576
+/** 1 MB: text and HTML, encoded, of an email that has copies. They are searched, copied and read as a whole. */
+const MAX_COPIED_BODIES = 1_048_576
 /** Bytes that are copied in one turn of the event loop. */
 const STEP_BYTES = 524_288
 
@@ -39,7 +41,9 @@ export function planCopies(
   firstId: string,
   recipientIds: readonly string[],
 ): CopyPlan | null {
-  const frame = recipientIds.length === 0 ? null : findCopyFrame(raw, bodies, tokenOf(firstId))
+  if (recipientIds.length === 0) return null
+  checkBodies(bodies)
+  const frame = findCopyFrame(raw, bodies, tokenOf(firstId))
   if (frame === null) return null
   const bytes = copySizeOf(raw, frame) * recipientIds.length
   if (bytes > MAX_COPIES) {
@@ -47,6 +51,13 @@ export function planCopies(
     throw new Refusal('too-large', message, { size: bytes, limit: MAX_COPIES })
   }
   return { raw, frame, recipientIds, bytes, tokenOf }
+}
+
+function checkBodies(bodies: readonly EncodedBody[]): void {
+  const size = bodies.reduce((sum, { startFromEnd, endFromEnd }) => sum + startFromEnd - endFromEnd, 0)
+  if (size <= MAX_COPIED_BODIES) return
+  const message = `html and text of an email with unsubscribe links have ${size} bytes encoded, allowed for several recipients: ${MAX_COPIED_BODIES}: send a request for each of them`
+  throw new Refusal('too-large', message, { size, limit: MAX_COPIED_BODIES })
 }
 
 export interface WrittenCopies {

@@ -55,7 +55,8 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
     const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
-    const { raw, stored } = holdBytes(pieces, submission)
+    const mayHaveCopies = submission.personal != null && recipients.length > 1
+    const { raw, stored } = mayHaveCopies ? holdForCopies(pieces) : holdBytes(pieces)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
     const copies = planRecipientCopies(raw, submission, recipients)
@@ -78,8 +79,7 @@ interface HeldBytes {
 }
 
 /** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
-function holdBytes(pieces: readonly Buffer[], { personal }: Submission): HeldBytes {
-  if (personal != null) return holdForCopies(pieces)
+function holdBytes(pieces: readonly Buffer[]): HeldBytes {
   const moved = new MovedBytes(pieces)
   if (moved.length >= MOVE_FROM_BYTES) return { raw: Buffer.alloc(0), stored: moved }
   const raw = joinPieces(pieces, moved.length)

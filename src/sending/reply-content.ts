@@ -11,7 +11,7 @@ import { isDisplayName, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import type { InboundEmail } from '../messages/inbound/inbound-record.js'
 import { parseJson } from '../storage/tables/columns.js'
-import type { Attachment, CustomField, MessageContent } from './message-content.js'
+import type { Attachment, CustomField, RequestedBody, RequestedContent } from './message-content.js'
 
 /** Octets of References, which leave room for the parent within the limit of a header field. */
 const MAX_REFERENCES = 7_000
@@ -22,8 +22,8 @@ const plainId = /^<[\x21-\x7e]{1,498}>$/
 const replyPrefix = /^\s*re(?:\s*\[\d+\])?\s*:/i
 
 interface Reply {
-  readonly html: string | null
-  readonly text: string | null
+  readonly html: RequestedBody | null
+  readonly text: RequestedBody | null
   readonly attachments: readonly Attachment[]
 }
 
@@ -37,7 +37,7 @@ export function buildReplyContent(
   email: AnsweredEmail,
   raw: Buffer | undefined,
   { html, text, attachments }: Reply,
-): MessageContent {
+): RequestedContent {
   const [from] = parseJson(email.envelope_to).map((address) => ({ address, name: '' }))
   if (from === undefined) throw new Error('an inbound email has no recipient')
   return {

@@ -6,8 +6,8 @@ import { type ParsedTemplate, renderTemplate, type TemplateData } from '../conte
 import { insertUnsubscribeUrl, UNSUBSCRIBE_URL } from '../content/template-text.js'
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import { checkSize } from './compose-email.js'
-import type { MessageContent } from './message-content.js'
+import { checkSize } from './composed-size.js'
+import type { MessageContent, RequestedContent } from './message-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 type Bodies = Pick<MessageContent, 'html' | 'text'>
@@ -31,8 +31,6 @@ interface Linked {
 export interface ContentFiller {
   /** Throws a Refusal for missing or unsuitable values, too many links, and a template without a body. */
   readonly fillTemplate: (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'> & Linked
-  /** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal for too many of them, or too many bytes. */
-  readonly fillBodies: (bodies: Bodies, first: FirstRecipient) => Bodies & Linked
 }
 
 export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>): ContentFiller {
@@ -48,18 +46,18 @@ export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>):
       checkLinks(links, 'template_id')
       return { ...renderTemplate(template, data, urlOf({ recipientId, from })), hasUnsubscribeLink: links > 0 }
     },
-    fillBodies: ({ html, text }, first) => {
-      // Most bodies have no link, and its token costs a signature.
-      if (!hasVariable(html) && !hasVariable(text)) return { html, text, hasUnsubscribeLink: false }
-      const url = urlOf(first)
-      const filled = { html: fillBody(html, url, 'html'), text: fillBody(text, url, 'text') }
-      return { ...filled, hasUnsubscribeLink: filled.html !== html || filled.text !== text }
-    },
   }
 }
 
-function hasVariable(body: string | null): boolean {
-  return body?.includes(UNSUBSCRIBE_URL) === true
+/** Long bodies are not searched. */
+export function mayHaveUnsubscribeUrl({ html, text }: Pick<RequestedContent, 'html' | 'text'>): boolean {
+  return [html, text].some((body) => Buffer.isBuffer(body) || body?.includes(UNSUBSCRIBE_URL) === true)
+}
+
+/** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal for too many of them, or too many bytes. */
+export function insertUnsubscribeUrls({ html, text }: Bodies, url: string): Bodies & Linked {
+  const filled = { html: fillBody(html, url, 'html'), text: fillBody(text, url, 'text') }
+  return { ...filled, hasUnsubscribeLink: filled.html !== html || filled.text !== text }
 }
 
 function fillBody(body: string | null, url: string, form: 'html' | 'text'): string | null {

@@ -1,6 +1,8 @@
 /**
  * What the program writes can be read by its user alone, also where an administrator has made the data folder for all to
  * enter and the umask allows everybody to read.
+ *
+ * Runs alone: it sets the umask of its process.
  */
 import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,8 @@
 /**
  * How SQLite runs every statement of the program: none walks through a table that grows, and none sorts one.
  *
+ * Runs alone: it catches what is compiled while modules are loaded, so none may be loaded before.
+ *
  * The statements are read from the program itself. Those compiled at load are caught while every module is loaded;
  * those built for one use, while a daemon answers every list with every combination of its filters and the command
  * line lists the queue; those written out in `storage/` come from what is passed to read and commit. Each is

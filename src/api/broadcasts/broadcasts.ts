@@ -9,7 +9,7 @@ import { deleteBroadcast } from '../../broadcasts/change-broadcast.js'
 import { createDraft, updateDraft } from '../../broadcasts/draft.js'
 import type { Store } from '../../storage/database.js'
 import { json } from '../http/answer.js'
-import { MAX_BODY } from '../http/input/json-body.js'
+import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
@@ -40,7 +40,7 @@ function createRoute(store: Store): Route {
     summary: 'Create a broadcast to an audience, as a draft',
     description: 'Has either `template_id`, or `subject` with `html`, `text` or both.',
     body: broadcastRequest,
-    maxBody: MAX_BODY,
+    maxBody: MAX_BROADCAST_BODY,
     answers: { 201: { description: 'The draft.', schema: broadcastRecord, example: draftExample } },
     refusals: [
       'invalid_email_address',
@@ -95,7 +95,7 @@ function patchRoute(store: Store): Route {
     description:
       'Fields that are not given stay unchanged. `template_id` takes the place of subject and bodies, and these of a template.',
     body: broadcastChange,
-    maxBody: MAX_BODY,
+    maxBody: MAX_BROADCAST_BODY,
     answers: { 200: { description: 'The draft.', schema: broadcastRecord, example: draftExample } },
     refusals: [
       'not_found',

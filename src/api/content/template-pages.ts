@@ -11,7 +11,7 @@ import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
-import { MAX_BODY } from '../http/input/json-body.js'
+import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { type KeyRoute, route } from '../http/route.js'
 import { templateRecord } from './template-fields.js'
@@ -73,7 +73,7 @@ function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
     summary: 'Render words that are not stored, with these values',
     description: 'A variable without a value and without a default stands for itself.',
     body: previewRequest,
-    maxBody: MAX_BODY,
+    maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
     run: ({ body: { subject, html, text, template_data: data } }) => {

@@ -16,7 +16,7 @@ import type { Store } from '../../storage/database.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
-import { MAX_BODY } from '../http/input/json-body.js'
+import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
@@ -59,7 +59,7 @@ function createRoute(deps: TemplateRouteDeps): Route {
     summary: 'Create a template',
     description: sizeNote,
     body: templateRequest,
-    maxBody: MAX_BODY,
+    maxBody: MAX_TEMPLATE_BODY,
     answers: { 201: { description: 'The template.', schema: createdTemplate } },
     refusals: ['conflict'],
     run: async ({ principal: { workspaceId }, body, now }) =>
@@ -117,7 +117,7 @@ function patchRoute(deps: TemplateRouteDeps): Route {
     summary: 'Change a template',
     description: `Fields that are not given stay unchanged, and so do emails accepted before. ${sizeNote}`,
     body: templateChange,
-    maxBody: MAX_BODY,
+    maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'The template.', schema: templateRecord } },
     refusals: ['template_not_found'],
     run: async (call) => {
@@ -159,7 +159,7 @@ function renderRoute({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Ro
     summary: 'Render a template with these values',
     description: 'Nothing is sent.',
     body: renderRequest,
-    maxBody: MAX_BODY,
+    maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
     refusals: ['template_not_found', 'invalid_template_variables'],
     run: (call) => {

@@ -8,6 +8,7 @@ import {
   type NamedAddress,
   tryParseNamedAddress,
 } from '../../mail/named-address.js'
+import { LONG_BODY, type RequestedBody } from '../../sending/message-content.js'
 import { addressIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
@@ -61,6 +62,11 @@ export const mailboxes = z.union(
   { error },
 )
 
+/** Only a body that a thread parses is so long that it becomes UTF-8. */
+export const bodyText = z
+  .string()
+  .transform((text): RequestedBody => (text.length > LONG_BODY ? Buffer.from(text) : text))
+
 export const oneLine = z.string().refine(isOneLine, 'must be one line: CR, LF and NUL are not allowed')
 
 /** Bytes that are encoded at once: a multiple of three, so that only the last piece is padded. */
@@ -107,7 +113,20 @@ export const contentId = z
   .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, 'must be printable ASCII without blanks and angle brackets')
   .meta({ description: 'HTML shows the image as `cid:` and this.', example: 'logo' })
 
-export const templateData = rejectProto(z.record(z.string(), z.unknown())).meta({
+/** Characters of all texts in `template_data`: a template has 1 MB itself. */
+const MAX_DATA_TEXT = 2_097_152
+const dataRule = `has more than ${MAX_DATA_TEXT} characters of text in its values`
+
+/** The parser has bounded how deep values are nested, and how many there are. */
+function lengthOfText(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, one) => sum + lengthOfText(one), 0)
+}
+
+export const templateData = rejectProto(
+  z.record(z.string(), z.unknown()).refine((data) => lengthOfText(data) <= MAX_DATA_TEXT, dataRule),
+).meta({
   description: 'Values of its variables: text, numbers, booleans, and objects of them for names with dots.',
   example: { first_name: 'Bob' },
 })

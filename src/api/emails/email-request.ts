@@ -13,6 +13,7 @@ import { missingIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 import {
   base64,
+  bodyText,
   contentId,
   contentType,
   filename,
@@ -89,10 +90,10 @@ const fields = z.strictObject({
     .max(MAX_SUBJECT)
     .optional()
     .meta({ description: 'Required without `template_id`.', example: 'Hello' }),
-  html: z.string().optional().meta({ example: '<p>Hello Bob</p>' }),
-  htmlbody: z.string().optional().meta({ description: 'Another name of `html`.' }),
-  text: z.string().optional().meta({ description: 'Made from the HTML if it is not given.', example: 'Hello Bob' }),
-  textbody: z.string().optional().meta({ description: 'Another name of `text`.' }),
+  html: bodyText.optional().meta({ example: '<p>Hello Bob</p>' }),
+  htmlbody: bodyText.optional().meta({ description: 'Another name of `html`.' }),
+  text: bodyText.optional().meta({ description: 'Made from the HTML if it is not given.', example: 'Hello Bob' }),
+  textbody: bodyText.optional().meta({ description: 'Another name of `text`.' }),
   template_id: z
     .string()
     .min(1)

@@ -6,8 +6,9 @@
  */
 import { Refusal } from '../../mail/refusal.js'
 import { createRecipientIds } from '../../messages/queue/enqueue.js'
-import { base64SizeOf, checkSize, type RequestedEmail } from '../../sending/compose-email.js'
-import type { Attachment, InlineImage, MessageContent } from '../../sending/message-content.js'
+import type { RequestedEmail } from '../../sending/compose-email.js'
+import { base64SizeOf, checkSize } from '../../sending/composed-size.js'
+import type { Attachment, InlineImage, MessageContent, RequestedContent } from '../../sending/message-content.js'
 import { parseReleaseTime } from '../../sending/schedule.js'
 import type { EmailRequest } from './email-request.js'
 import type { StoredParts } from './stored-parts.js'
@@ -38,20 +39,18 @@ export function buildRequestedEmail(request: EmailRequest, now: number, stored: 
   }
 }
 
-type TextContent = Pick<MessageContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink'>
+type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink'>
 
 function resolveTextContent(
   request: EmailRequest,
   recipientId: string,
-  { requireTemplate, fillTemplate, fillBodies, hold }: StoredParts,
+  { requireTemplate, fillTemplate, hold }: StoredParts,
 ): TextContent {
   const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
-  const first = { from: request.from.address, recipientId }
   if (id === undefined) {
-    const filled = fillBodies({ html: html ?? htmlbody ?? null, text: text ?? textbody ?? null }, first)
-    return { subject, html: filled.html, text: filled.text, hasUnsubscribeLink: filled.hasUnsubscribeLink }
+    return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null, hasUnsubscribeLink: false }
   }
-  const words = fillTemplate({ template: requireTemplate(id), data, ...first })
+  const words = fillTemplate({ template: requireTemplate(id), data, from: request.from.address, recipientId })
   hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
   return words
 }
@@ -107,7 +106,7 @@ function resolveAttachment(file: RequestedAttachment, field: string, stored: Sto
   }
   const { filename, content_type: contentType } = file
   const content = requireWithinLimit(field, file.content)
-  return { size: content.length, cached: false, read: () => ({ filename, content, contentType }) }
+  return { size: content.length, cached: false, read: () => ({ filename, content, contentType, isOwn: true }) }
 }
 
 function resolveImage(image: RequestedImage, field: string, stored: StoredParts): ResolvedFile<InlineImage> {
@@ -120,7 +119,7 @@ function resolveImage(image: RequestedImage, field: string, stored: StoredParts)
   const { filename = null } = image
   const content = requireWithinLimit(field, image.content)
   const contentType = image.content_type ?? detectImageType(content)
-  return { size: content.length, cached: false, read: () => ({ cid, filename, content, contentType }) }
+  return { size: content.length, cached: false, read: () => ({ cid, filename, content, contentType, isOwn: true }) }
 }
 
 function requireWithinLimit(field: string, content: Buffer): Buffer {

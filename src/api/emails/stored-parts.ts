@@ -48,7 +48,6 @@ export function createStoredParts(
 
   return {
     fillTemplate: filler.fillTemplate,
-    fillBodies: filler.fillBodies,
     requireTemplate: (id) => {
       const found = templates.find(workspaceId, id)
       if (found === undefined) throw notFound('template-not-found', 'template', id)

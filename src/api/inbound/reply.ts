@@ -4,12 +4,12 @@ import { z } from 'zod'
 import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
 import { createRecipientIds } from '../../messages/queue/enqueue.js'
 import type { RequestedEmail } from '../../sending/compose-email.js'
-import type { MessageContent } from '../../sending/message-content.js'
+import type { RequestedContent } from '../../sending/message-content.js'
 import { buildReplyContent } from '../../sending/reply-content.js'
 import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
+import { bodyText } from '../emails/email-fields.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
-import type { StoredParts } from '../emails/stored-parts.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { missingIssue } from '../http/input/parse-input.js'
@@ -17,7 +17,7 @@ import { notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
 
 export const replyRequest = z
-  .strictObject({ html: z.string().optional(), text: z.string().optional(), attachments })
+  .strictObject({ html: bodyText.optional(), text: bodyText.optional(), attachments })
   .superRefine(({ html, text }, context) => {
     if (html !== undefined || text !== undefined) return
     context.addIssue({
@@ -74,7 +74,7 @@ async function createReply(
     const files = resolveAttachments(body.attachments, stored)
     const { html = null, text = null } = body
     const reply = buildReplyContent(email, rawOfInbound(read, inboundRef)[0]?.raw, { html, text, attachments: files })
-    const requested = toRequestedReply(reply, stored, now)
+    const requested = toRequestedReply(reply, now)
     const prepared = await compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     await commitEmails([prepared], null, now, { also: stored.usageWrites() })
@@ -85,13 +85,9 @@ async function createReply(
   }
 }
 
-function toRequestedReply(reply: MessageContent, { fillBodies }: StoredParts, now: number): RequestedEmail {
-  const { from, to, html, text } = reply
-  const recipientIds = createRecipientIds(to.length, now)
-  const first = { from: from.address, recipientId: recipientIds[0] ?? '' }
-  const { hasUnsubscribeLink, ...bodies } = fillBodies({ html, text }, first)
-  const content = { ...reply, ...bodies }
-  return { content, options: defaultOptions, templateId: null, recipientIds, hasUnsubscribeLink }
+function toRequestedReply(content: RequestedContent, now: number): RequestedEmail {
+  const recipientIds = createRecipientIds(content.to.length, now)
+  return { content, options: defaultOptions, templateId: null, recipientIds, hasUnsubscribeLink: false }
 }
 
 const defaultOptions = {

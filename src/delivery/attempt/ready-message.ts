@@ -16,20 +16,23 @@ import { createForwardedSender } from '../../mail/forwarded-sender.js'
 import { createReferenceField, createReturnPath } from '../../mail/recipient-token.js'
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
-import { readRaw, signatureOfEmail, sizeOfMessage } from '../../messages/raw-message.js'
+import { readLargeRaw, readRaw, signatureOfEmail, sizeOfMessage } from '../../messages/raw-message.js'
 import { rawOfRecipient, sizeOfCopies } from '../../messages/recipient-copies.js'
 import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../messages/recipients.js'
 import { rollUpEmail } from '../../messages/roll-up.js'
+import { freeMemory } from '../../platform/memory/free-memory.js'
 import type { Read } from '../../storage/prepared.js'
+import type { ReadSpooled } from '../../storage/spool/spool-files.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
-import type { CachedMessage, MessageCache, SignedBytes } from './message-cache.js'
+import { type CachedMessage, type MessageCache, type SignedBytes, SMALL_MESSAGE_SIZE } from './message-cache.js'
 import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from './own-message.js'
 
 export interface ReadyDeps extends SignDeps {
   readonly read: Read
+  readonly readSpooled: ReadSpooled
   readonly messageCache: MessageCache
   readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   /** Key of return paths and references. */
@@ -139,19 +142,25 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** Caches the message for its other recipients, which may come at the same time. */
-async function loadMessage({ read, messageCache, owners }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
+async function loadMessage(
+  { read, readSpooled, messageCache, owners }: ReadyDeps,
+  entry: QueueEntry,
+): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // With all copies, so that an entry never waits for room while it holds some.
   const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
   const room = await messageCache.reserveRoom(owners.ownerOf(entry.workspace_id), bytes)
   try {
     // Another recipient may have read it while this one waited.
-    const cached = messageCache.get(entry.email_id, entry.id)
+    const atFirst = messageCache.get(entry.email_id, entry.id)
+    const raw = atFirst === undefined && bytes > SMALL_MESSAGE_SIZE ? await readLargeRaw(read, readSpooled, key) : null
+    const cached = raw === null ? atFirst : messageCache.get(entry.email_id, entry.id)
     if (cached !== undefined) {
+      if (raw != null) freeMemory(raw)
       messageCache.releaseRoom(room)
       return cached
     }
-    const message = readMessage(read, entry)
+    const message = toCached(read, entry, raw ?? readRaw(read, key))
     messageCache.addReadBack(message, entry.id, room)
     return message
   } catch (error) {
@@ -160,10 +169,9 @@ async function loadMessage({ read, messageCache, owners }: ReadyDeps, entry: Que
   }
 }
 
-function readMessage(read: Read, entry: QueueEntry): CachedMessage {
+function toCached(read: Read, entry: QueueEntry, raw: Buffer | undefined): CachedMessage {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
-  const raw = readRaw(read, key)
   if (email === undefined || raw === undefined) throw new Error('a queue entry has no message')
   const field = signatureOfEmail(read, key)[0]?.field
   return field === undefined

@@ -21,7 +21,6 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
       hold: () => undefined,
       usageWrites: () => [],
       release: () => undefined,
-      fillBodies: (bodies) => ({ ...bodies, hasUnsubscribeLink: false }),
     }) as Partial<StoredParts> as StoredParts
   const commitEmails = (): never => t.fail('emails are committed') as never
   const deps: BatchDeps = {

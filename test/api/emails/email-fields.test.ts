@@ -1,7 +1,7 @@
 /** Attachments in base64: exactly what RFC 4648 section 4 calls the encoding of their bytes. */
 import fc from 'fast-check'
 import t from 'tap'
-import { base64 } from '../../../src/api/emails/email-fields.js'
+import { base64, bodyText, templateData } from '../../../src/api/emails/email-fields.js'
 
 /** More than is compared at once. */
 const SIZES = [0, 1, 2, 3, 49_151, 49_152, 49_153, 98_304, 100_000]
@@ -32,4 +32,16 @@ t.test('padding and unused bits are strict', async (t) => {
     t.equal(base64.safeParse(text).success, false, JSON.stringify(text))
   }
   t.equal(base64.parse('QQ==').toString(), 'A')
+})
+
+t.test('a long body is UTF-8', async (t) => {
+  t.equal(bodyText.parse('ä'.repeat(65_536)), 'ä'.repeat(65_536))
+  t.strictSame(bodyText.parse('ä'.repeat(65_537)), Buffer.from('ä'.repeat(65_537)))
+})
+
+t.test('the texts of all values of a template have a limit together', async (t) => {
+  const half = 'x'.repeat(1_048_576)
+  const most = { a: half, b: { c: [half, 1, null, true] } }
+  t.equal(templateData.safeParse(most).success, true)
+  t.match(templateData.safeParse({ ...most, d: 'y' }).error?.issues, [{ message: /^has more than 2097152 characters/ }])
 })

@@ -72,3 +72,26 @@ t.test('a fresh message is made ready without a look into the database', async (
   const { message } = await prepareMessage({ ...deps, read: unread }, entry, 5_000)
   t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
 })
+
+t.test('recipients of a large message that come at the same time share what one of them has read', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  const { workspaceId } = await seedDatabase(database)
+  const cache = new MessageCache(0)
+  const deps = readyDeps(t, database.read, cache, file)
+  const raw = Buffer.from(`From: app@a.test\r\nSubject: x\r\n\r\n${'some words of a text\r\n'.repeat(60_000)}`)
+  const { writes, entries } = bulkEmail({ workspaceId, to: ['one@b.test', 'two@b.test'], at: 1, raw })
+  await database.commit(writes)
+  const ready = await Promise.all(entries.map((entry) => prepareMessage(deps, entry, 5_000)))
+  const [first, second] = ready.map((one) => one.readRaw())
+  t.ok(first?.equals(raw), 'its bytes')
+  t.equal(first, second, 'the same memory')
+  for (const { email_id, id } of entries) cache.release(email_id, id, true)
+  t.equal(first?.length, 0, 'which is freed when the last of them is settled')
+  const again = prepareMessage(deps, entryOf(entries), 5_000)
+  await t.resolves(again, 'the room of all of them is free')
+})
+
+function entryOf<Entry>([entry]: readonly Entry[]): Entry {
+  if (entry === undefined) throw new Error('no entry')
+  return entry
+}

@@ -1,4 +1,8 @@
-/** How queries reach DNS servers and which replies are accepted, through the real resolver. */
+/**
+ * How queries reach DNS servers and which replies are accepted, through the real resolver.
+ *
+ * Runs alone: it counts the sockets of its process.
+ */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'

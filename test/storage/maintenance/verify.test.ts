@@ -5,6 +5,7 @@ import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { sentBroadcast } from '../../helpers/database/broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
 
 const workspaceId = 'ws_a'
 
@@ -67,4 +68,18 @@ t.test('reports about domains without their rows, and rows without their report'
   t.match(problems(), [{ message: /one$/ }])
   await commit([{ sql: `update domain_report_rows set report_id = 'three'`, parameters: [] }])
   t.match(problems(), [{ message: /^3 reports/ }])
+})
+
+t.test('what is used belongs to an owner or a workspace that is there', async (t) => {
+  const { database, file } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  await database.commit([
+    row('users', { id: 'anna' }),
+    row('workspaces', { id: workspaceId }),
+    ...['anna', workspaceId, 'gone'].map((id) => row('usage', { workspace_id: id, kind: 'email-day', bucket: 1 })),
+  ])
+  t.match(
+    verifyData(file).filter(({ check }) => check === 'usage-workspace'),
+    [{ message: /^1 rows? of usage without their workspace/ }],
+  )
 })

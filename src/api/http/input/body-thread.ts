@@ -4,7 +4,7 @@
  * and get it back.
  */
 
-import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
+import { type PlainRefusal, reviveRefusal } from '../../../mail/refusal.js'
 import { JobThread, memoryAloneOf } from '../../../platform/processes/job-thread.js'
 import { isRecord, ownValueOf } from '../../../platform/records.js'
 
@@ -14,13 +14,6 @@ export interface BodyJob {
   readonly raw: Uint8Array
   /** What the fingerprint of the body begins with; null: none is needed. */
   readonly fingerprintLabel: string | null
-}
-
-/** A Refusal, which is cloned without its class. */
-export interface PlainRefusal {
-  readonly kind: RefusalKind
-  readonly message: string
-  readonly details: Readonly<Record<string, unknown>>
 }
 
 type Path = readonly (string | number)[]
@@ -62,10 +55,6 @@ export class BodyThread {
   stop(): Promise<void> {
     return this.thread.stop()
   }
-}
-
-function reviveRefusal({ kind, message, details }: PlainRefusal): Refusal {
-  return new Refusal(kind, message, details)
 }
 
 function toBuffer(bytes: unknown): unknown {

@@ -21,6 +21,9 @@ import {
 
 /** 22 MB: an email of 15 MB in base64, with a margin. */
 export const MAX_BODY = 22 * 1_048_576
+/** 4 MB and 7 MB: the words of a template (1 MB) or a broadcast (a million characters), also if a client escapes them. */
+export const MAX_TEMPLATE_BODY = 4 * 1_048_576
+export const MAX_BROADCAST_BODY = 7 * 1_048_576
 export const MAX_DEPTH = 32
 /** Commas and opening brackets. */
 export const MAX_VALUES = 50_000

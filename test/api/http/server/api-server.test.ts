@@ -1,4 +1,8 @@
-/** The REST listener as clients see it: order of checks, keys, rates, bodies, errors, readiness and shutdown. */
+/**
+ * The REST listener as clients see it: order of checks, keys, rates, bodies, errors, readiness and shutdown.
+ *
+ * Runs alone: it sets a flag of V8 and measures the heap.
+ */
 import { once } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'

@@ -58,7 +58,7 @@ export function judgeFigures(figures: Figures, limits: BreakerLimits): Verdict {
   return worseOf(bounces, complaints)
 }
 
-/** Of two equal ones, the first. */
+/** The first of two equal ones counts. */
 export function worseOf(first: Verdict, second: Verdict): Verdict {
   return ranks[second.state] > ranks[first.state] ? second : first
 }

@@ -171,7 +171,7 @@ export function findFile(read: Read, place: FileRef): CachedFile | undefined {
   return completeByKey(read, place)[0]
 }
 
-/** Of all workspaces of the owner. */
+/** Counts all workspaces of the owner. */
 export const selectStoredBytes = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('cached_file_totals')

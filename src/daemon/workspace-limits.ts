@@ -37,11 +37,11 @@ const openLimits: PlanLimits = { requests_per_second: 2_500, burst: 5_000 }
 
 export interface Limits {
   readonly plans: PlanCache
-  /** By workspace id; those of one owner count together. */
+  /** The names are ids of workspaces; those of one owner count together. */
   readonly requests: RateLimit
   /** By client address (`addressKeyOf`). */
   readonly clients: RateLimit
-  /** By client address: requests that need no key by design. */
+  /** Counts requests that need no key by design, by client address. */
   readonly open: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytes

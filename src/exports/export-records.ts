@@ -20,7 +20,7 @@ export const MAX_KEPT_EXPORTS = 100
 
 type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'>
 
-/** Of all workspaces of the owner. */
+/** Counts all workspaces of the owner. */
 function countUnfinished(db: StatementBuilder<object>['db'], workspaceId: string) {
   return db
     .selectFrom('exports')

@@ -66,7 +66,7 @@ type TurnEnd = 'ended' | 'put-back' | 'fault'
 
 class Runner implements ExportRunner {
   private readonly stopController = new AbortController()
-  /** By owner, in the order of their turns. */
+  /** The owners in the order of their turns. */
   private readonly waiting = new Map<string, ExportRef[]>()
   /** Faults of exports that are tried again. */
   private readonly faults = new Map<string, number>()

@@ -21,7 +21,7 @@ export const IMPORT_LIFETIME = 30 * 24 * 3_600_000
 
 type NewImport = Pick<ImportRow, 'id' | 'workspace_id' | 'kind' | 'options' | 'total' | 'created_at'>
 
-/** Of all workspaces of the owner. */
+/** Counts all workspaces of the owner. */
 function countPending(db: StatementBuilder<object>['db'], workspaceId: string) {
   return db
     .selectFrom('imports')

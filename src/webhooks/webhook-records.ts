@@ -16,7 +16,7 @@ import type { Write } from '../storage/writer/write.js'
 
 export type Webhook = Tables['webhooks']
 
-/** Of all workspaces of an owner. */
+/** Counts all workspaces of an owner. */
 export const MAX_WEBHOOKS = 50
 
 /** How long a replaced secret still signs `webhook-signature`. */

@@ -29,7 +29,7 @@ export type DisplayFacts =
   | { readonly kind: 'message'; readonly tracked: TrackedHtml | null }
   | { readonly kind: 'html' }
 
-/** Under the name that the processes import. */
+/** The processes import it under this name. */
 export const messageRenderer: MessageRenderer<DisplayFacts> = {
   module: new URL(import.meta.url),
   render: async (raw, facts) =>

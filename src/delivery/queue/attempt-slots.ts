@@ -51,7 +51,7 @@ const MAX_SLOW_BYTES = 64 * 1_048_576
 const OWNER_SHARE = 3
 
 export class AttemptSlots {
-  /** By id of their entries, the one that began first at the front. */
+  /** The attempts by the id of their entries; the one that began first is at the front. */
   private readonly inSlots = new Map<string, Attempt>()
   private readonly inSecondPool = new Map<string, Attempt>()
   private readonly byOwner = new Map<string, Held>()

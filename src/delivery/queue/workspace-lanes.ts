@@ -11,7 +11,7 @@ const BROADCAST_PRIORITY: Priority = 2
 
 export interface WorkspaceLanes {
   readonly id: string
-  /** Of the time when its first entry came into memory. */
+  /** The owner at the time when its first entry came into memory. */
   readonly ownerId: string
   /** By priority: 0 high, 1 normal, 2 low. */
   readonly rounds: readonly [LaneRound, LaneRound, LaneRound]

@@ -117,7 +117,7 @@ export type AttachmentResult =
 
 /** How a message is read for display. */
 export interface Display {
-  /** Of its HTML, if it has no text. */
+  /** It is made of the HTML, if there is no text. */
   readonly makesText: boolean
   readonly htmlChange: HtmlChangeRequest | null
 }

@@ -64,7 +64,7 @@ class PacedConnection extends Duplex {
   /** The stream that the parser reads takes more. */
   private hasRoom = false
   private isFeeding = false
-  /** Of the latest request: bytes that are surely of its body, and not given to the parser yet. */
+  /** The bytes of the latest request that are surely of its body, and not given to the parser yet. */
   private bodyLeft = 0
   /** Bytes of the piece that the parser is reading. */
   private pieceLength = 0
@@ -103,7 +103,7 @@ class PacedConnection extends Duplex {
     return this.socket.remoteAddress
   }
 
-  /** As that of a socket, which tells of it by the event `timeout`. */
+  /** Works as that of a socket, which tells of it by the event `timeout`. */
   setTimeout(milliseconds: number): this {
     this.socket.setTimeout(milliseconds)
     return this
@@ -170,7 +170,7 @@ class PacedConnection extends Duplex {
     else if (this.hasRoom) this.resumeSocket()
   }
 
-  /** Unless it rests. */
+  /** It stays paused while it rests. */
   private resumeSocket(): void {
     if (this.nextTurn === null && this.socket.isPaused()) this.socket.resume()
   }
@@ -210,7 +210,7 @@ class PacedConnection extends Duplex {
   }
 }
 
-/** Up to the first blank line, which ends a header; all of it if there is no second one. */
+/** Counts the bytes up to the first blank line, which ends a header, or all of them if there is no second one. */
 function headLengthOf(held: Buffer): number {
   const end = held.subarray(0, MAX_SINGLE).indexOf(BLANK_LINE, 0, 'latin1')
   if (end !== -1 && held.length <= MAX_SINGLE && held.indexOf(BLANK_LINE, end + 1, 'latin1') === -1) return held.length

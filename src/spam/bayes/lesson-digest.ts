@@ -16,7 +16,7 @@ interface LearnableMessage {
   readonly dated: number
 }
 
-/** Under the name that the processes import. */
+/** The processes import it under this name. */
 export const messageDigester: MessageDigester<SpamContext, LearnableMessage> = {
   module: new URL(import.meta.url),
   digest: async (raw, context) => {

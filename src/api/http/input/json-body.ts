@@ -28,7 +28,7 @@ export const MAX_DEPTH = 32
 /** Commas and opening brackets. */
 export const MAX_VALUES = 50_000
 
-/** Of one object: a schema looks at each of them. */
+/** One object may have so many: a schema looks at each of them. */
 const MAX_NAMES = 5_000
 /** Digits of a number: those of the smallest and the largest double, written out, are fewer. */
 const MAX_DIGITS = 400

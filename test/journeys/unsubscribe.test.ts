@@ -330,7 +330,7 @@ t.test('copies beyond their limit are refused', async (t) => {
   const answer = await app.rest('POST', '/v1/emails', { body: { ...email, html, to, bcc: [] } })
   t.match(
     [answer.status, answer.json()],
-    [413, { error: { code: 'payload_too_large', details: { limit: 33_554_432 } } }],
+    [413, { error: { code: 'payload_too_large', details: { limit: 1_048_576 } } }],
   )
   t.same(app.rows('select 1 from emails'), [])
 })

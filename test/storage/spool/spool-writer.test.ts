@@ -1,4 +1,8 @@
-/** Spool files as they are written: places, sizes, new files, and what a failed write leaves. */
+/**
+ * Spool files as they are written: places, sizes, new files, and what a failed write leaves.
+ *
+ * Runs alone: it limits the size of its process's files and listens for the signal that comes with it.
+ */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,6 +69,7 @@ t.test('a file that cannot grow refuses the batch, and keeps those before', (t) 
   const folder = temporaryFolder(t)
   const writer = new SpoolWriter({ folder, named: 0 })
   writer.append([[bytes('stays')]])
+  process.on('SIGXFSZ', () => undefined) // without it, a listener of the test runner ends the process
   const limit = (to: string): unknown => execFileSync('prlimit', ['--pid', `${process.pid}`, `--fsize=${to}`])
   limit('100000:unlimited')
   t.teardown(() => limit('unlimited:unlimited'))

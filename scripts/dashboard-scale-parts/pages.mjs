@@ -21,7 +21,7 @@ const watchData = `
 
 export async function openDashboard({ port, email, password }) {
   const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: '/usr/bin/chromium-headless-shell',
     args: ['--no-sandbox', '--disable-gpu'],
   })
   // Without the Content-Security-Policy: waiting for a condition evaluates it in the page.

@@ -4,14 +4,13 @@
  */
 import { findOwnerId } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'
-import { allHoldRules } from '../messages/queue/hold-rules.js'
+import { holdRuleOfOwner } from '../messages/queue/hold-rules.js'
 import type { Read } from '../storage/prepared.js'
 import { type BreakerState, MAX_STATES, stateOfScope, statesOfWorkspace } from './breaker-states.js'
 
 /** The state of the workspace whose rule holds all workspaces of the owner of this one; undefined: there is none. */
 export function findOwnersHold(read: Read, workspaceId: string): BreakerState | undefined {
-  const owner = findOwnerId(read, workspaceId)
-  const rule = allHoldRules(read, {}).find((one) => one.owner === owner && one.ending === 0)
+  const [rule] = holdRuleOfOwner(read, { owner: findOwnerId(read, workspaceId) })
   if (rule === undefined) return undefined
   const { workspace_id: held } = rule
   return stateOfScope(read, { workspaceId: held, scope: 'workspace', subject: held })[0]

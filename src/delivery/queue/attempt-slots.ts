@@ -44,7 +44,7 @@ interface Held {
 /** Milliseconds in which no attempt loses its slot. */
 const FIRST_SECOND = 1_000
 /** Places of the second pool for each slot, and bytes of their messages. */
-const SLOW_PER_SLOT = 20
+export const SLOW_PER_SLOT = 20
 const MAX_SLOW_BYTES = 64 * 1_048_576
 
 /** Slots that an owner may hold for each that is free. */

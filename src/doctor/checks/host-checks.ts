@@ -1,6 +1,7 @@
 /** Checks the machine: room and inodes of the disk, memory, and how many files the daemon may open. */
 import type { Config } from '../../config/complete.js'
 import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
+import { SLOW_PER_SLOT } from '../../delivery/queue/attempt-slots.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { isStatusFresh, readDaemonStatus } from '../../platform/processes/daemon-status.js'
 import { readGroupMemory, readInodes, readMachineMemory, readOpenFiles } from '../../platform/processes/host-facts.js'
@@ -119,8 +120,8 @@ async function findDaemon({ service }: Config, now: number): Promise<number | nu
 }
 
 function countNeeded({ api, submission, inbound, outbound }: Config): number {
-  const connections = [api, submission, inbound, outbound].reduce((sum, { max_connections: max }) => sum + max, 0)
-  return connections + OTHER_FILES
+  const accepted = api.max_connections + submission.max_connections + inbound.max_connections
+  return accepted + outbound.max_connections * (1 + SLOW_PER_SLOT) + OTHER_FILES
 }
 
 export function judgeFiles(

@@ -81,6 +81,17 @@ export const holdRuleById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('hold_rules').selectAll().where('id', '=', slot('id')),
 )
 
+/** The oldest rule, not one that is ending, that holds all workspaces of a user. */
+export const holdRuleOfOwner = prepareRead<{ owner: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('hold_rules')
+    .select('workspace_id')
+    .where('owner', '=', slot('owner'))
+    .where('ending', '=', 0)
+    .orderBy('created_at')
+    .limit(1),
+)
+
 /** Null: the mail of any workspace matches. */
 export function workspaceOfRule({ workspace_id, sender, reason }: HoldRule): string | null {
   const followsDomain = reason !== null && sender !== null

@@ -58,10 +58,13 @@ export function openBrowser({ rest, workspaceId }: BrowserDaemon): Browser {
   return browser
 }
 
+let hash: Promise<string> | null = null
+
 /** Gives a user of the daemon `PASSWORD`. */
 export async function givePassword({ daemon }: Pick<TestDaemon, 'daemon'>, email = 'owner@a.test'): Promise<void> {
   const { read, commit } = daemon.database
   const [user] = userByEmail(read, { email: parseAddress(email) })
   if (user === undefined) throw new Error(`no user ${email}`)
-  await commit([setPassword({ id: user.id, hash: await createPasswordHasher().hash(PASSWORD) })])
+  hash ??= createPasswordHasher().hash(PASSWORD)
+  await commit([setPassword({ id: user.id, hash: await hash })])
 }

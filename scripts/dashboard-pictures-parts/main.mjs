@@ -25,7 +25,10 @@ const base = 20_000 + (process.pid % 10_000)
 const sandbox = spawn('node', ['dist/src/sandbox/main.js', '--data', folder, '--port-base', String(base)], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--disable-gpu'] })
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium-headless-shell',
+  args: ['--no-sandbox', '--disable-gpu'],
+})
 try {
   const link = await readPasswordLink()
   const ids = await fillSandbox({ folder, apiPort: base + 443, mxPort: base + 26 })

@@ -27,6 +27,17 @@ import { findTestFiles, rememberTimes } from './test-files.mjs'
 /** Files of one process. */
 const MAX_FILES = 40
 
+// Properties are tried with other values each day. More of them: `PROPERTY_RUNS=20000 scripts/fuzz properties`.
+const properties = {
+  PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? '300',
+  PROPERTY_SEED: process.env.PROPERTY_SEED ?? new Date().toISOString().slice(0, 10).replaceAll('-', ''),
+}
+process.stdout.write(
+  `${Object.entries(properties)
+    .map((pair) => pair.join('='))
+    .join(' ')}\n`,
+)
+
 const root = fileURLToPath(new URL('../../dist/test/', import.meta.url))
 const { values, positionals } = parseArgs({
   options: { quick: { type: 'boolean', default: false } },
@@ -36,7 +47,7 @@ const files = await findTestFiles(root, { quick: values.quick, paths: positional
 // Files wait now and then, for a time limit or the disk: one more than there are processors fills that time.
 const atOnce = Math.max(2, availableParallelism()) + 1
 const browser = await openSharedBrowser(files.map(({ file }) => file))
-const environment = { ...browser.environment, TMPDIR: createTemporaryFolder() }
+const environment = { ...properties, ...browser.environment, TMPDIR: createTemporaryFolder() }
 const begun = performance.now()
 const waiting = [...files]
 const outcomes = []

@@ -21,6 +21,8 @@ if (process.version.startsWith('v20.')) setFlagsFromString('--interrupt-budget=6
 asyncHooks.createHook = () => ({ enable() {}, disable() {} })
 syncBuiltinESMExports()
 const { default: root } = await import('tap')
+const { configureGlobal } = await import('fast-check')
+configureGlobal({ numRuns: Number(process.env.PROPERTY_RUNS), seed: Number(process.env.PROPERTY_SEED) })
 
 /** What files call at their top level. */
 const METHODS = ['test', 'before', 'beforeEach', 'afterEach', 'teardown', 'equal', 'ok']

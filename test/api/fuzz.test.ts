@@ -19,7 +19,8 @@ import { populate } from '../helpers/http/fuzz-workspace.js'
 import { multipart, multipartType } from '../helpers/http/multipart.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'
 
-const runs = Number(process.env['FUZZ_RUNS'] ?? 12)
+/** Of each route: a request takes much longer than a property of a function. */
+const runs = Math.ceil((fc.readConfigureGlobal().numRuns ?? 300) / 75)
 /** Milliseconds; longer than any answer takes. */
 const PATIENCE = 20_000
 

@@ -278,7 +278,6 @@ t.test('for any text and values, the result is that of the piecewise reference',
       t.equal(render({ text }, data).text, reference(text, plain))
       t.equal(render({ html: text }, data).html, reference(text, escaped))
     }),
-    { numRuns: 500 },
   )
 })
 

@@ -36,7 +36,7 @@ t.test('the fast check of a plain address accepts what the full parser accepts, 
     if (!/[a-z]/.test(host)) return
     t.equal(tryParseAddress(`${name}@${host}`), tryParseAddress(`${name}@${host.toUpperCase()}`))
   })
-  fc.assert(property, { numRuns: 3_000, seed: 5 })
+  fc.assert(property)
   for (const length of [63, 64, 65]) {
     t.equal(tryParseAddress(`${'a'.repeat(length)}@b.test`) !== null, length <= 64)
     t.equal(tryParseAddress(`a@${'b'.repeat(length)}.test`) !== null, length <= 63)

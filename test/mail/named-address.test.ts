@@ -28,6 +28,5 @@ t.test('any name is read again', async (t) => {
       fc.pre(isDisplayName(name))
       t.same(tryParseNamedAddress(writeNamedAddress({ address, name })), { address, name })
     }),
-    { numRuns: 2_000 },
   )
 })

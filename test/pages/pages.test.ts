@@ -51,7 +51,6 @@ t.test('any value stays text, in content and in attributes', async (t) => {
       const { tags, attributes } = parsePage(html`<p title="${value}">${value}</p>`.text)
       return tags.join() === 'p' && attributes.length === 1
     }),
-    { numRuns: 2_000 },
   )
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme-ascii' }), (value) => {

@@ -118,6 +118,6 @@ t.test('no bytes make it throw', (t) => {
     const content = summaryOf(raw)
     JSON.stringify(buildReceivedData({ id: 'in_1', envelope_to: toJson([]) }, content))
   })
-  fc.assert(property, { numRuns: 1000, seed: 9 })
+  fc.assert(property)
   t.end()
 })

@@ -106,6 +106,6 @@ t.test('no recipient outside our own domains is ever accepted', (t) => {
     const found: InboundRecipient = classifyRecipient(policy, address)
     if (!ours.test(labels.join('.'))) t.same(found, relay, address)
   })
-  fc.assert(property, { numRuns: 2000, seed: 4 })
+  fc.assert(property)
   t.end()
 })

@@ -61,6 +61,5 @@ t.test('a text has the template between the values, in order', async (t) => {
         .join('012345')
       t.equal(buildMessageText(joined, values), expected)
     }),
-    { numRuns: 1_000 },
   )
 })

@@ -24,9 +24,6 @@ t.test('no other text is right', async (t) => {
       .map(([place, char]) => token.slice(0, place) + char + token.slice(place + 1)),
     fc.constantFrom('', token.toUpperCase(), `${token} `, `${token}a`, token.slice(0, -1), `é${token.slice(2)}`),
   )
-  fc.assert(
-    fc.property(other, (text) => isReceiptToken(secret, ID, text) === (text === token)),
-    { numRuns: 5000 },
-  )
+  fc.assert(fc.property(other, (text) => isReceiptToken(secret, ID, text) === (text === token)))
   t.pass()
 })

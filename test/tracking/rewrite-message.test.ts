@@ -294,9 +294,8 @@ t.test('of any tree of parts, only the HTML bodies change', async () => {
       changed += result.equals(bytes) ? 0 : 1
       assert.equal(result.toString(), `From: a@a.test\r\n${expected}\r\n`)
     }),
-    { numRuns: 3_000 },
   )
-  assert.ok(changed > 500, `${changed} messages were changed`)
+  assert.ok(changed > 30, `${changed} messages were changed`)
 })
 
 t.test('any bytes are read without an error, and what stays is equal', async () => {
@@ -331,7 +330,6 @@ t.test('any bytes are read without an error, and what stays is equal', async () 
       const result = join(rewriteMessage(raw, scanHeader(raw), (html) => html))
       if (typeof result !== 'string') assert.deepEqual(result, raw)
     }),
-    { numRuns: 3_000 },
   )
 })
 
@@ -383,9 +381,8 @@ t.test('another reader sees the same HTML before, and after it was restored', as
       assert.ok(html !== false && html.includes('/v1/track/open/'))
       assert.equal(restoreHtml(html, emailId, JSON.parse(String(edits)) as string[]), await readBody(raw))
     }),
-    { numRuns: 500 },
   )
-  t.ok(links > 300, `${links} links`)
+  t.ok(links > 60, `${links} links`)
 })
 
 t.test('all HTML parts together may have 1 MB as they are encoded', async (t) => {

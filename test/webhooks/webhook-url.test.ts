@@ -123,9 +123,8 @@ t.test('whatever the text is: a refusal, or a URL without a private address', as
       const address = literalAddressOf(url)
       return /^https?:$/.test(url.protocol) && url.username === '' && (address === null || mayConnect(address))
     }),
-    { numRuns: 3_000 },
   )
-  t.ok(refusals > 500 && refusals < 3_000, `${refusals} of 3,000 are refused`)
+  t.ok(refusals > 50, `${refusals} are refused`)
 })
 
 t.test('an address as host is accepted exactly if it may be dialled', async (t) => {
@@ -145,7 +144,6 @@ t.test('an address as host is accepted exactly if it may be dialled', async (t) 
       counts[isAccepted ? 'accepted' : 'refused'] += 1
       return isAccepted === mayConnect(address)
     }),
-    { numRuns: 2_000 },
   )
   t.ok(counts.accepted > 100 && counts.refused > 100, JSON.stringify(counts))
 })

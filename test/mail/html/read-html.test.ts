@@ -66,7 +66,6 @@ t.test('HTML without a reference is read as it is behind one', async () => {
         tags.map(({ attributes }) => attributes.map(({ value }) => value)),
       )
     }),
-    { numRuns: 2_000 },
   )
 })
 
@@ -177,7 +176,6 @@ t.test('places are those of the source, whatever it is', (t) => {
         }
       }
     }),
-    { numRuns: 2_000 },
   )
   t.end()
 })

@@ -417,7 +417,7 @@ t.test('the rules hold for any text', async () => {
       )
     },
   )
-  fc.assert(property, { numRuns: 2000 })
+  fc.assert(property)
 })
 
 t.test('long hostile text costs no more than its length', async (t) => {

@@ -28,7 +28,6 @@ t.test('both canonicalizations give what mailauth finds', async (t) => {
         const [ours, theirs] = await hashOf(canonicalization, body)
         return ours === theirs
       }),
-      { numRuns: 500 },
     )
     const large = `${'words  and \t words \r\n\r\n'.repeat(60_000)}\r\n`
     for (const body of ['', '\r\n', 'a', 'a\r\n', 'a\r\n\r\n', ' \r\n', 'a \t b \r\n', '\r\na\r\n', large]) {

@@ -101,7 +101,6 @@ t.test('JSON and forms return any text', async () => {
       if (!isDeepStrictEqual(json, whole) || !isDeepStrictEqual([...form], pairs)) return false
       return Buffer.from(json.text).toString() === asSent(text)
     }),
-    { numRuns: 1000 },
   )
 })
 
@@ -116,7 +115,7 @@ print(json.dumps(found))
 `
 
 t.test('XML returns any text that it allows', { skip: skipWithout('python3') }, async (t) => {
-  const given = [...fc.sample(texts, { numRuns: 1000, seed: 1 }), '\0', 'a\ufffeb', '\ud800', 'tab\tline\ncr\r']
+  const given = [...fc.sample(texts), '\0', 'a\ufffeb', '\ud800', 'tab\tline\ncr\r']
   const documents = given.map((text) => fill('<?xml version="1.0"?><m a="{text}">{text}</m>', text).body)
   const { status, stdout, stderr } = await runProgram(['python3', '-c', readXml], JSON.stringify(documents))
   t.equal(status, 0, stderr)

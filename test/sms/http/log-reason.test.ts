@@ -36,7 +36,6 @@ t.test('a code is hidden wherever it stands, also at the end of what is kept', a
       const reason = toLogReason(`${before}${code}${after}`, messageWith(`Code ${code}.`), credentials)
       return !reason.includes(code.slice(0, 4)) || before.includes(code.slice(0, 4)) || after.includes(code.slice(0, 4))
     }),
-    { numRuns: 2_000 },
   )
   const long = toLogReason(`${'x'.repeat(396)}04821375`, messageWith('04821375'), credentials)
   t.equal(long, `${'x'.repeat(396)}[hid`)

@@ -102,7 +102,6 @@ t.test('no answer breaks the report', async (t) => {
         throw new Error('text')
       if (lines.length > 41) throw new Error('lines')
     }),
-    { numRuns: 3_000 },
   )
-  t.ok(read > 100, `${read} of them were answers`)
+  t.ok(read > 15, `${read} of them were answers`)
 })

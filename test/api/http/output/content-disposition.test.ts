@@ -41,7 +41,7 @@ t.test('the name of a downloaded file is harmless', (t) => {
     t.ok(Buffer.byteLength(name) <= 200 && name !== '' && !/^[.\s]|[/\\\p{Cc}]/u.test(name), name)
     t.match(formatContentDisposition(given), header)
   })
-  fc.assert(property, { numRuns: 500, seed: 5 })
+  fc.assert(property)
   t.equal(formatContentDisposition('a.pdf'), 'attachment; filename="a.pdf"')
   const odd = `attachment; filename="_uro (1)'_.txt"; filename*=UTF-8''%E2%82%ACuro%20%281%29%27%25.txt`
   t.equal(formatContentDisposition("€uro (1)'%.txt"), odd)

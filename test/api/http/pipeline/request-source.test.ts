@@ -52,10 +52,7 @@ t.test('the client address, directly and behind proxies', async (t) => {
     fc.string({ unit: 'binary' }),
     fc.ipV6(),
   )
-  fc.assert(
-    fc.property(fc.array(entry), (entries) => findClientAddress(peer, entries.join(','), isProxy) !== ''),
-    { numRuns: 1000 },
-  )
+  fc.assert(fc.property(fc.array(entry), (entries) => findClientAddress(peer, entries.join(','), isProxy) !== ''))
 })
 
 t.test('the scheme comes from TLS, or from a trusted proxy', async (t) => {

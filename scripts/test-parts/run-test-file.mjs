@@ -39,7 +39,7 @@ export class TestProcess {
     const parser = new Parser()
     parser.on('child', (files) => this.#follow(files))
     this.#child.stdout.pipe(parser)
-    this.#asks = once(this.#child, 'message')
+    this.#asks = this.#nextAsk()
     this.#exit = once(this.#child, 'exit').then(([status, signal]) => ({ status, signal }))
   }
 
@@ -56,7 +56,7 @@ export class TestProcess {
     this.files.push(file)
     const outcome = { file, seconds: 0, cpu: 0, pass: 0, fail: 0, skip: 0, failures: [], skips: [] }
     await Promise.race([this.#asks, this.#exit])
-    this.#asks = once(this.#child, 'message')
+    this.#asks = this.#nextAsk()
     const begun = performance.now()
     const ended = this.#read(outcome)
     if (this.#child.connected) this.#child.send({ path: join(this.#root, file), name: file })
@@ -103,8 +103,16 @@ export class TestProcess {
     })
   }
 
+  /** tap sends messages of its own. */
+  async #nextAsk() {
+    for (;;) {
+      const [message] = await once(this.#child, 'message')
+      if ('cpu' in message) return message
+    }
+  }
+
   async #measure(outcome) {
-    const [usage] = await Promise.race([this.#asks, this.#exit.then(() => [null])])
+    const usage = await Promise.race([this.#asks, this.#exit.then(() => null)])
     if (usage === null) return
     outcome.cpu = usage.cpu - this.#usedCpu
     this.#usedCpu = usage.cpu

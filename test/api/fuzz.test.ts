@@ -214,11 +214,14 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
     t.pass(`${route.method} ${route.path} with a key`)
   }
   await givePassword(app)
+  const browser = openBrowser(app)
   for (const { route, base } of browserRoutes(app)) {
     // Beyond the limits of requests and sign-ins.
     app.advance(61_000)
-    const browser = openBrowser(app)
-    t.equal((await browser.signIn('owner@a.test')).status, 201)
+    // Some requests end sessions, and each sign-in hashes a password.
+    if ((await browser.ask('GET', '/session')).status !== 200) {
+      t.equal((await browser.signIn('owner@a.test')).status, 201)
+    }
     await fuzz(route, (target, given) => browser.ask(route.method, `${base}${target}`, given))
     t.pass(`${route.method} ${route.path} with a session`)
   }

@@ -23,6 +23,7 @@ interface Sending {
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly composeLarge: ComposeThread['compose']
+  readonly renderLarge: ComposeThread['render']
   readonly trackingBaseFor: TrackingBaseFor
 }
 
@@ -45,6 +46,7 @@ export function wireSending(
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
     beginTracking,
     composeLarge: (job) => composing.compose(job),
+    renderLarge: (job) => composing.render(job),
     trackingBaseFor,
   }
 }

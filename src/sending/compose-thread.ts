@@ -1,8 +1,11 @@
 /**
- * Composes large content on a thread: 10 MB of HTML take the better part of a second. Long bodies come as UTF-8, and
- * their memory goes to the thread; the message comes back in memory of its own. So none of them is copied here.
+ * Composes large content on a thread, and renders large templates: 10 MB of HTML take the better part of a second. Long
+ * bodies come and go as UTF-8, and their memory goes to the thread; the message comes back in memory of its own. So none
+ * of them is copied here.
  */
+import type { ParsedTemplate, TemplateData } from '../content/render-template.js'
 import { type PlainRefusal, reviveRefusal } from '../mail/refusal.js'
+import { restoreHeadroom } from '../platform/memory/byte-pieces.js'
 import { JobThread, memoryAloneOf } from '../platform/processes/job-thread.js'
 import type { ComposedContent, ContentToCompose } from './compose-content.js'
 import type { RequestedBody, RequestedContent } from './message-content.js'
@@ -14,7 +17,27 @@ type PackedContent = Omit<RequestedContent, 'html' | 'text'> & {
 }
 
 export interface ContentJob extends Omit<ContentToCompose, 'content'>, TrackingUrls {
+  readonly kind: 'compose'
   readonly content: PackedContent
+}
+
+interface TemplateToRender {
+  readonly template: ParsedTemplate
+  readonly data: TemplateData
+  readonly unsubscribeUrl: string
+  /** Of the bodies: as they are, or as JSON texts. */
+  readonly form: 'text' | 'json'
+}
+
+export interface TemplateJob extends TemplateToRender {
+  readonly kind: 'render'
+}
+
+interface RenderedBodies<Bytes> {
+  readonly subject: string
+  /** In UTF-8. */
+  readonly html: Bytes | null
+  readonly text: Bytes | null
 }
 
 interface TrackingUrls {
@@ -28,10 +51,11 @@ type PackedMessage = Omit<ComposedContent, 'raw'> & { readonly raw: Uint8Array }
 
 export type ComposedJob =
   | { readonly kind: 'composed'; readonly composed: PackedMessage }
+  | { readonly kind: 'rendered'; readonly rendered: RenderedBodies<Uint8Array> }
   | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
 
 export class ComposeThread {
-  private readonly thread = new JobThread<ContentJob, ComposedJob>(
+  private readonly thread = new JobThread<ContentJob | TemplateJob, ComposedJob>(
     new URL('./compose-content-worker.js', import.meta.url),
   )
 
@@ -41,10 +65,30 @@ export class ComposeThread {
     const files = [...content.attachments, ...content.inlineImages].filter(({ isOwn }) => isOwn === true)
     const given = [html, text, ...files.map((file) => file.content)]
     const memories = given.flatMap((bytes) => (bytes === null ? [] : (memoryAloneOf(bytes) ?? [])))
-    const done = await this.thread.run({ ...job, content: { ...content, html, text } }, [...new Set(memories)])
-    if (done.kind === 'refused') throw reviveRefusal(done.refusal)
+    const packed: ContentJob = { kind: 'compose', ...job, content: { ...content, html, text } }
+    const done = await this.run(packed, [...new Set(memories)])
+    if (done.kind !== 'composed') throw new Error(`a message was to be composed, and the thread has ${done.kind} it`)
     const { raw, ...composed } = done.composed
-    return { ...composed, raw: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength) }
+    const bytes = bufferOf(raw)
+    restoreHeadroom(bytes)
+    return { ...composed, raw: bytes }
+  }
+
+  /** Rejects with the Refusal of `renderTemplate`. */
+  async render(job: TemplateToRender): Promise<RenderedBodies<Buffer>> {
+    const done = await this.run({ kind: 'render', ...job }, [])
+    if (done.kind !== 'rendered') throw new Error(`a template was to be rendered, and the thread has ${done.kind} it`)
+    const { subject, html, text } = done.rendered
+    return { subject, html: html === null ? null : bufferOf(html), text: text === null ? null : bufferOf(text) }
+  }
+
+  private async run(
+    job: ContentJob | TemplateJob,
+    memories: readonly ArrayBuffer[],
+  ): Promise<Exclude<ComposedJob, { kind: 'refused' }>> {
+    const done = await this.thread.run(job, memories)
+    if (done.kind === 'refused') throw reviveRefusal(done.refusal)
+    return done
   }
 
   readBusyTime(): number {
@@ -58,4 +102,8 @@ export class ComposeThread {
 
 function toBytes(body: RequestedBody | null): Buffer | null {
   return typeof body === 'string' ? Buffer.from(body) : body
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }

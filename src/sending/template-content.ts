@@ -2,10 +2,11 @@
  * Subject and bodies of an email, from a template or as the client wrote them, with the link that unsubscribes the
  * first recipient. The other recipients get copies with their own links (`token-places.ts`).
  */
-import { type ParsedTemplate, renderTemplate, type TemplateData } from '../content/render-template.js'
+import { type ParsedTemplate, renderSmallTemplate, type TemplateData } from '../content/render-template.js'
 import { insertUnsubscribeUrl, UNSUBSCRIBE_URL } from '../content/template-text.js'
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
+import type { ComposeThread } from './compose-thread.js'
 import { checkSize } from './composed-size.js'
 import type { MessageContent, RequestedContent } from './message-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
@@ -29,13 +30,16 @@ interface Linked {
 }
 
 export interface ContentFiller {
-  /** Throws a Refusal for missing or unsuitable values, too many links, and a template without a body. */
-  readonly fillTemplate: (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'> & Linked
+  /** Rejects with a Refusal for missing or unsuitable values, too many links, and a template without a body. */
+  readonly fillTemplate: (use: TemplateUse) => Promise<Pick<RequestedContent, 'subject' | 'html' | 'text'> & Linked>
 }
 
-export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>): ContentFiller {
+export function createContentFiller(
+  { urlOf }: Pick<UnsubscribeLinks, 'urlOf'>,
+  renderLarge: ComposeThread['render'],
+): ContentFiller {
   return {
-    fillTemplate: ({ template, data, from, recipientId }) => {
+    fillTemplate: async ({ template, data, from, recipientId }) => {
       const { id, html, text } = template
       if (html === null && text === null) {
         const details = { field: 'template_id', value: id }
@@ -44,7 +48,11 @@ export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>):
       const uses = [html, text].flatMap((part) => (part === null ? [] : [...part.uses]))
       const links = uses.reduce((sum, [{ name }, times]) => sum + (name === UNSUBSCRIBE_URL ? times : 0), 0)
       checkLinks(links, 'template_id')
-      return { ...renderTemplate(template, data, urlOf({ recipientId, from })), hasUnsubscribeLink: links > 0 }
+      const unsubscribeUrl = urlOf({ recipientId, from })
+      const rendered =
+        renderSmallTemplate(template, data, unsubscribeUrl) ??
+        (await renderLarge({ template, data, unsubscribeUrl, form: 'text' }))
+      return { ...rendered, hasUnsubscribeLink: links > 0 }
     },
   }
 }

@@ -109,6 +109,11 @@ export function hasHeadroom({ buffer }: Uint8Array): boolean {
   return memoriesWithHeadroom.has(buffer)
 }
 
+/** To be called for what `concatWithHeadroom` has returned on another thread, of which it has come. */
+export function restoreHeadroom({ buffer, byteOffset }: Uint8Array): void {
+  if (byteOffset === HEADROOM_BYTES) memoriesWithHeadroom.add(buffer)
+}
+
 /** All pieces in one, in memory that nothing else shares. */
 export function concatAlone(pieces: readonly Buffer[]): Buffer {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0)

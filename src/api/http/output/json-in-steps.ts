@@ -23,8 +23,8 @@ function isLargeText(value: unknown): value is string {
   return typeof value === 'string' && value.length > LARGE_TEXT
 }
 
-/** The same JSON value as that of `JSON.stringify`, in UTF-8. */
-export async function stringifyInSteps(body: Fields): Promise<Buffer> {
+/** The same JSON value as that of `JSON.stringify`, in UTF-8, in pieces. */
+export async function stringifyInSteps(body: Fields): Promise<readonly Buffer[]> {
   const pieces: Buffer[] = []
   let separator = '{'
   for (const [name, value] of Object.entries(body)) {
@@ -35,7 +35,22 @@ export async function stringifyInSteps(body: Fields): Promise<Buffer> {
     if (value instanceof JsonText) pieces.push(value.bytes)
     else if (isLargeText(value)) await appendText(pieces, value)
   }
-  return Buffer.concat([...pieces, Buffer.from('}')])
+  return [...pieces, Buffer.from('}')]
+}
+
+/** A list as a JSON text, of which some hundred kilobytes are made at once. */
+export async function stringifyList<Row>(rows: readonly Row[], toItem: (row: Row) => unknown): Promise<JsonText> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for (const row of rows) {
+    const piece = Buffer.from(`${pieces.length === 0 ? '[' : ','}${JSON.stringify(toItem(row))}`)
+    pieces.push(piece)
+    length += piece.length
+    if (length < LARGE_TEXT) continue
+    length = 0
+    await nextTurn()
+  }
+  return new JsonText(Buffer.concat([...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']')]))
 }
 
 /** A surrogate pair split between two steps becomes two escapes, which a JSON reader joins again. */

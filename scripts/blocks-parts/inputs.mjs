@@ -190,7 +190,7 @@ const repeated = { html: '{{{a}}}'.repeat(150), text: '{{a}}'.repeat(150) }
 
 /** What is small and refers to much that is stored. `prepare`: returns what the request then has. */
 function ofStored(postJson, post) {
-  const file = async () => (await post('/files?name=a.bin', form(Buffer.alloc(9 * MB, 97), 'a.bin', 'application/octet-stream'), upload)).file_cache_key
+  const file = async () => (await post('/files?name=a.bin', form(Buffer.alloc(9 * MB, 97), 'a.bin', 'application/octet-stream'), upload)).data.file_cache_key
   const one = (name, prepare, method = 'GET') => ({ name: `stored: ${name}`, method, prepare })
   const email = async (more) => (await postJson('/emails', { ...bob, ...more })).id
   const template = async (words) => (await postJson('/templates', { name: `r${Math.random()}`, subject: 's', ...words })).id
@@ -371,6 +371,16 @@ function ofSmtp() {
       '900 KB of html with links',
       () => `${htmlHead}X-Service-Track: yes\r\n\r\n${lines('<a href="https://a.test/x">y</a>', 28_000)}`,
     ),
+    one(
+      '10 MB of html with links, tracked',
+      () => `${htmlHead}X-Service-Track: yes\r\n\r\n${lines('<a href="https://a.test/x">y</a>', 320_000)}`,
+    ),
+    one(
+      'a tracked part before an attachment of 10 MB',
+      () =>
+        `${head}X-Service-Track: yes\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n${lines('<a href="https://a.test/x">y</a>', 25_000)}--b\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n${lines('QUFB'.repeat(19), 130_000)}--b--\r\n`,
+    ),
+    one('names of 8 KB of encoded words', () => `From: ${'=?utf-8?q?=61?= '.repeat(480)}<app@blocks.test>\r\nTo: ${'=?utf-8?q?=61?= '.repeat(60_000)}<bob@sink.test>\r\nCc: ${'"a" <a@b.c>, '.repeat(80_000)}\r\n\r\nx`.replaceAll('?= ', '?=\r\n ').replaceAll(', ', ',\r\n ')),
     one('10 MB of html', () => `${htmlHead}\r\n${lines('<p>some words of a text</p>', 360_000)}`),
     one(
       '900 KB of html in quoted-printable',

@@ -65,7 +65,7 @@ export function renderTemplate(template: ParsedTemplate, data: TemplateData, uns
   return renderWithValues(template, collectValues(template, data), unsubscribeUrl, MAX_RENDERED)
 }
 
-interface RenderedPreview extends RenderedTemplate {
+export interface RenderedPreview extends RenderedTemplate {
   /** All of its variables but `unsubscribe_url`. */
   readonly variables: readonly string[]
   /** Those of them that are required and have no value: they stand for themselves. */

@@ -87,6 +87,7 @@ export interface RouteDeps extends DomainRouteDeps {
   readonly beginTracking: BeginTracking
   readonly composeLarge: ComposeThread['compose']
   readonly renderLarge: ComposeThread['render']
+  readonly previewLarge: ComposeThread['preview']
   readonly trackingBaseFor: TrackingBaseFor
   readonly mime: MessageReader
   readonly templates: TemplateCache

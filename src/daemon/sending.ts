@@ -24,6 +24,7 @@ interface Sending {
   readonly beginTracking: BeginTracking
   readonly composeLarge: ComposeThread['compose']
   readonly renderLarge: ComposeThread['render']
+  readonly previewLarge: ComposeThread['preview']
   readonly trackingBaseFor: TrackingBaseFor
 }
 
@@ -47,6 +48,7 @@ export function wireSending(
     beginTracking,
     composeLarge: (job) => composing.compose(job),
     renderLarge: (job) => composing.render(job),
+    previewLarge: (job) => composing.preview(job),
     trackingBaseFor,
   }
 }

@@ -1,10 +1,11 @@
 /** The thread of `compose-thread`. */
-import { renderTemplate } from '../content/render-template.js'
+import { renderPreview, renderTemplate } from '../content/render-template.js'
+import { parseTemplate } from '../content/template-cache.js'
 import { Refusal, toPlainRefusal } from '../mail/refusal.js'
 import { memoryAloneOf, serveJobs } from '../platform/processes/job-thread.js'
 import { createEmailTracker } from '../tracking/track-email.js'
 import { composeContent } from './compose-content.js'
-import type { ComposedJob, ContentJob, TemplateJob } from './compose-thread.js'
+import type { ComposedJob, ContentJob, PreviewJob, TemplateJob, ThreadJob } from './compose-thread.js'
 import type { RequestedContent } from './message-content.js'
 
 interface DoneJob {
@@ -12,14 +13,25 @@ interface DoneJob {
   readonly transfer: readonly ArrayBuffer[]
 }
 
-serveJobs<ContentJob | TemplateJob, ComposedJob>((job) => {
+serveJobs<ThreadJob, ComposedJob>((job) => {
   try {
-    return job.kind === 'render' ? render(job) : compose(job)
+    return perform(job)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { result: { kind: 'refused', refusal: toPlainRefusal(error) }, transfer: [] }
   }
 })
+
+function perform(job: ThreadJob): DoneJob {
+  switch (job.kind) {
+    case 'compose':
+      return compose(job)
+    case 'render':
+      return render(job)
+    case 'preview':
+      return preview(job)
+  }
+}
 
 function compose({ content, base, publicUrl, ...job }: ContentJob): DoneJob {
   const beginTracking = createEmailTracker({ trackingBaseFor: () => base, publicUrl })
@@ -35,6 +47,12 @@ function render({ template, data, unsubscribeUrl, form }: TemplateJob): DoneJob 
   })
   const rendered = { subject, html: first ?? null, text: second ?? null }
   return { result: { kind: 'rendered', rendered }, transfer: memoriesOf([rendered.html, rendered.text]) }
+}
+
+/** Of at most 2 MB, which the answer encodes in steps. */
+function preview({ words, data, unsubscribeUrl }: PreviewJob): DoneJob {
+  const rendered = renderPreview(parseTemplate(words), data, unsubscribeUrl)
+  return { result: { kind: 'previewed', preview: rendered }, transfer: [] }
 }
 
 function memoriesOf(bodies: readonly (Buffer | null)[]): readonly ArrayBuffer[] {

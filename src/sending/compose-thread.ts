@@ -3,7 +3,8 @@
  * bodies come and go as UTF-8, and their memory goes to the thread; the message comes back in memory of its own. So none
  * of them is copied here.
  */
-import type { ParsedTemplate, TemplateData } from '../content/render-template.js'
+import type { ParsedTemplate, RenderedPreview, TemplateData } from '../content/render-template.js'
+import type { parseTemplate } from '../content/template-cache.js'
 import { type PlainRefusal, reviveRefusal } from '../mail/refusal.js'
 import { restoreHeadroom } from '../platform/memory/byte-pieces.js'
 import { JobThread, memoryAloneOf } from '../platform/processes/job-thread.js'
@@ -33,6 +34,13 @@ export interface TemplateJob extends TemplateToRender {
   readonly kind: 'render'
 }
 
+export interface PreviewJob {
+  readonly kind: 'preview'
+  readonly words: Parameters<typeof parseTemplate>[0]
+  readonly data: TemplateData
+  readonly unsubscribeUrl: string
+}
+
 interface RenderedBodies<Bytes> {
   readonly subject: string
   /** In UTF-8. */
@@ -46,16 +54,19 @@ interface TrackingUrls {
   readonly publicUrl: string
 }
 
+export type ThreadJob = ContentJob | TemplateJob | PreviewJob
+
 /** Buffers lose their class on the way. */
 type PackedMessage = Omit<ComposedContent, 'raw'> & { readonly raw: Uint8Array }
 
 export type ComposedJob =
   | { readonly kind: 'composed'; readonly composed: PackedMessage }
   | { readonly kind: 'rendered'; readonly rendered: RenderedBodies<Uint8Array> }
+  | { readonly kind: 'previewed'; readonly preview: RenderedPreview }
   | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
 
 export class ComposeThread {
-  private readonly thread = new JobThread<ContentJob | TemplateJob, ComposedJob>(
+  private readonly thread = new JobThread<ThreadJob, ComposedJob>(
     new URL('./compose-content-worker.js', import.meta.url),
   )
 
@@ -82,8 +93,15 @@ export class ComposeThread {
     return { subject, html: html === null ? null : bufferOf(html), text: text === null ? null : bufferOf(text) }
   }
 
+  /** Rejects with the Refusal of `parseTemplate` or `renderPreview`. */
+  async preview(job: Omit<PreviewJob, 'kind'>): Promise<RenderedPreview> {
+    const done = await this.run({ kind: 'preview', ...job }, [])
+    if (done.kind !== 'previewed') throw new Error(`a preview was to be rendered, and the thread has ${done.kind} it`)
+    return done.preview
+  }
+
   private async run(
-    job: ContentJob | TemplateJob,
+    job: ThreadJob,
     memories: readonly ArrayBuffer[],
   ): Promise<Exclude<ComposedJob, { kind: 'refused' }>> {
     const done = await this.thread.run(job, memories)

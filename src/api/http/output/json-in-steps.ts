@@ -32,7 +32,7 @@ export async function stringifyInSteps(body: Fields): Promise<readonly Buffer[]>
     if (json === undefined) continue
     pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:${json}`))
     separator = ','
-    if (value instanceof JsonText) pieces.push(value.bytes)
+    if (value instanceof JsonText) pieces.push(...value.pieces)
     else if (isLargeText(value)) await appendText(pieces, value)
   }
   return [...pieces, Buffer.from('}')]
@@ -50,7 +50,7 @@ export async function stringifyList<Row>(rows: readonly Row[], toItem: (row: Row
     length = 0
     await nextTurn()
   }
-  return new JsonText(Buffer.concat([...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']')]))
+  return new JsonText(...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']'))
 }
 
 /** A surrogate pair split between two steps becomes two escapes, which a JSON reader joins again. */

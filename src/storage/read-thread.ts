@@ -25,10 +25,6 @@ export class ReadThread {
     return rows.map((row) => restoreBytes(row) as Row)
   }
 
-  readBusyTime(): number {
-    return this.thread.readBusyTime()
-  }
-
   stop(): Promise<void> {
     return this.thread.stop()
   }

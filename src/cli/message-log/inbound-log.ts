@@ -1,6 +1,6 @@
 /** The life of one inbound message as entries: accepted, authenticated, scored, filed, announced, answered. */
 import { findLogRange, seqAtTime } from '../../events/event-times.js'
-import { parseArrival, hasInboundRaw } from '../../messages/inbound/inbound-email.js'
+import { hasInboundRaw, parseArrival } from '../../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'

@@ -140,10 +140,7 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** Caches the message for its other recipients, which may come at the same time. */
-async function loadMessage(
-  { read, messageCache, owners }: ReadyDeps,
-  entry: QueueEntry,
-): Promise<CachedMessage> {
+async function loadMessage({ read, messageCache, owners }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // With all copies, so that an entry never waits for room while it holds some.
   const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)

@@ -1,11 +1,11 @@
 /** Records of inbound mail: their states, lists, bytes and retention. */
 import t from 'tap'
 import {
+  hasInboundRaw,
   inboundById,
   markFailed,
   markProcessed,
   readInboundRaw,
-  hasInboundRaw,
   removeInbound,
   removeInboundRaw,
   setSpamStatus,

@@ -14,8 +14,7 @@ t.test('frames of all sizes are read in any pieces', async (t) => {
   for (const step of [1, 7, 1_000, 1_000_000]) {
     const stream = new PassThrough({ highWaterMark: 1_000_000 })
     const writer = new FrameWriter(stream)
-    for (const size of sizes)
-      writer.write({ size, name: 'ä' }, [Buffer.alloc(size, 1), Buffer.alloc(size % 5, 2)])
+    for (const size of sizes) writer.write({ size, name: 'ä' }, [Buffer.alloc(size, 1), Buffer.alloc(size % 5, 2)])
     const written = takeBuffered(stream)
     const frames: (readonly [unknown, Buffer])[] = []
     const read = createFrameReader(limits, (value, bytes) => frames.push([value, bytes]))

@@ -43,9 +43,10 @@ export async function stringifyList<Row>(rows: readonly Row[], toItem: (row: Row
   const pieces: Buffer[] = []
   let length = 0
   for (const row of rows) {
-    const piece = Buffer.from(`${pieces.length === 0 ? '[' : ','}${JSON.stringify(toItem(row))}`)
-    pieces.push(piece)
-    length += piece.length
+    const item = toItem(row)
+    const json = hasLargeText(item) ? await stringifyInSteps(item) : [Buffer.from(JSON.stringify(item))]
+    pieces.push(Buffer.from(pieces.length === 0 ? '[' : ','), ...json)
+    length += json.reduce((sum, piece) => sum + piece.length, 0)
     if (length < LARGE_TEXT) continue
     length = 0
     await nextTurn()

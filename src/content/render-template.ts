@@ -25,7 +25,7 @@ export interface ParsedTemplate {
 
 export type TemplateData = Readonly<Record<string, unknown>>
 
-export interface RenderedTemplate {
+interface RenderedTemplate {
   readonly subject: string
   readonly html: string | null
   readonly text: string | null

@@ -3,13 +3,14 @@
  * bodies come and go as UTF-8, and their memory goes to the thread; the message comes back in memory of its own. So none
  * of them is copied here.
  */
-import type { ParsedTemplate, RenderedPreview, TemplateData } from '../content/render-template.js'
+import type { RenderedPreview, TemplateData } from '../content/render-template.js'
 import type { parseTemplate } from '../content/template-cache.js'
 import { type PlainRefusal, reviveRefusal } from '../mail/refusal.js'
 import { restoreHeadroom } from '../platform/memory/byte-pieces.js'
 import { JobThread, memoryAloneOf } from '../platform/processes/job-thread.js'
 import type { ComposedContent, ContentToCompose } from './compose-content.js'
 import type { RequestedBody, RequestedContent } from './message-content.js'
+import type { RenderedBodies, TemplateToRender } from './template-content.js'
 
 /** All bodies as UTF-8. */
 type PackedContent = Omit<RequestedContent, 'html' | 'text'> & {
@@ -22,12 +23,10 @@ export interface ContentJob extends Omit<ContentToCompose, 'content'>, TrackingU
   readonly content: PackedContent
 }
 
-interface TemplateToRender {
-  readonly template: ParsedTemplate
-  readonly data: TemplateData
-  readonly unsubscribeUrl: string
-  /** Of the bodies: as they are, or as JSON texts. */
-  readonly form: 'text' | 'json'
+interface TrackingUrls {
+  /** The URL that tracked links begin with. */
+  readonly base: string
+  readonly publicUrl: string
 }
 
 export interface TemplateJob extends TemplateToRender {
@@ -39,19 +38,6 @@ export interface PreviewJob {
   readonly words: Parameters<typeof parseTemplate>[0]
   readonly data: TemplateData
   readonly unsubscribeUrl: string
-}
-
-interface RenderedBodies<Bytes> {
-  readonly subject: string
-  /** In UTF-8. */
-  readonly html: Bytes | null
-  readonly text: Bytes | null
-}
-
-interface TrackingUrls {
-  /** The URL that tracked links begin with. */
-  readonly base: string
-  readonly publicUrl: string
 }
 
 export type ThreadJob = ContentJob | TemplateJob | PreviewJob

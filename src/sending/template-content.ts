@@ -6,7 +6,6 @@ import { type ParsedTemplate, renderSmallTemplate, type TemplateData } from '../
 import { insertUnsubscribeUrl, UNSUBSCRIBE_URL } from '../content/template-text.js'
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { ComposeThread } from './compose-thread.js'
 import { checkSize } from './composed-size.js'
 import type { MessageContent, RequestedContent } from './message-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
@@ -18,6 +17,24 @@ interface FirstRecipient {
   readonly from: Address
   readonly recipientId: string
 }
+
+export interface TemplateToRender {
+  readonly template: ParsedTemplate
+  readonly data: TemplateData
+  readonly unsubscribeUrl: string
+  /** Of the bodies: as they are, or as JSON texts. */
+  readonly form: 'text' | 'json'
+}
+
+export interface RenderedBodies<Bytes> {
+  readonly subject: string
+  /** In UTF-8. */
+  readonly html: Bytes | null
+  readonly text: Bytes | null
+}
+
+/** `ComposeThread.render`. */
+type RenderLarge = (job: TemplateToRender) => Promise<RenderedBodies<Buffer>>
 
 interface TemplateUse extends FirstRecipient {
   readonly template: ParsedTemplate
@@ -36,7 +53,7 @@ export interface ContentFiller {
 
 export function createContentFiller(
   { urlOf }: Pick<UnsubscribeLinks, 'urlOf'>,
-  renderLarge: ComposeThread['render'],
+  renderLarge: RenderLarge,
 ): ContentFiller {
   return {
     fillTemplate: async ({ template, data, from, recipientId }) => {

@@ -103,10 +103,11 @@ type ReadFactory<Values> = <Query extends Compilable<unknown>>(
 export function prepareRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
     const { sql, bind } = prepare<Values>(build)
-    const readHere = (read: Read, values: Values): InferResult<Query> => read(sql, bind(values)) as InferResult<Query>
+    const withType = (rows: unknown[]): InferResult<Query> => rows as InferResult<Query>
+    const readHere = (read: Read, values: Values): InferResult<Query> => withType(read(sql, bind(values)))
     const large = async (read: Read, values: Values): Promise<InferResult<Query>> => {
-      const rows = await read.elsewhere?.(sql, bind(values)).catch(() => undefined)
-      return rows === undefined ? readHere(read, values) : (rows as InferResult<Query>)
+      const rows = await read.elsewhere?.<unknown>(sql, bind(values)).catch(() => undefined)
+      return rows === undefined ? readHere(read, values) : withType(rows)
     }
     return Object.assign(readHere, { large })
   }

@@ -37,7 +37,7 @@ export async function startDaemon(build) {
   await listening(smtp)
   return {
     ...{ api, smtp, key },
-    /** Milliseconds of the longest block since the last call. */
+    /** Milliseconds of the longest block since the last call, and of the processor time of the longest turn. */
     readBlock: async () => {
       const answer = once(daemon, 'message')
       daemon.send('read')

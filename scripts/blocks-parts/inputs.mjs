@@ -33,20 +33,18 @@ const htmls = [
 
 /** Resources of the workspace that some inputs need. */
 export async function buildInputs({ api, key }) {
-  const post = async (path, body) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await fetch(`http://127.0.0.1:${api}/v1${path}`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    })
+  const post = async (path, body, type = 'application/json') => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': type }
+    const answer = await fetch(`http://127.0.0.1:${api}/v1${path}`, { method: 'POST', headers, body })
     return answer.json()
   }
-  const template = await post('/templates', { name: 't', subject: 's', html: '<p>{{a}}</p>' })
-  const audience = await post('/audiences', { name: 'a' })
+  const postJson = (path, body) => post(path, JSON.stringify(body))
+  const template = await postJson('/templates', { name: 't', subject: 's', html: '<p>{{a}}</p>' })
+  const audience = await postJson('/audiences', { name: 'a' })
   return [
     ...ofEmails(),
     ...ofTemplates(template.id, audience.id),
+    ...ofStored(postJson, post),
     ...ofOthers(audience.id),
     ...ofHttp(key),
     ...ofSmtp(),
@@ -185,6 +183,101 @@ function ofTemplates(id, audience) {
   ]
 }
 
+const bob = { from: 'app@blocks.test', to: ['bob@sink.test'], subject: 'x' }
+const largeHtml = '<p>some &quot;words&quot;</p>\n'.repeat(350_000)
+/** Text that is stored as 900 KB and rendered as 13 MB. */
+const repeated = { html: '{{{a}}}'.repeat(150), text: '{{a}}'.repeat(150) }
+
+/** What is small and refers to much that is stored. `prepare`: returns what the request then has. */
+function ofStored(postJson, post) {
+  const file = async () =>
+    (await post('/files?name=a.bin', form(Buffer.alloc(9 * MB, 97), 'a.bin', 'application/octet-stream'), upload)).data
+      .file_cache_key
+  const one = (name, prepare, method = 'GET') => ({ name: `stored: ${name}`, method, prepare })
+  const email = async (more) => (await postJson('/emails', { ...bob, ...more })).id
+  const template = async (words) =>
+    (await postJson('/templates', { name: `r${Math.random()}`, subject: 's', ...words })).id
+  return [
+    one('an email of 10 MB', async () => ({ path: `/v1/emails/${await email({ html: largeHtml })}` })),
+    one('an email of 10 MB, its message', async () => ({ path: `/v1/emails/${await email({ html: largeHtml })}/raw` })),
+    one('an email of 10 MB, scheduled', async () => {
+      const id = await email({ html: largeHtml, scheduled_for: new Date(Date.now() + 3_600_000).toISOString() })
+      return { path: `/v1/emails/${id}` }
+    }),
+    one(
+      'emails of 1 MB of text, changed',
+      async () => {
+        const id = await email({ text: 'ü'.repeat(MB), scheduled_for: new Date(Date.now() + 3_600_000).toISOString() })
+        return {
+          path: `/v1/emails/${id}`,
+          body: JSON.stringify({ scheduled_for: new Date(Date.now() + 7_200_000).toISOString() }),
+        }
+      },
+      'PATCH',
+    ),
+    one(
+      'a file of 10 MB as an attachment',
+      async () => ({
+        path: '/v1/emails',
+        body: JSON.stringify({ ...bob, text: 'x', attachments: [{ file_cache_key: await file() }] }),
+      }),
+      'POST',
+    ),
+    one(
+      'a file of 10 MB to 3 recipients with unsubscribe links',
+      async () => ({
+        path: '/v1/emails',
+        body: JSON.stringify({
+          ...bob,
+          to: ['b1@sink.test', 'b2@sink.test', 'b3@sink.test'],
+          html: '{{unsubscribe_url}}',
+          attachments: [{ file_cache_key: await file() }],
+        }),
+      }),
+      'POST',
+    ),
+    one(
+      'a template rendered to 13 MB',
+      async () => ({
+        path: `/v1/templates/${await template(repeated)}/render`,
+        body: JSON.stringify({ template_data: { a: 'some words '.repeat(4_000) } }),
+      }),
+      'POST',
+    ),
+    one(
+      'a template sent with 13 MB',
+      async () => ({
+        path: '/v1/emails',
+        body: JSON.stringify({
+          ...bob,
+          template_id: await template(repeated),
+          template_data: { a: 'some words '.repeat(4_000) },
+        }),
+      }),
+      'POST',
+    ),
+    one(
+      'a template of 1 MB with a value of 250 KB of quotes',
+      async () => ({
+        path: '/v1/emails',
+        body: JSON.stringify({
+          ...bob,
+          template_id: await template({ html: '{{a}}'.repeat(6) + 'x'.repeat(900_000) }),
+          template_data: { a: '"'.repeat(250_000) },
+        }),
+      }),
+      'POST',
+    ),
+    one('templates of 8 MB, listed', async () => {
+      for (let at = 0; at < 9; at += 1) await template({ html: '<p>"words"</p>'.repeat(70_000) })
+      return { path: '/v1/templates?limit=50' }
+    }),
+    one('a template of 1 MB with 900 variables, shown', async () => ({
+      path: `/v1/templates/${await template({ html: Array.from({ length: 900 }, (_, at) => `{{${'a'.repeat(60)}${at}}}${'"'.repeat(900)}`).join('') })}`,
+    })),
+  ]
+}
+
 function ofOthers(audience) {
   const csv = (line, count) => `email,first_name\n${Array.from({ length: count }, (_, at) => line(at)).join('\n')}\n`
   return [
@@ -311,6 +404,20 @@ function ofSmtp() {
     one(
       '900 KB of html with links',
       () => `${htmlHead}X-Service-Track: yes\r\n\r\n${lines('<a href="https://a.test/x">y</a>', 28_000)}`,
+    ),
+    one(
+      '10 MB of html with links, tracked',
+      () => `${htmlHead}X-Service-Track: yes\r\n\r\n${lines('<a href="https://a.test/x">y</a>', 320_000)}`,
+    ),
+    one(
+      'a tracked part before an attachment of 10 MB',
+      () =>
+        `${head}X-Service-Track: yes\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: text/html\r\n\r\n${lines('<a href="https://a.test/x">y</a>', 25_000)}--b\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n${lines('QUFB'.repeat(19), 130_000)}--b--\r\n`,
+    ),
+    one('names of 8 KB of encoded words', () =>
+      `From: ${'=?utf-8?q?=61?= '.repeat(480)}<app@blocks.test>\r\nTo: ${'=?utf-8?q?=61?= '.repeat(60_000)}<bob@sink.test>\r\nCc: ${'"a" <a@b.c>, '.repeat(80_000)}\r\n\r\nx`
+        .replaceAll('?= ', '?=\r\n ')
+        .replaceAll(', ', ',\r\n '),
     ),
     one('10 MB of html', () => `${htmlHead}\r\n${lines('<p>some words of a text</p>', 360_000)}`),
     one(

@@ -1,7 +1,8 @@
 /**
  * Sends each input to a daemon, beside a client that asks for /healthz, and prints for each the longest block of the
- * main thread and the slowest answer to that client, in milliseconds; with the status of the answer. Exits 1 if a block
- * is longer than `--most` (20).
+ * main thread, the processor time of its longest turn, and the slowest answer to that client, in milliseconds; with the
+ * status of the answer. Exits 1 if a turn takes more processor time than `--most` (20): on a machine that others use
+ * too, a block is longer than that.
  *
  * Each input is sent `--rounds` times (3) and the best round counts: other programs of the machine make some worse.
  * `--beside FOLDER`: the same of another build. `--only TEXT`: inputs whose names have it.
@@ -22,10 +23,12 @@ const { values } = parseArgs({
   },
 })
 
-/** Resolves to all that the server sends until it closes, or has answered `count` requests. */
+/** Resolves to the first kilobytes that the server sends until it closes, or has answered `count` requests. */
 function exchange(port, bytes, count = 1) {
   return new Promise((resolve) => {
     let text = ''
+    let received = 0
+    let size = Number.POSITIVE_INFINITY
     const socket = connect(port, '127.0.0.1')
     const end = () => {
       socket.destroy()
@@ -33,8 +36,11 @@ function exchange(port, bytes, count = 1) {
     }
     const late = setTimeout(end, 30_000)
     socket.on('data', (chunk) => {
-      text += chunk.toString('latin1')
-      if (text.split('HTTP/1.1 ').length > count && text.endsWith('}')) end()
+      received += chunk.length
+      if (count > 1 || text.length < 65_536) text += chunk.toString('latin1')
+      if (count === 1 && size === Number.POSITIVE_INFINITY) size = lengthOf(text)
+      const isComplete = count === 1 ? received >= size : text.split('HTTP/1.1 ').length > count && text.endsWith('}')
+      if (isComplete) end()
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {
@@ -45,7 +51,14 @@ function exchange(port, bytes, count = 1) {
   })
 }
 
-function requestOf({ api, key }, { method = 'POST', path, type = 'application/json', body, fields = [] }) {
+/** Of an answer, whose header is complete; infinite: that is not known yet, or not at all. */
+function lengthOf(text) {
+  const header = text.indexOf('\r\n\r\n')
+  const length = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, header + 2))?.[1]
+  return header === -1 || length === undefined ? Number.POSITIVE_INFINITY : header + 4 + Number(length)
+}
+
+function requestOf({ api, key }, { method = 'POST', path, type = 'application/json', body = '', fields = [] }) {
   const lines = [`${method} ${path} HTTP/1.1`, `Host: 127.0.0.1:${api}`, `Authorization: Bearer ${key}`]
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body)
   const rest = [`Content-Type: ${type}`, `Content-Length: ${bytes.length}`, ...fields, '', '']
@@ -60,8 +73,8 @@ async function send(daemon, input) {
 }
 
 async function measure(daemon, input) {
-  let best = { block: Number.POSITIVE_INFINITY, health: 0, status: '' }
-  const prepared = { ...input, ...(input.build === undefined ? {} : { body: input.build() }) }
+  let best = { wall: 0, processor: Number.POSITIVE_INFINITY, health: 0, status: '' }
+  const prepared = { ...input, ...(await input.prepare?.()), ...(input.build && { body: input.build() }) }
   for (let round = 0; round < Number(values.rounds); round += 1) {
     let isOver = false
     let health = 0
@@ -81,7 +94,7 @@ async function measure(daemon, input) {
     const block = await daemon.readBlock()
     isOver = true
     await watch
-    if (block < best.block) best = { block, health, status }
+    if (block.processor < best.processor) best = { ...block, health, status }
   }
   return best
 }
@@ -91,15 +104,16 @@ const daemons = await Promise.all(builds.map(startDaemon))
 let tooLong = 0
 try {
   const inputs = await Promise.all(daemons.map(buildInputs))
-  console.log('milliseconds: longest block, slowest /healthz, status of the answer\n')
+  console.log('milliseconds: longest block, its processor time, slowest /healthz; status of the answer\n')
   for (const [place, { name }] of inputs[0].entries()) {
     if (!name.includes(values.only)) continue
     const found = []
     for (const [which, daemon] of daemons.entries()) found.push(await measure(daemon, inputs[which][place]))
-    const isTooLong = found[0].block > Number(values.most)
+    const isTooLong = found[0].processor > Number(values.most)
     if (isTooLong) tooLong += 1
     const columns = found.map(
-      ({ block, health, status }) => `${block.toFixed(0).padStart(5)} ${health.toFixed(0).padStart(5)}  ${status}`,
+      ({ wall, processor, health, status }) =>
+        `${[wall, processor, health].map((time) => time.toFixed(0).padStart(5)).join(' ')}  ${status}`,
     )
     console.log(`${isTooLong ? 'LONG' : '    '} ${name.padEnd(62)} ${columns.join('   | ')}`)
   }

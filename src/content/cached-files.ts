@@ -8,6 +8,7 @@
  * grows a file checks the limit of those of an owner.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { randomSecret } from '../platform/ids.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { selectSameOwner } from '../storage/same-owner.js'
@@ -188,14 +189,18 @@ const selectChunk = prepareRead<FileRef & { place: number }>()(({ db, slot }) =>
     .where('place', '=', slot('place')),
 )
 
-/** Null: the file was removed since its row was read. */
-export function readFileBytes(read: Read, { workspace_id: workspaceId, key, size }: CachedFile): Buffer | null {
+/** One chunk in a turn of the event loop. Null: the file was removed since its row was read. */
+export async function readFileBytes(
+  read: Read,
+  { workspace_id: workspaceId, key, size }: CachedFile,
+): Promise<Buffer | null> {
   const file = Buffer.allocUnsafe(size)
   let end = 0
   for (let place = 0; end < size; place += 1) {
     const [chunk] = selectChunk(read, { workspaceId, key, place })
     if (chunk === undefined) return null
     end += chunk.bytes.copy(file, end)
+    if (end < size) await nextTurn()
   }
   return file
 }

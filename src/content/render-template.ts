@@ -42,12 +42,30 @@ export const MAX_SUBJECT = 998
 /** Variables that a refusal reports one by one. */
 const MAX_ERRORS = 100
 
+/** Characters of a template with its values that is rendered on the main thread, which takes a millisecond. */
+const MAX_RENDERED_HERE = 65_536
+
+/** As `renderTemplate`; null: that takes longer than the main thread may be blocked. */
+export function renderSmallTemplate(
+  template: ParsedTemplate,
+  data: TemplateData,
+  unsubscribeUrl: string,
+): RenderedTemplate | null {
+  const values = collectValues(template, data)
+  let size = 0
+  for (const { literalBytes, uses } of textsOf(template)) {
+    size += literalBytes
+    for (const [variable, times] of uses) size += textOf(values, variable).length * times
+  }
+  return size > MAX_RENDERED_HERE ? null : renderWithValues(template, values, unsubscribeUrl, MAX_RENDERED)
+}
+
 /** Throws a Refusal: `invalid-template-variables`, `too-large`, or `invalid-parameter` for an invalid subject. */
 export function renderTemplate(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedTemplate {
   return renderWithValues(template, collectValues(template, data), unsubscribeUrl, MAX_RENDERED)
 }
 
-interface RenderedPreview extends RenderedTemplate {
+export interface RenderedPreview extends RenderedTemplate {
   /** All of its variables but `unsubscribe_url`. */
   readonly variables: readonly string[]
   /** Those of them that are required and have no value: they stand for themselves. */

@@ -86,6 +86,8 @@ export interface RouteDeps extends DomainRouteDeps {
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly composeLarge: ComposeThread['compose']
+  readonly renderLarge: ComposeThread['render']
+  readonly previewLarge: ComposeThread['preview']
   readonly trackingBaseFor: TrackingBaseFor
   readonly mime: MessageReader
   readonly templates: TemplateCache
@@ -157,7 +159,7 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
   const { read } = database
   const memory = deps.limits.shareByOwner(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: deps.trackingBaseFor })
-  const from = { read, templates, memory, filler: createContentFiller(links) }
+  const from = { read, templates, memory, filler: createContentFiller(links, deps.renderLarge) }
   const stored: CreateDeps['createStoredParts'] = (workspaceId, now) => createStoredParts(from, workspaceId, now)
   return {
     read,
@@ -188,11 +190,11 @@ function broadcastEndpoints(deps: RouteDeps): readonly Route[] {
   ]
 }
 
-function contentRoutes({ config, database, clock, templates, hasDiskSpace }: RouteDeps): readonly Route[] {
+function contentRoutes({ config, database, clock, templates, hasDiskSpace, renderLarge }: RouteDeps): readonly Route[] {
   const { read, commit } = database
   const sampleUnsubscribeUrl = buildUnsubscribeUrl(config.service.public_url, 'preview')
   return [
-    ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl }),
+    ...templateRoutes({ read, commit, templates, sampleUnsubscribeUrl, renderLarge }),
     ...fileRoutes({ read, commit, clock, hasDiskSpace }),
   ]
 }

@@ -57,7 +57,7 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
     auditViewRoute({ read }),
     exportViewRoute(buildExportDeps(deps)),
     ...audiencePageRoutes(read),
-    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview')),
+    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), deps.previewLarge),
     broadcastLinksRoute(read),
     searchRoute({ read }),
     storyRoute({ read }),

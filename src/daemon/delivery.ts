@@ -34,8 +34,6 @@ import type { Clock } from '../platform/clock.js'
 import { defaultResolverSettings, openResolver, type Resolver } from '../platform/dns/resolver.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
-import { databaseFile } from '../storage/open.js'
-import { createSpoolReader } from '../storage/spool/spool-files.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { createAttempt } from './attempts.js'
 import type { BreakerService } from './breaker.js'
@@ -144,12 +142,11 @@ function createStop(parts: StoppedParts): Delivery['stop'] {
 }
 
 function wireMessages(
-  { config, database: { read }, identity, signingKeys, signing, workspaceOwners: owners }: DeliveryDeps,
+  { database: { read }, identity, signingKeys, signing, workspaceOwners: owners }: DeliveryDeps,
   messageCache: MessageCache,
 ): Pick<RunnerDeps, 'prepareMessage' | 'buildMinimalMessage'> {
   const signBytes: ReadyDeps['signBytes'] = (...job) => signing.sign(...job)
-  const readSpooled = createSpoolReader(databaseFile(config.service.data_dir))
-  const deps = { read, readSpooled, signingKeys, signBytes, messageCache, owners, secret: identity.returnPathSecret }
+  const deps = { read, signingKeys, signBytes, messageCache, owners, secret: identity.returnPathSecret }
   return {
     prepareMessage: (entry, now) => prepareMessage(deps, entry, now),
     buildMinimalMessage: (entry) => buildMinimalMessage(deps, entry),

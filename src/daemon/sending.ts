@@ -23,6 +23,8 @@ interface Sending {
   readonly commitEmails: CommitEmails
   readonly beginTracking: BeginTracking
   readonly composeLarge: ComposeThread['compose']
+  readonly renderLarge: ComposeThread['render']
+  readonly previewLarge: ComposeThread['preview']
   readonly trackingBaseFor: TrackingBaseFor
 }
 
@@ -45,6 +47,8 @@ export function wireSending(
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
     beginTracking,
     composeLarge: (job) => composing.compose(job),
+    renderLarge: (job) => composing.render(job),
+    previewLarge: (job) => composing.preview(job),
     trackingBaseFor,
   }
 }

@@ -127,12 +127,21 @@ function findColon(raw: Buffer, start: number): number {
 function findFieldEnd(raw: Buffer, start: number): number {
   let at = start
   for (;;) {
-    const lf = raw.indexOf(LF, at)
+    const lf = findLf(raw, at)
     if (lf === -1) return raw.length
     at = lf + 1
     const next = raw[at]
     if (next !== SPACE && next !== TAB) return at
   }
+}
+
+/** Octets that are looked at one by one: for short lines a call of a native function costs more. */
+const NEAR_OCTETS = 32
+
+function findLf(raw: Buffer, from: number): number {
+  const far = Math.min(raw.length, from + NEAR_OCTETS)
+  for (let at = from; at < far; at += 1) if (raw[at] === LF) return at
+  return raw.indexOf(LF, far)
 }
 
 /** By names as written: the same in lower case. */

@@ -26,8 +26,8 @@ const NUL = 0x00
 const LF = 0x0a
 const CR = 0x0d
 
-/** Lines of one step, which takes two milliseconds. */
-const LINES_PER_STEP = 65_536
+/** Lines of one step, which takes a millisecond or two. */
+const LINES_PER_STEP = 16_384
 
 /** Yields after each step but the last. */
 export function* checkLinesInSteps(

@@ -20,7 +20,7 @@ import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmai
 import { isFramed } from './frames/framed-message.js'
 import type { MimeReader } from './mime/mime-parts.js'
 import type { HtmlChangeRequest, MimeAttachment, MimeField, ReadableParts } from './mime/mime-parts-protocol.js'
-import { readRaw, signatureOfEmail } from './raw-message.js'
+import { readLargeRaw, signatureOfEmail } from './raw-message.js'
 import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
 import { recipientsOfEmail } from './recipients.js'
 
@@ -116,14 +116,19 @@ export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<W
 }
 
 /**
- * The message as it is sent to `recipient`; null: to the first one. Throws a Refusal: `email-not-found` if its bytes are
+ * The message as it is sent to `recipient`, in pieces; null: to the first one. Rejects with a Refusal: `email-not-found` if its bytes are
  * no longer stored, `not-found` if it is not sent to that address.
  */
-export function readOutgoingMessage(read: Read, viewer: Viewer, id: string, recipient: Address | null): Buffer {
+export async function readOutgoingMessage(
+  read: Read,
+  viewer: Viewer,
+  id: string,
+  recipient: Address | null,
+): Promise<readonly Buffer[]> {
   const { has_copies } = requireVisibleEmail(read, viewer, id)
   const key = { workspaceId: viewer.workspaceId, emailId: id }
   const recipientId = recipient === null ? null : requireRecipient(read, key, recipient)
-  const raw = readRaw(read, key)
+  const raw = await readLargeRaw(read, key)
   if (raw === undefined) {
     const kept = 'messages are kept for a time (retention.messages), their records longer'
     throw new Refusal('email-not-found', `the message of email ${formatForDisplay(id)} is no longer stored: ${kept}`, {
@@ -136,7 +141,7 @@ export function readOutgoingMessage(read: Read, viewer: Viewer, id: string, reci
       : copyOfRecipient(read, { workspaceId: viewer.workspaceId, recipientId })
   const field = copy === undefined ? signatureOfEmail(read, key)[0]?.field : copy.signature
   const pieces = copy === undefined ? [raw] : copyToPieces(raw, copy)
-  return field == null && pieces.length === 1 ? raw : Buffer.concat([Buffer.from(field ?? '', 'latin1'), ...pieces])
+  return field == null ? pieces : [Buffer.from(field, 'latin1'), ...pieces]
 }
 
 /** The id of the recipient; a suppressed one gets no message. */
@@ -160,7 +165,7 @@ async function readContent(
 ): Promise<EmailContent> {
   const email = { workspaceId, emailId }
   const display = { makesText: false, htmlChange: findHtmlChange(email) }
-  const result = await mime.readForDisplay(workspaceId, () => readRaw(read, email), display)
+  const result = await mime.readForDisplay(workspaceId, () => readLargeRaw(read, email), display)
   if (result.kind !== 'readable') return unreadableContent
   // A broadcast has no fields of the app's own.
   const headers = isFramed(emailId) ? [] : result.parts.headers

@@ -4,11 +4,9 @@
  * The signature is made once, at the first attempt, and stored: every attempt and every recipient gets the same
  * bytes, and what was sent can be shown later.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
-import type { ReadSpooled, SpoolPlace } from '../storage/spool/spool-files.js'
-import { storedBytes, storedSize } from '../storage/spool/stored-bytes.js'
+import { readStoredBytes, storedBytes, storedHead, storedPlace, storedSize } from '../storage/spool/stored-bytes.js'
 import type { Tables } from '../storage/tables/tables.js'
 import type { LentBytes, MovedBytes } from '../storage/writer/write.js'
 import { framedRawOf, isFramed, sizeOfFramedEmail } from './frames/framed-message.js'
@@ -82,32 +80,32 @@ export function readRaw(read: Read, key: EmailKey): Buffer | undefined {
   return isFramed(key.emailId) ? framedRawOf(read, key) : rawOfEmail(read, key)[0]?.raw
 }
 
-/** As `readRaw`, without blocking the thread while a spool file is read: 10 MB take some tens of milliseconds. */
-export async function readLargeRaw(read: Read, readSpooled: ReadSpooled, key: EmailKey): Promise<Buffer | undefined> {
-  const place = isFramed(key.emailId) ? null : findPlace(read, key)
-  const bytes = place === null ? null : await readSpooled(place).catch(() => null)
-  // Bytes of a deleted row may be overwritten while they are read (`storage/spool/sweep`). Faults are told by `readRaw`.
-  return bytes !== null && isDeepStrictEqual(findPlace(read, key), place) ? bytes : readRaw(read, key)
+/** As `readRaw`, without blocking the thread: 10 MB take some tens of milliseconds. */
+export async function readLargeRaw(read: Read, key: EmailKey): Promise<Buffer | undefined> {
+  return isFramed(key.emailId)
+    ? framedRawOf(read, key)
+    : readStoredBytes(read, key, { place: placeOfRaw, bytes: rawOfEmail })
 }
 
-/** Null: the bytes are in the row, or there is none. */
-function findPlace(read: Read, key: EmailKey): SpoolPlace | null {
-  const [row] = placeOfRaw(read, key)
-  if (row === undefined || row.file === null || row.at === null || row.bytes === null) return null
-  return { file: row.file, at: row.at, bytes: row.bytes }
+/** Bytes of a message that `readHead` reads at most. */
+export const HEAD_BYTES = 65_536
+
+/** The first bytes of a message, which may be large; undefined: they are not stored any more. */
+export function readHead(read: Read, key: EmailKey): Buffer | undefined {
+  return isFramed(key.emailId) ? framedRawOf(read, key)?.subarray(0, HEAD_BYTES) : headOfEmail(read, key)[0]?.head
 }
 
-const placeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
+const headOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
-    .select(['spool_file as file', 'spool_at as at', 'spool_bytes as bytes'])
+    .select(storedHead(HEAD_BYTES).as('head'))
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
 /** The number of bytes, which are not read; 0: they are not stored any more. */
 export function sizeOfMessage(read: Read, key: EmailKey): number {
-  return isFramed(key.emailId) ? sizeOfFramedEmail(read, key) : (sizeOfRaw(read, key)[0]?.bytes ?? 0)
+  return isFramed(key.emailId) ? sizeOfFramedEmail(read, key) : (placeOfRaw(read, key)[0]?.size ?? 0)
 }
 
 const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
@@ -118,10 +116,10 @@ const rawOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-const sizeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
+const placeOfRaw = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages')
-    .select(storedSize.as('bytes'))
+    .select([...storedPlace, storedSize.as('size')])
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
 )

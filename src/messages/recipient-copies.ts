@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
 import { LostBytes, type MovedBytes } from '../storage/writer/write.js'
-import { readRaw } from './raw-message.js'
+import { HEAD_BYTES, readHead } from './raw-message.js'
 
 /** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
 export interface RecipientCopy {
@@ -82,16 +82,22 @@ interface MessageRef extends CopyKey {
   readonly emailId: string
 }
 
-/** The message of one recipient, for a notice about it; empty: its bytes are not stored any more, or are lost. */
-export function rawOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer {
-  const raw = readUnlessLost(read, { workspaceId, emailId }) ?? Buffer.alloc(0)
-  const [copy] = raw.length === 0 ? [] : copyOfRecipient(read, { workspaceId, recipientId })
-  return copy === undefined ? raw : Buffer.concat(copyToPieces(raw, copy))
+/**
+ * The first `HEAD_BYTES` of the message of one recipient, for a notice about it; empty: they are not stored any more, or
+ * are lost. A copy is as long as the message.
+ */
+export function headOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer {
+  const head = readUnlessLost(read, { workspaceId, emailId }) ?? Buffer.alloc(0)
+  const [copy] = head.length === 0 ? [] : copyOfRecipient(read, { workspaceId, recipientId })
+  if (copy === undefined) return head
+  const { prefix, bytes } = copy
+  const pieces = [head.subarray(0, prefix), bytes, head.subarray(prefix + bytes.length)]
+  return Buffer.concat(pieces).subarray(0, HEAD_BYTES)
 }
 
-function readUnlessLost(read: Read, key: Parameters<typeof readRaw>[1]): Buffer | undefined {
+function readUnlessLost(read: Read, key: Parameters<typeof readHead>[1]): Buffer | undefined {
   try {
-    return readRaw(read, key)
+    return readHead(read, key)
   } catch (error) {
     if (error instanceof LostBytes) return undefined
     throw error

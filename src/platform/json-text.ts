@@ -3,11 +3,15 @@
  * of megabytes would each block the main thread for a good part of a second.
  */
 export class JsonText {
-  /** `bytes`: in UTF-8. */
-  constructor(readonly bytes: Buffer) {}
+  readonly pieces: readonly Buffer[]
+
+  /** In UTF-8. */
+  constructor(...pieces: readonly Buffer[]) {
+    this.pieces = pieces
+  }
 
   /** The value, where it is a part of something that is encoded in one piece. */
   toJSON(): unknown {
-    return JSON.parse(this.bytes.toString())
+    return JSON.parse(Buffer.concat(this.pieces).toString())
   }
 }

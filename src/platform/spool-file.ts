@@ -11,22 +11,22 @@ export type SpoolFile = Pick<ReadableFile, 'read' | 'close'>
 
 export interface Spool {
   /** Rejects if the disk cannot store them. */
-  readonly write: (bytes: Buffer) => Promise<SpoolFile>
+  readonly write: (pieces: readonly Buffer[]) => Promise<SpoolFile>
 }
 
 /** `folder` must be its own: it is emptied first of what a killed process left. */
 export async function openSpool(folder: string): Promise<Spool> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  return { write: (bytes) => writeSpoolFile(folder, bytes) }
+  return { write: (pieces) => writeSpoolFile(folder, pieces) }
 }
 
-async function writeSpoolFile(folder: string, bytes: Buffer): Promise<SpoolFile> {
+async function writeSpoolFile(folder: string, pieces: readonly Buffer[]): Promise<SpoolFile> {
   const path = join(folder, randomUUID())
   const file = await open(path, 'wx+', 0o600)
   try {
     await rm(path)
-    await file.writeFile(bytes)
+    for (const piece of pieces) await file.writeFile(piece)
   } catch (error) {
     await file.close()
     throw error

@@ -13,9 +13,9 @@
  * one that was in progress at two crashes fails unread.
  */
 import { Refusal } from '../mail/refusal.js'
-import { isUnprocessed, markFailed, rawOfInbound, unprocessedById } from '../messages/inbound/inbound-email.js'
+import { isUnprocessed, markFailed, readInboundRaw, unprocessedById } from '../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../messages/inbound/inbound-record.js'
-import type { MimeReader } from '../messages/mime/mime-parts.js'
+import type { MimeReader, RawSource } from '../messages/mime/mime-parts.js'
 import type { UnreadableResult } from '../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -62,8 +62,6 @@ export interface ProcessorDeps extends Store {
   /** Null for a report that is not about a domain. */
   readonly domainReportsOf: (email: InboundEmail) => DomainReportHandler | null
 }
-
-type RawSource = () => Buffer | undefined
 
 const POLL_INTERVAL = 1_000
 /** Crashes of our process after which a message in progress is not read again. */
@@ -193,7 +191,7 @@ export class InboundProcessor {
   private async evaluate(email: InboundEmail): Promise<ProcessingResult | null> {
     const deaths = this.deathCounts.get(email.id)
     if (deaths !== undefined) return this.buildCrashFailure(email, deaths)
-    const source = (): Buffer | undefined => this.readGuarded(email)
+    const source = (): Promise<Buffer | undefined> => this.readGuarded(email)
     return email.kind === 'mail' ? this.evaluateMail(email, source) : this.evaluateReport(email, source)
   }
 
@@ -222,8 +220,8 @@ export class InboundProcessor {
   private async evaluateMail(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
     const { mime, processMail } = this.deps
     let raw: Buffer | undefined
-    const noted = (): Buffer | undefined => {
-      raw = source()
+    const noted = async (): Promise<Buffer | undefined> => {
+      raw = await source()
       return raw
     }
     const result = await mime.analyze(email.workspace_id, noted, spamContextOf(email), email.size)
@@ -235,10 +233,10 @@ export class InboundProcessor {
   }
 
   /** Its bytes; from now on it is in progress. */
-  private readGuarded(email: InboundEmail): Buffer | undefined {
+  private readGuarded(email: InboundEmail): Promise<Buffer | undefined> {
     const place = { id: email.id, workspaceId: email.workspace_id }
     this.deps.crashGuard.begin(place)
-    return rawOfInbound(this.deps.read, place)[0]?.raw
+    return readInboundRaw(this.deps.read, place)
   }
 
   /** Null while stopping. */

@@ -1,22 +1,63 @@
 /** The thread of `compose-thread`. */
+import { renderPreview, renderTemplate } from '../content/render-template.js'
+import { parseTemplate } from '../content/template-cache.js'
 import { Refusal, toPlainRefusal } from '../mail/refusal.js'
 import { memoryAloneOf, serveJobs } from '../platform/processes/job-thread.js'
 import { createEmailTracker } from '../tracking/track-email.js'
 import { composeContent } from './compose-content.js'
-import type { ComposedJob, ContentJob } from './compose-thread.js'
+import type { ComposedJob, ContentJob, PreviewJob, TemplateJob, ThreadJob } from './compose-thread.js'
 import type { RequestedContent } from './message-content.js'
 
-serveJobs<ContentJob, ComposedJob>(({ content, base, publicUrl, ...job }) => {
-  const beginTracking = createEmailTracker({ trackingBaseFor: () => base, publicUrl })
+interface DoneJob {
+  readonly result: ComposedJob
+  readonly transfer: readonly ArrayBuffer[]
+}
+
+serveJobs<ThreadJob, ComposedJob>((job) => {
   try {
-    const composed = composeContent({ ...job, content: unpack(content) }, beginTracking)
-    const memory = memoryAloneOf(composed.raw)
-    return { result: { kind: 'composed', composed }, transfer: memory === null ? [] : [memory] }
+    return perform(job)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     return { result: { kind: 'refused', refusal: toPlainRefusal(error) }, transfer: [] }
   }
 })
+
+function perform(job: ThreadJob): DoneJob {
+  switch (job.kind) {
+    case 'compose':
+      return compose(job)
+    case 'render':
+      return render(job)
+    case 'preview':
+      return preview(job)
+  }
+}
+
+function compose({ content, base, publicUrl, ...job }: ContentJob): DoneJob {
+  const beginTracking = createEmailTracker({ trackingBaseFor: () => base, publicUrl })
+  const composed = composeContent({ ...job, content: unpack(content) }, beginTracking)
+  return { result: { kind: 'composed', composed }, transfer: memoriesOf([composed.raw]) }
+}
+
+function render({ template, data, unsubscribeUrl, form }: TemplateJob): DoneJob {
+  const { subject, html, text } = renderTemplate(template, data, unsubscribeUrl)
+  const [first, second] = [html, text].map((body) => {
+    if (body === null) return null
+    return Buffer.from(form === 'json' ? JSON.stringify(body) : body)
+  })
+  const rendered = { subject, html: first ?? null, text: second ?? null }
+  return { result: { kind: 'rendered', rendered }, transfer: memoriesOf([rendered.html, rendered.text]) }
+}
+
+/** Of at most 2 MB, which the answer encodes in steps. */
+function preview({ words, data, unsubscribeUrl }: PreviewJob): DoneJob {
+  const rendered = renderPreview(parseTemplate(words), data, unsubscribeUrl)
+  return { result: { kind: 'previewed', preview: rendered }, transfer: [] }
+}
+
+function memoriesOf(bodies: readonly (Buffer | null)[]): readonly ArrayBuffer[] {
+  return bodies.flatMap((body) => (body === null ? [] : (memoryAloneOf(body) ?? [])))
+}
 
 /** Bytes have lost their class on the way. */
 function unpack(content: ContentJob['content']): RequestedContent {

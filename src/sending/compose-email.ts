@@ -6,6 +6,7 @@ import { domainOf } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { uuidv7 } from '../platform/ids.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
+import { LentBytes } from '../storage/writer/write.js'
 import type { BeginTracking, TrackedEmail } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { type ComposedContent, composeContent, isLargeContent, type UnsubscribeUse } from './compose-content.js'
@@ -79,8 +80,9 @@ export function composeEmail(deps: ComposeDeps): ComposeEmail {
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
     const prepared = prepare(principal, { templateId, tracking, personal, ...about })
-    // Else its memory goes to the writer.
-    if (prepared.raw.length > 0) freeMemory(raw)
+    // Else its memory goes to the writer, or the message has it.
+    const { buffer, byteLength } = prepared.raw instanceof LentBytes ? prepared.raw.bytes : prepared.raw
+    if (byteLength > 0 && buffer !== raw.buffer) freeMemory(raw)
     return prepared
   }
 }

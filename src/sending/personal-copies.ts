@@ -34,7 +34,7 @@ export interface CopyPlan {
   readonly tokenOf: PersonalContent['tokenOf']
 }
 
-/** Null: all recipients get the same bytes. Throws a Refusal `too-large`. */
+/** Null: all recipients get the same bytes. Throws a Refusal `too-large`. `personal.bodies`: `checkCopiedBodies` allows them. */
 export function planCopies(
   raw: Buffer,
   { bodies, tokenOf }: PersonalContent,
@@ -42,7 +42,6 @@ export function planCopies(
   recipientIds: readonly string[],
 ): CopyPlan | null {
   if (recipientIds.length === 0) return null
-  checkBodies(bodies)
   const frame = findCopyFrame(raw, bodies, tokenOf(firstId))
   if (frame === null) return null
   const bytes = copySizeOf(raw, frame) * recipientIds.length
@@ -53,7 +52,8 @@ export function planCopies(
   return { raw, frame, recipientIds, bytes, tokenOf }
 }
 
-function checkBodies(bodies: readonly EncodedBody[]): void {
+/** Throws a Refusal `too-large`. */
+export function checkCopiedBodies(bodies: readonly EncodedBody[]): void {
   const size = bodies.reduce((sum, { startFromEnd, endFromEnd }) => sum + startFromEnd - endFromEnd, 0)
   if (size <= MAX_COPIED_BODIES) return
   const message = `html and text of an email with unsubscribe links have ${size} bytes encoded, allowed for several recipients: ${MAX_COPIED_BODIES}: send a request for each of them`

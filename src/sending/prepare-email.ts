@@ -21,7 +21,7 @@ import { type Json, toJson } from '../storage/tables/columns.js'
 import { LentBytes, MOVE_FROM_BYTES, MovedBytes, TRANSFER_FROM_BYTES, type Write } from '../storage/writer/write.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
 import type { BeginTracking } from '../tracking/track-email.js'
-import { type CopyPlan, planCopies } from './personal-copies.js'
+import { type CopyPlan, checkCopiedBodies, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
 import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
 import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
@@ -55,7 +55,9 @@ export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
     const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
     const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
     const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
-    const mayHaveCopies = submission.personal != null && recipients.length > 1
+    const { personal = null } = submission
+    const mayHaveCopies = personal !== null && recipients.length > 1
+    if (mayHaveCopies) checkCopiedBodies(personal.bodies)
     const { raw, stored } = mayHaveCopies ? holdForCopies(pieces) : holdBytes(pieces)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
@@ -86,9 +88,11 @@ function holdBytes(pieces: readonly Buffer[]): HeldBytes {
   return { raw, stored: raw.length < TRANSFER_FROM_BYTES ? raw : new LentBytes(raw) }
 }
 
-/** Copies are made of the bytes after the memory of the submission was freed, so they have memory of their own. */
+/** The copies are made later of the bytes, which the caller must not free. A large message is not copied. */
 function holdForCopies(pieces: readonly Buffer[]): HeldBytes {
-  const raw = concatAlone(pieces)
+  const last = pieces.findLast(({ length }) => length > 0)
+  const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null
+  const raw = joined ?? concatAlone(pieces)
   return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
 }
 

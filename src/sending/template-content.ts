@@ -2,7 +2,7 @@
  * Subject and bodies of an email, from a template or as the client wrote them, with the link that unsubscribes the
  * first recipient. The other recipients get copies with their own links (`token-places.ts`).
  */
-import { type ParsedTemplate, renderTemplate, type TemplateData } from '../content/render-template.js'
+import { type ParsedTemplate, renderSmallTemplate, type TemplateData } from '../content/render-template.js'
 import { insertUnsubscribeUrl, UNSUBSCRIBE_URL } from '../content/template-text.js'
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
@@ -18,6 +18,24 @@ interface FirstRecipient {
   readonly recipientId: string
 }
 
+export interface TemplateToRender {
+  readonly template: ParsedTemplate
+  readonly data: TemplateData
+  readonly unsubscribeUrl: string
+  /** Of the bodies: as they are, or as JSON texts. */
+  readonly form: 'text' | 'json'
+}
+
+export interface RenderedBodies<Bytes> {
+  readonly subject: string
+  /** In UTF-8. */
+  readonly html: Bytes | null
+  readonly text: Bytes | null
+}
+
+/** `ComposeThread.render`. */
+type RenderLarge = (job: TemplateToRender) => Promise<RenderedBodies<Buffer>>
+
 interface TemplateUse extends FirstRecipient {
   readonly template: ParsedTemplate
   readonly data: TemplateData
@@ -29,13 +47,16 @@ interface Linked {
 }
 
 export interface ContentFiller {
-  /** Throws a Refusal for missing or unsuitable values, too many links, and a template without a body. */
-  readonly fillTemplate: (use: TemplateUse) => Pick<MessageContent, 'subject' | 'html' | 'text'> & Linked
+  /** Rejects with a Refusal for missing or unsuitable values, too many links, and a template without a body. */
+  readonly fillTemplate: (use: TemplateUse) => Promise<Pick<RequestedContent, 'subject' | 'html' | 'text'> & Linked>
 }
 
-export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>): ContentFiller {
+export function createContentFiller(
+  { urlOf }: Pick<UnsubscribeLinks, 'urlOf'>,
+  renderLarge: RenderLarge,
+): ContentFiller {
   return {
-    fillTemplate: ({ template, data, from, recipientId }) => {
+    fillTemplate: async ({ template, data, from, recipientId }) => {
       const { id, html, text } = template
       if (html === null && text === null) {
         const details = { field: 'template_id', value: id }
@@ -44,7 +65,11 @@ export function createContentFiller({ urlOf }: Pick<UnsubscribeLinks, 'urlOf'>):
       const uses = [html, text].flatMap((part) => (part === null ? [] : [...part.uses]))
       const links = uses.reduce((sum, [{ name }, times]) => sum + (name === UNSUBSCRIBE_URL ? times : 0), 0)
       checkLinks(links, 'template_id')
-      return { ...renderTemplate(template, data, urlOf({ recipientId, from })), hasUnsubscribeLink: links > 0 }
+      const unsubscribeUrl = urlOf({ recipientId, from })
+      const rendered =
+        renderSmallTemplate(template, data, unsubscribeUrl) ??
+        (await renderLarge({ template, data, unsubscribeUrl, form: 'text' }))
+      return { ...rendered, hasUnsubscribeLink: links > 0 }
     },
   }
 }

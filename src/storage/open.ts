@@ -23,6 +23,7 @@ import {
 } from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
+import { ReadThread } from './read-thread.js'
 import { EarlierDatabase } from './schema-errors.js'
 import { SQLite } from './sqlite.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
@@ -53,8 +54,9 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const reader = await openReader(options)
   try {
     const writer = await Writer.open(options)
+    const readThread = new ReadThread(options.file)
     return {
-      read: createRead(reader),
+      read: Object.assign(createRead(reader), { elsewhere: readThread.read.bind(readThread) }),
       commit: (writes) => writer.commit(writes),
       reclaimPages: (pages) => writer.reclaimPages(pages),
       purgeLog: (options) => writer.purgeLog(options),
@@ -65,6 +67,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       readBusyTime: () => writer.readBusyTime(),
       close: async () => {
         await writer.close()
+        await readThread.stop()
         reader.close()
       },
     }

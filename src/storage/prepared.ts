@@ -79,18 +79,37 @@ export function prepareWrite<Values extends object>(
 }
 
 /** Runs a read on the reading connection: see `Database.read`. */
-export type Read = <Row>(sql: string, parameters: readonly unknown[]) => Row[]
+export interface Read {
+  <Row>(sql: string, parameters: readonly unknown[]): Row[]
+  /** The same on a thread, for rows of megabytes; absent: there is none, as in commands. */
+  readonly elsewhere?: ReadElsewhere
+}
+
+export type ReadElsewhere = <Row>(sql: string, parameters: readonly unknown[]) => Promise<Row[]>
+
+/** `Rows`: an array. */
+export interface PreparedRead<Values, Rows> {
+  (read: Read, values: Values): Rows
+  /** On a thread, so that rows of megabytes do not block this one; here if there is none, or it fails. */
+  readonly large: (read: Read, values: Values) => Promise<Rows>
+}
 
 /** Builds a read whose rows have the type that Kysely infers. */
 type ReadFactory<Values> = <Query extends Compilable<unknown>>(
   build: (builder: StatementBuilder<Values>) => Query,
-) => (read: Read, values: Values) => InferResult<Query>
+) => PreparedRead<Values, InferResult<Query>>
 
 /** A read with slots. Called twice, because TypeScript cannot infer one type parameter while another is given. */
 export function prepareRead<Values extends object>(): ReadFactory<Values> {
   return <Query extends Compilable<unknown>>(build: (builder: StatementBuilder<Values>) => Query) => {
     const { sql, bind } = prepare<Values>(build)
-    return (read: Read, values: Values) => read(sql, bind(values)) as InferResult<Query>
+    const withType = (rows: unknown[]): InferResult<Query> => rows as InferResult<Query>
+    const readHere = (read: Read, values: Values): InferResult<Query> => withType(read(sql, bind(values)))
+    const large = async (read: Read, values: Values): Promise<InferResult<Query>> => {
+      const rows = await read.elsewhere?.<unknown>(sql, bind(values)).catch(() => undefined)
+      return rows === undefined ? readHere(read, values) : withType(rows)
+    }
+    return Object.assign(readHere, { large })
   }
 }
 

@@ -62,7 +62,7 @@ t.test('a file is read back byte for byte, whatever the pieces in which it arriv
     )
     const file = await files.add(pieces)
     t.match(file, { size: bytes.length, complete: 1, created_at: START, name: 'a.bin', content_type: 'text/csv' })
-    t.ok(readFileBytes(files.database.read, file)?.equals(bytes), `${size}`)
+    t.ok((await readFileBytes(files.database.read, file))?.equals(bytes), `${size}`)
   }
   t.equal(files.count('cached_file_chunks'), 12)
   const largest = Math.max(
@@ -72,7 +72,7 @@ t.test('a file is read back byte for byte, whatever the pieces in which it arriv
   )
   t.equal(largest, 262_144, 'no commit is larger')
   const empty = await files.add([])
-  t.equal(readFileBytes(files.database.read, empty)?.length, 0)
+  t.equal((await readFileBytes(files.database.read, empty))?.length, 0)
 })
 
 t.test('a file belongs to its workspace, and exists only when it is complete', async (t) => {
@@ -142,7 +142,7 @@ t.test('files unused for long and uploads never completed are removed', async (t
   t.same(keys(), [old.key, used.key])
   await forget(START + HOUR + 1, START + 1)
   t.same(keys(), [used.key])
-  t.equal(readFileBytes(read, old), null)
+  t.equal(await readFileBytes(read, old), null)
 })
 
 t.test('a file that is used while it is about to expire stays', async (t) => {
@@ -157,8 +157,8 @@ t.test('a file that is used while it is about to expire stays', async (t) => {
     await commit(writes)
   }
   while (await removeExpiredFiles({ read, commit: slow }, { usedBefore: START + HOUR, now })) t.ok(step < 3)
-  t.same(readFileBytes(read, used), Buffer.alloc(10, 'a'))
-  t.equal(readFileBytes(read, old), null)
+  t.same(await readFileBytes(read, used), Buffer.alloc(10, 'a'))
+  t.equal(await readFileBytes(read, old), null)
   t.same([files.count('cached_files'), files.count('cached_file_chunks')], [1, 1])
 })
 

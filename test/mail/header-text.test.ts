@@ -66,3 +66,9 @@ t.test('any text fits one line of JSON and of a log', (t) => {
   fc.assert(property, { numRuns: 300, seed: 5 })
   t.end()
 })
+
+t.test('encoded words after the first 500 stay as they are', (t) => {
+  const word = '=?utf-8?q?=61?='
+  t.equal(decodeHeaderText(Array(501).fill(word).join(' ')), `${'a'.repeat(500)} ${word}`)
+  t.end()
+})

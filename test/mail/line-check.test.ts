@@ -52,7 +52,7 @@ t.test('many lines are checked in steps', (t) => {
   let pauses = 0
   let step = steps.next()
   for (; step.done !== true; step = steps.next()) pauses += 1
-  t.equal(pauses, 3)
+  t.equal(pauses, 12)
   t.same(step.value, { kind: 'bare-line-break', line: 200_001 })
   t.end()
 })

@@ -1,47 +1,47 @@
 /** Bytes of messages that are read without blocking the thread. */
 import t from 'tap'
 import { readLargeRaw } from '../../src/messages/raw-message.js'
-import { createSpoolReader, type ReadSpooled } from '../../src/storage/spool/spool-files.js'
+import type { Read, ReadElsewhere } from '../../src/storage/prepared.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { largeMessage, removeMessage, storeLarge, storeMessage } from '../helpers/database/spooled.js'
 
 const key = { workspaceId: 'ws', emailId: 'one' }
 
-t.test('a large message is read aside, from its place in a spool file', async (t) => {
-  const { database, file } = await temporaryDatabase(t, { spool: true })
-  await storeLarge(database, 'zero', 'one')
-  let reads = 0
-  const readSpooled: ReadSpooled = (place) => {
-    reads += 1
-    return createSpoolReader(file)(place)
+function withElsewhere(read: Read, elsewhere: ReadElsewhere): Read {
+  return Object.assign(read.bind(null) as Read, { elsewhere })
+}
+
+t.test('a large message is read on a thread, from a spool file or from its row', async (t) => {
+  for (const spool of [true, false]) {
+    const { database } = await temporaryDatabase(t, { spool })
+    await storeLarge(database, 'zero', 'one')
+    let reads = 0
+    const read = withElsewhere(database.read, (...statement) => {
+      reads += 1
+      return database.read.elsewhere?.(...statement) ?? Promise.resolve([])
+    })
+    t.ok((await readLargeRaw(read, key))?.equals(largeMessage('one')))
+    t.equal(reads, 1)
+    const failing = withElsewhere(database.read, () => Promise.reject(new Error('no thread')))
+    t.ok((await readLargeRaw(failing, key))?.equals(largeMessage('one')))
   }
-  t.ok((await readLargeRaw(database.read, readSpooled, key))?.equals(largeMessage('one')))
-  t.equal(reads, 1)
-  t.ok((await readLargeRaw(database.read, () => Promise.reject(new Error('EMFILE')), key))?.equals(largeMessage('one')))
 })
 
-t.test('a message in its row, and one that does not exist', async (t) => {
+t.test('a short message, and one that does not exist, are read here', async (t) => {
   const { database } = await temporaryDatabase(t, { spool: true })
-  const unused: ReadSpooled = () => Promise.reject(new Error('it has no place'))
+  const read = withElsewhere(database.read, () => Promise.reject(new Error('it is not large')))
   await database.commit(storeMessage(database.read, 'one', Buffer.from('short')))
-  t.equal((await readLargeRaw(database.read, unused, key))?.toString(), 'short')
-  t.equal(await readLargeRaw(database.read, unused, { ...key, emailId: 'none' }), undefined)
-  t.equal(await readLargeRaw(database.read, unused, { ...key, workspaceId: 'other' }), undefined)
+  t.equal((await readLargeRaw(read, key))?.toString(), 'short')
+  t.equal(await readLargeRaw(read, { ...key, emailId: 'none' }), undefined)
+  t.equal(await readLargeRaw(read, { ...key, workspaceId: 'other' }), undefined)
 })
 
 t.test('what was read while its message was deleted is not taken: it may be overwritten', async (t) => {
   const { database } = await temporaryDatabase(t, { spool: true })
   await storeLarge(database, 'one')
-  const removing: ReadSpooled = async ({ bytes }) => {
+  const read = withElsewhere(database.read, async <Row>() => {
     await database.commit([removeMessage('one')])
-    return Buffer.alloc(bytes)
-  }
-  t.equal(await readLargeRaw(database.read, removing, key), undefined)
-})
-
-t.test('a place that the file lacks', async (t) => {
-  const { database, file } = await temporaryDatabase(t, { spool: true })
-  await storeLarge(database, 'one')
-  await t.rejects(createSpoolReader(file)({ file: 1, at: 0, bytes: 9e15 }), { message: 'the file is too short' })
-  await t.rejects(createSpoolReader(file)({ file: 77, at: 0, bytes: 1 }), { code: 'ENOENT' })
+    return [{ raw: Buffer.alloc(10) }] as Row[]
+  })
+  t.equal(await readLargeRaw(read, key), undefined)
 })

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { type DomainName, parseAddress } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
+import type { RawSource } from '../../src/messages/mime/mime-parts.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
 import type { Destination } from '../../src/receiving/destinations.js'
 import { createEarlyAnalyzer } from '../../src/receiving/early-analysis.js'
@@ -72,7 +73,7 @@ function scorer(
   const logged: unknown[] = []
   const crashGuard = openCrashGuard(file, { warn: (...line: unknown[]) => logged.push(line) })
   const readAll: Analyze = async (_workspaceId, source) => {
-    const raw = source()
+    const raw = await source()
     if (raw === undefined) return { kind: 'unreadable', why: 'gone', message: '' }
     read.push(raw)
     return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
@@ -124,7 +125,7 @@ t.test('in doubt a message is accepted', async (t) => {
 })
 
 t.test('a message whose turn comes after its time is not read any more', async (t) => {
-  let source: (() => Buffer | undefined) | undefined
+  let source: RawSource | undefined
   const analyze: Analyze = (_workspaceId, given) => {
     source = given
     return new Promise(() => undefined)

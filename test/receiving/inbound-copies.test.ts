@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
-import { rawOfInbound } from '../../src/messages/inbound/inbound-email.js'
+import { readInboundRaw } from '../../src/messages/inbound/inbound-email.js'
 import { BytePieces } from '../../src/platform/memory/byte-pieces.js'
 import { buildCopy, storeCopies } from '../../src/receiving/inbound-copies.js'
 import type { ProcessedMail } from '../../src/receiving/process-mail.js'
@@ -69,7 +69,7 @@ async function store(t: Test, size: number, results: ProcessedMail, limit: numbe
   const copy = copyOf(received(size))
   const outcome = await storeCopies(deps, [copy], results, 's').catch((error: unknown) => error)
   const [row] = database.read<{ status: string }>('select status from inbound_emails', [])
-  const raw = rawOfInbound(database.read, { id: 'x', workspaceId: 'ws_1' })[0]?.raw
+  const raw = await readInboundRaw(database.read, { id: 'x', workspaceId: 'ws_1' })
   return { outcome, status: row?.status, bytes: raw?.length, expected: copy.email.size, logged }
 }
 

@@ -13,7 +13,7 @@ import {
   removeInboundRaw,
   storeInbound,
 } from '../../src/messages/inbound/inbound-email.js'
-import { defaultMimeLimits, MimeReader } from '../../src/messages/mime/mime-parts.js'
+import { defaultMimeLimits, MimeReader, type RawSource } from '../../src/messages/mime/mime-parts.js'
 import { openCrashGuard } from '../../src/receiving/crash-guard.js'
 import { contentAnalyzer } from '../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
@@ -142,7 +142,7 @@ t.test('stopping waits for no bomb, and unfinished messages wait for the next st
     mime: {
       digest: () => Promise.reject(new Error('a report')),
       analyze: (workspaceId, source, facts) => {
-        const noted = (): Buffer | undefined => {
+        const noted: RawSource = () => {
           begun = true
           return source()
         }

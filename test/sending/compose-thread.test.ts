@@ -1,5 +1,7 @@
 /** Content that is composed on a thread: the same message, links and reasons as on the main thread. */
 import t from 'tap'
+import { renderSmallTemplate, renderTemplate } from '../../src/content/render-template.js'
+import { parseTemplate } from '../../src/content/template-cache.js'
 import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { composeContent, isLargeContent } from '../../src/sending/compose-content.js'
 import { ComposeThread } from '../../src/sending/compose-thread.js'
@@ -40,6 +42,28 @@ t.test('the thread composes what the main thread would', async (t) => {
     t.strictSame({ ...there, raw: null }, { ...here, raw: null })
   }
   t.ok(contents[3]?.attachments[0]?.content.length, 'files of the caller are copied')
+})
+
+t.test('the thread renders what the main thread would, and leaves small templates to it', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const parsed = parseTemplate({ id: 't', subject: 'Hi {{a}}', html: '<p>{{b}}ö</p>{{b}}', text: null })
+  const data = { a: 'x', b: '<&>'.repeat(20_000) }
+  const here = renderTemplate(parsed, data, 'https://u.test')
+  const job = { template: parsed, data, unsubscribeUrl: 'https://u.test' }
+  const there = await thread.render({ ...job, form: 'text' })
+  t.strictSame({ ...there, html: there.html?.toString() }, here)
+  t.equal(JSON.parse((await thread.render({ ...job, form: 'json' })).html?.toString() ?? ''), here.html)
+  await t.rejects(thread.render({ ...job, data: {}, form: 'text' }), /no value for: a, b/)
+  t.equal(renderSmallTemplate(parsed, data, 'https://u.test'), null)
+  t.strictSame(renderSmallTemplate(parsed, { a: 'x', b: 'y' }, ''), renderTemplate(parsed, { a: 'x', b: 'y' }, ''))
+  t.throws(() => renderSmallTemplate(parsed, {}, ''), /no value for: a, b/)
+  const html = '<p>{{name}}</p>{{other}}'
+  const preview = await thread.preview({
+    ...{ words: { id: '', subject: 's', html, text: null }, data: { name: 'A' } },
+    unsubscribeUrl: '',
+  })
+  t.match(preview, { html: '<p>A</p>{{other}}', variables: ['name', 'other'], missing: ['other'] })
 })
 
 const words = '<p>some wörds {{unsubscribe_url}}</p>\n'

@@ -7,6 +7,8 @@ import { parseTemplate } from '../../content/template-cache.js'
 import { selectTemplatePage } from '../../content/templates.js'
 import { Refusal } from '../../mail/refusal.js'
 import { formatTimestamp } from '../../platform/clock.js'
+import type { ComposeThread } from '../../sending/compose-thread.js'
+import { LONG_BODY } from '../../sending/message-content.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { templateData } from '../emails/email-fields.js'
@@ -37,8 +39,12 @@ const preview = z
 
 const listed = templateRecord.omit({ html: true, text: true }).meta({ id: 'ListedTemplate' })
 
-export function templatePageRoutes(read: Read, sampleUnsubscribeUrl: string): readonly KeyRoute[] {
-  return [listRoute(read), previewRoute(sampleUnsubscribeUrl)]
+export function templatePageRoutes(
+  read: Read,
+  sampleUnsubscribeUrl: string,
+  previewLarge: ComposeThread['preview'],
+): readonly KeyRoute[] {
+  return [listRoute(read), previewRoute(sampleUnsubscribeUrl, previewLarge)]
 }
 
 function listRoute(read: Read): KeyRoute {
@@ -63,8 +69,8 @@ function listRoute(read: Read): KeyRoute {
   })
 }
 
-/** `sampleUnsubscribeUrl`: it unsubscribes no recipient. */
-function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
+/** `unsubscribeUrl`: it unsubscribes no recipient. */
+function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['preview']): KeyRoute {
   return route({
     method: 'POST',
     path: '/template-previews',
@@ -76,14 +82,17 @@ function previewRoute(sampleUnsubscribeUrl: string): KeyRoute {
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: preview } },
     refusals: ['payload_too_large'],
-    run: ({ body: { subject, html, text, template_data: data } }) => {
+    run: async ({ body: { subject, html, text, template_data: data } }) => {
       const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
       if (size > MAX_TEMPLATE_BYTES) {
         const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
         throw new Refusal('too-large', message, { size, limit: MAX_TEMPLATE_BYTES })
       }
-      const template = parseTemplate({ id: '', subject, html, text })
-      const rendered = renderPreview(template, data, sampleUnsubscribeUrl)
+      const words = { id: '', subject, html, text }
+      const rendered =
+        size > LONG_BODY
+          ? await previewLarge({ words, data, unsubscribeUrl })
+          : renderPreview(parseTemplate(words), data, unsubscribeUrl)
       return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
     },
   })

@@ -7,11 +7,13 @@
 
 import { z } from 'zod'
 import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../content/change-template.js'
-import { renderTemplate } from '../../content/render-template.js'
+import { renderSmallTemplate } from '../../content/render-template.js'
 import type { TemplateCache } from '../../content/template-cache.js'
 import { MAX_PLACES } from '../../content/template-text.js'
 import { removeTemplate, selectTemplateBodies, selectTemplatePage, templateById } from '../../content/templates.js'
 import type { Refusal } from '../../mail/refusal.js'
+import { JsonText } from '../../platform/json-text.js'
+import type { ComposeThread } from '../../sending/compose-thread.js'
 import type { Store } from '../../storage/database.js'
 import { tryCommit } from '../../storage/writer/write.js'
 import { templateData } from '../emails/email-fields.js'
@@ -19,6 +21,7 @@ import { json } from '../http/answer.js'
 import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
+import { stringifyList } from '../http/output/json-in-steps.js'
 import { type Call, type Route, route } from '../http/route.js'
 import {
   createdTemplate,
@@ -33,6 +36,7 @@ interface TemplateRouteDeps extends Store {
   readonly templates: Pick<TemplateCache, 'find' | 'forget'>
   /** The value of `unsubscribe_url` in previews: it unsubscribes no recipient. */
   readonly sampleUnsubscribeUrl: string
+  readonly renderLarge: ComposeThread['render']
 }
 
 /** Bytes of bodies in one page of the list: 8 MB. */
@@ -78,9 +82,10 @@ function listRoute({ read }: TemplateRouteDeps): Route {
     query: sliceQuery,
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(templateRecord) }) } },
     refusals: [],
-    run: ({ principal: { workspaceId }, query: { limit, offset } }) => {
+    run: async ({ principal: { workspaceId }, query: { limit, offset } }) => {
       let bytes = 0
-      const data = selectTemplatePage(read, { workspaceId, limit, offset }).map((row) => {
+      const page = selectTemplatePage(read, { workspaceId, limit, offset })
+      const data = await stringifyList(page, (row) => {
         bytes += row.size
         const [bodies] = bytes > PAGE_BYTES ? [] : selectTemplateBodies(read, { workspaceId, id: row.id })
         return toTemplateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
@@ -150,7 +155,7 @@ function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
   })
 }
 
-function renderRoute({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Route {
+function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, renderLarge }: TemplateRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/templates/:id/render',
@@ -162,11 +167,15 @@ function renderRoute({ templates, sampleUnsubscribeUrl }: TemplateRouteDeps): Ro
     maxBody: MAX_TEMPLATE_BODY,
     answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
     refusals: ['template_not_found', 'invalid_template_variables'],
-    run: (call) => {
+    run: async (call) => {
       const { workspaceId, id } = templateKeyOf(call)
       const template = templates.find(workspaceId, id)
       if (template === undefined) throw templateNotFound(id)
-      return json(200, renderTemplate(template, call.body.template_data, sampleUnsubscribeUrl))
+      const { template_data: data } = call.body
+      const small = renderSmallTemplate(template, data, unsubscribeUrl)
+      if (small !== null) return json(200, small)
+      const { subject, html, text } = await renderLarge({ template, data, unsubscribeUrl, form: 'json' })
+      return json(200, { subject, html: html && new JsonText(html), text: text && new JsonText(text) })
     },
   })
 }

@@ -167,7 +167,7 @@ async function composeItem(
   let bytes = 0
   try {
     if (request instanceof Refusal) throw request
-    const requested = buildRequestedEmail(request, now, stored)
+    const requested = await buildRequestedEmail(request, now, stored)
     bytes = minSizeOf(requested.content)
     const prepared = await compose(principal, requested, now)
     const copied = prepared.copies?.bytes ?? 0

@@ -60,7 +60,7 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
   requireDiskSpace(deps)
   const stored = deps.createStoredParts(principal.workspaceId, now)
   try {
-    const requested = buildRequestedEmail(body, now, stored)
+    const requested = await buildRequestedEmail(body, now, stored)
     const prepared = await deps.compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     const answer = JSON.stringify(toCreatedEmail(prepared, requested))

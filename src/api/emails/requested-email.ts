@@ -16,13 +16,17 @@ import type { StoredParts } from './stored-parts.js'
 /** 10 MB: one attachment or image, decoded. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
 
-/** Throws a Refusal for an unknown template or file, too many bytes, or a schedule too far ahead. */
-export function buildRequestedEmail(request: EmailRequest, now: number, stored: StoredParts): RequestedEmail {
+/** Rejects with a Refusal for an unknown template or file, too many bytes, or a schedule too far ahead. */
+export async function buildRequestedEmail(
+  request: EmailRequest,
+  now: number,
+  stored: StoredParts,
+): Promise<RequestedEmail> {
   const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
   const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
   const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
-  const { subject, html, text, hasUnsubscribeLink } = resolveTextContent(request, ids[0] ?? '', stored)
-  const { attachments, inlineImages } = resolveFileContent(request, stored)
+  const { subject, html, text, hasUnsubscribeLink } = await resolveTextContent(request, ids[0] ?? '', stored)
+  const { attachments, inlineImages } = await resolveFileContent(request, stored)
   const fields = Object.entries(headers).map(([name, value]) => ({ name, value }))
   return {
     content: { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages },
@@ -41,16 +45,16 @@ export function buildRequestedEmail(request: EmailRequest, now: number, stored: 
 
 type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink'>
 
-function resolveTextContent(
+async function resolveTextContent(
   request: EmailRequest,
   recipientId: string,
   { requireTemplate, fillTemplate, hold }: StoredParts,
-): TextContent {
+): Promise<TextContent> {
   const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
   if (id === undefined) {
     return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null, hasUnsubscribeLink: false }
   }
-  const words = fillTemplate({ template: requireTemplate(id), data, from: request.from.address, recipientId })
+  const words = await fillTemplate({ template: requireTemplate(id), data, from: request.from.address, recipientId })
   hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
   return words
 }
@@ -64,13 +68,13 @@ type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
 interface ResolvedFile<File> {
   readonly size: number
   readonly cached: boolean
-  readonly read: () => File
+  readonly read: () => File | Promise<File>
 }
 
-function resolveFileContent(
+async function resolveFileContent(
   { attachments = [], inline_images = [] }: Pick<EmailRequest, 'attachments' | 'inline_images'>,
   stored: StoredParts,
-): FileContent {
+): Promise<FileContent> {
   if (attachments.length + inline_images.length === 0) return noFiles
   const found = {
     attachments: attachments.map((file, place) => resolveAttachment(file, `attachments[${place}]`, stored)),
@@ -79,27 +83,31 @@ function resolveFileContent(
   const all = [...found.attachments, ...found.images]
   checkSize(base64SizeOf(all.reduce((sum, { size }) => sum + size, 0)))
   stored.hold(all.reduce((sum, { size, cached }) => sum + (cached ? size : 0), 0))
-  return {
-    attachments: found.attachments.map(({ read }) => read()),
-    inlineImages: found.images.map(({ read }) => read()),
-  }
+  return { attachments: await readAll(found.attachments), inlineImages: await readAll(found.images) }
 }
 
-/** Throws as `buildRequestedEmail` does. */
-export function resolveAttachments(
+/** One after the other: a file that is named several times is read once. */
+async function readAll<File>(found: readonly ResolvedFile<File>[]): Promise<readonly File[]> {
+  const files: File[] = []
+  for (const { read } of found) files.push(await read())
+  return files
+}
+
+/** Rejects as `buildRequestedEmail` does. */
+export async function resolveAttachments(
   attachments: EmailRequest['attachments'],
   stored: StoredParts,
-): readonly Attachment[] {
-  return resolveFileContent({ attachments, inline_images: [] }, stored).attachments
+): Promise<readonly Attachment[]> {
+  return (await resolveFileContent({ attachments, inline_images: [] }, stored)).attachments
 }
 
 function resolveAttachment(file: RequestedAttachment, field: string, stored: StoredParts): ResolvedFile<Attachment> {
   if ('file_cache_key' in file) {
     const row = stored.requireFile(field, file.file_cache_key)
     const { name = row.name } = file
-    const read = (): Attachment => ({
+    const read = async (): Promise<Attachment> => ({
       filename: name,
-      content: stored.readBytes(field, row),
+      content: await stored.readBytes(field, row),
       contentType: row.content_type,
     })
     return { size: row.size, cached: true, read }
@@ -114,7 +122,11 @@ function resolveImage(image: RequestedImage, field: string, stored: StoredParts)
   if ('file_cache_key' in image) {
     const row = stored.requireFile(field, image.file_cache_key)
     const { name: filename, content_type: contentType, size } = row
-    return { size, cached: true, read: () => ({ cid, filename, content: stored.readBytes(field, row), contentType }) }
+    const read = async (): Promise<InlineImage> => ({
+      ...{ cid, filename, contentType },
+      content: await stored.readBytes(field, row),
+    })
+    return { size, cached: true, read }
   }
   const { filename = null } = image
   const content = requireWithinLimit(field, image.content)

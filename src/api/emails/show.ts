@@ -50,10 +50,10 @@ export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
     query: rawQuery,
     answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['invalid_email_address', 'email_not_found', 'not_found'],
-    run: ({ principal, params: { id = '' }, query: { recipient } }) => ({
+    run: async ({ principal, params: { id = '' }, query: { recipient } }) => ({
       kind: 'bytes',
       type: 'message/rfc822',
-      bytes: readOutgoingMessage(read, viewerOf(principal), id, recipient ?? null),
+      bytes: await readOutgoingMessage(read, viewerOf(principal), id, recipient ?? null),
     }),
   })
 }

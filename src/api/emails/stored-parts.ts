@@ -28,7 +28,7 @@ export interface StoredParts extends ContentFiller {
   readonly requireTemplate: (id: string) => ParsedTemplate
   /** `field`: of the request. Throws a Refusal `invalid-parameter`. */
   readonly requireFile: (field: string, key: string) => CachedFile
-  readonly readBytes: (field: string, file: CachedFile) => Buffer
+  readonly readBytes: (field: string, file: CachedFile) => Promise<Buffer>
   /** Counts bytes that stay in memory until `release`. Throws a Refusal `unavailable`. */
   readonly hold: (bytes: number) => void
   /** Records the use of the files, for the commit of the emails. */
@@ -55,10 +55,10 @@ export function createStoredParts(
     },
     requireFile: (field, key) =>
       used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? refuseUnknownFile(field, key),
-    readBytes: (field, file) => {
+    readBytes: async (field, file) => {
       const known = used.get(file.key)
       if (known !== undefined) return known.bytes
-      const bytes = readFileBytes(read, file) ?? refuseUnknownFile(field, file.key)
+      const bytes = (await readFileBytes(read, file)) ?? refuseUnknownFile(field, file.key)
       used.set(file.key, { file, bytes })
       return bytes
     },

@@ -21,7 +21,8 @@ export type Answer =
   | {
       readonly kind: 'bytes'
       readonly type: string
-      readonly bytes: Buffer
+      /** In pieces: they are sent one after the other. */
+      readonly bytes: Buffer | readonly Buffer[]
       readonly headers?: Readonly<Record<string, string>>
     }
   | StreamAnswer

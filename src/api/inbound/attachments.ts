@@ -8,7 +8,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import { inboundById, readInboundRaw } from '../../messages/inbound/inbound-email.js'
 import type { MimeAttachment } from '../../messages/mime/mime-parts-protocol.js'
 import { formatTimestamp as iso } from '../../platform/clock.js'
 import { type Answer, json } from '../http/answer.js'
@@ -124,7 +124,7 @@ async function downloadAttachment(
   const inbound = { workspaceId, id }
   const isThere = (): boolean => inboundById(read, inbound).length > 0
   if (!isThere()) throw inboundEmailNotFound(id)
-  const result = await mime.readAttachment(workspaceId, () => rawOfInbound(read, inbound)[0]?.raw, place)
+  const result = await mime.readAttachment(workspaceId, () => readInboundRaw(read, inbound), place)
   if (!isThere()) throw inboundEmailNotFound(id)
   if (result.kind !== 'attachment') throw notFound('not-found', 'attachment', `${id}.${place}`)
   const { attachment: part, bytes } = result

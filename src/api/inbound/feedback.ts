@@ -7,7 +7,7 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
-import { inboundById, rawOfInbound, setSpamStatus } from '../../messages/inbound/inbound-email.js'
+import { inboundById, readInboundRaw, setSpamStatus } from '../../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { learnMessage } from '../../spam/bayes/learn.js'
 import { messageDigester } from '../../spam/bayes/lesson-digest.js'
@@ -60,7 +60,7 @@ const spamStatusOf = { spam: 'spam', ham: 'clean' } as const satisfies Readonly<
 
 async function readLesson({ read, mime }: InboundDeps, email: InboundEmail) {
   const { workspace_id: workspaceId, id } = email
-  const raw = (): Buffer | undefined => rawOfInbound(read, { workspaceId, id })[0]?.raw
+  const raw = (): Promise<Buffer | undefined> => readInboundRaw(read, { workspaceId, id })
   const result = await mime.digest(workspaceId, raw, messageDigester, spamContextOf(email))
   if (result.kind === 'digested') return result.digest
   throw new Refusal('conflict', `nothing can be learned from this message: ${result.message}`)

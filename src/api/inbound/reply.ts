@@ -1,7 +1,7 @@
 /** POST /v1/inbound/:id/reply: answers an inbound email in its thread. */
 
 import { z } from 'zod'
-import { inboundById, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import { inboundById, readInboundRaw } from '../../messages/inbound/inbound-email.js'
 import { createRecipientIds } from '../../messages/queue/enqueue.js'
 import type { RequestedEmail } from '../../sending/compose-email.js'
 import type { RequestedContent } from '../../sending/message-content.js'
@@ -71,9 +71,9 @@ async function createReply(
   requireDiskSpace(deps)
   const stored = deps.createStoredParts(principal.workspaceId, now)
   try {
-    const files = resolveAttachments(body.attachments, stored)
+    const files = await resolveAttachments(body.attachments, stored)
     const { html = null, text = null } = body
-    const reply = buildReplyContent(email, rawOfInbound(read, inboundRef)[0]?.raw, { html, text, attachments: files })
+    const reply = buildReplyContent(email, await readInboundRaw(read, inboundRef), { html, text, attachments: files })
     const requested = toRequestedReply(reply, now)
     const prepared = await compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)

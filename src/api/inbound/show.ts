@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { Refusal } from '../../mail/refusal.js'
-import { inboundById, rawOfInbound, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import { inboundById, readInboundRaw, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
 import { removeForwards } from '../../messages/inbound/inbound-forwards.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import type { MessageReader } from '../../messages/mime/mime-parts.js'
@@ -91,9 +91,9 @@ export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
     description: 'It begins with the trace fields and authentication results that were added on receipt.',
     answers: { 200: { description: 'The message', type: 'message/rfc822', example: EXAMPLE_MESSAGE } },
     refusals: ['not_found'],
-    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+    run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
       requireInboundEmail(read, workspaceId, id)
-      const raw = rawOfInbound(read, { workspaceId, id })[0]?.raw
+      const raw = await readInboundRaw(read, { workspaceId, id })
       if (raw === undefined) throw notFound('not-found', 'message kept of inbound email', id)
       return { kind: 'bytes', type: 'message/rfc822', bytes: raw }
     },
@@ -131,16 +131,16 @@ export function inboundEmailNotFound(id: string): Refusal {
 
 /** Empty parts if the message is not stored or cannot be parsed. */
 export async function readParts({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<ReadableParts> {
-  const result = await mime.readForDisplay(workspaceId, () => rawOfInbound(read, { workspaceId, id })[0]?.raw)
+  const result = await mime.readForDisplay(workspaceId, () => readInboundRaw(read, { workspaceId, id }))
   return result.kind === 'readable' ? result.parts : { html: null, text: null, headers: [], attachments: [] }
 }
 
 type InboundRecord = Omit<z.output<typeof record>, 'html' | 'text'>
 
 /** The bodies, which may have tens of megabytes, are JSON texts already and inserted unchanged. */
-function toRecordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): Buffer {
+function toRecordJson(rest: InboundRecord, { html, text }: Pick<ReadableParts, 'html' | 'text'>): readonly Buffer[] {
   const before = `${JSON.stringify(rest).slice(0, -1)},"html":`
-  return Buffer.concat([before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(toBytes))
+  return [before, html ?? 'null', ',"text":', text ?? 'null', '}'].map(toBytes)
 }
 
 function toBytes(piece: string | Buffer): Buffer {

@@ -9,9 +9,9 @@ import { z } from 'zod'
 import { requirePermission } from '../../accounts/permissions.js'
 import { findSessionPrincipal } from '../../accounts/sessions/session-principal.js'
 import { requireVisibleEmail } from '../../messages/email-resource.js'
-import { rawOfInbound } from '../../messages/inbound/inbound-email.js'
-import type { MessageReader } from '../../messages/mime/mime-parts.js'
-import { readRaw } from '../../messages/raw-message.js'
+import { readInboundRaw } from '../../messages/inbound/inbound-email.js'
+import type { MessageReader, RawSource } from '../../messages/mime/mime-parts.js'
+import { readLargeRaw } from '../../messages/raw-message.js'
 import type { Read } from '../../storage/prepared.js'
 import { findTrackedHtml } from '../../tracking/links.js'
 import { type Answer, json } from '../http/answer.js'
@@ -70,7 +70,7 @@ function emailRoute({ read, mime }: FrameDeps): BrowserRoute {
       requireVisibleEmail(read, { workspaceId, ownKey: null }, id)
       const email = { workspaceId, emailId: id }
       const tracked = findTrackedHtml(read, email)
-      return answerDocument(mime, workspaceId, () => readRaw(read, email), { kind: 'message', tracked })
+      return answerDocument(mime, workspaceId, () => readLargeRaw(read, email), { kind: 'message', tracked })
     },
   })
 }
@@ -88,7 +88,7 @@ function inboundRoute({ read, mime }: FrameDeps): BrowserRoute {
     run: ({ session, params: { workspaceId = '', id = '' } }) => {
       requireReader(read, session.userId, workspaceId)
       requireInboundEmail(read, workspaceId, id)
-      const raw = (): Buffer | undefined => rawOfInbound(read, { workspaceId, id })[0]?.raw
+      const raw = (): Promise<Buffer | undefined> => readInboundRaw(read, { workspaceId, id })
       return answerDocument(mime, workspaceId, raw, { kind: 'message', tracked: null })
     },
   })
@@ -137,7 +137,7 @@ function requireReader(read: Read, userId: string, workspaceId: string): void {
 async function answerDocument(
   mime: FrameDeps['mime'],
   owner: string,
-  source: () => Buffer | undefined,
+  source: RawSource,
   facts: DisplayFacts,
 ): Promise<Answer> {
   const result = await mime.render(owner, source, messageRenderer, facts)

@@ -1,6 +1,6 @@
 /** The life of one inbound message as entries: accepted, authenticated, scored, filed, announced, answered. */
 import { findLogRange, seqAtTime } from '../../events/event-times.js'
-import { parseArrival, rawOfInbound } from '../../messages/inbound/inbound-email.js'
+import { hasInboundRaw, parseArrival } from '../../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
@@ -116,7 +116,7 @@ function announcements(read: Read, { id, workspace_id: workspaceId, processed_at
 
 function describeBytes(read: Read, inbound: InboundEmail, keptFor: number): LogEntry {
   const { id, workspace_id: workspaceId, received_at, size } = inbound
-  const stored = rawOfInbound(read, { id, workspaceId }).length > 0
+  const stored = hasInboundRaw(read, { id, workspaceId })
   const until = formatTimestamp(received_at + keptFor)
   const text = stored
     ? `the ${size} bytes of the message are kept until ${until}`

@@ -11,6 +11,7 @@ import type { QueueEntry } from '../../messages/queue/queue.js'
 import { insertSignature } from '../../messages/raw-message.js'
 import { copyOfRecipient, copyToPieces, firstRecipientOfEmail, signCopy } from '../../messages/recipient-copies.js'
 import { isPassedOn } from '../../messages/service-email.js'
+import { concatInSteps } from '../../platform/memory/byte-pieces.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { CachedCopy, CachedMessage, SignedBytes } from './message-cache.js'
@@ -96,7 +97,7 @@ const LARGE_MESSAGE = 262_144
 function signMessage(
   { signingKeys, signBytes }: SignDeps,
   message: CachedMessage,
-  { readRaw, signed }: OwnMessage,
+  { readRaw, signed, pieces }: OwnMessage,
   now: number,
 ): Promise<string | null> {
   const { email, raw } = message
@@ -105,7 +106,7 @@ function signMessage(
   const isBulk = email.broadcast_id !== null
   if (signed === message || raw.length < LARGE_MESSAGE) return signBytes(readRaw(), key, now, isBulk)
   const earlier = message.lastSigned ?? Promise.resolve()
-  const signature = earlier.then(() => signBytes(readRaw(), key, now, isBulk))
+  const signature = earlier.then(async () => signBytes(await concatInSteps(pieces), key, now, isBulk))
   message.lastSigned = signature.then(doNothing, doNothing)
   return signature
 }

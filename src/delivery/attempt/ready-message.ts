@@ -17,12 +17,11 @@ import { createReferenceField, createReturnPath } from '../../mail/recipient-tok
 import { type Email, emailById } from '../../messages/email.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { readLargeRaw, readRaw, signatureOfEmail, sizeOfMessage } from '../../messages/raw-message.js'
-import { rawOfRecipient, sizeOfCopies } from '../../messages/recipient-copies.js'
+import { headOfRecipient, sizeOfCopies } from '../../messages/recipient-copies.js'
 import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../messages/recipients.js'
 import { rollUpEmail } from '../../messages/roll-up.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import type { Read } from '../../storage/prepared.js'
-import type { ReadSpooled } from '../../storage/spool/spool-files.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { Destination } from '../hosts/destination.js'
@@ -32,7 +31,6 @@ import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from 
 
 export interface ReadyDeps extends SignDeps {
   readonly read: Read
-  readonly readSpooled: ReadSpooled
   readonly messageCache: MessageCache
   readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   /** Key of return paths and references. */
@@ -104,7 +102,7 @@ export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): Rea
   const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
   if (email === undefined) return null
   const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
-  const raw = rawOfRecipient(read, ref)
+  const raw = headOfRecipient(read, ref)
   const requests = dsnRequestById(read, { id: entry.id })[0]
   const message: OutboundMessage = {
     returnPath: '',
@@ -142,10 +140,7 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** Caches the message for its other recipients, which may come at the same time. */
-async function loadMessage(
-  { read, readSpooled, messageCache, owners }: ReadyDeps,
-  entry: QueueEntry,
-): Promise<CachedMessage> {
+async function loadMessage({ read, messageCache, owners }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // With all copies, so that an entry never waits for room while it holds some.
   const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
@@ -153,7 +148,7 @@ async function loadMessage(
   try {
     // Another recipient may have read it while this one waited.
     const atFirst = messageCache.get(entry.email_id, entry.id)
-    const raw = atFirst === undefined && bytes > SMALL_MESSAGE_SIZE ? await readLargeRaw(read, readSpooled, key) : null
+    const raw = atFirst === undefined && bytes > SMALL_MESSAGE_SIZE ? await readLargeRaw(read, key) : null
     const cached = raw === null ? atFirst : messageCache.get(entry.email_id, entry.id)
     if (cached !== undefined) {
       if (raw != null) freeMemory(raw)

@@ -9,7 +9,7 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
-import { storedBytes } from '../../storage/spool/stored-bytes.js'
+import { readStoredBytes, storedBytes, storedPlace, storedSize } from '../../storage/spool/stored-bytes.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { Arrival } from '../../storage/tables/inbound-tables.js'
 import type { Tables } from '../../storage/tables/tables.js'
@@ -147,13 +147,32 @@ export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({
     .where('kind', '=', 'mail'),
 )
 
-export const rawOfInbound = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+type InboundKey = { readonly id: string; readonly workspaceId: string }
+
+const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw')
     .select(storedBytes.as('raw'))
     .where('inbound_id', '=', slot('id'))
     .where('workspace_id', '=', slot('workspaceId')),
 )
+
+const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw')
+    .select([...storedPlace, storedSize.as('size')])
+    .where('inbound_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** The message; undefined: it is not stored any more. Does not block the thread. */
+export function readInboundRaw(read: Read, key: InboundKey): Promise<Buffer | undefined> {
+  return readStoredBytes(read, key, { place: placeOfInbound, bytes: rawOfInbound })
+}
+
+export function hasInboundRaw(read: Read, key: InboundKey): boolean {
+  return placeOfInbound(read, key).length > 0
+}
 
 // A literal, so that the partial index is used.
 const unprocessedStatus = sql.lit('received' as const)

@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Duplex } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { FrameWriter } from '../../platform/processes/byte-frames.js'
 import type { ProcessData, UnreadableReason } from './mime-parts-protocol.js'
 
 /** Characters of the child's standard error that an error message quotes. */
@@ -27,6 +28,7 @@ export interface ProcessLimits {
 export interface MimeChild {
   readonly child: ChildProcess
   readonly stream: Duplex
+  readonly frames: FrameWriter
   readonly ready: Promise<void>
   markReady: () => void
   hasStarted: boolean
@@ -50,7 +52,10 @@ export function startMimeChild({ memory, resident }: ProcessLimits, analysisModu
   })
   const [, , , stream] = child.stdio
   if (!(stream instanceof Duplex)) throw new Error('the process has no pipe')
-  const running: MimeChild = { child, stream, ready, markReady, hasStarted: false, stderrTail: '' }
+  const running: MimeChild = {
+    ...{ child, stream, frames: new FrameWriter(stream), ready, markReady },
+    ...{ hasStarted: false, stderrTail: '' },
+  }
   child.stderr?.on('data', (chunk: Buffer) => {
     running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)
   })

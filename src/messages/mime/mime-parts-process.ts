@@ -11,7 +11,7 @@
  */
 import { assertNever } from '../../mail/assert-never.js'
 import { Refusal } from '../../mail/refusal.js'
-import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
+import { createFrameReader } from '../../platform/processes/byte-frames.js'
 import { exitReasonOf, type MimeChild, type ProcessLimits, startMimeChild, unrefMimeChild } from './mime-child.js'
 import type {
   AnalysisResult,
@@ -156,7 +156,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     if (running !== this.running) return
     if (this.pending[0] === pending) this.startTimer(running, raw)
     running.child.ref()
-    writeFrame(running.stream, { request } satisfies ToMimeProcess, [raw])
+    running.frames.write({ request } satisfies ToMimeProcess, [raw])
   }
 
   private startTimer(running: MimeChild, { length }: Buffer): void {

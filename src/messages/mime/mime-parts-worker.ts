@@ -9,7 +9,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Header, scanHeader } from '../../mail/header-fields.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { createFrameReader, writeFrame } from '../../platform/processes/byte-frames.js'
+import { createFrameReader, FrameWriter } from '../../platform/processes/byte-frames.js'
 import { openParentStream, raiseOomScore } from '../../platform/processes/child-process.js'
 import type {
   ContentAnalyzer,
@@ -153,7 +153,8 @@ new Worker(new URL('./mime-parts-watch-worker.js', import.meta.url), {
 }).unref()
 const analyzerModule = data.analysisModule === null ? null : await importHook(data.analysisModule)
 const stream = openParentStream()
-const say: SendFrame = ({ message, bytes }) => writeFrame(stream, message, bytes)
+const frames = new FrameWriter(stream)
+const say: SendFrame = ({ message, bytes }) => frames.write(message, bytes)
 const frameLimits = { value: 16_777_216, bytes: 1_073_741_824 }
 let last = Promise.resolve()
 const read = createFrameReader<ToMimeProcess>(frameLimits, (message, raw) => {

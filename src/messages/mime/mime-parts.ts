@@ -45,7 +45,7 @@ export const defaultMimeLimits: MimeLimits = {
 }
 
 /** Reads the bytes of a message when its turn has come; undefined: they are gone. */
-type RawSource = () => Buffer | undefined
+export type RawSource = () => Buffer | undefined | Promise<Buffer | undefined>
 
 /** Octets below which a message is small: whatever it contains, it is read in a moment. */
 const SMALL_SIZE = 65_536
@@ -129,7 +129,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
         process: MimeProcess<Summary, Facts, Analysis>,
         alone: boolean,
       ): Promise<Result | typeof goneResult | null> => {
-        const raw = source()
+        const raw = await source()
         if (raw === undefined) return goneResult
         return alone || raw.length < largeSize ? ask(process, raw) : this.runLargeAlone(() => ask(process, raw))
       }

@@ -10,6 +10,8 @@
  * (`joinInPlace`).
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
 /** Pieces that are stored as they are; after these only large ones are. */
 const MAX_SMALL_PIECES = 32
 const LARGE_PIECE = 4096
@@ -21,6 +23,9 @@ const HEADROOM_BYTES = 65_536
 /** Free bytes in front of fewer bytes than are reserved for, and from how many on. */
 const SMALL_HEADROOM_BYTES = 4_096
 const HEADROOM_FROM_BYTES = 16_384
+
+/** Bytes that are copied in one turn, where that takes several. */
+const STEP_BYTES = 1_048_576
 
 /** Memory of one message alone, with room in front. */
 const memoriesWithHeadroom = new WeakSet<ArrayBufferLike>()
@@ -109,10 +114,29 @@ export function hasHeadroom({ buffer }: Uint8Array): boolean {
   return memoriesWithHeadroom.has(buffer)
 }
 
+/** To be called for what `concatWithHeadroom` has returned on another thread, of which it has come. */
+export function restoreHeadroom({ buffer, byteOffset }: Uint8Array): void {
+  if (byteOffset === HEADROOM_BYTES) memoriesWithHeadroom.add(buffer)
+}
+
 /** All pieces in one, in memory that nothing else shares. */
 export function concatAlone(pieces: readonly Buffer[]): Buffer {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
   return copyPieces(pieces, Buffer.allocUnsafeSlow(bytes))
+}
+
+/** As `concatAlone`, a megabyte in a turn of the event loop. The pieces must stay as they are meanwhile. */
+export async function concatInSteps(pieces: readonly Buffer[]): Promise<Buffer> {
+  const joined = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    for (let from = 0; from < piece.length; from += STEP_BYTES) {
+      const copied = piece.copy(joined, at, from, from + STEP_BYTES)
+      at += copied
+      if (copied === STEP_BYTES) await nextTurn()
+    }
+  }
+  return joined
 }
 
 /** All pieces in one; from 1 MB on in memory of its own, with room in front for header fields. */

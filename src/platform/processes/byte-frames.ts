@@ -21,37 +21,57 @@ class FrameTooLarge extends Error {
 /** Octets of a frame up to which its pieces are copied into one: a write of each costs more. */
 const MAX_COPIED = 16_384
 
-/** `written` is called once `bytes` are no longer needed. */
-export function writeFrame(
-  stream: Writable,
-  value: unknown,
-  bytes: readonly Uint8Array[] = [],
-  written?: () => void,
-): void {
-  const json = JSON.stringify(value)
-  const jsonLength = Buffer.byteLength(json)
-  const bytesLength = bytes.reduce((sum, { length }) => sum + length, 0)
-  const isCopied = jsonLength + bytesLength <= MAX_COPIED
-  const frame = Buffer.allocUnsafe(HEADER_BYTES + jsonLength + (isCopied ? bytesLength : 0))
-  frame.writeUInt32BE(jsonLength, 0)
-  frame.writeUIntBE(bytesLength, 4, 6)
-  frame.write(json, HEADER_BYTES)
-  if (isCopied) {
-    let at = HEADER_BYTES + jsonLength
-    for (const piece of bytes) {
-      frame.set(piece, at)
-      at += piece.length
-    }
-    stream.write(frame, written)
-  } else writePieces(stream, [frame, ...bytes], written)
-}
+/** Octets that are written in one turn of the event loop. */
+const STEP_BYTES = 262_144
 
-function writePieces(stream: Writable, pieces: readonly Uint8Array[], written?: () => void): void {
-  stream.cork()
-  pieces.forEach((piece, place) => {
-    stream.write(piece, place === pieces.length - 1 ? written : undefined)
-  })
-  stream.uncork()
+/** Writes frames to a stream, which nothing else writes to. One of megabytes takes several turns of the event loop. */
+export class FrameWriter {
+  /** What follows the octets that are being written. */
+  private readonly pending: Uint8Array[] = []
+  private isWriting = false
+
+  constructor(private readonly stream: Writable) {}
+
+  write(value: unknown, bytes: readonly Uint8Array[] = []): void {
+    const json = JSON.stringify(value)
+    const jsonLength = Buffer.byteLength(json)
+    const bytesLength = bytes.reduce((sum, { length }) => sum + length, 0)
+    const isCopied = jsonLength + bytesLength <= MAX_COPIED
+    const frame = Buffer.allocUnsafe(HEADER_BYTES + jsonLength + (isCopied ? bytesLength : 0))
+    frame.writeUInt32BE(jsonLength, 0)
+    frame.writeUIntBE(bytesLength, 4, 6)
+    frame.write(json, HEADER_BYTES)
+    if (isCopied) {
+      let at = HEADER_BYTES + jsonLength
+      for (const piece of bytes) {
+        frame.set(piece, at)
+        at += piece.length
+      }
+    }
+    this.pending.push(frame, ...(isCopied ? [] : bytes))
+    if (!this.isWriting) this.writeStep()
+  }
+
+  private writeStep(): void {
+    let written = 0
+    this.stream.cork()
+    while (written < STEP_BYTES) {
+      const piece = this.pending.shift()
+      if (piece === undefined) break
+      const part = piece.subarray(0, STEP_BYTES - written)
+      if (part.length < piece.length) this.pending.unshift(piece.subarray(part.length))
+      written += part.length
+      this.isWriting = this.pending.length > 0
+      this.stream.write(part, this.isWriting && written >= STEP_BYTES ? this.onWritten : undefined)
+    }
+    this.stream.uncork()
+  }
+
+  /** The stream may call it in the turn of the write. */
+  private readonly onWritten = (error?: Error | null): void => {
+    if (error == null) setImmediate(() => this.writeStep())
+    else this.pending.length = 0
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { describeReason } from '../../mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../messages/dsn/dsn-report.js'
 import { buildSenderNotice, shouldNotifySender } from '../../messages/dsn/sender-notice.js'
 import type { OutcomeSubject } from '../../messages/late-outcome.js'
-import { rawOfRecipient } from '../../messages/recipient-copies.js'
+import { headOfRecipient } from '../../messages/recipient-copies.js'
 import { type Recipient, updateNotify } from '../../messages/recipients.js'
 import type { ServiceNotice, ServiceSender } from '../../messages/service-email.js'
 import type { Read } from '../../storage/prepared.js'
@@ -53,7 +53,7 @@ export function buildLateNotice(
   if (sender === '' || !shouldNotifySender({ email, notify }, kind)) return null
   if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return null
   const ref = { workspaceId: email.workspace_id, emailId: email.id, recipientId: recipient.id }
-  const raw = rawOfRecipient(read, ref)
+  const raw = headOfRecipient(read, ref)
   const reportedRecipient: DsnRecipient = {
     address: recipient.address,
     orcpt: recipient.orcpt,

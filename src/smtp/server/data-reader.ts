@@ -80,14 +80,21 @@ export class DataReader {
   }
 }
 
+/** Bytes that are looked at, or moved, one by one: a call of a native function costs more, and a chunk may be all dots. */
+const NEAR_BYTES = 32
+
 /** The next dot that follows an LF; -1: there is none. */
 function findDot(bytes: Buffer, from: number): number {
-  const lf = bytes.indexOf(DOTTED_LINE, from)
+  const far = Math.min(bytes.length, from + NEAR_BYTES)
+  for (let at = from; at < far; at += 1) if (bytes[at] === LF && bytes[at + 1] === DOT) return at + 1
+  const lf = bytes.indexOf(DOTTED_LINE, far)
   return lf === -1 ? -1 : lf + 1
 }
 
 /** Moves the bytes from `from` to `end` down to `to`; returns where they end now. */
 function moveTo(bytes: Buffer, to: number, from: number, end: number): number {
-  if (to !== from) bytes.copyWithin(to, from, end)
+  if (to === from) return end
+  if (end - from > NEAR_BYTES) bytes.copyWithin(to, from, end)
+  else for (let at = from; at < end; at += 1) bytes[to + at - from] = bytes[at] ?? 0
   return to + end - from
 }

@@ -7,7 +7,7 @@
  * database was put aside.
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
@@ -75,30 +75,6 @@ function readPlace(folder: string, { file: number, at, bytes }: SpoolPlace): Buf
     if (error instanceof LostBytes) throw error
     if (errorCodeOf(error) === 'ENOENT') throw new LostBytes(`${place} are lost: there is no such file`)
     throw new StorageFault('SQLITE_IOERR_READ', `${place}: ${errorMessageOf(error)}`)
-  }
-}
-
-/** Without blocking the thread. Rejects unless all of the bytes are there. */
-export type ReadSpooled = (place: SpoolPlace) => Promise<Buffer>
-
-export function createSpoolReader(databaseFile: string): ReadSpooled {
-  const folder = spoolFolder(databaseFile)
-  return async ({ file: number, at, bytes }) => {
-    const file = await open(spoolFile(folder, number), 'r')
-    try {
-      // Before memory is reserved, as above.
-      const { size } = await file.stat()
-      if (size < at + bytes) throw new Error('the file is too short')
-      const found = Buffer.allocUnsafeSlow(bytes)
-      for (let read = 0; read < bytes; ) {
-        const { bytesRead } = await file.read(found, read, bytes - read, at + read)
-        if (bytesRead === 0) throw new Error('the file became shorter')
-        read += bytesRead
-      }
-      return found
-    } finally {
-      await file.close()
-    }
   }
 }
 

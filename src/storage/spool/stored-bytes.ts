@@ -1,9 +1,48 @@
-/** The column of a message's bytes, as reads select it, wherever they are stored. */
+/** The bytes of a message as reads select them, wherever they are stored. */
+import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
+import type { PreparedRead, Read } from '../prepared.js'
 
 /** Fails with `LostBytes` where a spool file lacks them. */
 export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case when spool_file is null then raw
   else spooled_bytes(spool_file, spool_at, spool_bytes) end`
 
+/** The first of them. */
+export const storedHead = (bytes: number): RawBuilder<Buffer> =>
+  sql<Buffer>`case when spool_file is null then substr(raw, 1, ${sql.lit(bytes)})
+  else spooled_bytes(spool_file, spool_at, min(spool_bytes, ${sql.lit(bytes)})) end`
+
 /** Their number, without reading them. */
 export const storedSize: RawBuilder<number> = sql<number>`coalesce(spool_bytes, length(raw))`
+
+/** To be selected of the row before and after its bytes are read. */
+export const storedPlace = ['spool_file', 'spool_at'] as const
+
+interface StoredPlace {
+  readonly spool_file: number | null
+  readonly spool_at: number | null
+  readonly size: number
+}
+
+/** Bytes of a message that is read on the main thread. */
+const MAX_READ_HERE = 131_072
+
+/**
+ * The bytes of a row; undefined: there is none. Large ones are read on a thread. Meanwhile the row may be deleted or
+ * moved, and its place in a spool file overwritten (`sweep.ts`): then they are read again.
+ */
+export async function readStoredBytes<Key>(
+  read: Read,
+  key: Key,
+  row: {
+    readonly place: PreparedRead<Key, StoredPlace[]>
+    readonly bytes: PreparedRead<Key, { readonly raw: Buffer }[]>
+  },
+): Promise<Buffer | undefined> {
+  const [before] = row.place(read, key)
+  if (before === undefined) return undefined
+  if (before.size <= MAX_READ_HERE) return row.bytes(read, key)[0]?.raw
+  const [found] = await row.bytes.large(read, key)
+  const isSame = isDeepStrictEqual(row.place(read, key)[0], before)
+  return isSame ? found?.raw : row.bytes(read, key)[0]?.raw
+}

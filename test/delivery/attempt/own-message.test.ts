@@ -5,7 +5,7 @@ import { ensureSignature, findOwnMessage } from '../../../src/delivery/attempt/o
 import { prepareMessage, type ReadyMessage } from '../../../src/delivery/attempt/ready-message.js'
 import { domainOf } from '../../../src/mail/address.js'
 import { type Email, emailById } from '../../../src/messages/email.js'
-import { insertCopy, rawOfRecipient } from '../../../src/messages/recipient-copies.js'
+import { headOfRecipient, insertCopy } from '../../../src/messages/recipient-copies.js'
 import type { Database } from '../../../src/storage/database.js'
 import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
@@ -68,7 +68,7 @@ t.test('each recipient gets its own bytes, signed once, before and after they ar
   )
   t.same(
     entries.map(({ id: recipientId }) =>
-      rawOfRecipient(database.read, { workspaceId, emailId, recipientId }).toString(),
+      headOfRecipient(database.read, { workspaceId, emailId, recipientId }).toString(),
     ),
     first.map(({ readRaw }) => readRaw().toString()),
   )

@@ -6,17 +6,15 @@ import type { ReadyDeps } from '../../../src/delivery/attempt/ready-message.js'
 import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../../src/domains/dkim/signing-thread.js'
 import type { Database } from '../../../src/storage/database.js'
-import { createSpoolReader } from '../../../src/storage/spool/spool-files.js'
 import { ownOwners } from '../../helpers/free-pace.js'
 
-/** With a signing thread, which ends with the test. `file`: of the database, if large messages are read. */
-export function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache, file = ''): ReadyDeps {
+/** With a signing thread, which ends with the test. */
+export function readyDeps(t: Test, read: Database['read'], messageCache: MessageCache): ReadyDeps {
   const signing = new SigningThread()
   t.teardown(() => signing.stop())
   const signBytes: ReadyDeps['signBytes'] = (raw, key, now) => signing.sign(raw, key, now)
   return {
     read,
-    readSpooled: createSpoolReader(file),
     signingKeys: createSigningKeyCache({ read }),
     signBytes,
     messageCache,

@@ -74,10 +74,10 @@ t.test('a fresh message is made ready without a look into the database', async (
 })
 
 t.test('recipients of a large message that come at the same time share what one of them has read', async (t) => {
-  const { database, file } = await temporaryDatabase(t, { spool: true })
+  const { database } = await temporaryDatabase(t, { spool: true })
   const { workspaceId } = await seedDatabase(database)
   const cache = new MessageCache(0)
-  const deps = readyDeps(t, database.read, cache, file)
+  const deps = readyDeps(t, database.read, cache)
   const raw = Buffer.from(`From: app@a.test\r\nSubject: x\r\n\r\n${'some words of a text\r\n'.repeat(60_000)}`)
   const { writes, entries } = bulkEmail({ workspaceId, to: ['one@b.test', 'two@b.test'], at: 1, raw })
   await database.commit(writes)

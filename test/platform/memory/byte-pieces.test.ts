@@ -3,9 +3,11 @@ import t from 'tap'
 import {
   BytePieces,
   concatAlone,
+  concatInSteps,
   concatWithHeadroom,
   hasHeadroom,
   joinInPlace,
+  restoreHeadroom,
 } from '../../../src/platform/memory/byte-pieces.js'
 
 const MOST = 3_000_000
@@ -85,3 +87,26 @@ t.test('from 16 KB on a message has memory of its own with room in front', async
 function fieldsOf(size: number): Buffer {
   return Buffer.alloc(size, 'Received: x')
 }
+
+t.test('megabytes are joined in several turns', async (t) => {
+  const pieces = [Buffer.alloc(5, 1), Buffer.alloc(2_500_000, 2), Buffer.alloc(0), Buffer.alloc(7, 3)]
+  let turns = 0
+  setImmediate(() => {
+    turns += 1
+  })
+  t.ok((await concatInSteps(pieces)).equals(Buffer.concat(pieces)))
+  t.equal(turns, 1)
+  t.equal((await concatInSteps([])).length, 0)
+})
+
+t.test('room in front is known again after the memory was on another thread', async (t) => {
+  const joined = concatWithHeadroom([Buffer.alloc(1_048_576, 1)])
+  const copy = structuredClone(joined, { transfer: [joined.buffer as ArrayBuffer] })
+  const moved = Buffer.from(copy.buffer, copy.byteOffset, copy.byteLength)
+  t.notOk(hasHeadroom(moved))
+  restoreHeadroom(moved)
+  t.ok(hasHeadroom(moved))
+  const other = Buffer.from(new ArrayBuffer(10), 5)
+  restoreHeadroom(other)
+  t.notOk(hasHeadroom(other))
+})

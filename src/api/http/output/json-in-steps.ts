@@ -23,8 +23,8 @@ function isLargeText(value: unknown): value is string {
   return typeof value === 'string' && value.length > LARGE_TEXT
 }
 
-/** The same JSON value as that of `JSON.stringify`, in UTF-8. */
-export async function stringifyInSteps(body: Fields): Promise<Buffer> {
+/** The same JSON value as that of `JSON.stringify`, in UTF-8, in pieces. */
+export async function stringifyInSteps(body: Fields): Promise<readonly Buffer[]> {
   const pieces: Buffer[] = []
   let separator = '{'
   for (const [name, value] of Object.entries(body)) {
@@ -32,10 +32,26 @@ export async function stringifyInSteps(body: Fields): Promise<Buffer> {
     if (json === undefined) continue
     pieces.push(Buffer.from(`${separator}${JSON.stringify(name)}:${json}`))
     separator = ','
-    if (value instanceof JsonText) pieces.push(value.bytes)
+    if (value instanceof JsonText) pieces.push(...value.pieces)
     else if (isLargeText(value)) await appendText(pieces, value)
   }
-  return Buffer.concat([...pieces, Buffer.from('}')])
+  return [...pieces, Buffer.from('}')]
+}
+
+/** A list as a JSON text, of which some hundred kilobytes are made at once. */
+export async function stringifyList<Row>(rows: readonly Row[], toItem: (row: Row) => unknown): Promise<JsonText> {
+  const pieces: Buffer[] = []
+  let length = 0
+  for (const row of rows) {
+    const item = toItem(row)
+    const json = hasLargeText(item) ? await stringifyInSteps(item) : [Buffer.from(JSON.stringify(item))]
+    pieces.push(Buffer.from(pieces.length === 0 ? '[' : ','), ...json)
+    length += json.reduce((sum, piece) => sum + piece.length, 0)
+    if (length < LARGE_TEXT) continue
+    length = 0
+    await nextTurn()
+  }
+  return new JsonText(...pieces, Buffer.from(pieces.length === 0 ? '[]' : ']'))
 }
 
 /** A surrogate pair split between two steps becomes two escapes, which a JSON reader joins again. */

@@ -7,6 +7,7 @@
  * slower than the minimum pace is disconnected. If the file cannot be written, the answer stays in
  * memory, within that limit.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { addressKeyOf } from '../../../accounts/client-address.js'
 import { Refusal } from '../../../mail/refusal.js'
 import type { MemoryShares } from '../../../platform/memory/shares.js'
@@ -17,6 +18,8 @@ import { waitForDrain } from './wait-for-drain.js'
 
 /** Bytes above which an answer is large, and bytes of a piece. */
 const LARGE_BYTES = 65_536
+/** Bytes that are written in one turn of the event loop. */
+const STEP_BYTES = 524_288
 
 interface LargeAnswerLimits {
   /** Bytes that wait in memory. */
@@ -31,9 +34,12 @@ interface LargeAnswerLimits {
   readonly pace: number
 }
 
+/** Bytes of megabytes may come in pieces: to join them would block the main thread. */
+type LargeReply = Omit<Reply, 'payload'> & { readonly payload: Reply['payload'] | readonly Buffer[] }
+
 export interface LargeAnswers {
   /** Throws a Refusal `unavailable` when there is no room. Resolves when the answer is sent or the client is gone. */
-  readonly send: (ctx: ApiContext, reply: Reply) => Promise<void> | void
+  readonly send: (ctx: ApiContext, reply: LargeReply) => Promise<void> | void
 }
 
 export function createLargeAnswers(limits: LargeAnswerLimits): LargeAnswers {
@@ -41,23 +47,36 @@ export function createLargeAnswers(limits: LargeAnswerLimits): LargeAnswers {
     send: (ctx, reply) => {
       const { payload } = reply
       // A UTF-16 unit has at most three bytes in UTF-8.
-      if (payload.length <= LARGE_BYTES / 3 || Buffer.byteLength(payload) <= LARGE_BYTES) return send(ctx, reply)
-      const bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(payload)
-      if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, { ...reply, payload: bytes })
-      return sendLarge(ctx, reply, { bytes }, limits)
+      if (typeof payload === 'string' && payload.length <= LARGE_BYTES / 3) return send(ctx, { ...reply, payload })
+      const pieces = toPieces(payload)
+      const size = pieces.reduce((sum, { length }) => sum + length, 0)
+      if (size <= LARGE_BYTES) return send(ctx, { ...reply, payload: Buffer.concat(pieces) })
+      const head = { ...reply, payload: '', headers: { ...reply.headers, 'Content-Length': String(size) } }
+      if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, head)
+      return sendLarge(ctx, head, { pieces }, size, limits)
     },
   }
 }
 
-/** Set to null when the bytes are no longer needed, since suspended functions would keep them in memory. */
-interface PendingBytes {
-  bytes: Buffer | null
+function toPieces(payload: LargeReply['payload']): readonly Buffer[] {
+  if (typeof payload === 'string') return [Buffer.from(payload)]
+  return Buffer.isBuffer(payload) ? [payload] : payload
 }
 
-function sendLarge(ctx: ApiContext, reply: Reply, held: PendingBytes, limits: LargeAnswerLimits): Promise<void> {
+/** Set to null when the bytes are no longer needed, since suspended functions would keep them in memory. */
+interface PendingBytes {
+  pieces: readonly Buffer[] | null
+}
+
+function sendLarge(
+  ctx: ApiContext,
+  head: Reply,
+  held: PendingBytes,
+  size: number,
+  limits: LargeAnswerLimits,
+): Promise<void> {
   const { req, res, state } = ctx
   const { identity } = state
-  const size = held.bytes?.length ?? 0
   const owner = identity.principal?.workspaceId ?? addressKeyOf(identity.remoteAddress)
   const [memory, all] = [limits.memory.forOwner(owner), limits.held.forOwner(owner)]
   if (!memory.acquire(size)) throw noRoomRefusal()
@@ -67,7 +86,7 @@ function sendLarge(ctx: ApiContext, reply: Reply, held: PendingBytes, limits: La
   }
   ctx.respond = false
   state.bytes = size
-  res.writeHead(reply.status, headersOf({ ...reply, payload: held.bytes ?? '' }, identity))
+  res.writeHead(head.status, headersOf(head, identity))
   const timer = setTimeout(() => req.socket.destroy(), limits.patience + (size / limits.pace) * 1_000)
   const outgoing = new OutgoingAnswer(ctx, held, limits, () => memory.release(size))
   return outgoing.send(size).finally(() => {
@@ -91,16 +110,23 @@ class OutgoingAnswer {
 
   async send(size: number): Promise<void> {
     try {
-      for (let at = 0; at < size; at += LARGE_BYTES) {
+      let written = 0
+      for (let at = 0; at < size; ) {
         const piece = await this.readPiece(at)
         if (this.isClientGone()) return
         if (!this.ctx.res.write(piece)) await this.waitForClient()
         if (this.isClientGone()) return
+        at += piece.length
+        written += piece.length
+        // A client that reads as fast as we write would hold up all others.
+        if (written < STEP_BYTES) continue
+        written = 0
+        await nextTurn()
       }
       this.ctx.res.end()
     } finally {
-      if (this.pendingBytes.bytes !== null) this.releaseMemory()
-      this.pendingBytes.bytes = null
+      if (this.pendingBytes.pieces !== null) this.releaseMemory()
+      this.pendingBytes.pieces = null
       await this.file?.close()
     }
   }
@@ -111,8 +137,8 @@ class OutgoingAnswer {
   }
 
   private async readPiece(at: number): Promise<Buffer> {
-    const { bytes } = this.pendingBytes
-    if (bytes !== null) return bytes.subarray(at, at + LARGE_BYTES)
+    const { pieces } = this.pendingBytes
+    if (pieces !== null) return findPiece(pieces, at)
     const read = await this.file?.read(at, LARGE_BYTES)
     if (read === undefined || read.length === 0) throw new Error('the file of an answer is shorter than the answer')
     return read
@@ -121,22 +147,32 @@ class OutgoingAnswer {
   /** The timer of the answer ends the waiting. */
   private async waitForClient(): Promise<void> {
     const waiting = waitForDrain(this.ctx.res, this.limits.patience)
-    if (this.pendingBytes.bytes !== null && !this.spoolFailed) {
+    if (this.pendingBytes.pieces !== null && !this.spoolFailed) {
       const left = this.limits.spoolAfter - (performance.now() - this.startedAt)
-      if (!(await endsWithin(waiting, left))) await this.moveToFile(this.pendingBytes.bytes)
+      if (!(await endsWithin(waiting, left))) await this.moveToFile(this.pendingBytes.pieces)
     }
     await waiting
   }
 
-  private async moveToFile(bytes: Buffer): Promise<void> {
+  private async moveToFile(pieces: readonly Buffer[]): Promise<void> {
     try {
-      this.file = await this.limits.spool.write(bytes)
-      this.pendingBytes.bytes = null
+      this.file = await this.limits.spool.write(pieces)
+      this.pendingBytes.pieces = null
       this.releaseMemory()
     } catch {
       this.spoolFailed = true
     }
   }
+}
+
+/** What follows the first `start` bytes of all pieces: the rest of a piece, and of a large one a part of it. */
+function findPiece(pieces: readonly Buffer[], start: number): Buffer {
+  let before = 0
+  for (const piece of pieces) {
+    if (start < before + piece.length) return piece.subarray(start - before, start - before + LARGE_BYTES)
+    before += piece.length
+  }
+  throw new Error('an answer is shorter than its pieces')
 }
 
 /** Whether the work ends within so many milliseconds. */

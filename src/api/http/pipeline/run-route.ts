@@ -30,7 +30,7 @@ import type { CallbackRoute, PageRoute, TrackingRoute } from '../open-route.js'
 import { sendFile } from '../output/file-answer.js'
 import { hasLargeText, stringifyInSteps } from '../output/json-in-steps.js'
 import type { LargeAnswers } from '../output/large-answer.js'
-import { HTML_TYPE, JSON_TYPE, type Reply } from '../output/send-reply.js'
+import { HTML_TYPE, JSON_TYPE } from '../output/send-reply.js'
 import { type StreamLimits, sendStream } from '../output/stream-answer.js'
 import type { Call, KeyRoute, PublicRoute, Route, SignedLinkRoute, UploadRoute } from '../route.js'
 import type { ApiContext } from './api-context.js'
@@ -251,7 +251,7 @@ export async function sendAnswer(
   return answers.send(ctx, replyOf(answer))
 }
 
-function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Reply {
+function replyOf(answer: Exclude<Answer, StreamAnswer | FileAnswer>): Parameters<LargeAnswers['send']>[1] {
   switch (answer.kind) {
     case 'json':
       return {

@@ -1,7 +1,7 @@
 /** Large answers become JSON in steps. */
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { hasLargeText, stringifyInSteps } from '../../../../src/api/http/output/json-in-steps.js'
+import { hasLargeText, stringifyInSteps, stringifyList } from '../../../../src/api/http/output/json-in-steps.js'
 import { JsonText } from '../../../../src/platform/json-text.js'
 
 t.test('large texts become the same JSON in steps, and the event loop turns in between', async (t) => {
@@ -15,7 +15,7 @@ t.test('large texts become the same JSON in steps, and the event loop turns in b
     if (!over) setImmediate(count)
   }
   setImmediate(count)
-  const json = await stringifyInSteps(body)
+  const json = Buffer.concat(await stringifyInSteps(body))
   over = true
   t.ok(isDeepStrictEqual(JSON.parse(json.toString()), JSON.parse(JSON.stringify(body))))
   t.ok(turns >= 8, `${turns} turns`)
@@ -27,6 +27,12 @@ t.test('large texts become the same JSON in steps, and the event loop turns in b
 t.test('a JSON text is taken as it is, and read where it is a part of something else', async (t) => {
   const body = { id: 1, html: new JsonText(Buffer.from('"<p>\\u00e9"')), text: null }
   t.ok(hasLargeText(body))
-  t.equal((await stringifyInSteps(body)).toString(), '{"id":1,"html":"<p>\\u00e9","text":null}')
+  t.equal(Buffer.concat(await stringifyInSteps(body)).toString(), '{"id":1,"html":"<p>\\u00e9","text":null}')
   t.equal(JSON.stringify({ body }), '{"body":{"id":1,"html":"<p>é","text":null}}')
+})
+
+t.test('a list of large and small items is the same JSON', async (t) => {
+  for (const list of [[], [{ n: 1 }], [{ text: 'é"'.repeat(200_000), n: 1 }, null, { n: 2 }]]) {
+    t.equal(JSON.stringify({ data: await stringifyList(list, (item) => item) }), JSON.stringify({ data: list }))
+  }
 })

@@ -9,7 +9,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { build, transformWithOxc } from 'vite'
 
 /** As in tsconfig.json. */
-const options = { sourcemap: true, target: 'es2023', typescript: { onlyRemoveTypeImports: true }, tsconfig: false }
+const options = { sourcemap: true, target: 'es2024', typescript: { onlyRemoveTypeImports: true }, tsconfig: false }
 
 const dashboard = build()
 // The next run of tsc must not take these files for its own.

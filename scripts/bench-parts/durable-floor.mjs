@@ -4,7 +4,7 @@
 // Its rate is the limit of what a durable server made of these two packages can accept on a machine: without a policy, a queue,
 // an index, an event or a log. Started with a port and a folder it is that server; imported it is a side of a comparison.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, receiveMessageOnPort, Worker, workerData } from 'node:worker_threads'
 import { SMTPServer } from 'smtp-server'
@@ -53,7 +53,7 @@ function serve(port, file) {
 
 /** All that has arrived while the last group was written is one transaction. */
 async function write(file) {
-  const { SQLite } = await import(resolve('dist/src/storage/sqlite.js'))
+  const { default: SQLite } = await import('better-sqlite3')
   const db = new SQLite(file)
   db.pragma('journal_mode = wal')
   db.pragma('synchronous = full')

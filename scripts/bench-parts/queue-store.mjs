@@ -1,6 +1,6 @@
 // A queue of very many waiting messages, made in few commits before the daemon starts: one email as the code enqueues
 // it, and copies of its rows.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 import { bulkEmail } from '../../dist/test/helpers/database/bulk.js'
 
 /** Rows of one commit. */

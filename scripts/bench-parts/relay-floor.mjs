@@ -143,7 +143,7 @@ function readReplies(socket, onReply) {
 
 /** All that has arrived while the last group was written is one transaction. An answer has one result for each post. */
 async function write(file) {
-  const { SQLite } = await import(resolve('dist/src/storage/sqlite.js'))
+  const { default: SQLite } = await import('better-sqlite3')
   const db = new SQLite(file)
   db.pragma('journal_mode = wal')
   db.pragma('synchronous = full')

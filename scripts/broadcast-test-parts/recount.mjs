@@ -1,5 +1,5 @@
 // Counts a broadcast anew from its emails and compares that with what the API says of it.
-import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
+import Database from 'better-sqlite3'
 
 /** Returns what differs. */
 export function compareWithRecount(file, shown, { contacts, gone }) {

@@ -1,5 +1,5 @@
 // Whether each contact of the broadcast has one email, which arrived, and whether its counts are those of its emails.
-import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
+import Database from 'better-sqlite3'
 
 /** `arrivals`: by contact, how often its message came to the sink. */
 export function balanceBroadcast(file, { broadcast, contacts, arrivals }) {

@@ -2,7 +2,7 @@
 //
 // Every number is one email that a client requested. `once` holds those that were sent under an
 // idempotency key, and again after every cut until there was an answer: each must be one email.
-import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
+import Database from 'better-sqlite3'
 
 export class Ledger {
   /** By number: the listener, and the id that was answered. */

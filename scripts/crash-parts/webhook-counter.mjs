@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
+import Database from 'better-sqlite3'
 
 const types = ['email.queued', 'email.sent', 'email.delivered', 'email.opened', 'email.clicked', 'email.received']
 

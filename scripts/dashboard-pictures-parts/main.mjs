@@ -22,7 +22,7 @@ mkdirSync(resolve(target), { recursive: true })
 
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-pictures-'))
 const base = 20_000 + (process.pid % 10_000)
-const sandbox = spawn('node', ['dist/src/sandbox/main.js', '--data', folder, '--port-base', String(base)], {
+const sandbox = spawn(process.execPath, ['dist/src/sandbox/main.js', '--data', folder, '--port-base', String(base)], {
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 const browser = await chromium.launch({

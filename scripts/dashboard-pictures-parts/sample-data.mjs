@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import nodemailer from 'nodemailer'
-import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
 
 const DAY = 86_400_000
 const QUARTER = 900_000

@@ -2,12 +2,12 @@
 // its port, and between two messages `begin` and `end` of its parent the CPU that its process took, that which it took
 // during its longest statement, and how long the main thread was held up by anything.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import SQLite from 'better-sqlite3'
 import { pino } from 'pino'
 import { setOperatorWorkspace } from '../../dist/src/accounts/operator-workspace.js'
 import { createPasswordHasher } from '../../dist/src/accounts/people/passwords.js'
 import { setPassword, userByEmail } from '../../dist/src/accounts/people/users.js'
 import { startDaemon } from '../../dist/src/daemon/daemon.js'
-import { SQLite } from '../../dist/src/storage/sqlite.js'
 import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const [folder, workspaceId, email, password] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 // Fills the database of a daemon with what the pages show, by SQL: node fill.mjs FILE WORKSPACE OTHER COUNT END, with as
 // many emails and contacts as COUNT, the newest at END. In a process of its own, whose memory goes with it. Indexes and
 // triggers of the long tables are made after their rows.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 import { fillBroadcast } from './fill-broadcast.mjs'
 import { fillContacts, fillLists } from './fill-lists.mjs'
 import { countMail, fillMail } from './fill-mail.mjs'

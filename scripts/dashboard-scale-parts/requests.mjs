@@ -1,5 +1,5 @@
 // The requests that are timed one by one: filters with common and rare values, searches, lists for the operator.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 import { AUDIENCES, BROADCAST, DAY, DOMAINS, WEBHOOK } from './values.mjs'
 
 const iso = (at) => new Date(at).toISOString()

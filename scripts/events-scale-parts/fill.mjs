@@ -1,6 +1,6 @@
 // An event log of any size: one workspace in four has most of it, and each email has one recipient,
 // who gets several emails. Rows are made by SQL, and the indexes after them.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 
 const CHUNK = 500_000
 

@@ -6,11 +6,11 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { listEvents } from '../../dist/src/events/event-list.js'
 import { recordEvent } from '../../dist/src/events/event-log.js'
 import { createMessagePurge } from '../../dist/src/messages/retention.js'
 import { openDatabase } from '../../dist/src/storage/open.js'
-import { SQLite } from '../../dist/src/storage/sqlite.js'
 import { BEGIN, BIG_WORKSPACE, emailOf, fill, recipientOf, STEP } from './fill.mjs'
 
 const count = Number(process.argv[2] ?? 3_000_000)

@@ -1,7 +1,7 @@
 // Emails of one workspace with one recipient each, made by SQL, and the indexes after them. In a process of its own,
 // whose memory goes with it: node fill.mjs FILE WORKSPACE COUNT BEGIN STEP, where the first email has the time BEGIN
 // and each one is STEP milliseconds later than the one before it.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 
 const CHUNK = 500_000
 const [file, workspaceId, count, begin, step] = process.argv.slice(2)

@@ -4,7 +4,7 @@
  */
 import { createSecretKey } from 'node:crypto'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import { acceptsGzip } from '../../dist/src/api/http/input/accept-encoding.js'
 import { findRequestedPart } from '../../dist/src/api/http/input/byte-range.js'
 import { parseCallbackBody } from '../../dist/src/api/http/input/callback-fields.js'

@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { SQLite as Database } from '../../dist/src/storage/sqlite.js'
+import Database from 'better-sqlite3'
 import { freePort, listening } from '../bench-parts/processes.mjs'
 import { environmentOfUnit } from '../lib/unit-environment.mjs'
 

@@ -1,6 +1,6 @@
 // Roll-ups of one workspace as 10,000,000 emails with 30,000,000 opens and clicks within 90 days leave them, from
 // several domains and with several tags; and the clicks of many URLs, nearly all of which occur in one email.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 
 export const WORKSPACE = 'ws_019aa000-0000-7000-8000-000000000000'
 export const DOMAINS = ['example.com', 'mail.example.com', 'news.example.org', 'shop.example.net', 'example.io']

@@ -5,14 +5,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 
 /** Package: what it names for its compilation. The binaries are in the release already. */
-const forCompilationOnly = { 'better-sqlite3': ['prebuild-install'], 'better-sqlite3-13': ['node-addon-api'] }
+const forCompilationOnly = { 'better-sqlite3': ['node-addon-api'] }
 
-/** Folders below node_modules/, sorted. `leaveOut`: dependencies of the project that this release does without. */
-export function findPackages({ leaveOut = [] } = {}) {
+/** Folders below node_modules/, sorted. */
+export function findPackages() {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
   const found = new Set()
-  const waiting = Object.keys(packages[''].dependencies).filter((name) => !leaveOut.includes(name))
-  const queue = waiting.map((name) => ({ name, from: '' }))
+  const queue = Object.keys(packages[''].dependencies).map((name) => ({ name, from: '' }))
   for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
     const { name, from, optional } = next
     const folder = findFolder(packages, name, from)

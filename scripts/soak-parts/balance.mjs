@@ -1,5 +1,5 @@
 // Compares what was acknowledged with the database and with what has arrived. Each result is { name, text, good }.
-import { SQLite } from '../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 import { EVENT_TYPES } from './endpoint.mjs'
 import { CONTACTS, RETRY_WAITS } from './setting.mjs'
 

@@ -14,7 +14,7 @@ unchanged() { [[ $(digest) == "$1" ]]; }
 unpack() {
   local version
   for version in "$OLD" "$NEW"; do
-    within tar -xzf "/mnt/posthorn-$version-linux-$arch-node.tar.gz" -C /tmp || return 1
+    within tar -xzf "/mnt/posthorn-$version-linux-$arch.tar.gz" -C /tmp || return 1
   done
 }
 
@@ -75,18 +75,22 @@ removal() {
   check 'nothing is left: no file, no user, no group' nothing_left
 }
 
-# The release with Node.js has no binding for Node.js 20, the one without has.
+# A Node.js of one's own takes the place of the one that is removed.
 other_node() {
-  local plain=/tmp/plain/posthorn-$OLD/lib/posthorn
+  local own=$root/tmp/posthorn-$OLD/lib/node/bin/node
+  install -D -m 755 "$own" "$root/tmp/own/node"
   rm -r "$root/tmp/posthorn-$OLD/lib/node"
   check_fails 'without Node.js the program says so' 'Node.js is missing' within "/tmp/posthorn-$OLD/lib/posthorn" version
   install -D -m 755 "$root/mnt/node20" "$root/tmp/node20/node"
-  check_fails 'a Node.js of another ABI is refused in one line' 'does not fit this package' with_node20 "/tmp/posthorn-$OLD/lib/posthorn" version
-  mkdir "$root/tmp/plain" && within tar -xzf "/mnt/posthorn-$OLD-linux-$arch.tar.gz" -C /tmp/plain
+  check_fails 'an older Node.js is refused in one line' 'is too old' with_node node20 "/tmp/posthorn-$OLD/lib/posthorn" version
   printf '[service]\nhostname = "mail.example.test"\ndata_dir = "/tmp/plain-data"\n' >"$root/tmp/plain.toml"
-  check 'the release without Node.js opens a database with Node.js 20' with_node20 "$plain" setup --workspace Main --email you@example.test --config /tmp/plain.toml
+  check 'it opens a database with a Node.js of the system' with_node own "/tmp/posthorn-$OLD/lib/posthorn" setup --workspace Main --email you@example.test --config /tmp/plain.toml
 }
-with_node20() { within env PATH=/tmp/node20:/usr/bin:/bin "$@"; }
+with_node() {
+  local folder=$1
+  shift
+  within env PATH="/tmp/$folder:/usr/bin:/bin" "$@"
+}
 
 open_tree || exit 1
 unpack || exit 1

@@ -12,11 +12,6 @@ import asyncHooks from 'node:async_hooks'
 import { once } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
-
-// Ten times V8's own: most files live for a second or two, in which optimized code does not pay for its compilation.
-// Later versions of V8 know no such flag.
-if (process.version.startsWith('v20.')) setFlagsFromString('--interrupt-budget=660000')
 
 asyncHooks.createHook = () => ({ enable() {}, disable() {} })
 syncBuiltinESMExports()

@@ -118,7 +118,8 @@ async function runDemo(options: QuickstartOptions, started: RunningSandbox): Pro
     submitByRest({ ...client, listen: configured.api }),
   )
   if (options.signal.aborted) return
-  const program = fileURLToPath(new URL('../main.js', import.meta.url))
+  // The `node` of the person's PATH may be too old.
+  const program = ['../../../scripts/node', '../main.js'].map(pathFromHere)
   for (const line of guideLines({ paths, configured, key, signIn, caFile: tls.caFile, program, emailId }))
     options.print(line)
 }
@@ -160,4 +161,8 @@ function waitForAbort(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+function pathFromHere(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url))
 }

@@ -29,15 +29,15 @@ interface Guide {
   readonly key: string
   readonly signIn: SandboxSignIn
   readonly caFile: string
-  /** The path of the program behind the command line. */
-  readonly program: string
+  /** The words that start the command line. */
+  readonly program: readonly string[]
   readonly emailId: string
 }
 
 export function guideLines(guide: Guide): string[] {
   const { paths, configured, program, emailId } = guide
   const posthornCommand = (words: string): string =>
-    `  node ${quoteForShell(program)} ${words} --config ${quoteForShell(paths.configuration)}`
+    `  ${program.map(quoteForShell).join(' ')} ${words} --config ${quoteForShell(paths.configuration)}`
   return [
     'Send one yourself, over SMTP with STARTTLS or with TLS from the start (the password is the key):',
     '',

@@ -14,8 +14,9 @@
  * cache_size: better-sqlite3 caches 16 MB of pages per connection by default. Most pages are written once
  * and read from the system's cache, so 4 MB suffice, and memory stays small however long the queue is.
  */
+
+import SQLite from 'better-sqlite3'
 import { registerSpooledBytes, spoolFolder } from './spool/spool-files.js'
-import { SQLite } from './sqlite.js'
 
 export interface ConnectionOptions {
   readonly file: string

@@ -6,7 +6,7 @@
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { SQLite } from './sqlite.js'
+import SQLite from 'better-sqlite3'
 
 /** Another process holds the folder. The message is for the operator. */
 export class DataFolderHeld extends Error {

@@ -5,9 +5,11 @@
  * if two processes start at once, the second waits and finds nothing to do. A database with an unknown
  * migration is left untouched.
  */
-import { Kysely, type Migration, Migrator, SqliteDialect, sql } from 'kysely'
+
+import type SQLite from 'better-sqlite3'
+import { Kysely, SqliteDialect, sql } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
 import { NewerDatabase } from './schema-errors.js'
-import type { SQLite } from './sqlite.js'
 
 const migrationTable = 'kysely_migration'
 

@@ -1,5 +1,5 @@
 /** All migrations in their order. A released migration never changes: a correction is a new one. */
-import type { Migration } from 'kysely'
+import type { Migration } from 'kysely/migration'
 import * as sending from './migrations/0001-sending.js'
 import * as rest from './migrations/0002-rest.js'
 import * as bayes from './migrations/0003-bayes.js'

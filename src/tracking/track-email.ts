@@ -119,13 +119,7 @@ class EmailLinks {
 
 /** The edits of each link together, in their order. */
 function joinEdits(edits: readonly string[]): readonly string[] {
-  const byLink = new Map<string, string[]>()
-  for (const edit of edits) {
-    const id = edit.slice(0, edit.indexOf(' '))
-    const known = byLink.get(id)
-    if (known === undefined) byLink.set(id, [edit])
-    else known.push(edit)
-  }
+  const byLink = Map.groupBy(edits, (edit) => edit.slice(0, edit.indexOf(' ')))
   return [...byLink.values()].flatMap(joinEqual)
 }
 

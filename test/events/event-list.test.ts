@@ -1,11 +1,11 @@
 /** Pages of the event log: every combination of filters against a simple model, and what each read walks over. */
 
+import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { type EventFilter, type ListedEvent, listEvents } from '../../src/events/event-list.js'
 import { eventTypes } from '../../src/events/payloads.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { SQLite } from '../../src/storage/sqlite.js'
 import { boundFault, recordReads } from '../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { buildEventWrite, type StoredEvent } from '../helpers/database/store-events.js'

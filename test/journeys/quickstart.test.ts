@@ -119,7 +119,7 @@ t.test('a first run sends a message over SMTP and REST, and its lines work as pr
   const signedIn = await shell('curl', ['-sS', ...asPage, ...body, `${origin}/ui/api/password-links/confirm`])
   t.match(JSON.parse(signedIn.stdout), { user: { email: 'owner@example.test' }, workspaces: [{ role: 'owner' }] })
 
-  const [explain = ''] = first.said().match(/^ {2}node .* explain .*$/m) ?? []
+  const [explain = ''] = first.said().match(/^ {2}\S+\/scripts\/node .* explain .*$/m) ?? []
   t.match((await shell('bash', ['-c', explain])).stdout, /you@example\.test: delivered/)
 
   await t.test('the swaks lines', { skip: skipWithout('swaks') }, async (t) => {

@@ -1,10 +1,10 @@
 /** Emails that people look for: each filter, all pages, and how far one request looks. */
 
+import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { type EmailSearch, type FoundEmail, searchEmails } from '../../src/messages/email-search.js'
 import { uuidv7 } from '../../src/platform/ids.js'
 import type { Read } from '../../src/storage/prepared.js'
-import { SQLite } from '../../src/storage/sqlite.js'
 import { bulkEmail } from '../helpers/database/bulk.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 

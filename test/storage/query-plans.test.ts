@@ -10,12 +10,12 @@
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { type CompiledQuery, SqliteQueryCompiler } from 'kysely'
 import t from 'tap'
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.js'
 import { registerSpooledBytes, spoolFolder } from '../../src/storage/spool/spool-files.js'
-import { SQLite } from '../../src/storage/sqlite.js'
 import { boundFault, recordReads } from '../helpers/database/bounded-reads.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { type AllowedPlan, allowedPlans, smallTables } from '../helpers/database/query-plans.js'

@@ -1,8 +1,8 @@
 /** Pages of deliveries: every state against a simple model, and what each read walks over. */
 
+import SQLite from 'better-sqlite3'
 import t from 'tap'
 import type { Read } from '../../src/storage/prepared.js'
-import { SQLite } from '../../src/storage/sqlite.js'
 import type { DeliveryStatus } from '../../src/storage/tables/webhook-tables.js'
 import { listDeliveries } from '../../src/webhooks/delivery-list.js'
 import { boundFault, recordReads } from '../helpers/database/bounded-reads.js'

@@ -1,7 +1,7 @@
 // A database as after years of use, made in few commits before the daemon starts: emails that
 // are delivered, bounced or failed, with their recipients, contacts in ten audiences, suppressions,
 // and inbound mail.
-import { SQLite } from '../../../dist/src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 
 export const FULL = { emails: 1_000_000, contacts: 1_000_000, suppressions: 200_000, inbound: 200_000 }
 /** The nearly empty store. */

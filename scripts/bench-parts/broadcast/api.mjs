@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import SQLite from 'better-sqlite3'
 import { uuidv7 } from '../../../dist/src/platform/ids.js'
-import { SQLite } from '../../../dist/src/storage/sqlite.js'
 
 const paragraph =
   '<p style="padding:10px 20px;font-family:Arial,sans-serif;color:#333333">A text of some length &amp; more of it.</p>\n'

@@ -28,7 +28,7 @@ async function start({ folder, dns, cores }, isScored) {
     dns,
     isScored ? 'scored' : 'unscored',
   )
-  const { SQLite } = await load('storage/sqlite.js')
+  const { default: SQLite } = await import('better-sqlite3')
   const database = new SQLite(join(data, 'mail.db'), { readonly: true, fileMustExist: true })
   const count = database.prepare('select count(*) from message').pluck()
   return {
@@ -122,7 +122,7 @@ async function startThreads(dns, isScored) {
 
 /** All that has arrived while the last group was written is one transaction. */
 async function write(file) {
-  const { SQLite } = await load('storage/sqlite.js')
+  const { default: SQLite } = await import('better-sqlite3')
   const db = new SQLite(file)
   db.pragma('journal_mode = wal')
   db.pragma('synchronous = full')

@@ -57,7 +57,7 @@ export function nameBodies(document: Document): void {
   const schemas = { ...document.components?.schemas }
   const name = (content: unknown, given: string): void => {
     const json = (content as Content | undefined)?.['application/json']
-    if (json?.schema === undefined || '$ref' in json.schema) return
+    if (typeof json?.schema !== 'object' || '$ref' in json.schema) return
     schemas[given] = json.schema as (typeof schemas)[string]
     json.schema = { $ref: `#/components/schemas/${given}` }
   }

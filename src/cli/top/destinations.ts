@@ -40,14 +40,7 @@ type Attempt = ReturnType<typeof latestAttempts>[number]
 
 export function readDestinations(read: Read, now: number): Destinations {
   const attempts = readLatest(read, now - MAX_AGE)
-  const groups = new Map<string, Attempt[]>()
-  for (const attempt of attempts) {
-    const { mx } = attempt
-    const destination = mx === null ? 'no host' : (providerOfHost(mx) ?? mx)
-    const group = groups.get(destination)
-    if (group === undefined) groups.set(destination, [attempt])
-    else group.push(attempt)
-  }
+  const groups = Map.groupBy(attempts, ({ mx }) => (mx === null ? 'no host' : (providerOfHost(mx) ?? mx)))
   const destinations = [...groups].map(([destination, group]) => describeGroup(destination, group))
   return {
     since: attempts.at(-1)?.at ?? null,

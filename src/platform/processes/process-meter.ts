@@ -1,6 +1,6 @@
 /** What this process uses: memory, threads, and how long its event loop lets others wait. */
 import { readdir } from 'node:fs/promises'
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { createLoadMeter } from '../thread-load.js'
 
 /** Milliseconds between two measurements of the delay; what exceeds it is the delay. */
@@ -58,7 +58,7 @@ export function startProcessMeter(): ProcessMeter {
   }
 }
 
-function readDelays(histogram: IntervalHistogram): Delays {
+function readDelays(histogram: ELDHistogram): Delays {
   const toDelay = (nanoseconds: number): number =>
     Number.isFinite(nanoseconds) ? Math.max(0, Math.round(nanoseconds / NANOSECONDS - RESOLUTION)) : 0
   return {

@@ -4,8 +4,8 @@
  * They inherit all arguments of Node.js, or none if one of them preloads modules: each thread would load the modules of a test
  * runner again, which takes longer than the thread's own work.
  *
- * A young generation has at most what Node.js 20 gives it. On Node.js 24, which gives it 192 MB, the process held 638 MB with
- * inbound mail, and 486 with this limit, at the same speed (docs/performance.md).
+ * A young generation has at most a quarter of what Node.js 24 gives it, 192 MB: the process held 638 MB with inbound mail, and
+ * 486 with this limit, at the same speed (docs/performance.md).
  */
 import type { WorkerOptions } from 'node:worker_threads'
 

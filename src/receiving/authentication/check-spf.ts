@@ -11,7 +11,8 @@
  * Known limits: HELO is not checked beside a return path (section 2.3 recommends it). mailauth accepts no domain
  * with an underscore: `none`.
  */
-import { type DNSResolver, spf } from 'mailauth'
+import type { DNSResolver } from 'mailauth'
+import { spf } from 'mailauth/lib/spf/index.js'
 import type { Connection, SpfResult, SpfVerdict } from '../../mail/authentication-results.js'
 
 export interface SpfFinding {

@@ -6,12 +6,14 @@
  * smtp-server frames commands and DATA, runs TLS and SASL, and answers HELO, RSET, NOOP, HELP, VRFY and QUIT.
  * The session decides MAIL, RCPT, DATA, AUTH, and what EHLO offers. smtp-server's envelope holds placeholders,
  * so that its DATA sees a transaction.
+ *
+ * Its modules are imported without `.js`, so that one pattern of its exports matches (docs/decisions/node-versions.md).
  */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { SMTPServer, SMTPServerDataStream } from 'smtp-server'
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
-import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
+import type { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
 import type { TlsFacts } from '../../receiving/received-message.js'
 import type { IncomingMessage } from '../session/incoming-message.js'

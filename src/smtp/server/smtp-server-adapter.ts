@@ -18,7 +18,7 @@ import {
   type SMTPServerOptions,
   type SMTPServerSession,
 } from 'smtp-server'
-import type { SMTPConnectionOptions, TLSError } from 'smtp-server/lib/smtp-connection.js'
+import type { SMTPConnectionOptions, TLSError } from 'smtp-server/lib/smtp-connection'
 import { formatForDisplay } from '../../mail/address.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
 import { serverTlsSettings } from '../../platform/tls-settings.js'

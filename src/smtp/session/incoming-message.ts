@@ -31,8 +31,9 @@ export class ClientGone extends Error {
 
 /** Emits `end` after its last byte. `write` never asks for a pause. */
 export class IncomingMessage extends EventEmitter {
+  private readonly outcome = Promise.withResolvers<CollectedMessage>()
   /** Resolves, or rejects with a Refusal, when the message has ended. Rejects with ClientGone when it breaks off. */
-  readonly collected: Promise<CollectedMessage>
+  readonly collected = this.outcome.promise
   readonly writable = true
   /** As of a stream that is being read. */
   readonly readableFlowing = true
@@ -46,8 +47,6 @@ export class IncomingMessage extends EventEmitter {
   private readonly recent: RecentRate
   private readonly leave: () => void
   private refusal: Refusal | null = null
-  private resolve: (collected: CollectedMessage) => void = () => undefined
-  private reject: (reason: Error) => void = () => undefined
 
   constructor(
     private readonly maxSize: number,
@@ -62,10 +61,6 @@ export class IncomingMessage extends EventEmitter {
     this.recent = new RecentRate(now)
     this.leave = budget.addHolder(this)
     this.pieces = new BytePieces(maxSize)
-    this.collected = new Promise((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
     // After the session has ended nothing awaits it, and a rejection must not end the process.
     this.collected.catch(() => undefined)
   }
@@ -110,8 +105,8 @@ export class IncomingMessage extends EventEmitter {
     if (chunk !== undefined) this.write(chunk)
     this.leave()
     this.writableEnded = true
-    if (this.refusal === null) this.resolve(this.takeMessage())
-    else this.reject(this.refusal)
+    if (this.refusal === null) this.outcome.resolve(this.takeMessage())
+    else this.outcome.reject(this.refusal)
     noteReceivedBytes(this.receivedBytes)
     // Like a stream, after the parser is done with the last line.
     queueMicrotask(() => this.emit('end'))
@@ -121,7 +116,7 @@ export class IncomingMessage extends EventEmitter {
     if (!this.readable) return
     this.destroyed = true
     this.drop()
-    this.reject(new ClientGone('the connection closed before the end of the message'))
+    this.outcome.reject(new ClientGone('the connection closed before the end of the message'))
   }
 
   private takeMessage(): CollectedMessage {

@@ -58,14 +58,10 @@ const brandsByName = new Map<string, BrandEntry>(
 )
 const maxBrandLength = Math.max(...[...brandsByName.keys()].map((name) => name.length))
 /** Brands whose misspellings are searched, by their first letter. */
-const namesByFirstLetter: ReadonlyMap<string, readonly string[]> = groupByFirstLetter(
+const namesByFirstLetter: ReadonlyMap<string, readonly string[]> = Map.groupBy(
   [...brandsByName].flatMap(([name, { brand }]) => (brand.common || name.length < MIN_TYPO_LENGTH ? [] : [name])),
+  (name) => name.slice(0, 1),
 )
-
-function groupByFirstLetter(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const letters = new Set(names.map((name) => name.slice(0, 1)))
-  return new Map([...letters].map((letter) => [letter, names.filter((name) => name.startsWith(letter))]))
-}
 
 export interface BrandMatch {
   readonly brand: Brand

@@ -113,13 +113,8 @@ function beginningAndEndOf(words: string): string {
 }
 
 function groupByName(fields: readonly SpamField[]): ReadonlyMap<string, readonly string[]> {
-  const all = new Map<string, string[]>()
-  for (const { name, value } of fields) {
-    const values = all.get(name)
-    if (values === undefined) all.set(name, [value])
-    else values.push(value)
-  }
-  return all
+  const all = Map.groupBy(fields, ({ name }) => name)
+  return new Map([...all].map(([name, group]) => [name, group.map(({ value }) => value)]))
 }
 
 function findAuthor({ from }: SpamMessage): Author | null {

@@ -5,7 +5,7 @@
  * same request may succeed later. Everything else (no such table, an unbindable value) is a bug and keeps its
  * own error.
  */
-import { SQLite } from '../sqlite.js'
+import SQLite from 'better-sqlite3'
 import { ConstraintViolated, StorageFault } from '../writer/write.js'
 
 /** Primary codes of faults; extended codes (`SQLITE_IOERR_WRITE`) begin with them. */

@@ -4,8 +4,9 @@
  * They are programs: a trigger of a file from elsewhere would run with each write of the daemon. The
  * expected ones come from an empty database with the same migrations.
  */
+
+import SQLite from 'better-sqlite3'
 import { listAppliedMigrations, type Migrations, migrate } from '../migrate.js'
-import { SQLite } from '../sqlite.js'
 
 /** Their names. */
 export async function findForeignPrograms(db: SQLite.Database, migrations: Migrations): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 /**
  * Holds all entries of a restored queue: what was sent after the backup is not known to it, and would be sent again.
  */
-import type { SQLite } from '../sqlite.js'
+import type SQLite from 'better-sqlite3'
 
 /** What `waits_for` of such an entry says until it is released. */
 export const RESTORED = 'posthorn queue release: it was restored, and may have been sent since the backup'

@@ -8,8 +8,8 @@
  * the links do too. Rows older than `KEPT_METRICS_DAYS` may be gone.
  */
 
+import type SQLite from 'better-sqlite3'
 import { countAgain, emailMetricsColumns, linkMetricsColumns } from '../migrations/0024-metrics.js'
-import type { SQLite } from '../sqlite.js'
 import { KEPT_METRICS_DAYS } from '../tables/metrics-tables.js'
 
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const

@@ -2,7 +2,7 @@
  * Pauses the broadcasts of a restored backup: what they have sent since the backup is not in it, so going on by themselves
  * would send it again. Those whose time came meanwhile are paused at their first contact.
  */
-import type { SQLite } from '../sqlite.js'
+import type SQLite from 'better-sqlite3'
 
 const NOTE = 'restored from a backup: contacts that got their message after the backup get it again'
 

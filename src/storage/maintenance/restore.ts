@@ -10,6 +10,7 @@
  */
 import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../connection.js'
 import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
@@ -17,7 +18,6 @@ import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.
 import { migrations as ours } from '../migrations.js'
 import { foldCopy } from '../spool/fold.js'
 import { listSpoolFiles, registerSpooledBytes, spoolFile, spoolFolder } from '../spool/spool-files.js'
-import { SQLite } from '../sqlite.js'
 import { LostBytes } from '../writer/write.js'
 import { syncFile } from './backup.js'
 import { findForeignPrograms } from './foreign-schema.js'

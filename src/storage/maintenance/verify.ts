@@ -5,6 +5,7 @@
  * blocks its thread (it is for the command line); the WAL grows and spool files are not swept meanwhile.
  */
 import { dirname } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
 import { lockDataFolder } from '../data-lock.js'
 import { toStorageError } from '../health/faults.js'
@@ -13,7 +14,6 @@ import { migrations as ours } from '../migrations.js'
 import { findSpoolProblems } from '../spool/check-spool.js'
 import { holdSpool } from '../spool/hold-spool.js'
 import { spoolFolder } from '../spool/spool-files.js'
-import { SQLite } from '../sqlite.js'
 import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
 import { workspaceTables } from './erase.js'

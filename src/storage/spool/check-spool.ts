@@ -1,6 +1,6 @@
 /** Whether the spool files hold what the rows of a database name. */
 import { statSync } from 'node:fs'
-import type { SQLite } from '../sqlite.js'
+import type SQLite from 'better-sqlite3'
 import { type SpoolPlace, spooledTables, spoolFile } from './spool-files.js'
 
 type Named = SpoolPlace & { readonly id: string }

@@ -1,7 +1,7 @@
 /** Puts the bytes that are in spool files back into their rows, in commits of bounded size. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type SQLite from 'better-sqlite3'
 import type { Store } from '../database.js'
-import type { SQLite } from '../sqlite.js'
 import { LostBytes, type Write } from '../writer/write.js'
 import { type SpoolPlace, spooledTables } from './spool-files.js'
 

@@ -7,8 +7,8 @@
  */
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { toStorageError } from '../health/faults.js'
-import { SQLite } from '../sqlite.js'
 import { spoolFolder } from './spool-files.js'
 
 const LOCK_NAME = 'hold.lock'

@@ -9,9 +9,9 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type SQLite from 'better-sqlite3'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import type { SQLite } from '../sqlite.js'
 import { LostBytes, StorageFault } from '../writer/write.js'
 
 /** Where the bytes of one message are. */

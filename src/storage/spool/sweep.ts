@@ -8,8 +8,8 @@
  * holes had, so none is midway in bytes that are overwritten. Who holds the files does so before its first read.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
+import SQLite from 'better-sqlite3'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
-import { SQLite } from '../sqlite.js'
 import { StorageFault } from '../writer/write.js'
 import { lockSpool } from './hold-spool.js'
 import { listSpoolFiles, type SpoolPlace, spooledTables, spoolFile, spoolFolder } from './spool-files.js'

@@ -7,8 +7,8 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import { listAppliedMigrations, type Migrations } from '../migrate.js'
-import { SQLite } from '../sqlite.js'
 
 /** `version`: of the program that upgrades. */
 export function upgradeCopyOf(file: string, version: string): string {

@@ -7,8 +7,8 @@
  * moment, in which all is copied back, so that the next commit restarts the log.
  */
 
+import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
-import { SQLite } from '../sqlite.js'
 import { type LogPosition, type WalPiece, WalReader } from './wal-reader.js'
 
 /** Frames of the log, from which on it is rotated: 16 MB. */

@@ -15,12 +15,12 @@
  * failed has spooled becomes a hole in the same transaction.
  */
 
+import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SpoolWriter } from '../spool/spool-writer.js'
 import { SpooledBatch } from '../spool/spooled-batch.js'
-import type { SQLite } from '../sqlite.js'
 import { createStatementCache } from './statement-cache.js'
 import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, type Write, WriteConflict } from './write.js'
 

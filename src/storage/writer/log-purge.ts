@@ -5,8 +5,8 @@
  * afterwards it is large again, because growing the file would cost each commit.
  */
 import { closeSync, openSync, readSync } from 'node:fs'
+import type SQLite from 'better-sqlite3'
 import { MAX_LOG_BYTES } from '../connection.js'
-import type { SQLite } from '../sqlite.js'
 
 /** True: the log was restarted since the purge began. To be called again while it is false. */
 export type LogPurge = () => boolean

@@ -5,8 +5,8 @@
  * evicted first; preparing a statement in steady use again takes 20 µs.
  */
 
+import type SQLite from 'better-sqlite3'
 import { createLruCache } from '../../platform/lru-cache.js'
-import type { SQLite } from '../sqlite.js'
 
 type StatementCache = (sql: string) => SQLite.Statement<unknown[]>
 

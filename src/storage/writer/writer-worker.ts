@@ -9,6 +9,7 @@
  * and four times a second.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import type SQLite from 'better-sqlite3'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { openConnection } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
@@ -16,7 +17,6 @@ import { toStorageFault } from '../health/faults.js'
 import { type SpoolPlace, spooledTables, spoolFolder } from '../spool/spool-files.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
-import type { SQLite } from '../sqlite.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import { beginLogPurge, type LogPurge } from './log-purge.js'
 import { MovedBytes, StorageFault } from './write.js'

@@ -5,7 +5,7 @@
  * touches is returned, and if it has a limit; or if it finds one row by its complete key. The statements are those
  * that ran, with their parameters.
  */
-import { SQLite } from '../../../src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 import { INDEX_STEP } from '../../../src/storage/stepped-walk.js'
 import { boundedTables, shortReads } from './query-plans.js'
 

@@ -1,5 +1,5 @@
 /** One statement on a database file, for rows that no function of src/ writes. */
-import { SQLite } from '../../../src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 
 export function runSql(file: string, sql: string): void {
   const db = new SQLite(file)

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { SQLite } from '../../../src/storage/sqlite.js'
+import SQLite from 'better-sqlite3'
 
 const folder = 'test/fixtures/schemas'
 

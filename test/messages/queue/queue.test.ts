@@ -1,4 +1,6 @@
 /** Leases and the operator's changes to the queue: each change misses rather than undoing another. */
+
+import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { parseDomainName } from '../../../src/mail/address.js'
 import {
@@ -26,7 +28,6 @@ import { walkEntries } from '../../../src/messages/queue/queue-pages.js'
 import { queueStatuses } from '../../../src/messages/queue/queue-status.js'
 import type { Database } from '../../../src/storage/database.js'
 import { holdRestoredQueue, RESTORED } from '../../../src/storage/maintenance/hold-queue.js'
-import { SQLite } from '../../../src/storage/sqlite.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -1,5 +1,6 @@
 /** The HTTP client: pinned addresses, verified certificates, kept connections, limits of time and size. */
 import { once } from 'node:events'
+import { createSecureServer } from 'node:http2'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -154,4 +155,21 @@ t.test('certificates are verified for the name of the host, not for the address'
   const trusting = await open(t, cert)
   t.match(await post(trusting, 'name.test'), { status: 200 })
   await t.rejects(post(trusting, 'other.test'), { message: /certificate is for another name/, isSent: false })
+})
+
+// undici 8 offers HTTP/2 unless it is told `allowH2: false`. There one connection carries many requests.
+t.test('a server that offers HTTP/2 is spoken to over HTTP/1.1', async (t) => {
+  const { cert, key } = await createSelfSigned(['name.test'])
+  const versions: string[] = []
+  const server = createSecureServer({ cert, key, allowHTTP1: true }, ({ httpVersion }, response) => {
+    versions.push(httpVersion)
+    response.end('fine')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const client = await open(t, cert)
+  const url = new URL(`https://name.test:${port}/`)
+  t.match(await client.post({ ...request, url, addresses: ['127.0.0.1'] }), { status: 200 })
+  t.same(versions, ['1.1'])
 })

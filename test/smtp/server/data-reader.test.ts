@@ -1,7 +1,7 @@
 /** The bytes after DATA, in chunks of any size, beside the parser whose work the reader does. */
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
-import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import t from 'tap'
 import { DataReader } from '../../../src/smtp/server/data-reader.js'
 

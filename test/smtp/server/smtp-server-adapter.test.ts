@@ -8,8 +8,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
-import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js'
-import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { SMTPConnection } from 'smtp-server/lib/smtp-connection'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import t from 'tap'
 
 /** Methods that we call, override or repeat, by the digest of their source. */

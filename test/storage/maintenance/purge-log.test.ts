@@ -1,11 +1,11 @@
 /** Deleted bytes are neither in the database file nor in its log: rows, large values, free pages, erased workspaces. */
 import { existsSync, readFileSync } from 'node:fs'
+import SQLite from 'better-sqlite3'
 import t from 'tap'
 import type { Database } from '../../../src/storage/database.js'
 import { createBackup } from '../../../src/storage/maintenance/backup.js'
 import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
 import { purgeLog } from '../../../src/storage/maintenance/purge-log.js'
-import { SQLite } from '../../../src/storage/sqlite.js'
 import { WalFollower } from '../../../src/storage/wal/wal-follower.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'

@@ -1,9 +1,9 @@
 /** A copy that follows the log equals the database, whatever other connections commit, copy back and remove meanwhile. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { SQLite } from '../../../src/storage/sqlite.js'
 import { PageCopy } from '../../../src/storage/wal/page-copy.js'
 import { openSource } from '../../../src/storage/wal/source-file.js'
 import { LostLog, WalFollower } from '../../../src/storage/wal/wal-follower.js'

@@ -2,13 +2,13 @@
 import { deepStrictEqual as deepEqual } from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { freeMemory } from '../../../src/platform/memory/free-memory.js'
 import type { ConnectionOptions } from '../../../src/storage/connection.js'
 import type { WrittenBatch } from '../../../src/storage/database.js'
 import { watchFaults } from '../../../src/storage/health/watch-faults.js'
-import { SQLite } from '../../../src/storage/sqlite.js'
 import { createGroupCommit, type WriteRequest } from '../../../src/storage/writer/group-commit.js'
 import {
   ConstraintViolated,

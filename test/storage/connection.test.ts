@@ -1,17 +1,6 @@
-/** Which package binds SQLite on which Node.js, and that both bind it alike. */
+/** What the code relies on of the binding, whose binary comes with its package. */
+import SQLite from 'better-sqlite3'
 import t from 'tap'
-import { choosePackage, SQLite } from '../../src/storage/sqlite.js'
-
-t.test('the package follows the Node-API of the runtime', async (t) => {
-  const cases: readonly [nodeApi: string | undefined, name: string][] = [
-    [undefined, 'better-sqlite3'],
-    ['8', 'better-sqlite3'],
-    ['9', 'better-sqlite3'],
-    ['10', 'better-sqlite3-13'],
-    ['11', 'better-sqlite3-13'],
-  ]
-  for (const [nodeApi, name] of cases) t.equal(choosePackage(nodeApi), name, String(nodeApi))
-})
 
 t.test('the binding of this runtime has what the code relies on', async (t) => {
   const db = new SQLite(':memory:')

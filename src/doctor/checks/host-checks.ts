@@ -1,7 +1,7 @@
 /** Checks the machine: room and inodes of the disk, memory, and how many files the daemon may open. */
 import type { Config } from '../../config/complete.js'
-import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
 import { SLOW_PER_SLOT } from '../../delivery/queue/attempt-slots.js'
+import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { isStatusFresh, readDaemonStatus } from '../../platform/processes/daemon-status.js'
 import { readGroupMemory, readInodes, readMachineMemory, readOpenFiles } from '../../platform/processes/host-facts.js'

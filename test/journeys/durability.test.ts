@@ -278,7 +278,9 @@ t.test('a backup made during submissions holds everything acknowledged before it
   const client = async (): Promise<void> => {
     const session = await openSession(daemon.port)
     while (!made || ids.length < 200) {
-      ids.push(emailIdOf(await submit(session, 'later@sink.test', later)))
+      const reply = await submit(session, 'later@sink.test', later)
+      if (!reply.startsWith('250')) throw new Error(`${reply}: ${JSON.stringify(daemon.log.slice(-5))}`)
+      ids.push(emailIdOf(reply))
       if (ids.length < 80 || making !== null) continue
       before = [...ids]
       making = runCommand(at, 'backup', file).finally(() => {

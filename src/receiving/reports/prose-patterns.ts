@@ -219,11 +219,14 @@ export const daemonSender =
 
 /** Subjects of bounces: enough to read the text as a bounce if a mail system sent it. */
 export const bounceSubject =
-  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to) (be )?(deliver|send)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
+  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to|(has|was) not|(was|has)n.t|not) (be |been )?(successfully )?(deliver|send|relay)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
+
+/** Subjects of warnings: delivery is still tried. */
+export const delaySubject = /\bdelay(ed|ing)?\b|\bwarning\b|\bstill (being )?(tried|trying|queued)\b|verzögert/i
 
 /** Subjects of success reports: no bounce, unless the text quotes a refusal. */
 export const successSubject =
-  /\b(success(ful(ly)?)?|relayed|(was|been) (delivered|relayed|received)|delivery receipt)\b/i
+  /\b(success(ful(ly)?)?|relayed|(was|been|message) (delivered|relayed|received)|delivery receipt)\b/i
 
 /** The line that begins the returned message, or its header. */
 export const returnedMessageMarks: readonly RegExp[] = [

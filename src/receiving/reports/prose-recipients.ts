@@ -10,6 +10,7 @@ import { sectionsOf } from './recipient-sections.js'
 import { findAddresses, isSameAddress } from './report-addresses.js'
 
 export interface ProseReport {
+  /** Without what it quotes (`ownWordsOf`). */
   readonly subject: string
   readonly from: string
   /** X-Failed-Recipients, as written by Exim, Gmail and others. */

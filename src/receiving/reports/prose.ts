@@ -13,15 +13,16 @@ import {
   bounceFamilies,
   bounceSubject,
   daemonSender,
+  delaySubject,
   proseReasons,
   returnedMessageMarks,
-  successSubject,
 } from './prose-patterns.js'
 import { findRecipients, type ProseReport } from './prose-recipients.js'
 import { findReply, interpretBounce, toOneLine } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind } from './report.js'
 import { isSameAddress } from './report-addresses.js'
+import { reportsSuccess } from './report-subject.js'
 
 const MAX_WORDS = 16_384
 const MAX_REPLY_LINES = 6
@@ -54,7 +55,7 @@ export function readProseBounces(report: ProseReport): readonly Bounce[] | null 
   if (family === undefined ? !isUnknownBounce(report, daemon) : family.loose === true && !spoken) return null
   const lines = report.words.split('\n')
   const recipients = findRecipients(lines, report)
-  const kind = isSuccess(report, lines) ? 'delivered' : kindOfFamily(family, flat)
+  const kind = isSuccess(report, lines, family) ? 'delivered' : kindOf(family, report.subject, flat)
   if (recipients.length === 0) return [buildBounce(null, null, findReplyLines(lines)[0] ?? flat, flat, family, kind)]
   return recipients.map(({ recipient, original, section }) => {
     const alone = recipients.length === 1
@@ -69,13 +70,16 @@ function isUnknownBounce({ subject, words, failed }: ProseReport, daemon: boolea
   return daemon && (bounceSubject.test(subject) || findReplyLines(words.split('\n')).length > 0)
 }
 
-function isSuccess({ subject, failed }: ProseReport, lines: readonly string[]): boolean {
-  return failed.length === 0 && successSubject.test(subject) && findReplyLines(lines).length === 0
+/** A report of success has no phrase that only failures have. */
+function isSuccess({ subject, failed, words }: ProseReport, lines: readonly string[], family?: BounceFamily): boolean {
+  if (failed.length > 0 || !reportsSuccess(subject) || findReplyLines(lines).length > 0) return false
+  return family?.kind === undefined && findReason('', words) === null
 }
 
 /** A warning that names a permanent error is no warning. */
-function kindOfFamily(family: BounceFamily | undefined, flat: string): BounceFamily['kind'] {
-  if (family?.kind !== 'delayed') return family?.kind
+function kindOf(family: BounceFamily | undefined, subject: string, flat: string): BounceFamily['kind'] {
+  const isWarning = family?.kind === 'delayed' || (family === undefined && delaySubject.test(subject))
+  if (!isWarning) return family?.kind
   return /\b(permanent (error|failure)|giving up|given up|permanently failed)\b/i.test(flat) ? undefined : 'delayed'
 }
 

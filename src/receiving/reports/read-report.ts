@@ -3,7 +3,7 @@
  *
  * In this order it looks for a complaint (ARF), a read receipt (RFC 8098; an automatic reply), a delivery status
  * in machine-readable form, a notification of Amazon SES, a vacation note that is marked so, a report attached as
- * a message, a bounce in prose, any other automatic reply. Pure; never throws, whatever the bytes; its time is
+ * a message, a challenge to the sender, a bounce in prose, any other automatic reply. Pure; never throws, whatever the bytes; its time is
  * that of a few passes over at most a megabyte.
  *
  * A report is an unauthenticated claim: the token of the return path decides whom it may concern.
@@ -12,7 +12,7 @@ import type { Address } from '../../mail/address.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
 import { blockElements } from '../../mail/html/elements.js'
 import { readHtml } from '../../mail/html/read-html.js'
-import { isAutomatic, isVacation } from './auto-reply.js'
+import { isAutomatic, isChallenge, isVacation } from './auto-reply.js'
 import { readComplaint } from './complaint.js'
 import { hasDeliveryStatus, type ProseLookup, readDeliveryStatus } from './delivery-status.js'
 import { readProseBounces, splitReturnedMessage } from './prose.js'
@@ -22,6 +22,7 @@ import type { BounceReport, Report, ReportedHeader } from './report.js'
 import { findAddresses } from './report-addresses.js'
 import { firstValueOf, parseHeader } from './report-fields.js'
 import { type ParsedReport, parseReport, type ReportPart } from './report-parts.js'
+import { ownWordsOf } from './report-subject.js'
 import { readSesNotification } from './ses-notification.js'
 
 const MAX_PROSE = 1_500
@@ -59,6 +60,7 @@ export function readParsedReport({ header, parts }: ParsedReport, depth = 0): Re
     readSesNotification(textOf(ownParts)) ??
     (isVacation(header) && !isFromMailSystem(header) ? ({ type: 'auto-reply' } as const) : null) ??
     readNestedReport(parts, depth) ??
+    (!isFromMailSystem(header) && isChallenge(header, words) ? ({ type: 'auto-reply' } as const) : null) ??
     readProseReport(header, words, reported) ?? { type: isAutomatic(header) ? 'auto-reply' : 'other' }
   )
 }
@@ -112,7 +114,7 @@ function readProseReport(header: ReportedHeader, words: string, reported: Report
   const addressesOf = (fields: ReportedHeader, ...names: readonly string[]): readonly Address[] =>
     names.flatMap((name) => findAddresses(firstValueOf(fields, name) ?? '', 20))
   const bounces = readProseBounces({
-    subject: decodeHeaderText(firstValueOf(header, 'subject') ?? '', 300),
+    subject: ownWordsOf(subjectOf(header), subjectOf(reported)),
     from: decodeHeaderText(firstValueOf(header, 'from') ?? '', 300),
     failed: addressesOf(header, 'x-failed-recipients'),
     words,
@@ -120,6 +122,10 @@ function readProseReport(header: ReportedHeader, words: string, reported: Report
     addressees: addressesOf(reported, 'x-envelope-to', 'delivered-to', 'x-original-to', 'to'),
   })
   return bounces === null ? null : { type: 'bounce', bounces, envid: null, reported }
+}
+
+function subjectOf(fields: ReportedHeader): string {
+  return decodeHeaderText(firstValueOf(fields, 'subject') ?? '', 300)
 }
 
 function isFromMailSystem(header: ReportedHeader): boolean {

@@ -45,7 +45,7 @@ const MAX_ERRORS = 100
 /** Characters of a template with its values that is rendered on the main thread, which takes a millisecond. */
 const MAX_RENDERED_HERE = 65_536
 
-/** As `renderTemplate`; null: that takes longer than the main thread may be blocked. */
+/** Does what `renderTemplate` does; null: that takes longer than the main thread may be blocked. */
 export function renderSmallTemplate(
   template: ParsedTemplate,
   data: TemplateData,

@@ -80,7 +80,7 @@ export function readRaw(read: Read, key: EmailKey): Buffer | undefined {
   return isFramed(key.emailId) ? framedRawOf(read, key) : rawOfEmail(read, key)[0]?.raw
 }
 
-/** As `readRaw`, without blocking the thread: 10 MB take some tens of milliseconds. */
+/** Does what `readRaw` does without blocking the thread, which 10 MB would for some tens of milliseconds. */
 export async function readLargeRaw(read: Read, key: EmailKey): Promise<Buffer | undefined> {
   return isFramed(key.emailId)
     ? framedRawOf(read, key)

@@ -5,7 +5,7 @@
 export class JsonText {
   readonly pieces: readonly Buffer[]
 
-  /** In UTF-8. */
+  /** The bytes are UTF-8. */
   constructor(...pieces: readonly Buffer[]) {
     this.pieces = pieces
   }

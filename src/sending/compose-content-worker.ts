@@ -49,7 +49,7 @@ function render({ template, data, unsubscribeUrl, form }: TemplateJob): DoneJob 
   return { result: { kind: 'rendered', rendered }, transfer: memoriesOf([rendered.html, rendered.text]) }
 }
 
-/** Of at most 2 MB, which the answer encodes in steps. */
+/** It has at most 2 MB, which the answer encodes in steps. */
 function preview({ words, data, unsubscribeUrl }: PreviewJob): DoneJob {
   const rendered = renderPreview(parseTemplate(words), data, unsubscribeUrl)
   return { result: { kind: 'previewed', preview: rendered }, transfer: [] }

@@ -22,13 +22,13 @@ export interface TemplateToRender {
   readonly template: ParsedTemplate
   readonly data: TemplateData
   readonly unsubscribeUrl: string
-  /** Of the bodies: as they are, or as JSON texts. */
+  /** It says whether the bodies come as they are, or as JSON texts. */
   readonly form: 'text' | 'json'
 }
 
 export interface RenderedBodies<Bytes> {
   readonly subject: string
-  /** In UTF-8. */
+  /** The bytes are UTF-8. */
   readonly html: Bytes | null
   readonly text: Bytes | null
 }

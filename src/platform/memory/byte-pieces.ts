@@ -114,7 +114,7 @@ export function hasHeadroom({ buffer }: Uint8Array): boolean {
   return memoriesWithHeadroom.has(buffer)
 }
 
-/** To be called for what `concatWithHeadroom` has returned on another thread, of which it has come. */
+/** Call it for what `concatWithHeadroom` has returned on another thread. */
 export function restoreHeadroom({ buffer, byteOffset }: Uint8Array): void {
   if (byteOffset === HEADROOM_BYTES) memoriesWithHeadroom.add(buffer)
 }
@@ -125,7 +125,7 @@ export function concatAlone(pieces: readonly Buffer[]): Buffer {
   return copyPieces(pieces, Buffer.allocUnsafeSlow(bytes))
 }
 
-/** As `concatAlone`, a megabyte in a turn of the event loop. The pieces must stay as they are meanwhile. */
+/** Does what `concatAlone` does, a megabyte in a turn of the event loop. The pieces must stay as they are meanwhile. */
 export async function concatInSteps(pieces: readonly Buffer[]): Promise<Buffer> {
   const joined = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0

@@ -15,7 +15,7 @@ export const storedHead = (bytes: number): RawBuilder<Buffer> =>
 /** Their number, without reading them. */
 export const storedSize: RawBuilder<number> = sql<number>`coalesce(spool_bytes, length(raw))`
 
-/** To be selected of the row before and after its bytes are read. */
+/** `readStoredBytes` selects it before and after it reads the bytes. */
 export const storedPlace = ['spool_file', 'spool_at'] as const
 
 interface StoredPlace {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The program: everything is in `cli/`. */
+import { constants, setPriority } from 'node:os'
 import { pipeline } from 'node:stream/promises'
 import { run } from './cli/run.js'
 import { readSecretLine } from './cli/secret-input.js'
@@ -21,5 +22,6 @@ process.exitCode = await run({
   printBytes: (bytes) => pipeline(bytes, process.stdout, { end: false }),
   printError: (text) => process.stderr.write(text),
   readSecret: (prompt) => readSecretLine(prompt),
+  lowerPriority: () => setPriority(constants.priority.PRIORITY_LOW),
   terminal: process.stdin.isTTY && process.stdout.isTTY ? { input: process.stdin, output: process.stdout } : undefined,
 })

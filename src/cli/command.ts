@@ -46,6 +46,8 @@ export interface Call {
   readonly printError: (text: string) => void
   /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** See `ProgramIo`. A process that holds a lock of the database, now or later, must not call it. */
+  readonly lowerPriority: () => void
   /** Null: standard output is no terminal. */
   readonly terminal: Terminal | null
   /** To be called often while the command takes long. */

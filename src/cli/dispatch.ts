@@ -45,9 +45,10 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
   }
   // The doctor reports it as a finding, and goes on with the rest.
   if (command.name !== 'doctor') requireFolderAccess(loaded.config.service.data_dir)
-  const { readSecret, printError } = io
+  const { readSecret, printError, lowerPriority } = io
   const call = {
-    ...{ words, options: line.options, config: loaded.config, clock: systemClock, readSecret, printError },
+    ...{ words, options: line.options, config: loaded.config, clock: systemClock },
+    ...{ readSecret, printError, lowerPriority },
     terminal: io.terminal ?? null,
     showProgress: createProgress(printError, () => performance.now()),
   }

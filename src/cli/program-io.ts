@@ -16,6 +16,8 @@ export interface ProgramIo {
   readonly printError: (text: string) => void
   /** Reads a line without echo. */
   readonly readSecret: (prompt: string) => Promise<string>
+  /** The rest of this process comes after all others that want the processor. It cannot be taken back. */
+  readonly lowerPriority: () => void
   /** Absent: standard input and output are no terminal. */
   readonly terminal?: Terminal | undefined
 }

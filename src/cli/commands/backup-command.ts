@@ -1,6 +1,5 @@
 /** `backup`: to a file, to a folder of dated files, or to standard output. */
 import { accessSync, existsSync, statSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { type BackupProgress, createBackup, DamagedCopy, FileExistsError } from '../../storage/maintenance/backup.js'
@@ -22,8 +21,6 @@ const STANDARD_OUTPUT = '-'
 const MEGABYTE = 1 << 20
 
 export async function backup(call: Call): Promise<Answer> {
-  // The daemon and its disk come first.
-  setPriority(constants.priority.PRIORITY_LOW)
   try {
     return await runBackup(call)
   } catch (error) {
@@ -99,11 +96,16 @@ function refuseKeep(keep: number | undefined): void {
   if (keep !== undefined) throw new UsageError('--keep goes with a folder that exists')
 }
 
-async function copy({ options, printError }: Call, from: string, to: string): Promise<number> {
+async function copy({ options, printError, lowerPriority }: Call, from: string, to: string): Promise<number> {
   const shown = flagOption(options, 'progress') || process.stderr.isTTY === true
   const line = shown ? createProgressLine({ print: printError, isTerminal: process.stderr.isTTY === true }) : null
   const pace = countOption({ options }, 'pace')
-  const onProgress = (progress: BackupProgress): void => line?.update(progress)
+  const onProgress = (progress: BackupProgress): void => {
+    // Not before: while pages are copied, this process holds the write lock now and then. If its priority were low, it could
+    // wait for the processor meanwhile, and the daemon would wait for the lock.
+    if (progress.phase !== 'copy') lowerPriority()
+    line?.update(progress)
+  }
   const compact = flagOption(options, 'compact')
   try {
     return await createBackup({ from, to, compact, onProgress, pace: pace === undefined ? undefined : pace * MEGABYTE })

@@ -1,11 +1,11 @@
 /**
  * The process that copies the log to the standby folder, beside the daemon.
  *
- * A process and not a thread: it reads the database file beside SQLite (`storage/wal/source-file.ts`), waits for slow
- * disks, and has a low priority. It ends on the message `stop`, or after a last copy when the daemon is gone.
+ * A process and not a thread: it reads the database file beside SQLite (`storage/wal/source-file.ts`) and waits for slow
+ * disks. It keeps the daemon's priority, because it holds the write lock now and then, for which the daemon waits. It ends on
+ * the message `stop`, or after a last copy when the daemon is gone.
  */
 import { statSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../platform/clock.js'
@@ -164,6 +164,5 @@ class StandbyProcess {
   }
 }
 
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 await new StandbyProcess(JSON.parse(process.argv[2] ?? '')).run()
 if (process.connected) process.disconnect?.()

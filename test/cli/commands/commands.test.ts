@@ -1,11 +1,13 @@
 /** Commands on workspaces, keys, users and the database, without the daemon. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
+import { run as runProgram } from '../../../src/cli/run.js'
 import { lockDataFolder } from '../../../src/storage/data-lock.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import {
@@ -93,6 +95,36 @@ t.test('keys are created, listed and revoked; options may stand anywhere', async
   const long = await run('key', 'create', '--name', 'x'.repeat(101))
   t.match(long, { status: 1, out: '', err: /name: 1 to 100 characters/ })
 })
+
+t.test('a backup lowers its priority when it holds no lock of the database any more', async (t) => {
+  const { run, folder, data, config } = createInstallation(t)
+  await setUpWorkspace(run)
+  const listOpen = (): string[] => readdirSync('/proc/self/fd').map((name) => readOpenFile(name))
+  const openWhenLowered: string[][] = []
+  const status = await runProgram({
+    argv: ['backup', join(folder, 'saved.db'), '--config', config],
+    env: {},
+    print: () => undefined,
+    printBytes: () => Promise.resolve(),
+    printError: (text) => t.fail(text),
+    readSecret: () => Promise.resolve(''),
+    lowerPriority: () => openWhenLowered.push(listOpen()),
+  })
+  t.equal(status, 0)
+  t.ok(openWhenLowered.length > 0)
+  // SQLite's locks are on this file, which a connection keeps open.
+  t.notOk(openWhenLowered.flat().includes(join(data, 'posthorn.db-shm')))
+  t.equal(getPriority(), 0, 'a command in this process leaves its priority alone')
+})
+
+function readOpenFile(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`)
+  } catch {
+    // The descriptor of the listing itself.
+    return ''
+  }
+}
 
 t.test('the database is backed up, restored and verified', async (t) => {
   const { run, folder, data } = createInstallation(t)

@@ -279,6 +279,7 @@ export async function runCommand(argv: readonly string[], secret = ''): Promise<
     printBytes: async (bytes) => void out.push((await buffer(bytes)).toString('latin1')),
     printError: (text) => err.push(text),
     readSecret: async () => secret,
+    lowerPriority: () => undefined,
   })
   const text = out.join('')
   return { status, out: text, err: err.join(''), json: () => JSON.parse(text) as unknown }

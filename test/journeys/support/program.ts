@@ -107,6 +107,7 @@ export async function runInProcess({ file }: Installation, ...words: readonly st
     },
     printBytes: () => Promise.reject(new Error('no command of this test prints bytes')),
     readSecret: async () => '',
+    lowerPriority: () => undefined,
     printError: (text) => {
       texts.stderr += text
     },

@@ -136,6 +136,25 @@ export const oldestOwned = prepareRead<{ userId: string }>()(({ db, slot }) =>
     .where('role', '=', 'owner'),
 )
 
+const ownedBeside = prepareRead<{ userId: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('members')
+    .select('workspace_id')
+    .where('user_id', '=', slot('userId'))
+    .where('role', '=', 'owner')
+    .where('workspace_id', '!=', slot('workspaceId'))
+    .limit(1),
+)
+
+/** Whether one owner becomes two by this transfer, each with limits of their own. */
+export function addsOwner(
+  read: Read,
+  { workspaceId, from, to }: { readonly workspaceId: string; readonly from: string; readonly to: string },
+): boolean {
+  const owns = (userId: string): boolean => ownedBeside(read, { userId, workspaceId }).length > 0
+  return owns(from) && !owns(to)
+}
+
 /** The slug follows the name. */
 const renameWorkspace = prepareWrite<{ id: string; name: string; slug: string }>(
   ({ db, slot }) =>

@@ -49,6 +49,7 @@ export function buildSpamMessage({ raw, header, parts }: ParsedMessage, context:
       size,
     })),
     parts: outline.parts,
+    isAmbiguous: parts.ambiguous,
     pages: outline.pages,
     size: raw.length,
     receivedAt: context.receivedAt ?? readArrivalTime(fields),

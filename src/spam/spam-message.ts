@@ -60,6 +60,8 @@ export interface SpamMessage {
   readonly attachments: readonly SpamAttachment[]
   /** The message itself first, then the parts in it, in their order. */
   readonly parts: readonly SpamPart[]
+  /** Programs differ in which parts it has or in how they are decoded. */
+  readonly isAmbiguous: boolean
   /** Content of attached web pages, decoded. */
   readonly pages: readonly string[]
   /** Bytes of the whole message. */

@@ -1,9 +1,9 @@
 /** A message as the processes that parse messages return it. */
 import { scanHeaderOrEmpty } from '../../src/mail/header-fields.js'
-import type { MimeParts, ParsedMessage } from '../../src/messages/mime/mime-parts-protocol.js'
+import type { MimeContent, MimeParts, ParsedMessage } from '../../src/messages/mime/mime-parts-protocol.js'
 
-const noParts: MimeParts = { html: null, text: null, headers: [], attachments: [] }
+const noParts: MimeParts & MimeContent = { html: null, text: null, headers: [], attachments: [], ambiguous: false }
 
-export function parsedMessage(raw: Buffer, parts: Partial<MimeParts> = {}): ParsedMessage {
+export function parsedMessage(raw: Buffer, parts: Partial<MimeParts & MimeContent> = {}): ParsedMessage {
   return { raw, header: scanHeaderOrEmpty(raw), parts: { ...noParts, ...parts } }
 }

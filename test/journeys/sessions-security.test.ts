@@ -273,6 +273,15 @@ t.test('a workspace is transferred with the password of its owner in a session, 
   const wrong = await browser.ask('POST', path, { body: { ...body, password: 'a wrong password' } })
   t.equal(codeOf(wrong), '401 invalid_credentials')
   t.equal(codeOf(await browser.ask('POST', path, { body: { ...body, member_id: 'x' } })), '404 not_found')
+  const second = await browser.ask('POST', '/v1/workspaces', { body: { name: 'Second' } })
+  t.equal(second.status, 201, second.text)
+  const puppet = await browser.ask('POST', path, { body })
+  t.equal(codeOf(puppet), '403 insufficient_permissions', 'one owner would become two, each with limits of their own')
+  t.match(puppet.text, /owns none.*posthorn workspace transfer/)
+  const { id: secondId } = second.json()['data'] as unknown as { id: string }
+  browser.workspaceId = secondId
+  t.equal((await browser.ask('DELETE', `/v1/workspaces/${secondId}`)).status, 200)
+  browser.workspaceId = app.workspaceId
   const done = await browser.ask('POST', path, { body })
   t.equal(done.status, 200, done.text)
   t.same(app.rows('select role from members where workspace_id = ? order by role', app.workspaceId), [

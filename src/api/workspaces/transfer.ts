@@ -6,9 +6,11 @@
  */
 import { z } from 'zod'
 import { actorOf, recordAuditEntry } from '../../accounts/audit-log.js'
+import { findOperatedBy } from '../../accounts/operator-workspace.js'
 import { memberById, transferOwnership } from '../../accounts/people/members.js'
 import { checkOwnPassword } from '../../accounts/sessions/own-account.js'
 import { requirePassword, type SignInDeps } from '../../accounts/sessions/sign-in.js'
+import { addsOwner } from '../../accounts/workspaces.js'
 import { requireNothingHeld } from '../../breaker/owners-hold.js'
 import { Refusal } from '../../mail/refusal.js'
 import { tryCommit } from '../../storage/writer/write.js'
@@ -49,6 +51,17 @@ export function transferRoute(deps: TransferDeps): Route {
   })
 }
 
+/** What is used counts by owner: with a new one for each workspace, an owner would have no limit. */
+function requireNoNewOwner(read: MemberDeps['read'], change: Parameters<typeof addsOwner>[1]): void {
+  if (!addsOwner(read, change) || findOperatedBy(read, change.from) !== null) return
+  throw new Refusal(
+    'forbidden',
+    'not permitted: you keep a workspace, and this member owns none, so limits would count twice: transfer it to a member who ' +
+      'owns a workspace, or ask the operator, who transfers it with "posthorn workspace transfer"',
+    { member_id: 'owns no workspace' },
+  )
+}
+
 async function transfer(
   deps: TransferDeps,
   { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof transferRequest>>,
@@ -60,6 +73,7 @@ async function transfer(
   }
   requireNothingHeld(read, workspaceId, 'transferred')
   const { user_id: newOwnerId } = requireOtherMember(deps, workspaceId, ownerId, body.member_id)
+  requireNoNewOwner(read, { workspaceId, from: ownerId, to: newOwnerId })
   const { password_hash: hash } = await checkOwnPassword(deps, ownerId, body.password, now)
   const writes = [
     requirePassword({ userId: ownerId, hash }),

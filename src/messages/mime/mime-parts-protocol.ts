@@ -30,7 +30,10 @@ export interface MimeParts {
 }
 
 /** What a message consists of beside its header. */
-export type MimeContent = Omit<MimeParts, 'headers'>
+export interface MimeContent extends Omit<MimeParts, 'headers'> {
+  /** Programs differ in which parts it has or in how they are decoded. */
+  readonly ambiguous: boolean
+}
 
 /** `gone`: its bytes are no longer stored. */
 export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'

@@ -1,15 +1,15 @@
 /**
  * Parses a message into its bodies and attachments.
  *
- * Most messages are of a structure that is read in one pass (`simple-bodies.ts`); mailparser reads the others. It
+ * Most messages are of a structure that is read in one pass (`simple-bodies.ts`); mailparser reads the others, in their
+ * canonical form (`structure/`), because it does not see parts of messages that are written in an unusual way. It
  * converts nothing: HTML is not made into text, nor text into HTML or links, since hostile messages make such
  * conversions slow (a message of 900 KB took twelve seconds). A text of the HTML is made on request, within the limits
  * of `text-of-html.ts`.
  *
- * Limits, of mailparser: more than 1,000 parts or a header of more than 1 MB make a message unreadable. A header
- * value is shown up to 8,192 characters.
+ * Limits: a header of more than 1 MB makes a message unreadable (mailparser). A multipart that has more parts than a message
+ * may have, 1,000, is shown as one text. A header value is shown up to 8,192 characters.
  */
-import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { AttachmentStream, Headers } from 'mailparser'
 import { type Header, readFieldValue } from '../../mail/header-fields.js'
@@ -18,6 +18,7 @@ import type { MimeAttachment, MimeContent, MimeField, MimeParts } from './mime-p
 import { type NamedText, PartParser } from './part-parser.js'
 import type { JoinedBodies } from './simple-bodies.js'
 import { parseSimpleContent, selectBodies } from './simple-content.js'
+import { toCanonicalMessage } from './structure/canonical-message.js'
 
 const contentTypePattern = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}$/
 
@@ -28,8 +29,10 @@ const options = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: tr
 const CHUNK_SIZE = 65_536
 
 /** In chunks, because the parser makes many objects of each chunk and releases them before the next. */
-function* chunksOf(raw: Buffer): Generator<Buffer> {
-  for (let at = 0; at < raw.length; at += CHUNK_SIZE) yield raw.subarray(at, at + CHUNK_SIZE)
+function* chunksOf(pieces: readonly Buffer[]): Generator<Buffer> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; at += CHUNK_SIZE) yield piece.subarray(at, at + CHUNK_SIZE)
+  }
 }
 
 /** `onChunk` gets the content of each attachment, piece by piece, with the attachment's index. */
@@ -39,7 +42,7 @@ const noChunk: OnChunk = () => undefined
 
 /** Bodies and attachments, without the header fields. */
 export async function parseContent(raw: Buffer, header: Header, onChunk = noChunk): Promise<MimeContent> {
-  return parseSimpleContent(raw, header) ?? parseByLibrary(raw, header, onChunk)
+  return parseSimpleContent(raw, header) ?? parseByLibrary(raw, onChunk)
 }
 
 export async function parseParts(raw: Buffer, header: Header): Promise<MimeParts> {
@@ -47,17 +50,16 @@ export async function parseParts(raw: Buffer, header: Header): Promise<MimeParts
 }
 
 /** Exported for a comparison with `readSimpleBodies`. */
-export function parseByLibrary(raw: Buffer, header: Header, onChunk = noChunk): Promise<MimeContent> {
+export function parseByLibrary(raw: Buffer, onChunk = noChunk): Promise<MimeContent> {
+  const { pieces, ambiguous } = toCanonicalMessage(raw)
   return new Promise((resolve, reject) => {
     const attachments: MimeAttachment[] = []
     let places = 0
     const parser = new PartParser(options, (text) => collectNamedText(text, { attachments, onChunk, index: places++ }))
     let body: JoinedBodies | undefined
-    let declared: Headers | undefined
     let lastLineEnds = false
     parser.on('error', reject)
     parser.on('headers', (headers) => {
-      declared = headers
       lastLineEnds = endsWithMessage(headers)
     })
     parser.on('data', (part) => {
@@ -66,9 +68,9 @@ export function parseByLibrary(raw: Buffer, header: Header, onChunk = noChunk): 
     })
     parser.on('end', () => {
       const { html, text } = selectBodies(body, lastLineEnds)
-      resolve({ html, text: text ?? readUnsplitText(raw, header, declared), attachments })
+      resolve({ html, text, attachments, ambiguous })
     })
-    Readable.from(chunksOf(raw)).pipe(parser)
+    Readable.from(chunksOf(pieces)).pipe(parser)
   })
 }
 
@@ -134,20 +136,6 @@ function endsWithMessage(headers: Headers): boolean {
   const type = contentTypeOf(headers) ?? ''
   const encoding = String(headers.get('content-transfer-encoding') ?? '')
   return !/^(multipart|message)\//i.test(type) && encoding.toLowerCase() !== 'base64'
-}
-
-/**
- * The content of a multipart whose boundary is missing or never comes: the parser finds no part in it, but people
- * should see what is there. Null if its parts begin.
- */
-function readUnsplitText(raw: Buffer, { bodyStart }: Header, headers: Headers | undefined): string | null {
-  const declared = headers?.get('content-type')
-  if (typeof declared !== 'object' || !('params' in declared) || !/^multipart\//i.test(declared.value)) return null
-  const { boundary = '' } = declared.params
-  const body = raw.subarray(bodyStart)
-  if (boundary !== '' && (body.includes(`\n--${boundary}`) || body.indexOf(`--${boundary}`) === 0)) return null
-  const text = (isUtf8(body) ? body.toString() : body.toString('latin1')).replaceAll('\r\n', '\n')
-  return text.trim() === '' ? null : text.replace(/\n$/, '')
 }
 
 function fieldsOf(raw: Buffer, { fields }: Header): MimeField[] {

@@ -14,6 +14,7 @@ import { type Headers, MailParser, type MailParserOptions } from 'mailparser'
 import { decodeHeaderText } from '../../mail/header-text.js'
 
 interface Parameters {
+  readonly value: string | false
   readonly params: Readonly<Record<string, string>>
 }
 

@@ -156,8 +156,10 @@ function splitParts(body: Buffer, boundary: string): readonly Buffer[] | null {
       parts.push(body.subarray(start, end))
     }
     const after = at + delimiter.length
-    if (body[after] === DASH && body[after + 1] === DASH)
-      return start !== -1 && isLineEnd(body, after + 2) ? parts : null
+    if (body[after] === DASH && body[after + 1] === DASH) {
+      const isEnd = start !== -1 && isLineEnd(body, after + 2) && !body.includes(delimiter, after)
+      return isEnd ? parts : null
+    }
     if (after >= body.length || !isLineEnd(body, after)) return null
     start = body.indexOf(LF, after) + 1
   }

@@ -11,7 +11,7 @@ export function parseSimpleContent(raw: Buffer, header: Header): MimeContent | n
   const simple = readSimpleBodies(raw, header)
   if (simple === null) return null
   const { html, text } = selectBodies(simple, simple.lastLineEnds)
-  return { html, text, attachments: [] }
+  return { html, text, attachments: [], ambiguous: false }
 }
 
 /** A body is null if the message has only the other one, or if it is blank. */

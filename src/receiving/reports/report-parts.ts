@@ -1,19 +1,20 @@
 /**
  * Takes a report apart: its parts in their order, decoded, as flat text (RFC 2045, 2046, 6522).
  *
- * Why not by `messages/mime`: that parser joins all text parts to one body and hides their types, on which reading
- * a report depends, and a hostile returned message can make it exceed its limits. Here the returned message
- * (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
+ * Why not as people see it: mailparser joins all text parts to one body and hides their types, on which reading a report
+ * depends, and a hostile returned message can make it exceed its limits. Here the returned message (message/rfc822 and
+ * the like) is not parsed: a report in it is not about our mail.
  *
  * Never throws and never waits. Limits: the first megabyte and the first 128 KB of each part unless the caller says
- * otherwise, 50 parts in four levels, each level one pass. If a boundary never comes, the body is one part. Charsets
- * are those of `mail/charset.ts`.
+ * otherwise, 50 parts. If a boundary never comes, the body is one part. Charsets are those of `mail/charset.ts`.
  */
 
 import { decodeCharset } from '../../mail/charset.js'
 import { readQuotedPrintable } from '../../mail/quoted-printable.js'
+import { type Part, readPartTree } from '../../messages/mime/structure/part-tree.js'
+import { decodeUuencoded } from '../../messages/mime/structure/uuencode.js'
 import type { ReportedHeader } from './report.js'
-import { firstValueOf, parseHeader } from './report-fields.js'
+import { parseHeader } from './report-fields.js'
 
 export interface ReportPart {
   /** `type/subtype`, lower case. */
@@ -43,77 +44,47 @@ export interface ParsedReport {
 }
 
 const defaultLimits: SplitLimits = { bytes: 1_048_576, part: 131_072 }
-const MAX_HEADER = 65_536
 const MAX_PARTS = 50
-const MAX_DEPTH = 4
 
 export function parseReport(raw: Buffer): ParsedReport {
-  const text = raw.toString('latin1', 0, Math.min(raw.length, defaultLimits.bytes))
+  const read = raw.subarray(0, defaultLimits.bytes)
+  const root = readPartTree(read)
   return {
-    header: parseHeader(decodeText(text.slice(0, findBodyStart(text)), 'utf-8')),
-    parts: splitReport(raw).map(({ type, charset, content }) => ({ type, text: decodeText(content, charset) })),
+    header: parseHeader(decodeText(read.toString('latin1', 0, root.bodyStart), 'utf-8')),
+    parts: collectParts(read, root, defaultLimits.part).map(({ type, charset, content }) => ({
+      ...{ type, text: decodeText(content, charset) },
+    })),
   }
 }
 
 /** The parts as bytes, with limits of the caller. */
 export function splitReport(raw: Buffer, limits = defaultLimits): readonly SplitPart[] {
+  const read = raw.subarray(0, limits.bytes)
+  return collectParts(read, readPartTree(read), limits.part)
+}
+
+function collectParts(raw: Buffer, root: Part, maxPart: number): readonly SplitPart[] {
   const parts: SplitPart[] = []
-  collectParts(raw.toString('latin1', 0, Math.min(raw.length, limits.bytes)), 0, limits.part, parts)
+  const collect = (part: Part): void => {
+    if (parts.length >= MAX_PARTS) return
+    const { type, children, bodyStart, end, content } = part
+    if (type.startsWith('multipart/') && children !== null) {
+      for (const child of children) collect(child)
+      return
+    }
+    const body = raw.subarray(bodyStart, Math.min(end, bodyStart + maxPart))
+    parts.push({ type, charset: content.charset || 'utf-8', content: decodeTransfer(body, content.encoding) })
+  }
+  collect(root)
   return parts
 }
 
-function collectParts(source: string, depth: number, maxPart: number, parts: SplitPart[]): void {
-  if (parts.length >= MAX_PARTS) return
-  const body = findBodyStart(source)
-  const header = parseHeader(source.slice(0, body))
-  const declared = firstValueOf(header, 'content-type') ?? 'text/plain'
-  const type = /^\s{0,40}([\w.+-]{1,60}\/[\w.+-]{1,60})/.exec(declared)?.[1]?.toLowerCase() ?? 'text/plain'
-  const boundary = type.startsWith('multipart/') && depth < MAX_DEPTH ? readParameter(declared, 'boundary') : null
-  const pieces = boundary === null ? [] : splitAtBoundary(source, body, boundary)
-  if (pieces.length > 0) {
-    for (const piece of pieces) collectParts(piece, depth + 1, maxPart, parts)
-    return
-  }
-  const content = decodeTransfer(
-    source.slice(body, body + maxPart),
-    firstValueOf(header, 'content-transfer-encoding') ?? '',
-  )
-  parts.push({ type, charset: readParameter(declared, 'charset') ?? 'utf-8', content })
-}
-
-/** Where the body begins: after the first empty line, or after the header limit if there is none. */
-function findBodyStart(source: string): number {
-  if (/^\r?\n/.test(source)) return source.indexOf('\n') + 1
-  const end = /\n\r?\n/.exec(source.slice(0, MAX_HEADER))
-  return end === null ? Math.min(source.length, MAX_HEADER) : end.index + end[0].length
-}
-
-/** The pieces between boundary lines; preamble and epilogue are dropped. */
-function splitAtBoundary(source: string, body: number, boundary: string): readonly string[] {
-  const mark = `\n--${boundary}`
-  const pieces: string[] = []
-  let at = source.indexOf(mark, body - 1)
-  while (at !== -1 && pieces.length < MAX_PARTS) {
-    const start = source.indexOf('\n', at + mark.length)
-    if (start === -1 || source.startsWith('--', at + mark.length)) break
-    const next = source.indexOf(mark, start)
-    pieces.push(source.slice(start + 1, next === -1 ? source.length : next))
-    at = next
-  }
-  return pieces
-}
-
-function readParameter(value: string, name: string): string | null {
-  const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]{1,200})"|([^\\s;"]{1,200}))`, 'i').exec(value)
-  return found?.[1] ?? found?.[2] ?? null
-}
-
 /** In Latin-1: each character stands for one byte. */
-function decodeTransfer(text: string, encoding: string): string {
-  const word = encoding.trim().toLowerCase()
-  if (word === 'base64') return Buffer.from(text, 'base64').toString('latin1')
-  if (word !== 'quoted-printable') return text
-  return readQuotedPrintable(text)
+function decodeTransfer(body: Buffer, encoding: Part['content']['encoding']): string {
+  const text = body.toString('latin1')
+  if (encoding === 'base64') return Buffer.from(text, 'base64').toString('latin1')
+  if (encoding === 'uuencode') return decodeUuencoded(body)?.toString('latin1') ?? text
+  return encoding === 'quoted-printable' ? readQuotedPrintable(text) : text
 }
 
 function decodeText(bytes: string, charset: string): string {

@@ -23,6 +23,12 @@ export const structureRules: readonly SpamRule[] = [
     test: (facts) => isEmpty(facts) && facts.images.length === 0,
   },
   {
+    name: 'AMBIGUOUS_STRUCTURE',
+    weight: 2,
+    description: 'mail programs see different parts in it',
+    test: ({ message }) => message.isAmbiguous,
+  },
+  {
     name: 'HTML_ONLY',
     weight: 1.4,
     description: 'HTML without a text version',

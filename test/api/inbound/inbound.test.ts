@@ -138,7 +138,7 @@ t.test('an email that could not be parsed is returned with what is known, and it
 t.test('a message that cannot be parsed is returned without its parts, and its bytes are available', async (t) => {
   const app = await testDaemon(t)
   const id = uuidv7(app.now())
-  const bomb = `Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\nx\r\n'.repeat(20_000)}`
+  const bomb = `X-Long: ${'x'.repeat(1_100_000)}\r\n\r\na line\r\n`
   const email = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
   await app.daemon.database.commit([
     ...storeInbound(email, Buffer.from(bomb)),
@@ -245,8 +245,7 @@ t.test('nothing is learned of a message whose bytes are gone or cannot be parsed
     return [answer.status, answer.json()]
   }
   const bomb = uuidv7(app.now() + 5000)
-  const parts = Array.from({ length: 2_000 }, () => '--x\r\n\r\ny\r\n').join('')
-  const message = Buffer.from(`MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n${parts}--x--\r\n`)
+  const message = Buffer.from(`X-Long: ${'x'.repeat(1_100_000)}\r\n\r\na line\r\n`)
   const { commit } = app.daemon.database
   await commit(storeInbound(inboundMail({ id: bomb, workspace_id: app.workspaceId }), message))
   t.match(await feedback(bomb), [409, { error: { code: 'conflict', message: /nothing can be learned/ } }])

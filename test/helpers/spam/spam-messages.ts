@@ -17,6 +17,7 @@ export const emptyMessage: SpamMessage = {
   authentication: null,
   parts: [],
   pages: [],
+  isAmbiguous: false,
 }
 
 /** A message of which only the text matters. */

@@ -324,19 +324,15 @@ t.test('the contents of an attachment stay inside: winmail.dat, a message in a m
   t.equal(await bytes(0), tnef.toString('latin1'), 'as it is')
   t.equal(await bytes(1), [...inner, ...innermost].join('\r\n'))
   t.equal(await bytes(2), null)
-  t.match(await parts(patient, lines('Content-Type: message/rfc822', '', 'Subject: inner', '', 'deep')), {
-    text: null,
-    attachments: [{ content_type: 'message/rfc822' }],
-  })
 })
 
 t.test('empty, missing and malformed headers and boundaries hide nothing', async (t) => {
   const text = async (...all: readonly string[]): Promise<string | null> => (await parts(patient, lines(...all))).text
   t.equal(await text('', 'just a body'), 'just a body')
   t.equal(await text('Subject:', 'From:', 'Content-Type:', 'Content-Transfer-Encoding:', '', 'body'), 'body')
-  t.match(await parts(patient, lines('Content-Type: nonsense', '', 'body')), { attachments: [{ size: 6 }] })
+  t.equal(await text('Content-Type: nonsense', '', 'body'), 'body')
   t.match(await parts(patient, 'Subject: no end'), { headers: [{ name: 'Subject', value: 'no end' }], text: null })
-  t.equal(await text('no colon here', 'Subject: x', '', 'body'), 'body')
+  t.equal(await text('no colon here', 'Subject: x', '', 'body'), 'no colon here\nSubject: x\n\nbody')
   t.equal(await text('Content-Type: multipart/mixed', '', '--x', '', 'body'), '--x\n\nbody')
   t.equal(await text('Content-Type: multipart/mixed; boundary=""', '', '--', '', 'body'), '--\n\nbody')
   t.equal(await text('Content-Type: multipart/mixed; boundary=never', '', 'body'), 'body')

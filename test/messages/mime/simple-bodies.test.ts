@@ -13,7 +13,7 @@ function isSimple(raw: Buffer): boolean {
 
 async function readBoth(raw: Buffer): Promise<readonly [unknown, unknown]> {
   const header = scanHeaderOrEmpty(raw)
-  return [await parseContent(raw, header), await parseByLibrary(raw, header)]
+  return [await parseContent(raw, header), await parseByLibrary(raw)]
 }
 
 const html = 'Content-Type: text/html; charset="utf-8"'

@@ -144,6 +144,7 @@ const anyMessage: fc.Arbitrary<SpamMessage> = fc.record({
   authentication: fc.constant(null),
   parts: fc.constant([]),
   pages: fc.constant([]),
+  isAmbiguous: fc.boolean(),
 })
 
 function isBounded(tokens: readonly string[]): boolean {

@@ -51,6 +51,7 @@ function message(fields: Readonly<Record<string, string | null>> = {}, rest: Par
       { contentType: 'text/html', charset: 'utf-8', encoding: '8bit', attached: false },
     ],
     pages: [],
+    isAmbiguous: false,
     size: 2_000,
     receivedAt,
     origin: honestOrigin,
@@ -81,6 +82,7 @@ const cases: Readonly<Record<string, SpamMessage>> = {
   GTUBE: text(['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')),
 
   EMPTY_MESSAGE: message({}, { text: ' ', html: null }),
+  AMBIGUOUS_STRUCTURE: message({}, { isAmbiguous: true }),
   HTML_ONLY: message({}, { text: null }),
   IMAGE_ONLY: message({}, { text: null, html: `<html><body>${picture}</body></html>` }),
   PICTURES_FOR_WORDS: html(picture.repeat(6)),

@@ -1,0 +1,101 @@
+/** Delimiter lines of a multipart (RFC 2046 section 5.1.1): blanks may stand behind them. */
+
+export interface Delimited {
+  /** Without the line ends that belong to the delimiters. */
+  readonly parts: readonly { readonly start: number; readonly end: number }[]
+  /** Blanks stand behind a delimiter, or the last one is missing. */
+  readonly isOdd: boolean
+  /** More of them come after the last one. */
+  readonly goesOn: boolean
+}
+
+interface Search {
+  readonly start: number
+  readonly end: number
+  readonly boundary: string
+  /** Parts at most. */
+  readonly max: number
+}
+
+const LF = 0x0a
+const CR = 0x0d
+const DASH = 0x2d
+
+/** Null: there is no such line, or there are too many parts. */
+export function splitAtDelimiters(raw: Buffer, { start, end, boundary, max }: Search): Delimited | null {
+  const mark = Buffer.from(`--${boundary}`)
+  const bytes = raw.subarray(0, end)
+  const parts: { start: number; end: number }[] = []
+  let open = -1
+  let isOdd = false
+  for (let at = bytes.indexOf(mark, start); at !== -1; at = bytes.indexOf(mark, at + 1)) {
+    if (at > start && raw[at - 1] !== LF) continue
+    const line = readDelimiterLine(bytes, at + mark.length)
+    if (line === null) continue
+    if (line.isOdd) isOdd = true
+    if (open !== -1) parts.push({ start: open, end: Math.max(open, at - lineEndBefore(raw, at)) })
+    if (parts.length > max) return null
+    if (line.isLast) {
+      if (open === -1) continue
+      return { parts, isOdd, goesOn: hasDelimiter(bytes, mark, line.end) }
+    }
+    open = line.end
+  }
+  if (open === -1) return null
+  return { parts: [...parts, { start: open, end }], isOdd: true, goesOn: false }
+}
+
+function hasDelimiter(bytes: Buffer, mark: Buffer, from: number): boolean {
+  for (let at = bytes.indexOf(mark, from); at !== -1; at = bytes.indexOf(mark, at + 1)) {
+    if (bytes[at - 1] !== LF) continue
+    const line = readDelimiterLine(bytes, at + mark.length)
+    if (line !== null && !line.isLast) return true
+  }
+  return false
+}
+
+function lineEndBefore(raw: Buffer, at: number): number {
+  return raw[at - 2] === CR ? 2 : 1
+}
+
+interface DelimiterLine {
+  readonly isLast: boolean
+  readonly isOdd: boolean
+  /** After its line end. */
+  readonly end: number
+}
+
+/** `at`: after the boundary. Null: the line goes on. */
+function readDelimiterLine(bytes: Buffer, at: number): DelimiterLine | null {
+  const isLast = bytes[at] === DASH && bytes[at + 1] === DASH
+  const after = isLast ? at + 2 : at
+  let place = after
+  while (bytes[place] === 0x20 || bytes[place] === 0x09) place += 1
+  const isOdd = place > after
+  if (place >= bytes.length) return { isLast, isOdd, end: place }
+  if (bytes[place] === CR && bytes[place + 1] === LF) return { isLast, isOdd, end: place + 2 }
+  return bytes[place] === LF ? { isLast, isOdd, end: place + 1 } : null
+}
+
+/** Lines that are looked at. */
+const MAX_GUESSES = 1_000
+const MAX_BOUNDARY = 200
+/** Octets of the line and of the name of the field after it. */
+const MAX_LINES = 300
+
+/** That of the first line that looks like a delimiter before the header of a part; null: there is none. */
+export function guessBoundary(raw: Buffer, start: number, end: number): string | null {
+  const bytes = raw.subarray(0, end)
+  let at = bytes.indexOf('--', start)
+  for (let guesses = 0; at !== -1 && guesses < MAX_GUESSES; guesses += 1) {
+    if (at === start || bytes[at - 1] === LF) {
+      const [line = '', next = ''] = bytes.toString('utf8', at + 2, Math.min(end, at + MAX_LINES)).split('\n', 2)
+      const boundary = line.trimEnd()
+      if (boundary !== '' && boundary.length <= MAX_BOUNDARY && /^content-[a-z-]{1,40}[ \t]{0,9}:/i.test(next))
+        return boundary
+    }
+    const next = bytes.indexOf('\n--', at)
+    at = next === -1 ? -1 : next + 1
+  }
+  return null
+}

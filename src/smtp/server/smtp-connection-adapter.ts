@@ -15,6 +15,7 @@ import type { SMTPServer, SMTPServerDataStream } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
+import { sharedTurns } from '../../platform/shared-turns.js'
 import type { TlsFacts } from '../../receiving/received-message.js'
 import type { IncomingMessage } from '../session/incoming-message.js'
 import { expnReply } from '../session/session-replies.js'
@@ -244,7 +245,7 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
   parser._atDataStart = true
   parser._dataStream = stream
   const reader = new DataReader()
-  parser._feedDataStream = (chunk, done) => {
+  const feed = (chunk: Buffer, done: () => void): void => {
     const { content, rest } = reader.read(chunk)
     parser._countDataBytes(content.length)
     if (rest !== null) {
@@ -254,6 +255,8 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
     if (content.length > 0) message.write(content)
     done()
   }
+  // A chunk that waits for its turn pauses the socket.
+  parser._feedDataStream = (chunk, done) => sharedTurns.run(() => (parser.isClosed ? done() : feed(chunk, done)))
   return stream
 }
 

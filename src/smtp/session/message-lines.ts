@@ -1,10 +1,10 @@
 /** Refuses a message with lines that servers could read in different ways (SMTP smuggling), or that are too long. */
-import { setImmediate as turn } from 'node:timers/promises'
 import { assertNever } from '../../mail/assert-never.js'
 import { checkLinesInSteps, type LineCheck } from '../../mail/line-check.js'
 import { Refusal } from '../../mail/refusal.js'
+import { sharedTurns } from '../../platform/shared-turns.js'
 
-/** Yields to the event loop between steps. */
+/** In steps that share the turns of the event loop with those of other messages. */
 export async function checkLines(raw: Buffer, maxLineOctets: number): Promise<void> {
   const form = await scanForm(raw, maxLineOctets)
   switch (form.kind) {
@@ -25,8 +25,7 @@ export async function checkLines(raw: Buffer, maxLineOctets: number): Promise<vo
 async function scanForm(raw: Buffer, maxLineOctets: number): Promise<LineCheck> {
   const steps = checkLinesInSteps(raw, { maxLineOctets })
   for (;;) {
-    const { done, value } = steps.next()
+    const { done, value } = await sharedTurns.take(() => steps.next())
     if (done === true) return value
-    await turn()
   }
 }

@@ -10,7 +10,7 @@ import type { Read } from '../../storage/prepared.js'
 import { json } from '../http/answer.js'
 import { buildPage, cursorSchema, limit, pageSchema } from '../http/input/paging.js'
 import { type KeyRoute, route } from '../http/route.js'
-import { audienceId, contact, toContactResource } from './contact-fields.js'
+import { audienceId, contact, toContactList } from './contact-fields.js'
 
 const MAX_SEARCH = 320
 const searchRule = `allowed: up to ${MAX_SEARCH} characters, no control characters`
@@ -49,7 +49,7 @@ function contactsRoute(read: Read): KeyRoute {
     query,
     answers: { 200: { description: 'A page.', schema: pageSchema(contact) } },
     refusals: ['audience_not_found'],
-    run: ({ principal: { workspaceId }, query: { audience_id: id, limit, cursor, search = '' } }) => {
+    run: async ({ principal: { workspaceId }, query: { audience_id: id, limit, cursor, search = '' } }) => {
       const audienceId = id ?? null
       if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
       const filter = { workspaceId, audienceId }
@@ -57,7 +57,8 @@ function contactsRoute(read: Read): KeyRoute {
       const rows = isSearch
         ? searchContacts(read, filter, { prefix: search.trim(), after: toPlace(cursor), limit: limit + 1 })
         : listContactsBefore(read, filter, cursor?.includes(' ') === false ? cursor : MAX_ID, limit + 1)
-      return json(200, buildPage(rows, limit, toContactResource, isSearch ? placeOf : ({ id }) => id))
+      const page = buildPage(rows, limit, (row) => row, isSearch ? placeOf : ({ id }) => id)
+      return json(200, { ...page, data: await toContactList(page.data) })
     },
   })
 }

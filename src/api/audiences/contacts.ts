@@ -25,6 +25,7 @@ import {
   contactChange,
   contactRequest,
   createdContact,
+  toContactList,
   toContactResource,
   toCreatedContact,
 } from './contact-fields.js'
@@ -90,7 +91,7 @@ function listRoute({ read }: Store): Route {
         named === null
           ? await listContacts(read, filter, slice)
           : sliceOf(named, slice).flatMap((id) => contactById(read, workspaceId, id) ?? [])
-      const data = rows.map(toContactResource)
+      const data = await toContactList(rows)
       if (metaOf === null) return json(200, { data })
       return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })
     },

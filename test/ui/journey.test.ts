@@ -54,7 +54,7 @@ async function openWorld(t: Test): Promise<World> {
   const receiver = await webhookReceiver(t)
   const settings = { dns: { servers: [zone.address] }, webhooks: { allowed_private_networks: ['127.0.0.0/8'] } }
   const app = await testDaemon(t, { zone: 'dns.servers', routes: { 'b.test': sink }, settings })
-  const dashboard = await openDashboard(t, app)
+  const dashboard = await openDashboard(t, app, true)
   return { app, zone, sink, receiver, dashboard, page: dashboard.page }
 }
 

@@ -11,7 +11,7 @@ import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { createReadyInstallation, serve } from './support/program.js'
 
-const KILLS = 3
+const KILLS = 2
 const EMAILS = 40_000
 
 /** Copies of the one recipient and the one email that are there, under ids and addresses of their own. */

@@ -5,7 +5,7 @@ import { openSink } from '../helpers/smtp/scripted-sink.js'
 import { dial } from '../helpers/smtp/smtp-dialogue.js'
 import { configure, createReadyInstallation, runForJson, serve } from './support/program.js'
 
-const ROUNDS = 3
+const ROUNDS = 2
 const MESSAGES = 12
 
 t.test('each acknowledged message is forwarded once, whenever the process is killed', async (t) => {

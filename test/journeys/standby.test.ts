@@ -18,6 +18,7 @@ import {
   type Installation,
   runCommand,
   runForJson,
+  runInProcess,
   serve,
 } from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
@@ -62,10 +63,10 @@ function spoolOf(
   }
 }
 
-async function createPrimary(t: Test, sinkPort: number, more = ''): Promise<Primary> {
+async function createPrimary(t: Test, sinkPort: number): Promise<Primary> {
   const { workspace, ...at } = await createReadyInstallation(t, sinkPort, '127.0.0.0/8')
   const trusted = `[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"`
-  configure(at, sinkPort, `${trusted}\n${more}`)
+  configure(at, sinkPort, trusted)
   return { at, trusted }
 }
 
@@ -91,7 +92,8 @@ t.test('a rehearsal: backup under load, restore elsewhere with a held queue, rel
   await waitUntil('some are acknowledged', () => acknowledged.length > 40)
   const before = [...acknowledged]
   const file = join(at.folder, 'backup.db')
-  t.match(await runCommand(at, 'backup', file), { status: 0 })
+  const said = `backup written to ${file} and checked\n`
+  t.match(await runCommand(at, 'backup', file), { status: 0, stdout: said })
   await load
   daemon.signal('SIGKILL')
   await daemon.ended
@@ -121,19 +123,23 @@ t.test('a rehearsal: backup under load, restore elsewhere with a held queue, rel
 
 t.test('a standby takes over from a primary that was killed, and the primary stops cleanly otherwise', async (t) => {
   const sink = await openDeferringSink(t)
-  const root = createInstallation(t, 1).folder
-  const folder = join(root, 'carried')
+  const folder = join(createInstallation(t, 1).folder, 'carried')
   mkdirSync(folder)
-  const { at, trusted } = await createPrimary(t, sink.port, `[standby]\nfolder = ${JSON.stringify(folder)}`)
+  const { at, trusted } = await createPrimary(t, sink.port)
+  const ids = [await storeInSpool(t, at)]
+
+  configure(at, sink.port, `${trusted}\n[standby]\nfolder = ${JSON.stringify(folder)}`)
   const first = await serve(t, at)
+  t.match(spoolOf(at, ids[0] ?? ''), { file: null }, 'it is in the database before clients are served')
   const session = await openSession(first.port)
-  const ids = [emailIdOf(await submit(session, 'a@sink.test'))]
+  ids.push(emailIdOf(await submit(session, 'a@sink.test')), emailIdOf(await submit(session, 'later@sink.test', LARGE)))
+  t.match(spoolOf(at, ids[2] ?? ''), { file: null }, 'and so is what comes')
   await waitUntil('there is a snapshot', async () => (await statusOf(at))['snapshot_at'] != null)
   for (const field of ['updated_at', 'copied_at', 'snapshot_at']) t.match((await statusOf(at))[field], /^20.*Z$/, field)
   const { generation } = await statusOf(at)
   first.signal('SIGTERM')
   t.equal(await first.ended, 0)
-  t.match(await runCommand(at, 'standby', 'status'), {
+  t.match(await runInProcess(at, 'standby', 'status'), {
     status: 1,
     stdout: new RegExp(`snapshot of +20.*\\ngeneration +${generation}, [1-9].*\\nfault +none\\nno daemon is running`),
   })
@@ -155,6 +161,10 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
     return ids.every((id) => stored.has(id))
   })
   t.match(await runForJson(other, 'verify-data'), { ok: true })
+  for (const id of [ids[0] ?? '', ids[2] ?? '']) {
+    t.same(spoolOf(other, id), spoolOf(at, id), 'a large message is there')
+    t.ok(Number(spoolOf(other, id)?.inline) > 200_000)
+  }
   const sent = sink.messages.length
   const third = await serve(t, other)
   emailIdOf(await submit(await openSession(third.port), 'new@sink.test'))
@@ -163,34 +173,18 @@ t.test('a standby takes over from a primary that was killed, and the primary sto
   t.ok((await queueOf(other)).every(({ status }) => status === 'held'))
 })
 
-t.test('a standby has the messages that were in spool files before it was set', async (t) => {
-  const sink = await openDeferringSink(t)
-  const folder = join(createInstallation(t, 1).folder, 'carried')
-  mkdirSync(folder)
-  const { at, trusted } = await createPrimary(t, sink.port)
-  const first = await serve(t, at)
-  // The field's lines are folded at 998 octets at most.
-  const fields = `X-Large: ${'long '.repeat(100)}\r\n`.repeat(400)
-  const id = emailIdOf(await submit(await openSession(first.port), 'later@sink.test', fields))
+/** Fields that make a message large enough for the spool. Its lines are folded at 998 octets at most. */
+const LARGE = `X-Large: ${'long '.repeat(100)}\r\n`.repeat(400)
+
+/** The id of an email whose message a daemon without a standby has put into a spool file. */
+async function storeInSpool(t: Test, at: Installation): Promise<string> {
+  const daemon = await serve(t, at)
+  const id = emailIdOf(await submit(await openSession(daemon.port), 'later@sink.test', LARGE))
   t.match(spoolOf(at, id), { file: 1, inline: 0 })
-  first.signal('SIGTERM')
-  t.equal(await first.ended, 0)
-
-  configure(at, sink.port, `${trusted}\n[standby]\nfolder = ${JSON.stringify(folder)}`)
-  const second = await serve(t, at)
-  t.match(spoolOf(at, id), { file: null }, 'it is in the database before clients are served')
-  const later = emailIdOf(await submit(await openSession(second.port), 'later@sink.test', fields))
-  t.match(spoolOf(at, later), { file: null }, 'and so is what comes')
-  second.signal('SIGTERM')
-  t.equal(await second.ended, 0)
-
-  const other = createInstallation(t, sink.port, trusted)
-  await runForJson(other, 'standby', 'restore', folder)
-  t.match(await runForJson(other, 'verify-data'), { ok: true })
-  const stored = spoolOf(at, id)
-  t.same(spoolOf(other, id), stored)
-  t.ok(Number(stored?.inline) > 200_000)
-})
+  daemon.signal('SIGTERM')
+  t.equal(await daemon.ended, 0)
+  return id
+}
 
 t.test('a follower waits for a folder that is not filled yet', async (t) => {
   const { folder, file } = createInstallation(t, 1)
@@ -209,7 +203,7 @@ t.test('a follower waits for a folder that is not filled yet', async (t) => {
 t.test('the status of another folder is none of this one', async (t) => {
   const { folder, dataDir, file } = createInstallation(t, 1, '[standby]\nfolder = "carried"')
   mkdirSync(dataDir, { recursive: true })
-  const absent = await runCommand({ folder, dataDir, file }, 'standby', 'status')
+  const absent = await runInProcess({ folder, dataDir, file }, 'standby', 'status')
   t.match(absent, { status: 1, stderr: `the daemon has copied nothing to ${join(folder, 'carried')} yet` })
   writeStandbyStatus(dataDir, {
     ...{
@@ -223,7 +217,7 @@ t.test('the status of another folder is none of this one', async (t) => {
       pid: 1,
     },
   })
-  t.match(await runCommand({ folder, dataDir, file }, 'standby', 'status'), absent)
+  t.match(await runInProcess({ folder, dataDir, file }, 'standby', 'status'), absent)
 })
 
 async function statusOf(at: Installation): Promise<Readonly<Record<string, unknown>>> {

@@ -11,7 +11,7 @@ import { waitUntil } from '../helpers/wait-until.js'
 import { configure, createReadyInstallation, serve } from './support/program.js'
 import { emailIdOf, openSession, submit } from './support/submit.js'
 
-const KILLS = 5
+const KILLS = 3
 const MESSAGES = 30
 const TYPES = ['email.queued', 'email.delivered']
 

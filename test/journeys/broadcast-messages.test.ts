@@ -17,8 +17,6 @@ import type { Write } from '../../src/storage/writer/write.js'
 import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
 import { rowOf } from '../helpers/database/rows.js'
 import { withoutReference } from '../helpers/mail/without-reference.js'
-import { complaint, dsn } from '../helpers/receiving/report-text.js'
-import { deliverInbound } from '../helpers/smtp/deliver-inbound.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -168,29 +166,6 @@ t.test('a message that was deferred is built anew with the same bytes and signat
   await app.waitUntilSettled(id)
   t.equal(withoutReference(sink.messages.at(-1)?.raw ?? Buffer.alloc(0)).toString(), before.text)
   t.equal(await verifiesDkim(app, sink.messages.at(-1)?.raw ?? Buffer.alloc(0)), 'pass')
-})
-
-t.test('a later bounce and a complaint find the message', async (t) => {
-  const { app, sink } = await openApp(t)
-  const { emailIds } = await store(app, ['gone@b.test', 'angry@b.test'])
-  const stories = await Promise.all(emailIds.map((id) => app.waitUntilSettled(id)))
-  t.same(
-    stories.map(({ status }) => status),
-    ['delivered', 'delivered'],
-  )
-  const received = (name: string) => sink.messages.find(({ rcptTo }) => rcptTo.some((path) => path.includes(name)))
-  const path = /bounce\+[^>]*/.exec(received('gone')?.mailFrom ?? '')?.[0] ?? ''
-  await deliverInbound(t, app, { from: '', to: [path], raw: dsn({ path, status: '5.1.1', recipient: 'gone@b.test' }) })
-  const about = complaint(received('angry')?.raw.toString() ?? '')
-  await deliverInbound(t, app, { from: 'abuse@b.test', to: ['fbl@mail.service.test'], raw: about })
-  const statusOf = (id = '') => app.findStory(id).status
-  await waitUntil('the bounce is known', () => statusOf(emailIds[0]) === 'bounced')
-  await waitUntil('the complaint is known', () => statusOf(emailIds[1]) === 'complained')
-  t.same(app.rows('select email, reason from suppressions order by email'), [
-    { email: 'angry@b.test', reason: 'spam_complaint' },
-    { email: 'gone@b.test', reason: 'hard_bounce' },
-  ])
-  t.same(app.errors, [])
 })
 
 t.test('after its time the bytes of a message are gone, and its record stays', async (t) => {

@@ -5,8 +5,6 @@ import { fileForm } from '../helpers/http/multipart.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
-const HOUR = 3_600_000
-
 interface Shown {
   readonly id: string
   readonly status: string
@@ -140,7 +138,7 @@ t.test('pause, resume and cancel act on what waits, and mail of the workspace go
 t.test('a restart in the middle goes on: each contact once', async (t) => {
   // Long enough for every attempt under way: one that is cut off may arrive twice.
   const { app, sink } = await openRig(t, {}, { stopTimeouts: { listeners: 100, delivery: 20_000 } })
-  const audienceId = await createAudience(app, 600)
+  const audienceId = await createAudience(app, 300)
   const id = await send(app, audienceId)
   await waitUntil('some have arrived', () => sink.messages.length > 50)
   await app.stop()
@@ -151,46 +149,10 @@ t.test('a restart in the middle goes on: each contact once', async (t) => {
     return found?.['finished_at'] !== null && found
   })
   t.match(row, { status: 'sent' })
-  t.equal(recipientsOf(sink).length, 600)
-  t.equal(new Set(recipientsOf(sink)).size, 600)
-  t.match(again.rows('select * from broadcast_counts'), [{ recipients: 600, delivered: 600 }])
+  t.equal(recipientsOf(sink).length, 300)
+  t.equal(new Set(recipientsOf(sink)).size, 300)
+  t.match(again.rows('select * from broadcast_counts'), [{ recipients: 300, delivered: 300 }])
   t.same(again.errors, [])
-})
-
-t.test('a paused broadcast stays paused over a restart', async (t) => {
-  const script: SinkScript = { rcpt: ({ line }) => (line.includes('@b') ? '451 4.7.1 later' : '250 2.1.5 ok') }
-  const { app, sink } = await openRig(t, script)
-  const id = await send(app, await createAudience(app, 200))
-  await waitUntil('some were deferred', () => app.rows('select 1 from queue where attempts > 0').length > 5)
-  await act(app, id, 'pause')
-  await app.stop()
-  const before = sink.commands.filter((line) => line.startsWith('RCPT')).length
-  const again = await testDaemon(t, { folder: app.folder, routes: routesTo(sink), ahead: 6 * 60_000 })
-  await waitUntil('all are held', () => again.rows('select 1 from queue where held = 0').length === 0)
-  t.equal(sink.commands.filter((line) => line.startsWith('RCPT')).length, before)
-})
-
-t.test('the limit of a sender domain: the rest goes on the next day by itself', async (t) => {
-  const { app, sink } = await openRig(t, {}, { settings: { limits: { domain_emails_per_day: 70 } } })
-  const id = await send(app, await createAudience(app, 100))
-  const waiting = await waitUntil('it waits', async () => {
-    const shown = await show(app, id)
-    return shown.waits_until !== null && shown
-  })
-  t.match(waiting, { status: 'sending', note: /^70 emails in a day from a\.test: 0 left$/ })
-  await waitUntil('70 have arrived', () => sink.messages.length === 70)
-  app.advance(25 * HOUR)
-  t.match(await finished(app, id), { status: 'sent', recipients: 100, delivered: 100 })
-})
-
-t.test('a scheduled broadcast starts at its time', async (t) => {
-  const { app, sink } = await openRig(t)
-  const at = new Date(app.now() + HOUR).toISOString()
-  const id = await send(app, await createAudience(app, 20), { scheduled_for: at })
-  t.match(await show(app, id), { status: 'scheduled' })
-  app.advance(HOUR)
-  t.match(await finished(app, id), { status: 'sent', delivered: 20 })
-  t.equal(sink.messages.length, 20)
 })
 
 t.test('a broadcast goes on while an older one to the same domains is paused', async (t) => {

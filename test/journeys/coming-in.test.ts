@@ -1,9 +1,6 @@
 /** Inbound mail, from the end of its DATA to its record in the API. */
 import t, { type Test } from 'tap'
-import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
-import { uuidv7 } from '../../src/platform/ids.js'
-import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
-import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { rsaKey, signMessage } from '../helpers/mail/sign-message.js'
 import {
   deliverInbound,
@@ -183,18 +180,6 @@ t.test('the setting can make a message that DMARC would refuse spam, or accept i
   }
 })
 
-t.test('inbound mail is accepted for our own domains only', async (t) => {
-  const client = await openMxSession(t, app)
-  await client.sendCommand('EHLO mx.b.test')
-  await client.sendCommand('MAIL FROM:<ann@b.test>')
-  t.match(await client.sendCommand('RCPT TO:<someone@elsewhere.test>'), /^550 5\.7\.1 /)
-  t.match(await client.sendCommand('RCPT TO:<app@a.test>'), /^550 5\.1\.1 /, 'ours, and it receives no mail')
-  t.match(await client.sendCommand('RCPT TO:<nobody@mail.service.test>'), /^550 5\.1\.1 /)
-  for (const address of ['postmaster', 'abuse@mail.service.test', 'fbl@mail.service.test', 'dmarc@posthorn.a.test']) {
-    t.match(await client.sendCommand(`RCPT TO:<${address}>`), /^250 /, address)
-  }
-})
-
 t.test("postmaster belongs to the operator's workspace, a forged return path does not exist", async (t) => {
   const id = idOfReply(
     await deliverInbound(t, app, {
@@ -208,17 +193,6 @@ t.test("postmaster belongs to the operator's workspace, a forged return path doe
   const path = `bounce+${'a'.repeat(42)}@posthorn.a.test`
   idOfReply(await deliverInbound(t, app, { from: '', to: [path], raw: inboundText({ from: 'x@plain.test' }) }))
   t.same(app.rows(`select id from inbound_emails where envelope_from = ''`), [])
-})
-
-t.test('an acknowledged but unprocessed message is processed at the next start', async (t) => {
-  const app = await testDaemon(t, { zone })
-  await app.stop()
-  const id = uuidv7(app.now())
-  const record = inboundMail({ id, workspace_id: app.workspaceId, received_at: app.now() })
-  await withOwnDatabase(app, ({ commit }) => commit(storeInbound(record, Buffer.from(inboundText()))))
-  const again = await testDaemon(t, { zone, folder: app.folder })
-  t.match(await waitUntilProcessed(again, id), { status: 'processed', subject: 'hello' })
-  t.equal(again.rows(`select 1 from events where type = 'email.received'`).length, 1, 'announced once')
 })
 
 const MB = 1_048_576

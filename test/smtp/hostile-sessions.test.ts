@@ -207,7 +207,16 @@ const commands: readonly Session[] = [
     ]),
     end: 'closed by server',
   },
-  session('trusting', '5000 RSET at once', hello, [many(5000, 'RSET\r\n'), ...Array(5000).fill('250 2.0.0')], noop),
+  session('trusting', '400 RSET at once', hello, [many(400, 'RSET\r\n'), ...Array(400).fill('250 2.0.0')], noop),
+  {
+    ...session('trusting', '5000 RSET and no message', hello, [
+      many(5000, 'RSET\r\n'),
+      ...Array(599).fill('250 2.0.0'),
+      '421 4.7.0',
+      ...closed,
+    ]),
+    end: 'closed by server',
+  },
   {
     ...session('trusting', 'HTTP', ['GET / HTTP/1.1\r\nHost: mail.test\r\n\r\n', '421 4.7.0', ...closed]),
     end: 'closed by server',

@@ -7,12 +7,15 @@
 import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
 import type { MessageReceiver } from './message-receiver.js'
 import type { CommonReason, SessionGate } from './session-gate.js'
-import { deadlineReply, idleReply, tooManyFaults, tooSlowReply } from './session-replies.js'
+import { deadlineReply, idleReply, tooManyCommands, tooManyFaults, tooSlowReply } from './session-replies.js'
 import type { SmtpReply } from './smtp-reply.js'
 import type { SessionConnection } from './smtp-session.js'
 
 /** Replies that a client gets for not speaking SMTP. */
 const faultCodes: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
+
+/** Beyond those to the recipients of a message, before one is accepted: each takes the main thread a write. */
+const MAX_IDLE_REPLIES = 500
 
 interface ClientProgress {
   /** When the client last got further; epoch milliseconds. */
@@ -23,6 +26,7 @@ interface ClientProgress {
 
 export class SessionEnding {
   private faultCount = 0
+  private idleReplies = 0
   private closingReply: SmtpReply | null = null
   private deadline: NodeJS.Timeout | undefined
   private graceTimer: NodeJS.Timeout | undefined
@@ -81,16 +85,25 @@ export class SessionEnding {
   }
 
   countReply(code: number): void {
-    if (!faultCodes.has(code)) return
-    this.faultCount += 1
-    if (this.faultCount < this.gate.settings.maxFaults) return
-    this.note('faults')
-    this.connection.reply(tooManyFaults)
+    const { maxFaults, maxRecipients } = this.gate.settings
+    this.idleReplies += 1
+    if (faultCodes.has(code)) {
+      this.faultCount += 1
+      if (this.faultCount >= maxFaults) this.end('faults', tooManyFaults)
+    } else if (this.idleReplies > maxRecipients + MAX_IDLE_REPLIES && code !== tooManyCommands.code) {
+      this.end('commands', tooManyCommands)
+    }
+  }
+
+  private end(reason: CommonReason, reply: SmtpReply): void {
+    this.note(reason)
+    this.connection.reply(reply)
   }
 
   /** A message was accepted: the client does speak SMTP. */
   forgiveFaults(): void {
     this.faultCount = 0
+    this.idleReplies = 0
   }
 
   /** The transaction is over. */

@@ -59,6 +59,8 @@ export type CommonReason =
   | 'too-slow'
   | 'deadline'
   | 'faults'
+  /** Commands came and no message. */
+  | 'commands'
 
 /** Counts what a listener does; its functions only add to numbers. */
 export interface SessionObserver {

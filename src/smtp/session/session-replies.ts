@@ -37,6 +37,7 @@ export const cannotAuthenticateReply: SmtpReply = {
   text: 'Temporary authentication failure',
 }
 export const tooManyFaults: SmtpReply = { code: 421, status: '4.7.0', text: 'Too many errors' }
+export const tooManyCommands: SmtpReply = { code: 421, status: '4.7.0', text: 'Too many commands without a message' }
 export const deadlineReply: SmtpReply = {
   code: 421,
   status: '4.4.2',

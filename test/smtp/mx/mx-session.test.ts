@@ -171,6 +171,15 @@ const dialogues: readonly Dialogue[] = [
     ],
   },
   {
+    name: 'a client of many commands and no message',
+    settings: { maxRecipients: 1 },
+    steps: [
+      ...Array.from({ length: 500 }, (): Step => ['NOOP', /^250 [^|]*$/]),
+      ['RSET', /^250 [^|]*$/],
+      ['NOOP', /^250 [^|]*\|421 4\.7\.0 Too many commands without a message$/],
+    ],
+  },
+  {
     name: 'too many messages from one address',
     settings: { messagesPerMinute: 1 },
     steps: [mail, rcpt, data, [mail[0], /^451 4\.7\.1 /]],

@@ -8,8 +8,10 @@
  * Mass mail has another return path in each message. What is found holds for all senders of a domain unless its policy
  * reads the local part (macros `s` and `l`); the reason alone names the sender.
  *
- * Known limits: HELO is not checked beside a return path (section 2.3 recommends it). mailauth accepts no domain
- * with an underscore: `none`.
+ * mailauth judges no domain with an underscore, and takes a host of an MX record that is no domain name for a permanent error;
+ * see `JudgedNames`.
+ *
+ * Known limit: HELO is not checked beside a return path (section 2.3 recommends it).
  */
 import type { DNSResolver } from 'mailauth'
 import { spf } from 'mailauth/lib/spf/index.js'
@@ -30,24 +32,75 @@ export function toSpfKey({ clientAddress, helo, envelopeFrom, hostname }: Connec
 export async function checkSpf(connection: Connection, resolver: DNSResolver, time: number): Promise<SpfFinding> {
   const { clientAddress, helo, envelopeFrom, hostname } = connection
   const identity = envelopeFrom === '' ? 'helo' : 'mailfrom'
-  const { status, domain, explanation } = await spf({
-    sender: envelopeFrom,
-    ip: clientAddress,
-    helo,
-    mta: hostname,
-    resolver,
+  const domain = envelopeFrom.slice(envelopeFrom.lastIndexOf('@') + 1)
+  const names = new JudgedNames(envelopeFrom === '' ? helo : domain)
+  const sender = `${envelopeFrom.slice(0, envelopeFrom.length - domain.length)}${envelopeFrom === '' ? '' : names.judged}`
+  const found = await spf({
+    ...{ sender, ip: clientAddress, mta: hostname },
+    helo: envelopeFrom === '' ? names.judged : helo,
+    resolver: (name, type) => names.resolve(resolver, name, type),
     strict: true,
     maxElapsedTime: time,
   })
+  const { status } = found
   const verdict: SpfVerdict = {
     result: spfResultOf(status.result),
     identity,
-    domain: domain === '-' || domain === undefined ? '' : domain,
-    reason: reasonOf(status.comment, hostname),
-    explanation: explanation ?? null,
+    domain: found.domain === '-' || found.domain === undefined ? '' : names.restore(found.domain),
+    reason: names.restore(reasonOf(status.comment, hostname)),
+    explanation: names.restore(found.explanation ?? null),
   }
-  const readsLocalPart = envelopeFrom !== '' && status.smtp?.mailfrom === envelopeFrom
+  const readsLocalPart = envelopeFrom !== '' && status.smtp?.mailfrom === sender
   return { verdict, reasonParts: readsLocalPart ? null : splitReason(verdict, envelopeFrom) }
+}
+
+/** The names that mailauth gets: labels with an underscore have others, which are exchanged again in questions and texts. */
+class JudgedNames {
+  readonly judged: string
+  private readonly written: string
+  private readonly labels = new Map<string, string>()
+
+  constructor(domain: string) {
+    this.written = domain
+    this.judged = domain
+      .split('.')
+      .map((label) => (label.includes('_') ? this.exchange(label) : label))
+      .join('.')
+  }
+
+  /** RFC 7208 section 5.4: a host that is no domain name has no address, and does not match. */
+  async resolve(resolver: DNSResolver, name: string, type: string): ReturnType<DNSResolver> {
+    const answer = await resolver(this.restoreName(name), type)
+    if (type !== 'MX') return answer
+    const hosts = answer.slice()
+    for (let at = hosts.length - 1; at >= 0; at -= 1) if (!isMatchable(hosts[at])) hosts.splice(at, 1)
+    return hosts
+  }
+
+  restore<Text extends string | null>(text: Text): Text
+  restore(text: string | null): string | null {
+    return text === null || this.labels.size === 0 ? text : text.replaceAll(this.judged, this.written)
+  }
+
+  private exchange(label: string): string {
+    const other = `underscore-${this.labels.size}`
+    this.labels.set(other, label)
+    return other
+  }
+
+  private restoreName(name: string): string {
+    if (this.labels.size === 0) return name
+    return name
+      .split('.')
+      .map((label) => this.labels.get(label) ?? label)
+      .join('.')
+  }
+}
+
+/** A host of an MX record with at least two labels, of which the last is no number: else it is a word or an address. */
+function isMatchable(host: unknown): boolean {
+  if (typeof host !== 'object' || host === null || !('exchange' in host)) return false
+  return /^[^.]+(?:\.[^.]+)*\.(?!\d+\.?$)[^.]+\.?$/.test(String(host.exchange))
 }
 
 /** What was found about one sender, for another one of the same key. */

@@ -67,6 +67,47 @@ table('records are chosen by their version (section 4.5)', [
   ['a malformed domain', {}, 'none', { from: 'a@b..test' }],
 ])
 
+table('names that exist are judged, whatever their characters', [
+  [
+    'an underscore in the domain',
+    { 'b_c.test': { TXT: ['v=spf1 ip4:192.0.2.1 -all'] } },
+    'pass',
+    { from: 'a@b_c.test' },
+  ],
+  [
+    'the same, of another client',
+    { 'b_c.test': { TXT: ['v=spf1 ip4:192.0.2.9 -all'] } },
+    'fail',
+    { from: 'a@b_c.test' },
+  ],
+  [
+    'in a macro and in an include',
+    {
+      'x_1.b_c.test': { TXT: ['v=spf1 include:_spf.%{d2} -all'] },
+      '_spf.b_c.test': { TXT: ['v=spf1 exists:%{l}.%{d}'] },
+      'a._spf.b_c.test': { A: ['127.0.0.1'] },
+    },
+    'pass',
+    { from: 'a@x_1.b_c.test' },
+  ],
+  ['in HELO', { 'h_1.test': { TXT: ['v=spf1 ip4:192.0.2.1 -all'] } }, 'pass', { from: '', helo: 'h_1.test' }],
+  ...['mail', '192.0.2.9', '.'].map(
+    (exchange): Row => [
+      `a host ${exchange} of an MX record matches nothing`,
+      { 'b.test': { TXT: ['v=spf1 mx ip4:192.0.2.1 -all'], MX: [[10, exchange]] } },
+      'pass',
+    ],
+  ),
+])
+
+t.test('the domain of the verdict is the one of the sender', async (t) => {
+  const found = await check(
+    { 'b_c.test': { TXT: ['v=spf1 -all exp=why.%{d}'] }, 'why.b_c.test': { TXT: ['%{d} says no'] } },
+    { from: 'a@b_c.test' },
+  )
+  t.match(found, { domain: 'b_c.test', result: 'fail', reason: /b_c\.test/, explanation: 'b_c.test says no' })
+})
+
 table('syntax is judged before anything else (section 4.6)', [
   ['unknown mechanism', record('v=spf1 +all foo'), 'permerror'],
   ['unknown modifier', record('v=spf1 foo=bar +all'), 'pass'],

@@ -1,9 +1,9 @@
 /**
  * The columns of a CSV file of contacts, and the parsing of its lines. Pure.
  *
- * The columns for the address, the names and the subscription are recognized by name, without regard
- * to case, blanks, dots, hyphens and underscores. `metadata` is a JSON object; any other column is one
- * key of the metadata, under its own name without a `metadata.` prefix. The other columns of our
+ * The columns for the address, the names and the subscription (`consent-columns`) are recognized by name, without
+ * regard to case and punctuation. `metadata` is a JSON object; any other column is one key of the metadata, under its
+ * own name without a `metadata.` prefix, which also keeps a column from being read as consent. The other columns of our
  * exports (`id`, times) and columns without a name are ignored. An empty cell means no value.
  */
 import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
@@ -12,11 +12,16 @@ import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
 import { isRecord, keysOf } from '../platform/records.js'
+import { type ConsentKind, consentKindOf, isPlainRefusal, joinAnswers, readConsent } from './consent-columns.js'
 import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
 
 export type ContactColumn =
-  | { readonly kind: 'email' | 'first_name' | 'last_name' | 'subscribed' | 'unsubscribed' | 'metadata' | 'none' }
-  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: KnownKind }
+  | { readonly kind: ConsentKind; readonly name: string }
+  /** `sure`: its values are no consent, whatever they are. */
+  | { readonly kind: 'key'; readonly key: string; readonly sure: boolean }
+
+type KnownKind = 'email' | 'first_name' | 'last_name' | 'metadata' | 'none'
 
 /** The values of a line; undefined: none. */
 export interface ContactLine {
@@ -24,15 +29,15 @@ export interface ContactLine {
   readonly first_name?: string
   readonly last_name?: string
   readonly subscribed?: boolean
+  /** The file has a column for consent, and the line gives none: a new contact is not subscribed. */
+  readonly withoutConsent?: true
   readonly metadata?: Metadata
 }
 
-const columnNames: Readonly<Record<Exclude<ContactColumn['kind'], 'key'>, readonly string[]>> = {
-  email: ['email', 'emailaddress', 'mail', 'mailaddress', 'subscriberemail'],
+const columnNames: Readonly<Record<KnownKind, readonly string[]>> = {
+  email: ['email', 'emailaddress', 'mail', 'mailaddress', 'subscriberemail', 'contactemail', 'subscriber'],
   first_name: ['firstname', 'fname', 'givenname', 'forename'],
   last_name: ['lastname', 'lname', 'surname', 'familyname'],
-  subscribed: ['subscribed', 'issubscribed', 'subscriptionstatus', 'optedin'],
-  unsubscribed: ['unsubscribed', 'isunsubscribed', 'optedout'],
   metadata: ['metadata'],
   none: ['', 'id', 'contactid', 'audienceid', 'createdat', 'updatedat'],
 }
@@ -49,10 +54,11 @@ export function parseContactColumns({ line, cells }: CsvRow): readonly ContactCo
       `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`,
     )
   }
+  if (isSuppressionList(cells)) throw buildHeaderRefusal(line, suppressionListRule)
   const columns = cells.map((cell) => parseColumn(unescapeFormula(cell), line))
   const seen = new Set<string>()
   for (const column of columns) {
-    const name = column.kind === 'key' ? `metadata.${column.key}` : column.kind
+    const name = fieldOf(column)
     if (name === 'none') continue
     if (seen.has(name)) throw buildHeaderRefusal(line, `has the column ${formatForDisplay(name)} twice`)
     seen.add(name)
@@ -60,9 +66,18 @@ export function parseContactColumns({ line, cells }: CsvRow): readonly ContactCo
   return columns
 }
 
-function columnKindOf(name: string): Exclude<ContactColumn['kind'], 'key'> | undefined {
+function columnKindOf(name: string): KnownKind | undefined {
   return kindByName.get(name.toLowerCase().replace(/[\s._-]/g, ''))
 }
+
+/** SendGrid's lists of unsubscribes, spam reports and invalid addresses have these columns alone. */
+function isSuppressionList(cells: readonly string[]): boolean {
+  const names = cells.map((cell) => cell.trim().toLowerCase())
+  return names.includes('created') && names.every((name) => ['ip', 'email', 'created', 'reason'].includes(name))
+}
+
+const suppressionListRule =
+  'are those of a list of suppressed addresses at SendGrid: import it with POST /v1/suppressions/import, or, if its addresses are contacts who gave consent, rename the column "created" to "metadata.created"'
 
 const MAX_KEY_LENGTH = 255
 
@@ -70,6 +85,10 @@ function parseColumn(name: string, line: number): ContactColumn {
   const kind = columnKindOf(name)
   if (kind !== undefined) return { kind }
   const key = name.trim().replace(/^metadata\./i, '')
+  const consent = key === name.trim() ? consentKindOf(key) : 'data'
+  if (consent === 'unclear')
+    throw buildHeaderRefusal(line, `has the column ${formatForDisplay(key)}, which ${unclearRule}`)
+  if (consent !== null && consent !== 'data') return { kind: consent, name: key }
   if (
     key === '__proto__' ||
     key.length > MAX_KEY_LENGTH ||
@@ -78,8 +97,11 @@ function parseColumn(name: string, line: number): ContactColumn {
   ) {
     throw buildHeaderRefusal(line, `has a column that cannot be a key of metadata: ${formatForDisplay(key)}`)
   }
-  return key === '' ? { kind: 'none' } : { kind: 'key', key }
+  return key === '' ? { kind: 'none' } : { kind: 'key', key, sure: consent === 'data' }
 }
+
+const unclearRule =
+  'seems to speak of consent, but its values are not known: rename it to "subscribed" or "unsubscribed" (yes or no), or to "metadata.…" if it does not'
 
 function buildHeaderRefusal(line: number, what: string): Refusal {
   return new Refusal('invalid-parameter', `file: line ${line}, the column names, ${what}`, {
@@ -129,6 +151,7 @@ function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): Conta
       throw new InvalidLineError(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
     setField(parsedLine, metadata, column, unescapeFormula(cell))
   }
+  Object.assign(parsedLine, parseConsent(columns, cells))
   const { email } = parsedLine
   if (email === undefined) throw new InvalidLineError('email', 'is required', null)
   if (Object.keys(metadata).length === 0) return { ...parsedLine, email }
@@ -145,25 +168,53 @@ function setField(line: Partial<Draft>, metadata: Record<string, unknown>, colum
     case 'last_name':
       line[column.kind] = parseName(column.kind, text)
       return
-    case 'subscribed':
-      line.subscribed = parseBoolean(column.kind, text)
-      return
-    case 'unsubscribed':
-      line.subscribed = !parseBoolean(column.kind, text)
-      return
     case 'metadata':
       Object.assign(metadata, parseMetadata(text))
       return
     case 'key':
+      if (!column.sure && isPlainRefusal(text)) throw new InvalidLineError(fieldOf(column), refusalElsewhere, text)
       metadata[column.key] = text
       return
-    case 'none':
+    case 'state':
+      metadata[column.name] = text
+      return
+    default:
       return
   }
 }
 
+const refusalElsewhere =
+  'seems to say that the contact is not subscribed: name the column "status" if it does, "metadata.…" if it does not'
+
+/** What the columns of consent say together. A cell that none of them understands refuses the line. */
+function parseConsent(
+  columns: readonly ContactColumn[],
+  cells: readonly string[],
+): Pick<ContactLine, 'subscribed' | 'withoutConsent'> {
+  let withoutConsent = false
+  const answers = columns.map((column, at) => {
+    if (!('name' in column)) return null
+    const text = unescapeFormula(cells[at] ?? '').trim()
+    if (text === '' && column.kind === 'consent') withoutConsent = true
+    return text === '' ? null : parseAnswer(column, text)
+  })
+  const subscribed = joinAnswers(answers)
+  if (subscribed !== null) return { subscribed }
+  return withoutConsent ? { withoutConsent } : {}
+}
+
+function parseAnswer({ kind, name }: { kind: ConsentKind; name: string }, text: string): boolean | null {
+  const answer = readConsent(kind, name, text)
+  if (answer === undefined) throw new InvalidLineError(name, answerRule, text)
+  return answer
+}
+
+const answerRule =
+  'must be true or false, yes or no, 1 or 0, or a status such as subscribed, active, unsubscribed or bounced: name the column "metadata.…" if it does not say whether the contact is subscribed'
+
 function fieldOf(column: ContactColumn): string {
-  return column.kind === 'key' ? `metadata.${column.key}` : column.kind
+  if (column.kind === 'key') return `metadata.${column.key}`
+  return 'name' in column ? column.name.toLowerCase() : column.kind
 }
 
 function parseEmail(text: string): Address {
@@ -176,30 +227,6 @@ function parseName(field: string, text: string): string {
   if (text.length > MAX_NAME) throw new InvalidLineError(field, `is longer than ${MAX_NAME} characters`, text)
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) throw new InvalidLineError(field, 'has control characters', text)
   return text
-}
-
-const booleanWords: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  y: true,
-  '1': true,
-  subscribed: true,
-  active: true,
-  false: false,
-  no: false,
-  n: false,
-  '0': false,
-  unsubscribed: false,
-  inactive: false,
-}
-
-function parseBoolean(field: 'subscribed' | 'unsubscribed', text: string): boolean {
-  const word = text.trim().toLowerCase()
-  // `unsubscribed` in the column `unsubscribed` means true.
-  if (field === 'unsubscribed' && /^(?:un)?subscribed$/.test(word)) return word === 'unsubscribed'
-  const truth = Object.hasOwn(booleanWords, word) ? booleanWords[word] : undefined
-  if (truth === undefined) throw new InvalidLineError(field, 'must be true or false, yes or no, 1 or 0', text)
-  return truth
 }
 
 function parseMetadata(text: string): Metadata {

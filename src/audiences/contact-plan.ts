@@ -109,8 +109,8 @@ export class ContactPlan {
     return isMetadataTooLarge(merged) ? null : { ...names, metadata: toJson(merged) }
   }
 
-  private decideSubscribed(from: Contact, { subscribed }: ContactLine, isNew: boolean): 0 | 1 {
-    if (subscribed === undefined) return from.subscribed
+  private decideSubscribed(from: Contact, { subscribed, withoutConsent }: ContactLine, isNew: boolean): 0 | 1 {
+    if (subscribed === undefined) return isNew && withoutConsent === true ? 0 : from.subscribed
     const again = subscribed && !isNew && from.subscribed === 0
     if (!again || this.context.resubscribe) return subscribed ? 1 : 0
     this.stillUnsubscribed += 1

@@ -140,7 +140,7 @@ t.test('an unsubscribed contact stays so unless the request says twice to subscr
   const app = await testDaemon(t)
   const id = await audience(app)
   await importFile(app, id, 'email,subscribed\noff@b.test,no\non@b.test,yes\nplain@b.test,')
-  const is = async (): Promise<unknown> =>
+  const is = async (): Promise<readonly unknown[]> =>
     [...(await contacts(app, id))].map(([email, c]) => [email, c.subscribed]).sort()
   t.same(await is(), [
     ['off@b.test', false],
@@ -160,6 +160,16 @@ t.test('an unsubscribed contact stays so unless the request says twice to subscr
     ['off@b.test', true],
     ['on@b.test', true],
     ['plain@b.test', false],
+  ])
+  const shop = 'email,Accepts Email Marketing\nnew@b.test,\non@b.test,\nshop@b.test,yes\ngone@b.test,no'
+  t.match(await importFile(app, id, shop), { added: 3, unchanged: 1, refused: 0 })
+  t.same(await is(), [
+    ['gone@b.test', false],
+    ['new@b.test', false],
+    ['off@b.test', true],
+    ['on@b.test', true],
+    ['plain@b.test', false],
+    ['shop@b.test', true],
   ])
   for (const query of ['?resubscribe=yes', '?resubscribe=', '?x=1']) {
     t.equal((await bring(app, id, list, query)).status, 400, query)

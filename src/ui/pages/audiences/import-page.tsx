@@ -86,7 +86,8 @@ function FileForm({ onSubmit, backHref }: FileFormProps): VNode {
         hint={
           <>
             The first line has the column names. <code>email</code> is required; <code>first_name</code>,{' '}
-            <code>last_name</code> and <code>subscribed</code> are known; other columns become metadata.
+            <code>last_name</code>, <code>subscribed</code> and the columns for consent of other services are known;
+            other columns become metadata.
           </>
         }
       />

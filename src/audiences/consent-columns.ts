@@ -1,0 +1,173 @@
+/**
+ * What a file of contacts says about consent: which columns speak of it, by the names that the exports of other services
+ * use, and what their cells mean. Pure.
+ *
+ * The rule is that no contact who unsubscribed is imported as subscribed: a column that seems to speak of consent and
+ * is not understood refuses the file, a value that is not understood refuses its line, and of several columns one "no"
+ * decides. Columns about other channels (SMS, push) and moments of consent are data.
+ */
+
+/**
+ * `subscribed`: a cell says yes or no, and nothing if it is empty. `consent`: the same, and an empty cell means that no
+ * consent was given. `unsubscribed`: whatever is no "no" unsubscribes. `state`: an address's state or a contact's.
+ */
+export type ConsentKind = 'subscribed' | 'consent' | 'unsubscribed' | 'state'
+
+/** `data`: the column speaks of something else. `unclear`: it seems to speak of consent, but its values are not known. */
+export function consentKindOf(name: string): ConsentKind | 'data' | 'unclear' | null {
+  const squeezed = squeeze(name)
+  if (otherChannel.test(squeezed) && !squeezed.includes('email')) return 'data'
+  if (squeezed === 'state') return 'state'
+  if (negativeName.test(squeezed)) return isFigure(name) ? 'data' : 'unsubscribed'
+  if (!positiveStem.test(squeezed)) return statusNames.has(squeezed) ? 'subscribed' : null
+  if (isDetail(name, squeezed)) return 'data'
+  if (subscribedName.test(squeezed)) return 'subscribed'
+  return consentName.test(squeezed) ? 'consent' : 'unclear'
+}
+
+const otherChannel =
+  /sms|mms|whatsapp|viber|push|phone|mobile|call|fax|telegram|facebook|messenger|postal|directmail|totrack/
+
+/** Of Mailchimp, Brevo, Mailjet, HubSpot, Constant Contact, AWeber, Salesforce, Mautic, Intercom, phpList and others. */
+const negativeName =
+  /unsub|opt(?:ed|ing|s)?out|bl[ao]cklist|^(?:is|email)?blocked|suppress|donot(?:e?mail|contact|market|send|disturb)|^dnc|dnc$|hardbounce|^(?:is|email)?bounced?(?:at|on|date|time|reason)?$|complain|markedemailasspam|markedasspam|spamreport|^clean(?:ed|time|campaign)|excludedfrom|^stop(?:time|status|date)|emaildisabled|^(?:is)?disabled|deactivated|^deletedat|quarantined|^(?:is)?banned|unconfirmed|optinpending|^invalidemail|emailinvalid/
+
+const positiveStem =
+  /subscri(?:be(?!r(?:id|name|key|since|email)?$)|ption)|opt(?:ed|s)?in(?![a-hj-oq-z])|consent|gdpr|newsletter|mailinglist|marketing(?:status|contact|e?mail|permission|preference|consent)|acceptsmarketing|emailmarketing|emailpreference|permission|receives?(?:marketing)?e?mail/
+
+const subscribedName =
+  /^(?:is|email|contact|member|list|mailing|newsletter|marketing)*subscribed(?:to(?:the)?(?:e?mails?|newsletters?|list|marketing|updates))?$|(?:subscription|subscriber|subscribed|newsletter|mailing(?:list)?)(?:status|state)$|marketing(?:contact)?(?:status|state)$|permissionstatus$|^emailsubscribe$/
+const consentName =
+  /^(?:e?mail|contact|user|marketing|is|has|double|single|confirmed|newsletter)*opt(?:ed|s)?in(?:status|state)?(?:email|newsletter)?$|accepts(?:e?mail)?marketing(?:e?mails?)?$|^(?:e?mail|marketing|gdpr|eu|contact|user|has|newsletter)*consent(?:ed|given|status|state)?$|^(?:e?mail|marketing|gdpr|contact)*permissions?$|newsletter$|^gdpr$|^emailmarketing$|receives?(?:marketing)?e?mails?$/
+
+/** Names that say nothing of consent by themselves, but are that of a contact in exports. */
+const statusNames: ReadonlySet<string> = new Set([
+  ...['status', 'emailstatus', 'emailchannelstatus', 'contactstatus', 'memberstatus', 'recipientstatus', 'userstatus'],
+  ...['liststatus', 'globalstatus', 'mailchimpstatus', 'mailingstatus', 'statut', 'active', 'isactive', 'emailactive'],
+  ...['enabled', 'isenabled', 'confirmed', 'isconfirmed', 'emailconfirmed'],
+])
+
+/** Text, and numbers, that every contact has. */
+function isFigure(name: string): boolean {
+  return figureWords.has(lastWordOf(name)) || /(?:url|link|token|hash)$/.test(squeeze(name))
+}
+
+const figureWords: ReadonlySet<string> = new Set(['url', 'link', 'token', 'hash', 'key', 'count', 'rate'])
+
+/** When, where and how consent was given, not whether it stands; or what is paid for. */
+function isDetail(name: string, squeezed: string): boolean {
+  return (
+    detailWords.has(lastWordOf(name)) || /(?:subscribed|optedin|optin|consented)(?:at|on|time|date|ip)$/.test(squeezed)
+  )
+}
+
+const detailWords: ReadonlySet<string> = new Set([
+  ...['at', 'on', 'time', 'date', 'timestamp', 'ip', 'address', 'source', 'method', 'form', 'page', 'text', 'version'],
+  ...['id', 'uuid', 'plan', 'tier', 'level', 'price', 'amount', 'number', 'name', 'since', 'expires', 'expiry'],
+  ...['country', 'notes', ...figureWords],
+])
+
+/** Of camelCase, too. */
+function lastWordOf(name: string): string {
+  const words = name.replace(/([a-z])(?=[A-Z])/g, '$1 ').split(/[^\p{L}\p{N}]+/u)
+  return words.findLast((word) => word !== '')?.toLowerCase() ?? ''
+}
+
+/** Letters and digits alone, in lower case. */
+function squeeze(text: string): string {
+  return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '')
+}
+
+const yesWords = ['true', 't', 'yes', 'y', '1', 'on', 'ja', 'oui', 'si', 'sí', 'wahr', 'vrai', 'verdadero', 'vero']
+const noWords = ['false', 'f', 'no', 'n', '0', 'off', 'nein', 'non', 'falsch', 'faux', 'falso']
+const emptyWords = ['', 'null', 'none', 'never', 'na']
+const subscribedWords = ['subscribed', 'active', 'optedin', 'optin', 'in', 'sub', 'ok', 'contactable']
+
+const affirmations: ReadonlySet<string> = new Set([
+  ...yesWords,
+  ...subscribedWords,
+  ...['resubscribed', 'activated', 'enabled', 'confirmed', 'confirmedoptin', 'singleoptin', 'doubleoptin', 'verified'],
+  ...['granted', 'given', 'accepted', 'agreed', 'consented', 'express', 'explicit', 'implied', 'allowed', 'checked'],
+  ...['marketingcontact', 'email', 'normal', 'engaged', 'angemeldet', 'abonniert', 'abonné', 'inscrit'],
+])
+
+/** `2` to `4` are ActiveCampaign's unsubscribed and bounced, and Brevo's "no" of a double opt-in. */
+const refusals: ReadonlySet<string> = new Set([
+  ...noWords,
+  ...['2', '3', '4', 'none', 'never', 'unknown', 'unspecified', 'transactional', 'junk', 'abuse', 'abused', 'invalid'],
+  ...[
+    'undeliverable',
+    'undelivered',
+    'held',
+    'error',
+    'expired',
+    'excluded',
+    'quarantined',
+    'cold',
+    'unengaged',
+    'out',
+  ],
+  ...['nopermissionsset', 'nopermission', 'nonmarketingcontact', 'notmarketingcontact', 'dnc', 'banned', 'paused'],
+  ...['abgemeldet', 'désabonné', 'désinscrit', 'notset', 'notgiven', 'notgranted', 'validating'],
+])
+
+/** How a refusal begins, whatever stands behind it: "Unsubscribed by admin", "Hard bounced", "awaiting confirmation". */
+const refusalStart =
+  /^(?:unsub|(?:un|non|not|never)(?:subscri|confirm|verif|opt|activ|consent)|(?:hard|soft)?bounc|complain|spam|markedasspam|opt(?:ed)?out|bl[ao]cklist|blocked|suppress|clean|cancel|delet|remov|donot|awaiting|pending|confirmationpending|optinpending|inactiv|disabled|deactivat|reject|declin|denied|refus|revok|withdr|archiv)/
+
+const otherChannels: ReadonlySet<string> = new Set(['sms', 'web', 'mobile', 'directmail', 'push', 'whatsapp', 'phone'])
+
+/** What a cell means: true is subscribed. Null: it says nothing. Undefined: it is not understood. */
+export function readConsent(kind: ConsentKind, name: string, text: string): boolean | null | undefined {
+  const word = squeeze(text)
+  if (kind === 'state') return isPlainRefusal(text) || stateRefusals.has(word) ? false : null
+  if (kind === 'unsubscribed')
+    return readUnsubscribed(/^(?:is)?unsubscribed$|^optedout$/.test(squeeze(name)), word, text)
+  return readWord(word) ?? readList(text)
+}
+
+/** Kit's and Campaign Monitor's `State`, none of which is a state of a country. */
+const stateRefusals: ReadonlySet<string> = new Set([
+  'cancelled',
+  'canceled',
+  'inactive',
+  'deleted',
+  'unconfirmed',
+  'cold',
+])
+
+/** Moments, reasons and names of campaigns count as "yes". `speaks`: a "no" says that the contact is subscribed. */
+function readUnsubscribed(speaks: boolean, word: string, text: string): boolean | null {
+  if (emptyWords.includes(word) || /^0000/.test(text.trim())) return null
+  return noWords.includes(word) || subscribedWords.includes(word) ? speaks || null : false
+}
+
+function readWord(word: string): boolean | undefined {
+  if (affirmations.has(word)) return true
+  return refusals.has(word) || refusalStart.test(word) ? false : undefined
+}
+
+/** A list of channels or of states, as `["email","sms"]`: one refusal decides, and channels without email are one. */
+function readList(text: string): boolean | undefined {
+  const words = text
+    .split(/[^\p{L}\p{N}\s_-]+/u)
+    .map(squeeze)
+    .filter((word) => word !== '')
+  const answers = words.filter((word) => !otherChannels.has(word)).map(readWord)
+  if (words.length === 0 || answers.includes(undefined)) return
+  return answers.length > 0 && !answers.includes(false)
+}
+
+/** A cell of any column that can hardly mean something else. */
+export function isPlainRefusal(text: string): boolean {
+  return plainRefusal.test(squeeze(text))
+}
+
+const plainRefusal =
+  /^(?:unsub(?:scribed?)?|neversubscribed|nonsubscribed|(?:hard|soft)?bounced?|complained|spamcomplaint|markedasspam|opted?out|bl[ao]cklisted|suppressed|donot(?:e?mail|contact)|abgemeldet|désabonnée?|désinscrite?)$/
+
+/** The answer of all columns of a line. Null: none of them says anything. */
+export function joinAnswers(answers: readonly (boolean | null)[]): boolean | null {
+  if (answers.includes(false)) return false
+  return answers.includes(true) ? true : null
+}

@@ -3,11 +3,12 @@
  *
  * Strict where readers differ: a boundary that is missing, occurs after the last part or begins another line, a
  * second Content-Type, or a part without an empty line after its header makes the whole message malformed.
- * Attachments, message/*, multipart/report and the like, and all but the root of multipart/related are not bodies.
+ * Files (`mail/file-part`), message/*, multipart/report and the like, and all but the root of multipart/related are not bodies.
  *
  * Limits: 10 levels, 500 parts, 128 KB of their headers, 64 MB in all passes over multiparts. What exceeds them is
  * malformed too.
  */
+import { fileNameOf, isFilePart, type PartPlace } from '../mail/file-part.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { parseDeclaredValue, readDeclaredWord } from './content-type.js'
 import { type Region, splitParts } from './split-parts.js'
@@ -50,7 +51,7 @@ export function findHtmlParts(raw: Buffer, header: Header): readonly HtmlPart[] 
   const limits = { partsLeft: MAX_PARTS - 1, headerLeft: MAX_PART_HEADERS, searchLeft: MAX_SEARCHED }
   const found: Found = { htmlParts: [], ...limits, skipped: null }
   try {
-    searchPart(raw, { start: 0, end: raw.length, header }, 0, found)
+    searchPart(raw, { start: 0, end: raw.length, header }, { place: 'message', depth: 0 }, found)
   } catch (error) {
     if (error instanceof Untouchable) return 'malformed'
     throw error
@@ -58,12 +59,17 @@ export function findHtmlParts(raw: Buffer, header: Header): readonly HtmlPart[] 
   return found.htmlParts.length === 0 && found.skipped !== null ? found.skipped : found.htmlParts
 }
 
-function searchPart(raw: Buffer, part: MimePart, depth: number, found: Found): void {
+interface Position {
+  readonly place: PartPlace
+  readonly depth: number
+}
+
+function searchPart(raw: Buffer, part: MimePart, position: Position, found: Found): void {
   const value = readOnlyField(raw, part, 'content-type') ?? ''
   readOnlyField(raw, part, 'content-transfer-encoding')
   const type = readDeclaredWord(value)
-  if (type === 'text/html') addHtmlPart(raw, part, value, found)
-  else if (type.startsWith('multipart/')) searchMultipart(raw, part, { type, value, depth }, found)
+  if (type === 'text/html') addHtmlPart(raw, part, { type: value, place: position.place }, found)
+  else if (type.startsWith('multipart/')) searchMultipart(raw, part, { ...position, type, value }, found)
   else if (/^application\/(?:x-)?pkcs7-mime$/.test(type))
     found.skipped ??= /signed/i.test(value) ? 'signed' : 'encrypted'
 }
@@ -76,22 +82,27 @@ function readOnlyField(raw: Buffer, { start, header }: MimePart, name: string): 
   return field === undefined ? null : readFieldValue(raw.subarray(start), field)
 }
 
-function addHtmlPart(raw: Buffer, part: MimePart, type: string, found: Found): void {
-  const disposition = readOnlyField(raw, part, 'content-disposition') ?? ''
-  if (disposition !== '' && readDeclaredWord(disposition) !== 'inline') return
-  if (/name/i.test(disposition)) return
+interface DeclaredHtml {
+  /** The value of Content-Type. */
+  readonly type: string
+  readonly place: PartPlace
+}
+
+function addHtmlPart(raw: Buffer, part: MimePart, { type, place }: DeclaredHtml, found: Found): void {
+  const written = readOnlyField(raw, part, 'content-disposition') ?? ''
+  const disposition = written === '' ? '' : readDeclaredWord(written) || 'unreadable'
+  if (isFilePart({ disposition, dispositionName: fileNameOf(written), typeName: fileNameOf(type) }, place)) return
   const declared = parseDeclaredValue(type)
   if (declared === null || part.header.bodyStart === part.header.end) throw new Untouchable()
   found.htmlParts.push({ ...part, charset: declared.parameters.get('charset') ?? null })
 }
 
-interface Multipart {
+interface Multipart extends Position {
   readonly type: string
   readonly value: string
-  readonly depth: number
 }
 
-function searchMultipart(raw: Buffer, part: MimePart, { type, value, depth }: Multipart, found: Found): void {
+function searchMultipart(raw: Buffer, part: MimePart, { type, value, place, depth }: Multipart, found: Found): void {
   if (type === 'multipart/signed') found.skipped ??= 'signed'
   if (type === 'multipart/encrypted') found.skipped ??= 'encrypted'
   if (!/^multipart\/(?:alternative|mixed|related)$/.test(type)) return
@@ -106,7 +117,8 @@ function searchMultipart(raw: Buffer, part: MimePart, { type, value, depth }: Mu
   found.partsLeft -= regions.length
   const children = regions.map((region) => scanPart(raw, region, found))
   const searched = type === 'multipart/related' ? findRoot(raw, children, declared.parameters.get('start')) : children
-  for (const child of searched) searchPart(raw, child, depth + 1, found)
+  const inner = type !== 'multipart/mixed' || place === 'body' ? 'body' : 'other'
+  for (const child of searched) searchPart(raw, child, { place: inner, depth: depth + 1 }, found)
 }
 
 function scanPart(raw: Buffer, { start, end }: Region, found: Found): MimePart {

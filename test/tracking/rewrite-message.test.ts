@@ -39,6 +39,11 @@ const multipart = (type: string, parts: readonly (readonly string[])[], boundary
   ...parts.flatMap((part) => [`--${boundary}`, ...part]),
   `--${boundary}--`,
 ]
+const named = (name: string): readonly string[] => [
+  `Content-Type: text/html; charset=utf-8; name=${name}`,
+  '',
+  '<p>LINK</p>',
+]
 const plain = ['Content-Type: text/plain', '', 'LINK']
 
 t.test('which parts are HTML bodies', async (t) => {
@@ -52,6 +57,11 @@ t.test('which parts are HTML bodies', async (t) => {
     ['Content-Type: multipart/mixed; boundary="b c"', '', 'preamble', '--b c  ', ...html, '--b c-- ', 'epilogue'],
     multipart('mixed', [['Content-Type: application/pdf; name=a b.pdf', '', 'LINK'], html]),
     multipart('mixed', [multipart('signed', [html, plain], 's'), html]),
+    multipart('alternative', [plain, named('body.html')]),
+    multipart('related', [named('body.html'), plain]),
+    multipart('mixed', [multipart('alternative', [plain, multipart('mixed', [named('a.html'), plain], 'm')], 'a')]),
+    named('page.html'),
+    multipart('mixed', [named('""')]),
   ]
   for (const part of tracked) {
     const raw = lines(...top, ...part)
@@ -71,6 +81,13 @@ t.test('what stays, byte for byte', async (t) => {
     ['', 'no type'],
     multipart('mixed', [['Content-Disposition: attachment', ...html]]),
     multipart('mixed', [['Content-Disposition: inline; filename=a.html', ...html]]),
+    multipart('mixed', [plain, named('report.html')]),
+    multipart('mixed', [plain, named('"annual report.html"')]),
+    multipart('mixed', [plain, ["Content-Type: text/html; name*=utf-8''a%20b.html", '', '<p>LINK</p>']]),
+    multipart('mixed', [plain, ['Content-Type: text/html; name*0=a; name*1=b.html', '', '<p>LINK</p>']]),
+    multipart('mixed', [plain, ['Content-Type: text/html;', '\tNAME = a.html', '', '<p>LINK</p>']]),
+    multipart('mixed', [['Content-Disposition: form-data', ...html]]),
+    multipart('alternative', [plain, ['Content-Disposition: attachment; filename=a.html', ...html]]),
     multipart('mixed', [['Content-Type: message/rfc822', '', ...html]]),
     multipart('mixed', [['Content-Type: text/calendar', '', 'LINK']]),
     multipart('report', [html]),
@@ -295,7 +312,7 @@ t.test('of any tree of parts, only the HTML bodies change', async () => {
       assert.equal(result.toString(), `From: a@a.test\r\n${expected}\r\n`)
     }),
   )
-  assert.ok(changed > 30, `${changed} messages were changed`)
+  assert.ok(changed > 15, `${changed} messages were changed`)
 })
 
 t.test('any bytes are read without an error, and what stays is equal', async () => {

@@ -2,15 +2,14 @@
  * mailparser, extended: names of parts are decoded as all header text here (RFC 2047, 2231), and text parts with a
  * file name are delivered as attachments too.
  *
- * Mail programs show inline text with a file name and offer it as a file. Alternatives, and the text that a
- * `multipart/related` is about, are bodies whatever name they have; a message that consists of one text is a file
- * only if its Content-Disposition says so (RFC 2183).
+ * Mail programs show inline text with a file name and offer it as a file. Which text is a file: `mail/file-part`.
  *
  * Relies on three methods of mailparser that its types do not declare.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { type Headers, MailParser, type MailParserOptions } from 'mailparser'
+import { isFilePart } from '../../mail/file-part.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
 
 interface Parameters {
@@ -75,11 +74,13 @@ export class PartParser extends MailParser {
 
   override createNode(node: SplitNode): PartNode {
     this.isShown = node.parentNode !== false && node.parentNode.contentType === 'message/rfc822'
-    const byDisposition = this.parameterOf(node, 'content-disposition', 'filename')
-    const filename = byDisposition || this.parameterOf(node, 'content-type', 'name')
+    const dispositionName = this.parameterOf(node, 'content-disposition', 'filename')
+    const typeName = this.parameterOf(node, 'content-type', 'name')
+    const filename = dispositionName || typeName
     node.filename = filename || false
     const part = super.createNode(node)
-    const isFile = part.root === true ? byDisposition !== '' : filename !== '' && !isBody(part)
+    const place = part.root === true ? 'message' : isBody(part) ? 'body' : 'other'
+    const isFile = isFilePart({ disposition: '', dispositionName, typeName }, place)
     if (isFile && part.isAttachment === false && part.decoder !== undefined)
       this.takeText({ filename, headers: part.headers, content: part.decoder })
     return part

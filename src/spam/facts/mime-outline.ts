@@ -11,6 +11,7 @@
  * as written.
  */
 
+import { fileNameOf } from '../../mail/file-part.js'
 import { type Header, readFieldValue, scanHeader } from '../../mail/header-fields.js'
 import { readQuotedPrintable } from '../../mail/quoted-printable.js'
 import type { SpamPart } from '../spam-message.js'
@@ -77,11 +78,6 @@ function readDeclaredPart(raw: Buffer, header: Header): DeclaredPart {
     },
     isAttachedPage: attached && isWebPage(contentType, name),
   }
-}
-
-/** The value of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty if there is none. */
-function fileNameOf(value: string): string {
-  return /;\s{0,80}(?:file)?name(?:\*\d?\*?)?\s{0,9}=\s{0,9}"?([^";\r\n]{1,300})/.exec(value)?.[1]?.trim() ?? ''
 }
 
 function isWebPage(contentType: string, name: string): boolean {

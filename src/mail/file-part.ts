@@ -1,0 +1,37 @@
+/**
+ * Which parts of a message are files and which are its bodies (RFC 2183): one definition for what is parsed, tracked and
+ * judged.
+ *
+ * A part with a disposition other than `inline`, or with a file name in Content-Disposition or Content-Type, is a file.
+ * Alternatives, and the text that a `multipart/related` is about, are bodies whatever name they have; a message that
+ * consists of one text is a file only if its Content-Disposition says so.
+ */
+
+export interface DeclaredFile {
+  /** Of Content-Disposition, without its parameters; empty: there is none. */
+  readonly disposition: string
+  /** File names; empty: there is none. */
+  readonly dispositionName: string
+  readonly typeName: string
+}
+
+/** `message`: the part is the message itself. `body`: it stands where a body stands. */
+export type PartPlace = 'message' | 'body' | 'other'
+
+export function isFilePart({ disposition, dispositionName, typeName }: DeclaredFile, place: PartPlace): boolean {
+  if (disposition !== '' && disposition.toLowerCase() !== 'inline') return true
+  if (place === 'body') return false
+  return dispositionName !== '' || (place === 'other' && typeName !== '')
+}
+
+/** The value of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty if there is none. */
+export function fileNameOf(value: string): string {
+  return (
+    /;\s{0,80}(?:file)?name(?:\*\d{0,2}\*?)?\s{0,9}=\s{0,9}"?([^";\r\n]{1,300})/i
+      .exec(value.slice(0, MAX_VALUE))?.[1]
+      ?.trim() ?? ''
+  )
+}
+
+/** Characters of a value in which names are looked for. */
+const MAX_VALUE = 10_000

@@ -21,7 +21,7 @@ export function consentKindOf(name: string): ConsentKind | 'data' | 'unclear' | 
   if (negativeName.test(squeezed)) return isFigure(name) ? 'data' : 'unsubscribed'
   if (!positiveStem.test(squeezed)) return statusNames.has(squeezed) ? 'subscribed' : null
   if (isDetail(name, squeezed)) return 'data'
-  if (subscribedName.test(squeezed)) return 'subscribed'
+  if (subscribedName.test(squeezed) || subscriptionStatus.test(squeezed)) return 'subscribed'
   return consentName.test(squeezed) ? 'consent' : 'unclear'
 }
 
@@ -36,7 +36,9 @@ const positiveStem =
   /subscri(?:be(?!r(?:id|name|key|since|email)?$)|ption)|opt(?:ed|s)?in(?![a-hj-oq-z])|consent|gdpr|newsletter|mailinglist|marketing(?:status|contact|e?mail|permission|preference|consent)|acceptsmarketing|emailmarketing|emailpreference|permission|receives?(?:marketing)?e?mail/
 
 const subscribedName =
-  /^(?:is|email|contact|member|list|mailing|newsletter|marketing)*subscribed(?:to(?:the)?(?:e?mails?|newsletters?|list|marketing|updates))?$|(?:subscription|subscriber|subscribed|newsletter|mailing(?:list)?)(?:status|state)$|marketing(?:contact)?(?:status|state)$|permissionstatus$|^emailsubscribe$/
+  /^(?:is|email|contact|member|list|mailing|newsletter|marketing)*subscribed(?:to(?:the)?(?:e?mails?|newsletters?|list|marketing|updates))?$/
+const subscriptionStatus =
+  /(?:(?:subscription|subscriber|subscribed|newsletter|mailing|mailinglist|marketing|marketingcontact)(?:status|state)|permissionstatus|^emailsubscribe)$/
 const consentName =
   /^(?:e?mail|contact|user|marketing|is|has|double|single|confirmed|newsletter)*opt(?:ed|s)?in(?:status|state)?(?:email|newsletter)?$|accepts(?:e?mail)?marketing(?:e?mails?)?$|^(?:e?mail|marketing|gdpr|eu|contact|user|has|newsletter)*consent(?:ed|given|status|state)?$|^(?:e?mail|marketing|gdpr|contact)*permissions?$|newsletter$|^gdpr$|^emailmarketing$|receives?(?:marketing)?e?mails?$/
 

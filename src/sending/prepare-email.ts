@@ -164,6 +164,7 @@ function buildEmail(input: EmailInput): NewEmail {
     key_id: principal.keyId,
     template_id: submission.templateId,
     broadcast_id: null,
+    dropped: options.dropped === true,
   }
 }
 

@@ -2,28 +2,25 @@
  * Service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other
  * providers.
  *
- * Our own fields are strict: a wrong value, or a second occurrence of a field that may occur once, is refused. Other
- * providers' fields are lenient: an unknown value is ignored, as those providers do. Our fields take precedence. All of
- * them are removed before sending.
+ * Our own fields are strict: a wrong value, or a second occurrence of a field that may occur once, is refused. Our
+ * fields take precedence over those of other providers (`dialect-fields`). All of them are removed before sending.
  */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
-import type { Tag } from '../storage/tables/email-tables.js'
+import {
+  type HeaderDraft,
+  type HeaderOptions,
+  isDialectField,
+  isTag,
+  MAX_TAG_TEXT,
+  MAX_TAGS,
+  readDialectField,
+} from './dialect-fields.js'
 import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
 import { parseReleaseTime } from './schedule.js'
-import type { SendingOptions } from './submitted-message.js'
-
-export interface HeaderOptions extends SendingOptions {
-  readonly idempotencyKey: string | null
-}
-
-type Draft = { -readonly [Key in keyof HeaderOptions]: Key extends 'tags' ? Tag[] : HeaderOptions[Key] }
 
 /** `name`: the field in its usual spelling, for refusals. */
-type FieldReader = (draft: Draft, value: string, now: number, name: string) => void
-
-export const MAX_TAGS = 20
-export const MAX_TAG_TEXT = 256
+type FieldReader = (draft: HeaderDraft, value: string, now: number, name: string) => void
 
 const serviceReaders: Readonly<Record<string, FieldReader>> = {
   'x-service-track-opens': (draft, value, _now, name) => {
@@ -56,32 +53,12 @@ const serviceReaders: Readonly<Record<string, FieldReader>> = {
   },
 }
 
-const dialectReaders: Readonly<Record<string, FieldReader>> = {
-  'x-pm-tag': (draft, value) => addTagIfValid(draft, 'tag', value),
-  'x-pm-trackopens': (draft, value) => {
-    draft.trackOpens ??= parseDialectFlag(value)
-  },
-  'x-mailgun-tag': (draft, value) => addTagIfValid(draft, 'tag', value),
-  'x-mailgun-track-clicks': (draft, value) => {
-    draft.trackClicks ??= parseDialectFlag(value)
-  },
-  'x-mailgun-track-opens': (draft, value) => {
-    draft.trackOpens ??= parseDialectFlag(value)
-  },
-  'x-ses-message-tags': (draft, value) => {
-    for (const pair of value.split(',')) {
-      const [name = '', ...rest] = pair.split('=')
-      addTagIfValid(draft, name.trim(), rest.join('=').trim())
-    }
-  },
-}
-
 /** In its usual spelling. */
 export const IDEMPOTENCY_FIELD = 'X-Service-Idempotency-Key'
 
 /** Whether this is a service header field, to be removed. `name` in lower case. */
 export function isServiceField(name: string): boolean {
-  return name.startsWith('x-service-') || Object.hasOwn(dialectReaders, name)
+  return name.startsWith('x-service-') || isDialectField(name)
 }
 
 /** `fields`: the service header fields in their order, values unfolded and trimmed. */
@@ -89,7 +66,7 @@ export function readServiceFields(
   fields: readonly { readonly name: string; readonly value: string }[],
   now: number,
 ): HeaderOptions {
-  const draft: Draft = {
+  const draft: HeaderDraft = {
     trackOpens: null,
     trackClicks: null,
     tags: [],
@@ -108,7 +85,7 @@ export function readServiceFields(
     read(draft, value, now, field)
   }
   for (const { name, value } of fields) {
-    if (Object.hasOwn(dialectReaders, name)) dialectReaders[name]?.(draft, value, now, name)
+    readDialectField(draft, { name, value, now })
   }
   return draft
 }
@@ -118,27 +95,10 @@ function canonicalNameOf(name: string): string {
   return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
 }
 
-function isTag({ name, value }: Tag): boolean {
-  return name !== '' && name.length <= MAX_TAG_TEXT && value !== '' && value.length <= MAX_TAG_TEXT
-}
-
-/** Ignores an invalid tag, and tags beyond the limit. */
-function addTagIfValid(draft: Draft, name: string, value: string): void {
-  const tag = { name, value }
-  if (isTag(tag) && draft.tags.length < MAX_TAGS) draft.tags.push(tag)
-}
-
 function parseFlag(name: string, value: string): boolean {
   const word = value.toLowerCase()
   if (word !== 'true' && word !== 'false') throw buildFieldRefusal(name, value, '"true" or "false"')
   return word === 'true'
-}
-
-/** The words for yes and no that other providers accept; null: another word. */
-function parseDialectFlag(value: string): boolean | null {
-  const word = value.toLowerCase()
-  if (['true', 'yes', 'htmlonly'].includes(word)) return true
-  return ['false', 'no'].includes(word) ? false : null
 }
 
 function buildFieldRefusal(field: string, value: string, allowed: string): Refusal {

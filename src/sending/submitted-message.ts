@@ -45,6 +45,8 @@ export interface SendingOptions {
   readonly priority: Priority
   /** Epoch milliseconds, in the future; null: now. */
   readonly scheduledFor: number | null
+  /** A test: the email is stored as cancelled and no server gets it. Absent: it is sent. */
+  readonly dropped?: boolean
 }
 
 /** What lists, events and answers show of a message. */

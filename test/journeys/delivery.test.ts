@@ -48,6 +48,21 @@ const sentMessage = [
   '',
 ].join('\r\n')
 
+t.test('a message that another service would drop is stored as cancelled, and no server gets it', async (t) => {
+  const sink = await openSink()
+  t.teardown(() => sink.close())
+  const app = await testDaemon(t, { routes: { 'b.test': sink } })
+  const raw = sentMessage.replace('X-Own:', 'X-Mailgun-Drop-Message: yes\r\nX-Own:')
+  const id = await app.submitAccepted({ to: ['bob@b.test', 'carol@b.test'], raw })
+  const sent = await app.submitAccepted({ to: ['bob@b.test'], raw: sentMessage })
+  await app.waitUntilSettled(sent)
+  t.equal(sink.messages.length, 1, 'that of the other email')
+  t.same(app.rows('select status from emails where id = ?', id), [{ status: 'cancelled' }])
+  t.same(app.rows('select distinct status from recipients where email_id = ?', id), [{ status: 'cancelled' }])
+  t.same(app.rows('select * from queue'), [])
+  t.same(app.errors, [])
+})
+
 const tags = { campaign: 'spring', tag: 'welcome', a: '1', b: '2' }
 
 t.test('a submitted message arrives with our fields on top and every other byte unchanged', async (t) => {

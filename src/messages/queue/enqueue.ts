@@ -57,7 +57,10 @@ export type NewEmail = Pick<
   | 'template_id'
   | 'broadcast_id'
 > &
-  Partial<Pick<Email, 'tls_required'>>
+  Partial<Pick<Email, 'tls_required'>> & {
+    /** A test: it is stored as cancelled, and nothing of it is queued. */
+    readonly dropped?: boolean
+  }
 
 export interface EnqueuedEmail {
   readonly email: Email
@@ -99,7 +102,7 @@ export function enqueue(
   const isNamed = recipients.every(({ id }) => id !== undefined)
   const ids = isNamed ? [] : createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
-  const queued = rows.filter(({ suppressed }) => !suppressed)
+  const queued = newEmail.dropped === true ? [] : rows.filter(({ suppressed }) => !suppressed)
   const entries = queued.map(({ id, address: recipient }) =>
     toQueueEntry(email, { id, recipient, domain: domainOf(recipient) }),
   )
@@ -109,7 +112,7 @@ export function enqueue(
   const writes = [
     insertEmail(email),
     ...('size' in bytes ? bytes.writes : [insertRaw({ email_id: id, workspace_id, created_at, raw: bytes })]),
-    ...rows.map((row) => insertRecipientRow(email, row)),
+    ...rows.map((row) => insertRecipientRow(email, firstStatusOf(newEmail), row)),
     ...insertions,
   ]
   if (workspace_id !== SERVICE_WORKSPACE) writes.push(...recordQueuedEvents(email, entries))
@@ -142,7 +145,7 @@ function toEmailRow(newEmail: NewEmail, size: number): Email {
     size,
     smtputf8: newEmail.smtputf8,
     tls_required: newEmail.tls_required ?? null,
-    status: newEmail.scheduled_for === null ? 'queued' : 'scheduled',
+    status: firstStatusOf(newEmail),
     created_at: newEmail.created_at,
     scheduled_for: newEmail.scheduled_for,
     sent_at: null,
@@ -157,14 +160,23 @@ function toEmailRow(newEmail: NewEmail, size: number): Email {
   }
 }
 
-function insertRecipientRow(email: Email, row: NewRecipient & { readonly id: string }): Write {
+function firstStatusOf({ dropped, scheduled_for }: NewEmail): 'cancelled' | 'queued' | 'scheduled' {
+  if (dropped === true) return 'cancelled'
+  return scheduled_for === null ? 'queued' : 'scheduled'
+}
+
+function insertRecipientRow(
+  email: Email,
+  first: ReturnType<typeof firstStatusOf>,
+  row: NewRecipient & { readonly id: string },
+): Write {
   return insertRecipient({
     id: row.id,
     email_id: email.id,
     workspace_id: email.workspace_id,
     address: row.address,
     domain: domainOf(row.address),
-    status: row.suppressed ? 'suppressed' : email.scheduled_for === null ? 'queued' : 'scheduled',
+    status: row.suppressed ? 'suppressed' : first,
     notify: row.notify,
     orcpt: row.orcpt,
     created_at: email.created_at,

@@ -8,6 +8,7 @@
 import { encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
 import type { NamedAddress } from '../mail/named-address.js'
 import type { MessageContent } from './message-content.js'
+import { readStructuredValue, type ValuePiece } from './structured-fields.js'
 
 const MAX_LINE_LENGTH = 76
 /** Characters of an encoded word with its delimiters; leaves room for the field's name on the first line. */
@@ -22,7 +23,7 @@ export function composeHeader(content: MessageContent): string {
     composeMailboxes('Cc', cc),
     composeMailboxes('Reply-To', replyTo),
     composeSubject(subject),
-    ...fields.map(({ name, value }) => formatField(name, formatCustomValue(value))),
+    ...fields.map(({ name, value }) => formatField(name, formatCustomValue(name, value))),
   ]
   return lines.join('')
 }
@@ -53,8 +54,16 @@ function formatUnstructured(text: string): string {
 }
 
 /** A value that the client may have encoded itself. */
-function formatCustomValue(value: string): string {
-  return /^[\t\x20-\x7e]*$/.test(value) ? value.trim() : toEncodedWords(value)
+function formatCustomValue(name: string, value: string): string {
+  if (/^[\t\x20-\x7e]*$/.test(value)) return value.trim()
+  const pieces = readStructuredValue(name, value)
+  // A string is a fault, with which no request comes this far.
+  return pieces === null || typeof pieces === 'string' ? toEncodedWords(value) : pieces.map(formatPiece).join('')
+}
+
+function formatPiece({ kind, text }: ValuePiece): string {
+  if (kind === 'plain') return text
+  return kind === 'phrase' ? formatPhrase(text) : formatUnstructured(text)
 }
 
 /** Printable ASCII in pieces that can be folded and do not look like an encoded word. */

@@ -8,6 +8,7 @@ import { isMessageId } from '../mail/message-id.js'
 import { isOneLine } from '../mail/named-address.js'
 import { REFERENCE_FIELD } from '../mail/recipient-token.js'
 import { isServiceField } from './service-headers.js'
+import { readStructuredValue } from './structured-fields.js'
 
 export const MAX_CUSTOM_FIELDS = 50
 /** Octets of one value. */
@@ -53,6 +54,8 @@ export function findCustomFieldFault(name: string, value: string): string | null
   if (messageIdFields.has(lower) && !value.split(/[ \t]+/).every(isPlainId)) {
     return 'must be message ids, such as <id@example.com>, separated by blanks'
   }
+  const structured = readStructuredValue(lower, value)
+  if (typeof structured === 'string') return structured
   return hasLongPiece(value)
     ? `must have a blank after at most ${MAX_PIECE_LENGTH} characters, to be folded there`
     : null

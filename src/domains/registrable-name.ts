@@ -8,7 +8,7 @@
  * Known limit: the list of public suffixes is as old as the installed package.
  */
 import { parse } from 'tldts'
-import { type DomainName, formatForDisplay, tryParseDomainName } from '../mail/address.js'
+import { type DomainName, explainAddress, formatForDisplay, tryParseDomainName } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 
 export interface ServiceNames {
@@ -20,7 +20,10 @@ export interface ServiceNames {
 export function parseRegistrableName(text: string, { hostname, zone }: ServiceNames): DomainName {
   const name = tryParseDomainName(text)
   if (name === null || !/\.(?!\d+$)[^.]+$/.test(name)) {
-    throw buildRefusal(text, 'a domain name of two labels or more, such as news.your-company.com')
+    throw buildRefusal(
+      text,
+      explainAddress(`@${text}`, 'a domain name of two labels or more, such as news.your-company.com'),
+    )
   }
   if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
     throw buildRefusal(text, 'any domain but those of the service itself')

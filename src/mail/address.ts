@@ -9,6 +9,12 @@
  * Limits: 64 octets of local part, 255 of domain, 254 of both (RFC 5321 section 4.5.3.1).
  */
 import { domainToASCII } from 'node:url'
+import {
+  explainAddressFault,
+  hasLocalCharactersOnly,
+  hasVisibleCharactersOnly,
+  isValidLabel,
+} from './address-characters.js'
 import { toPrintableText } from './printable.js'
 import { Refusal } from './refusal.js'
 
@@ -25,17 +31,17 @@ const atom = '[^\\p{Cc}\\p{Cs}\\s()<>[\\]:;@\\\\,."]+'
 const dotString = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
 /** A shortcut for most addresses: all rules in one expression. It accepts nothing that the other rules refuse. */
 const plainAddress =
-  /^[\w!#$%&'*+/=?^`{|}~-]{1,64}@(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.){0,8}[a-z](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+  /^[\w!#$%&'*+/=?^`{|}~-]{1,64}@(?:(?!-|xn--)[a-z0-9_-]{1,63}(?<!-)\.){0,8}(?!xn--)[a-z](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
 /** The domain name in `text`, or null. A single label (`localhost`) is a domain name too. */
 export function tryParseDomainName(text: string): DomainName | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text
-  if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
+  if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare) || !hasVisibleCharactersOnly(bare)) return null
   // ASCII names skip IDN processing, which refuses the underscore that real names have.
   const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare)
   if (ascii === '' || ascii.length > 253 || /^[0-9.]+$/.test(ascii)) return null
-  return ascii.split('.').every((part) => label.test(part)) ? (ascii as DomainName) : null
+  return ascii.split('.').every((part) => label.test(part) && isValidLabel(part)) ? (ascii as DomainName) : null
 }
 
 export function parseDomainName(text: string): DomainName {
@@ -55,6 +61,7 @@ export function tryParseAddress(text: string): Address | null {
   const local = text.slice(0, at)
   if (Buffer.byteLength(local) > 64) return null
   if (!dotString.test(local) && !quotedString.test(local)) return null
+  if (!hasLocalCharactersOnly(local)) return null
   const domain = tryParseDomainName(text.slice(at + 1))
   if (domain === null || Buffer.byteLength(local) + 1 + domain.length > 254) return null
   return `${local}@${domain}` as Address
@@ -63,10 +70,17 @@ export function tryParseAddress(text: string): Address | null {
 export function parseAddress(text: string): Address {
   const address = tryParseAddress(text)
   if (address === null)
-    throw new Refusal('invalid-address', `not a mail address: ${formatForDisplay(text)}`, {
+    throw new Refusal('invalid-address', `${explainAddress(text, 'not a mail address')}: ${formatForDisplay(text)}`, {
       value: formatForDisplay(text),
     })
   return address
+}
+
+/** The rule that an address breaks, with the character at fault where there is one. `rule`: the general one. */
+export function explainAddress(text: string, rule: string): string {
+  const inBrackets = text.slice(text.lastIndexOf('<') + 1)
+  const fault = explainAddressFault(inBrackets.replace('>', ''))
+  return fault === null ? rule : `${rule}: it ${fault}`
 }
 
 export function domainOf(address: Address): DomainName {

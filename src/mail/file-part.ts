@@ -7,7 +7,7 @@
  * consists of one text is a file only if its Content-Disposition says so.
  */
 
-export interface DeclaredFile {
+interface DeclaredFile {
   /** Of Content-Disposition, without its parameters; empty: there is none. */
   readonly disposition: string
   /** File names; empty: there is none. */

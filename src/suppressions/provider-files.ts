@@ -10,7 +10,7 @@
  * The request has the reason for lines without one, since files of SendGrid and Mailgun do not name
  * their list. A temporary failure is never a reason.
  */
-import { type Address, formatForDisplay, tryParseAddress } from '../mail/address.js'
+import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../mail/address.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
@@ -121,7 +121,7 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
   const given = cell('email')
   const email = tryParseAddress(given)
   if (email === null || given.includes(REPLACEMENT_CHARACTER))
-    return refuseLine('email', 'is not a mail address, local@domain', given)
+    return refuseLine('email', explainAddress(given, 'is not a mail address, local@domain'), given)
   const word = cell('reason')
   const status = cell('status')
   const text = cell('text')

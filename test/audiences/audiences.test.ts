@@ -92,6 +92,8 @@ t.test('an invalid contact is refused by its line number, its field and the rule
   const table: readonly (readonly [readonly string[], string | null, RegExp])[] = [
     [[''], 'email', /required/],
     [['nobody'], 'email', /not a mail address/],
+    [['a\u200bb@b.test'], 'email', /U\+200B/],
+    [['a@xn--zzzzzz999999'], 'email', /xn--zzzzzz999999/],
     [['a@b.test', 'x\u0007'], 'first_name', /control/],
     [['a@b.test', 'x'.repeat(256)], 'first_name', /255/],
     [['a@b.test', 'M\ufffdller'], 'first_name', /UTF-8/],

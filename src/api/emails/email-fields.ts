@@ -1,6 +1,6 @@
 /** The fields of requests for an email: what a client may send, and the value that each is parsed to. */
 import { z } from 'zod'
-import { type Address, tryParseAddress } from '../../mail/address.js'
+import { type Address, explainAddress, tryParseAddress } from '../../mail/address.js'
 import {
   isDisplayName,
   isOneLine,
@@ -20,7 +20,7 @@ const addressText = z
   .transform((text, context): Address => {
     const address = tryParseAddress(text.trim())
     if (address !== null) return address
-    context.addIssue({ code: 'custom', params: addressIssue, message: 'is not a mail address' })
+    context.addIssue({ code: 'custom', params: addressIssue, message: explainAddress(text, 'is not a mail address') })
     return z.NEVER
   })
   .meta({ description: 'A mail address.', example: 'bob@example.com' })
@@ -31,7 +31,7 @@ export const mailboxText = z
   .transform((text, context): NamedAddress => {
     const mailbox = tryParseNamedAddress(text)
     if (mailbox !== null) return mailbox
-    const message = 'is not one mail address, such as bob@example.com or Bob <bob@example.com>'
+    const message = explainAddress(text, 'is not one mail address, such as bob@example.com or Bob <bob@example.com>')
     context.addIssue({ code: 'custom', params: addressIssue, message })
     return z.NEVER
   })

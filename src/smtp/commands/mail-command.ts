@@ -3,7 +3,7 @@
  * RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5), which is accepted and ignored, because the key
  * says who the client is.
  */
-import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../../mail/dsn-parameters.js'
 import { buildTooLargeRefusal } from '../session/incoming-message.js'
 import { ProtocolFault } from '../session/smtp-reply.js'
@@ -74,7 +74,12 @@ function parsePlainPart(command: PathCommand, { maxSize }: MailLimits): PlainMai
 function senderOf({ mailbox }: PathCommand): Address | '' {
   if (mailbox === '') return ''
   const address = tryParseAddress(mailbox)
-  if (address === null) throw new ProtocolFault(553, '5.1.7', `not a mail address: ${formatForDisplay(mailbox)}`)
+  if (address === null)
+    throw new ProtocolFault(
+      553,
+      '5.1.7',
+      `${explainAddress(mailbox, 'not a mail address')}: ${formatForDisplay(mailbox)}`,
+    )
   return address
 }
 

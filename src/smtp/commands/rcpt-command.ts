@@ -3,7 +3,7 @@
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
-import { type Address, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../../mail/address.js'
 import { decodeXtext, parseNotify, validateOrcpt } from '../../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../../sending/submitted-message.js'
 import { ProtocolFault } from '../session/smtp-reply.js'
@@ -43,7 +43,12 @@ function parseCommand(line: Buffer, { smtputf8 }: RcptContext, known: ReadonlySe
 function recipientOf({ mailbox }: PathCommand, hostname: string): Address {
   const full = /^postmaster$/i.test(mailbox) ? `${mailbox}@${hostname}` : mailbox
   const address = tryParseAddress(full)
-  if (address === null) throw new ProtocolFault(553, '5.1.3', `not a mail address: ${formatForDisplay(mailbox)}`)
+  if (address === null)
+    throw new ProtocolFault(
+      553,
+      '5.1.3',
+      `${explainAddress(mailbox, 'not a mail address')}: ${formatForDisplay(mailbox)}`,
+    )
   return address
 }
 

@@ -7,6 +7,7 @@ import { MAX_PASSWORD_BYTES } from '../../../accounts/people/passwords.js'
 import {
   type Address,
   type DomainName,
+  explainAddress,
   formatForDisplay,
   tryParseAddress,
   tryParseDomainName,
@@ -30,20 +31,25 @@ function textSchema<T>(
   maxLength: number,
   parse: (given: string) => T | null,
   params: object = {},
+  explain: (given: string) => string = () => allowed,
 ): z.ZodType<T, string> {
   return z.string(allowed).transform((given, context): T => {
     const value = given.length > maxLength ? null : parse(given)
     if (value !== null) return value
-    context.addIssue({ code: 'custom', message: allowed, params: { ...params } })
+    context.addIssue({ code: 'custom', message: explain(given), params: { ...params } })
     return z.NEVER
   })
 }
 
+const addressRule = 'allowed: a mail address, local@domain'
+const explainRule = (given: string): string => explainAddress(given, addressRule)
+
 export const address: z.ZodType<Address, string> = textSchema(
-  'allowed: a mail address, local@domain',
+  addressRule,
   MAX_ADDRESS_LENGTH,
   tryParseAddress,
   addressIssue,
+  explainRule,
 )
 
 /**
@@ -51,16 +57,19 @@ export const address: z.ZodType<Address, string> = textSchema(
  * blank is read as a plus sign that was not encoded.
  */
 export const addressInQuery: z.ZodType<Address, string> = textSchema(
-  'allowed: a mail address, local@domain',
+  addressRule,
   MAX_ADDRESS_LENGTH,
   (given) => tryParseAddress(given) ?? tryParseAddress(given.replaceAll(' ', '+')),
   addressIssue,
+  explainRule,
 ).meta({ example: 'bob@example.com' })
 
 export const domainName: z.ZodType<DomainName, string> = textSchema(
   'allowed: a domain name',
   MAX_ADDRESS_LENGTH,
   tryParseDomainName,
+  {},
+  (given) => explainAddress(`@${given}`, 'allowed: a domain name'),
 )
 
 /** A network in CIDR notation. */

@@ -1,0 +1,66 @@
+/** Characters that are not seen, typographic ones, and domains that IDNA2008 does not have. */
+import t from 'tap'
+import { explainAddress, tryParseAddress, tryParseDomainName } from '../../src/mail/address.js'
+
+t.test('addresses with them are refused, and the character is named', async (t) => {
+  const table: readonly (readonly [text: string, fault: RegExp])[] = [
+    ['a\u200bb@b.test', /U\+200B, which is not seen/],
+    ['ab@b\u200b.test', /U\+200B/],
+    ['ab@b.test\u200b', /U\+200B/],
+    ['\ufeffab@b.test', /U\+FEFF/],
+    ['a\u00adb@b.test', /U\+00AD/],
+    ['ab@exam\u00adple.test', /U\+00AD/],
+    ['a\u202eb@b.test', /U\+202E/],
+    ['a\u2060b@b.test', /U\+2060/],
+    ['a\u3164@b.test', /U\+3164/],
+    ['a\u2800@b.test', /U\+2800/],
+    ['a\ufe0f@b.test', /U\+FE0F/],
+    ['a\u{e0041}@b.test', /U\+E0041/],
+    ['\u201dann\u201d@b.test', /” \(U\+201D\)/],
+    ['o\u2019brien@b.test', /’ \(U\+2019\)/],
+    ['a\u2013b@b.test', /– \(U\+2013\)/],
+    ['a\u2026@b.test', /… \(U\+2026\)/],
+    ['a\u00b4b@b.test', /´ \(U\+00B4\)/],
+    ['a\uff0eb@b.test', /U\+FF0E/],
+    ['a\ue000@b.test', /U\+E000/],
+    ['a@exam\u201dple.test', /” \(U\+201D\)/],
+    ['a@\u{1f4a9}.test', /U\+1F4A9/],
+    ['a@xn--ls8h.test', /U\+1F4A9/],
+    ['a@xn--zzzzzz999999', /label xn--zzzzzz999999/],
+    ['a@b.xn--zzzzzz999999.test', /label xn--zzzzzz999999/],
+    ['a@xn--a.test', /label xn--a/],
+    ['a@XN--.test', /label xn--/],
+    ['Ann <a\u200b@b.test>', /U\+200B/],
+  ]
+  for (const [text, fault] of table) {
+    t.equal(tryParseAddress(text), null, JSON.stringify(text))
+    t.match(explainAddress(text, 'not a mail address'), fault, JSON.stringify(text))
+  }
+  t.equal(explainAddress('“Ann” <nobody>', 'not a mail address'), 'not a mail address', 'a name may have them')
+})
+
+t.test('international addresses stay', async (t) => {
+  for (const text of [
+    ...[
+      'jörg@b.test',
+      'квіточка@пошта.укр',
+      '用户@例子.广告',
+      'अजय@डाटा.भारत',
+      'a@faß.test',
+      'a@xn--fa-hia.test',
+      '☕@b.test',
+    ],
+    ...[
+      'a@xn--mnchen-3ya.test',
+      'a@col·lecció.test',
+      'a@日本語。test',
+      'xn--anything@b.test',
+      'a@ＡＢ.test',
+      'e\u0301@b.test',
+    ],
+  ]) {
+    t.not(tryParseAddress(text), null, text)
+  }
+  t.equal(tryParseDomainName('xn--zzzzzz999999'), null)
+  t.equal(tryParseDomainName('_dmarc.r3---sn.test'), '_dmarc.r3---sn.test')
+})

@@ -31,7 +31,7 @@ interface Sending {
 export function wireSending(
   { config: { service, api }, clock, served, servesName }: SendingDeps,
   { read, commit }: Database,
-  { suppressions: { isSuppressed }, domains, limits: { charge }, delivery: { runner } }: Services,
+  { suppressions: { findReason }, domains, limits: { charge }, delivery: { runner } }: Services,
   composing: ComposeThread,
 ): Sending {
   const { hostname, public_url: publicUrl } = service
@@ -42,7 +42,7 @@ export function wireSending(
   const beginTracking = createEmailTracker({ trackingBaseFor, publicUrl })
   const findVerifiedDomain = domains.findVerified
   return {
-    prepare: createEmailPreparer({ isSuppressed, hostname, findVerifiedDomain, beginTracking }),
+    prepare: createEmailPreparer({ findSuppressionReason: findReason, hostname, findVerifiedDomain, beginTracking }),
     findVerifiedDomain,
     commitEmails: createEmailCommitter({ read, commit, charge, claim, handOver: runner.offer.bind(runner) }),
     beginTracking,

@@ -6,6 +6,7 @@
  */
 import type { Reason } from '../mail/reasons.js'
 import type { JsonObject } from '../storage/tables/columns.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'
 import type { SmsEncoding, SmsFault } from '../storage/tables/sms-tables.js'
 
@@ -16,7 +17,8 @@ export type EmailData = {
   /** The recipient. */
   readonly to: string
   readonly subject: string
-  readonly tags: Readonly<Record<string, string>>
+  /** A list, in their order, where several tags have the name. */
+  readonly tags: Readonly<Record<string, string | readonly string[]>>
 }
 
 type DeferredData = EmailData & {
@@ -150,6 +152,7 @@ export type ChecksFailedData = {
 /** Payloads of the events that a workspace can read and subscribe to. */
 export interface EventPayloads {
   readonly 'email.queued': EmailData
+  readonly 'email.suppressed': EmailData & { readonly reason: SuppressionReason }
   readonly 'email.sent': EmailData & { readonly sent_at: string }
   readonly 'email.delivered': EmailData & { readonly delivered_at: string }
   readonly 'email.deferred': DeferredData
@@ -185,6 +188,7 @@ export type AllPayloads = EventPayloads & Readonly<Record<InternalEventType, Jso
 
 const meanings: Readonly<Record<EventType, string>> = {
   'email.queued': 'The email was accepted for this recipient.',
+  'email.suppressed': 'The recipient is on the suppression list, and was left out.',
   'email.sent': 'A server took over the email for this recipient.',
   'email.delivered': "A mail server of the recipient's domain took over the email.",
   'email.deferred': 'An attempt failed for now; the email is tried again.',

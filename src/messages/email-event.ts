@@ -38,8 +38,14 @@ export function buildEmailEvent({ email, recipient, at, news: { type, more } }: 
   return { workspaceId, type, emailId: id, recipient, at, data } as RecipientEvent
 }
 
-/** Tags as events show them: an object by name. */
-export function toTagObject(tags: Email['tags']): Record<string, string> {
+/** Tags as events show them: an object by name. Several tags of one name are a list, in their order. */
+export function toTagObject(tags: Email['tags']): Record<string, string | readonly string[]> {
   if (tags === '[]') return {}
-  return Object.fromEntries(parseJson(tags).map(({ name, value }) => [name, value]))
+  const byName = Map.groupBy(parseJson(tags), ({ name }) => name)
+  return Object.fromEntries([...byName].map(([name, all]) => [name, joinValues(all.map(({ value }) => value))]))
+}
+
+function joinValues(values: readonly string[]): string | readonly string[] {
+  const [only = '', ...others] = values
+  return others.length === 0 ? only : values
 }

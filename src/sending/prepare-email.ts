@@ -18,6 +18,7 @@ import type { StoredBytes } from '../messages/raw-message.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
 import { concatAlone, hasHeadroom, joinInPlace } from '../platform/memory/byte-pieces.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import { LentBytes, MOVE_FROM_BYTES, MovedBytes, TRANSFER_FROM_BYTES, type Write } from '../storage/writer/write.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
 import type { BeginTracking } from '../tracking/track-email.js'
@@ -27,7 +28,8 @@ import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sen
 import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
 
 export interface PrepareDeps {
-  readonly isSuppressed: (workspaceId: string, address: Address) => boolean
+  /** Null: the address is not suppressed. */
+  readonly findSuppressionReason: (workspaceId: string, address: Address) => SuppressionReason | null
   readonly hostname: string
   readonly findVerifiedDomain: FindVerifiedDomain
   readonly beginTracking: BeginTracking
@@ -194,16 +196,18 @@ function checkSenders(
 
 /** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
 function resolveRecipients(
-  { isSuppressed }: PrepareDeps,
+  { findSuppressionReason }: PrepareDeps,
   workspaceId: string,
   submitted: readonly SubmittedRecipient[],
 ): NewRecipient[] {
   const byAddress = new Map<string, NewRecipient>()
   for (const { address, notify, orcpt, id } of submitted) {
     if (byAddress.has(address)) continue
+    const reason = findSuppressionReason(workspaceId, address)
     byAddress.set(address, {
       address,
-      suppressed: isSuppressed(workspaceId, address),
+      suppressed: reason !== null,
+      ...(reason === null ? {} : { suppressionReason: reason }),
       notify: notify === null ? null : formatNotify(notify),
       orcpt,
       id,

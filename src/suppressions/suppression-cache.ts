@@ -12,11 +12,14 @@
 import type { Address } from '../mail/address.js'
 import { createLruCache } from '../platform/lru-cache.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
+import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import type { Commit } from '../storage/writer/write.js'
-import { findAddedSuppression, isSuppressed, type Suppression } from './suppressions.js'
+import { findAddedSuppression, findSuppression, isSuppressed, type Suppression } from './suppressions.js'
 
 export interface SuppressionCache {
   readonly isSuppressed: (workspaceId: string, address: Address) => boolean
+  /** Why it is; null: it is not. */
+  readonly findReason: (workspaceId: string, address: Address) => SuppressionReason | null
   /** The same commit, whose additions enter the cache. */
   readonly watch: (commit: Commit) => Commit
   readonly drop: () => void
@@ -64,12 +67,12 @@ export function createSuppressionCache(
     else lists.set(workspaceId, { addresses: list.add(email) })
   }
 
+  const mayHave = (workspaceId: string, address: Address): boolean =>
+    loadList(workspaceId)?.has(address.toLowerCase()) ?? true
   return {
-    isSuppressed: (workspaceId, address) => {
-      const list = loadList(workspaceId)
-      if (list !== null && !list.has(address.toLowerCase())) return false
-      return isSuppressed(read, workspaceId, address)
-    },
+    isSuppressed: (workspaceId, address) => mayHave(workspaceId, address) && isSuppressed(read, workspaceId, address),
+    findReason: (workspaceId, address) =>
+      mayHave(workspaceId, address) ? (findSuppression(read, workspaceId, address)?.reason ?? null) : null,
     watch: (commit) => (writes) => {
       if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
       // Also after an error, when it is unknown whether they are on disk.

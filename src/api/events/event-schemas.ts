@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { EventPayloads } from '../../events/payloads.js'
 import { reasons } from '../../mail/reasons.js'
 import type { EventType } from '../../storage/tables/email-tables.js'
+import { suppressionReasons } from '../../suppressions/suppressions.js'
 import { emailId, timestamp, uuid } from '../http/input/values.js'
 import { summaryFields } from '../inbound/list.js'
 
@@ -13,7 +14,10 @@ const emailFields = {
   from: z.string(),
   to: z.string().meta({ description: 'The recipient.' }),
   subject: z.string(),
-  tags: z.record(z.string(), z.string()).meta({ description: 'Values by name.', example: { campaign: 'spring' } }),
+  tags: z.record(z.string(), z.union([z.string(), z.array(z.string())])).meta({
+    description: 'Values by name; a list, in their order, where several tags have the name.',
+    example: { campaign: 'spring' },
+  }),
 }
 
 const reason = z
@@ -93,6 +97,9 @@ const domainFields = {
 /** `data` by type. It does not compile if a schema and a payload differ. */
 export const payloadSchemas = {
   'email.queued': z.object(emailFields).meta({ id: 'EmailQueuedData' }),
+  'email.suppressed': z
+    .object({ ...emailFields, reason: z.enum(suppressionReasons).meta({ example: 'hard_bounce' }) })
+    .meta({ id: 'EmailSuppressedData' }),
   'email.sent': z.object({ ...emailFields, sent_at: timestamp }).meta({ id: 'EmailSentData' }),
   'email.delivered': z.object({ ...emailFields, delivered_at: timestamp }).meta({ id: 'EmailDeliveredData' }),
   'email.deferred': z

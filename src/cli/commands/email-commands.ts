@@ -22,7 +22,7 @@ import { createEmailPreparer, type PrepareDeps } from '../../sending/prepare-ema
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { isSuppressed } from '../../suppressions/suppressions.js'
+import { findSuppression } from '../../suppressions/suppressions.js'
 import { createHtmlChangeFinder } from '../../tracking/links.js'
 import { createEmailTracker } from '../../tracking/track-email.js'
 import {
@@ -134,11 +134,12 @@ function createAccept({ config, clock }: Call, { read, commit }: Store): AcceptS
   const { domain_emails_per_day: domainEmailsPerDay } = limits
   const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
-  const suppressed: PrepareDeps['isSuppressed'] = (workspaceId, address) => isSuppressed(read, workspaceId, address)
+  const findSuppressionReason: PrepareDeps['findSuppressionReason'] = (workspaceId, address) =>
+    findSuppression(read, workspaceId, address)?.reason ?? null
   const { hostname, public_url: publicUrl } = service
   // The certificate that the daemon serves is not known here.
   const beginTracking = createEmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
-  const prepare = createEmailPreparer({ isSuppressed: suppressed, hostname, findVerifiedDomain, beginTracking })
+  const prepare = createEmailPreparer({ findSuppressionReason, hostname, findVerifiedDomain, beginTracking })
   return acceptSubmission({
     read,
     clock,

@@ -5,6 +5,7 @@
 import { recordEvent } from '../../events/event-log.js'
 import { type Address, domainOf } from '../../mail/address.js'
 import { uuidv7 } from '../../platform/ids.js'
+import type { SuppressionReason } from '../../storage/tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import { type Email, insertEmail } from '../email.js'
@@ -16,6 +17,8 @@ import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 export interface NewRecipient {
   readonly address: Address
   readonly suppressed: boolean
+  /** Of the suppression list; absent: it is not on it. */
+  readonly suppressionReason?: SuppressionReason
   /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null if not given. */
   readonly notify: string | null
   readonly orcpt: string | null
@@ -115,7 +118,9 @@ export function enqueue(
     ...rows.map((row) => insertRecipientRow(email, firstStatusOf(newEmail), row)),
     ...insertions,
   ]
-  if (workspace_id !== SERVICE_WORKSPACE) writes.push(...recordQueuedEvents(email, entries))
+  if (workspace_id !== SERVICE_WORKSPACE) {
+    writes.push(...recordQueuedEvents(email, entries), ...recordSuppressedEvents(email, recipients))
+  }
   return { email, entries, dsnRequests, writes, firstInsertion: insertions[0] }
 }
 
@@ -209,4 +214,12 @@ function toQueueEntry(
 function recordQueuedEvents(email: Email, entries: readonly QueueEntry[]): readonly Write[] {
   const news = { type: 'email.queued', more: {} } as const
   return entries.map(({ recipient }) => recordEvent(buildEmailEvent({ email, recipient, at: email.created_at, news })))
+}
+
+function recordSuppressedEvents(email: Email, recipients: readonly NewRecipient[]): readonly Write[] {
+  return recipients.flatMap(({ address: recipient, suppressionReason: reason }) => {
+    if (reason === undefined) return []
+    const news = { type: 'email.suppressed', more: { reason } } as const
+    return [recordEvent(buildEmailEvent({ email, recipient, at: email.created_at, news }))]
+  })
 }

@@ -195,6 +195,7 @@ export interface AttemptsTable {
 
 export type EventType =
   | 'email.queued'
+  | 'email.suppressed'
   | 'email.sent'
   | 'email.delivered'
   | 'email.deferred'

@@ -9,6 +9,7 @@ import { parseAddress } from '../../../src/mail/address.js'
 import { fingerprintOf } from '../../../src/sending/idempotency.js'
 import { addSuppression } from '../../../src/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { schemaCheck } from '../../helpers/http/answer-schemas.js'
 import { withoutPixel } from '../../helpers/mail/without-pixel.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../../helpers/wait-until.js'
@@ -163,11 +164,32 @@ t.test('a scheduled email is answered as such; a time in the past sends at once'
 t.test('suppressed recipients are left out and named', async (t) => {
   const { app, sink } = await appWithSink(t)
   await suppress(app, 'gone@b.test')
-  const some = await sendEmail(app, { ...email, to: ['gone@b.test', 'bob@b.test'] })
+  const tags = [
+    { name: 'tag', value: 'a' },
+    { name: 'campaign', value: 'spring' },
+    { name: 'tag', value: 'b' },
+  ]
+  const some = await sendEmail(app, { ...email, tags, to: ['gone@b.test', 'bob@b.test'] })
   t.match(some, { to: ['gone@b.test', 'bob@b.test'], suppressed: ['gone@b.test'], status: 'queued' })
   await app.waitUntilSettled(some.id)
   t.match(sink.messages, [{ rcptTo: ['<bob@b.test>'] }])
   t.equal(sink.messages.length, 1)
+  const events = await app.rest('GET', `/v1/emails/${some.id}/events?type=email.suppressed`)
+  t.same(schemaCheck(app.daemon.routes)('GET /emails/:id/events', events), [])
+  const { data } = events.json<{ data: { recipient: string; data: Record<string, unknown> }[] }>()
+  t.match(data, [
+    {
+      type: 'email.suppressed',
+      recipient: 'gone@b.test',
+      data: {
+        email_id: some.id,
+        to: 'gone@b.test',
+        reason: 'manual',
+        tags: { tag: ['a', 'b'], campaign: 'spring' },
+      },
+    },
+  ])
+  t.equal(data.length, 1, 'and none for the other recipient')
   const none = await app.rest('POST', '/v1/emails', { body: { ...email, to: ['Gone@b.test'] } })
   t.equal(none.status, 422)
   t.match(none.json(), { error: { code: 'all_recipients_suppressed', details: { suppressed: ['Gone@b.test'] } } })

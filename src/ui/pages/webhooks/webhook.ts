@@ -8,6 +8,7 @@ type EventType = Webhook['events'][number]
 
 const meanings: Readonly<Record<EventType, string>> = {
   'email.queued': 'Accepted for a recipient.',
+  'email.suppressed': 'Left out: the recipient is on the suppression list.',
   'email.sent': 'A server took the email over.',
   'email.delivered': "The recipient's mail server took it over.",
   'email.deferred': 'An attempt failed; it is tried again.',

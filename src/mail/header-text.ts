@@ -22,7 +22,7 @@ const MAX_SOURCE_LENGTH = 32_000
 const MAX_WORDS = 500
 
 /** `=?charset*language?B?payload?=` */
-const encodedWord = /=\?([\w.:+-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?([^?\r\n]{0,2000})\?=/gi
+const encodedWord = /=\?([\w.:+$-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?([^?\r\n]{0,2000})\?=/gi
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove
 const controlCharacters = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
 

@@ -87,8 +87,14 @@ function decodeTransfer(body: Buffer, encoding: Part['content']['encoding']): st
   return encoding === 'quoted-printable' ? readQuotedPrintable(text) : text
 }
 
+function isJapanese(bytes: string): boolean {
+  return (bytes.includes('\x1b$B') || bytes.includes('\x1b$@')) && !/[\x80-\xff]/.test(bytes)
+}
+
 function decodeText(bytes: string, charset: string): string {
   const buffer = Buffer.from(bytes, 'latin1')
-  const label = charset.toLowerCase() === 'us-ascii' ? 'utf-8' : charset
+  const declared = charset.toLowerCase() === 'us-ascii' ? 'utf-8' : charset
+  // Japanese servers put it undeclared into diagnostics; in UTF-8 its escape sequences mean nothing.
+  const label = declared.toLowerCase() === 'utf-8' && isJapanese(bytes) ? 'iso-2022-jp' : declared
   return decodeCharset(buffer, label) ?? buffer.toString('utf8')
 }

@@ -56,6 +56,18 @@ t.test('a delivery status notification', async (t) => {
     return undefined
   })
 
+  t.test('has a diagnostic in ISO-2022-JP, declared or not', async (t) => {
+    const japanese = ['Final-Recipient: rfc822; lena@mill.test', 'Action: failed', 'Status: 5.1.1']
+    const said = 'Diagnostic-Code: smtp; 550 5.1.1 \x1b$B%F%9%H\x1b(B unknown user'
+    for (const type of ['message/delivery-status', 'message/delivery-status; charset=iso-2022-jp']) {
+      const report = readMultipart([
+        ['text/plain', 'Some words.'],
+        [type, ...status, ...japanese, said],
+      ])
+      t.match(bouncesOf(report), [{ recipient: 'lena@mill.test', diagnostic: '550 5.1.1 テスト unknown user' }], type)
+    }
+  })
+
   t.test('has a group for each recipient', async (t) => {
     const max = [
       'Original-Recipient: rfc822;max@app.test',

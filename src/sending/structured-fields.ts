@@ -5,6 +5,7 @@
  * their phrases are encoded alone. Fields that are not in the table are unstructured text.
  */
 import { isUnambiguous, parseMailboxList } from '../mail/mailbox-list.js'
+import { keysOf } from '../platform/records.js'
 
 /** Pieces of a value in their order: a phrase or the text of a comment may be encoded, plain text is ASCII. */
 export interface ValuePiece {
@@ -54,9 +55,9 @@ const namesBySyntax: Readonly<Record<Syntax, readonly string[]>> = {
   ],
 }
 
-const syntaxByName = new Map(
-  (Object.keys(namesBySyntax) as Syntax[]).flatMap((syntax) => namesBySyntax[syntax].map((name) => [name, syntax])),
-) as ReadonlyMap<string, Syntax>
+const syntaxByName: ReadonlyMap<string, Syntax> = new Map(
+  keysOf(namesBySyntax).flatMap((syntax) => namesBySyntax[syntax].map((name): [string, Syntax] => [name, syntax])),
+)
 
 /** Null: the field is no structured one, or all of it is ASCII. Otherwise its pieces, or what is wrong with it. */
 export function readStructuredValue(name: string, value: string): readonly ValuePiece[] | string | null {

@@ -4,11 +4,15 @@
  *
  * Mail programs show inline text with a file name and offer it as a file. Which text is a file: `mail/file-part`.
  *
- * Relies on three methods of mailparser that its types do not declare.
+ * Charsets that it does not know by their names are those of `mail/charset`.
+ *
+ * Relies on four methods of mailparser that its types do not declare.
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
+import { encodingExists } from 'iconv-lite'
 import { type Headers, MailParser, type MailParserOptions } from 'mailparser'
+import { encodingOf } from '../../mail/charset.js'
 import { isFilePart } from '../../mail/file-part.js'
 import { decodeHeaderText } from '../../mail/header-text.js'
 
@@ -41,6 +45,10 @@ interface PartNode {
   readonly decoder?: Readable
 }
 
+interface BodyDecoder {
+  readonly decodeStream: (charset: string) => Readable
+}
+
 declare module 'mailparser' {
   interface MailParser {
     readonly libmime: {
@@ -49,6 +57,7 @@ declare module 'mailparser' {
       readonly parseHeaderValue: (value: string) => Parameters
     }
     createNode(node: SplitNode): PartNode
+    getDecoder(): BodyDecoder
     processHeaders(lines: readonly HeaderLine[]): Headers
   }
 }
@@ -70,6 +79,14 @@ export class PartParser extends MailParser {
     super(options)
     this.takeText = take
     this.libmime.decodeWords = (text) => decodeHeaderText(text)
+  }
+
+  override getDecoder(): BodyDecoder {
+    const decoder = super.getDecoder()
+    return {
+      decodeStream: (charset) =>
+        decoder.decodeStream(encodingExists(charset) ? charset : (encodingOf(charset) ?? charset)),
+    }
   }
 
   override createNode(node: SplitNode): PartNode {

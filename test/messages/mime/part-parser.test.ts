@@ -1,0 +1,25 @@
+/** Bodies are decoded by the names of charsets that header fields know. */
+import t from 'tap'
+import { scanHeader } from '../../../src/mail/header-fields.js'
+import { parseByLibrary } from '../../../src/messages/mime/parse-parts.js'
+
+t.test('names of charsets in all their spellings', async (t) => {
+  for (const [charset, hex, text] of [
+    ['cp932', '82b182f1', 'こん'],
+    ['x-cp932', '82b182f1', 'こん'],
+    ['cp936', 'c4e3bac3', '你好'],
+    ['x-windows-949', 'b0a1', '가'],
+    ['windows-950', 'a741a66e', '你好'],
+    ['utf-7', '2b414f512d', 'ä'],
+    ['unicode-1-1-utf-7', '2b414f512d', 'ä'],
+    ['dos-850', '84', 'ä'],
+    ['cp437', '84', 'ä'],
+    ['iso-2022-jp-ms', '1b244224331b2842', 'こ'],
+    ['utf-8', 'c3a4', 'ä'],
+    ['iso-8859-1', 'e4', 'ä'],
+  ] as const) {
+    const head = `Content-Type: text/plain; charset=${charset}\r\nContent-Transfer-Encoding: base64\r\n\r\n`
+    const raw = Buffer.from(`${head}${Buffer.from(hex, 'hex').toString('base64')}\r\n`)
+    t.equal((await parseByLibrary(raw, scanHeader(raw))).text, text, charset)
+  }
+})

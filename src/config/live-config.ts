@@ -6,6 +6,7 @@
  * function.
  */
 import type { Config } from './complete.js'
+import { addGetters } from './follow-setting.js'
 
 interface LiveConfig {
   /** What rooms read. */
@@ -103,16 +104,15 @@ export function isReloadable(name: string): boolean {
 }
 
 function buildView<Section extends object>(started: Section, current: () => Section, path = ''): Section {
-  const properties = Object.keys(started).map((key): [string, PropertyDescriptor] => {
+  const getters = Object.keys(started).map((key): [string, () => unknown] => {
     const name = path === '' ? key : `${path}.${key}`
     const value: unknown = Reflect.get(started, key)
     const read = (): unknown => Reflect.get(current(), key)
-    if (isSection(value, name)) {
-      return [key, { enumerable: true, value: buildView(value, () => Object(read()), name) }]
-    }
-    return [key, isReloadable(name) ? { enumerable: true, get: read } : { enumerable: true, value }]
+    if (!isSection(value, name)) return [key, isReloadable(name) ? read : () => value]
+    const section = buildView(value, () => Object(read()), name)
+    return [key, () => section]
   })
-  return Object.create(null, Object.fromEntries(properties))
+  return addGetters(Object.create(null), getters)
 }
 
 function isSection(value: unknown, name: string): value is object {

@@ -51,9 +51,7 @@ export function wireBreaker(
   }
   const breaker = new Breaker({
     ...{ read, commit, clock, log, counts, onHoldsChanged },
-    get limits() {
-      return config.limits.breaker
-    },
+    limits: config.limits.breaker,
     broadcasts: createBroadcastSwitch(read),
   })
   return {

@@ -179,6 +179,7 @@ function createReload(
       const tls = await loadCertificate(next.tls)
       const reloaded = live.apply(next)
       putInForce(options, services)
+      await listeners.zone.onReload()
       return { ...reloaded, tls }
     },
   }

@@ -87,7 +87,7 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
   const sources = wireSources(deps, abortController.signal)
   const { ownerOf } = deps.workspaceOwners
   const holdRules = new HoldRuleRunner({ read, commit, clock, log, ownerOf, onReleased: () => runner.wake() })
-  const fixed: Omit<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> = {
+  const runner: QueueRunner = new QueueRunner({
     ...{ read, commit, clock, log, messageCache, paces, owners: deps.workspaceOwners },
     ...wireMessages(deps, messageCache),
     findDestination: destinations.find,
@@ -97,8 +97,8 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     ...wireHoldRules(holdRules),
     ...{ attempt: createAttempt(pool, { config, clock, onTlsResult }), retryPolicy: retryPolicyOf(config) },
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-  }
-  const runner: QueueRunner = new QueueRunner(readEachTime(fixed, connectionsOf(config)))
+    ...connectionsOf(config),
+  })
   return {
     ...{ runner, holdRules },
     wake: () => {
@@ -153,9 +153,7 @@ function wireMessages(
   }
 }
 
-function connectionsOf({
-  outbound,
-}: Config): Readonly<Record<'maxConnections' | 'maxConnectionsPerHost', () => number>> {
+function connectionsOf({ outbound }: Config): Pick<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> {
   return {
     maxConnections: () => outbound.max_connections,
     maxConnectionsPerHost: () => outbound.max_connections_per_host,
@@ -197,23 +195,17 @@ function findDestinationOf(
 ): FindDestination {
   const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
   const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
-  return createDestinationFinder(
-    readEachTime(
-      {
-        resolver,
-        secure,
-        findRoute: (domain: DomainName) => findRouteNow()(domain),
-        mayDial: (address: string) => guardNow()(address),
-        random: createSteadyRandom(random, () => performance.now()),
-        ownNames: new Set([service.hostname]),
-        receives: (domain: DomainName) => receivesMail(receivingDomains, domain),
-        simulatorDomain: simulatorDomainOf(service.zone),
-      },
-      {
-        port: () => outbound.port,
-      },
-    ),
-  )
+  return createDestinationFinder({
+    resolver,
+    secure,
+    findRoute: (domain) => findRouteNow()(domain),
+    mayDial: (address) => guardNow()(address),
+    port: () => outbound.port,
+    random: createSteadyRandom(random, () => performance.now()),
+    ownNames: new Set([service.hostname]),
+    receives: (domain) => receivesMail(receivingDomains, domain),
+    simulatorDomain: simulatorDomainOf(service.zone),
+  })
 }
 
 /** As the MX listener does: a domain with receiving on, and the mail host of each verified domain, for its bounces. */

@@ -24,12 +24,12 @@ import { wireSending } from './sending.js'
 import { forgetAll, forgetDomain, type Services } from './services.js'
 import { startStatusFile } from './status-file.js'
 import { openSubmissionListener } from './submission-listener.js'
-import { openZoneListener } from './zone-listener.js'
+import { openZoneListener, type PublishedZone } from './zone-listener.js'
 
 export interface Listeners extends ServedRoutes {
   readonly submission: SubmissionListener
   readonly mx: MxListener
-  readonly zone: ZoneListener
+  readonly zone: PublishedZone
   readonly api: ApiListener
   /** To be called after a foreign commit. */
   readonly onForeignChange: () => void

@@ -65,9 +65,7 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
   const sends = trackWork(
     createCodeSender({
       ...{ ...store, codeKey, provider, countSent },
-      get allowedCountries() {
-        return config.sms.allowed_countries
-      },
+      allowedCountries: () => config.sms.allowed_countries,
       findHold: createConversionWatch(guards),
       chargeSend: createSendCharger(guards),
       onSend: observers?.onSmsSend,
@@ -113,21 +111,18 @@ async function openProvider(
     const { url: urlAtStart } = http
     return createHttpProvider({
       ...{ clock, random, authorities },
-      get settings() {
-        return { ...http, url: http.url ?? urlAtStart }
+      settings: () => {
+        const { style, url, username, password, body_template } = http
+        return { style, url: url ?? urlAtStart, username, password, body_template }
       },
-      get sender() {
-        return sms.sender
-      },
+      sender: () => sms.sender,
     })
   }
   if (sms.provider === 'smpp' && smpp.url !== null) {
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
     return createSmppProvider({
       ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password },
-      get sender() {
-        return sms.sender
-      },
+      sender: () => sms.sender,
       dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readAuthorities(smpp.ca_file)),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
       ...{ clock, random, log, onReceipt },

@@ -84,7 +84,7 @@ function overflowFinderOf(
   }
   const find = createDestinationFinder({
     resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-    ...{ findRoute, random, port: outbound.port },
+    ...{ findRoute, random, port: () => outbound.port },
     mayDial: () => false,
     ownNames: new Set([service.hostname]),
   })

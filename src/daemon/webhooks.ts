@@ -1,6 +1,7 @@
 /** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
 import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import type { Config } from '../config/complete.js'
+import { readEachTime } from '../config/follow-setting.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
@@ -8,7 +9,7 @@ import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.
 import type { Log } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
-import { Dispatcher } from '../webhooks/dispatcher.js'
+import { Dispatcher, type DispatcherDeps } from '../webhooks/dispatcher.js'
 import { RequestThread } from '../webhooks/request-thread.js'
 import type { Edges } from './edges.js'
 
@@ -43,19 +44,15 @@ export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
   const thread = new RequestThread(threadData, (err) =>
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
-  const dispatcher = new Dispatcher({
+  const fixed: Omit<DispatcherDeps, 'timeout' | 'schedule'> = {
     ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
     mayConnect: (address) => createAddressGuard(webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
-    get timeout() {
-      return webhooks.timeout
-    },
-    get schedule() {
-      return webhooks.retry_schedule
-    },
     request: (content) => thread.request(content),
     onAttempt: observers?.onWebhookAttempt,
-  })
+  }
+  const times = { timeout: () => webhooks.timeout, schedule: () => webhooks.retry_schedule }
+  const dispatcher = new Dispatcher(readEachTime(fixed, times))
   return {
     start: () => dispatcher.start(),
     refresh: (webhook) => dispatcher.refresh(webhook),

@@ -82,11 +82,8 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
     open: createRateLimit({ limitsOf: () => openLimits }),
     charge: createEmailCharger({
-      read,
-      planOf: plans.find,
-      get domainEmailsPerDay() {
-        return limits.domain_emails_per_day
-      },
+      ...{ read, planOf: plans.find },
+      domainEmailsPerDay: () => limits.domain_emails_per_day,
     }),
     onReload: () => {
       plans.drop()

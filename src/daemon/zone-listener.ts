@@ -15,9 +15,18 @@ interface ZoneDeps {
   readonly database: Database
 }
 
-export async function openZoneListener({ config, clock, log, database }: ZoneDeps): Promise<ZoneListener> {
-  const settings = toZoneSettings(config)
+export interface PublishedZone extends ZoneListener {
+  /** To be called after a reload, which may have changed the addresses that mail is sent from. */
+  readonly onReload: () => Promise<void>
+}
+
+export async function openZoneListener({ config, clock, log, database }: ZoneDeps): Promise<PublishedZone> {
   const { zone_listen: listen, secondaries, notify } = config.dns
-  if (listen.length > 0) await syncZoneSerial(database, settings, { now: clock(), restarted: true })
-  return startZoneListener({ zone: createServiceZone(database, settings), listen, secondaries, notify, clock, log })
+  const sync = async (restarted: boolean): Promise<void> => {
+    if (listen.length > 0) await syncZoneSerial(database, toZoneSettings(config), { now: clock(), restarted })
+  }
+  await sync(true)
+  const zone = createServiceZone(database, () => toZoneSettings(config))
+  const listener = await startZoneListener({ zone, listen, secondaries, notify, clock, log })
+  return { ...listener, onReload: () => sync(false) }
 }

@@ -65,7 +65,7 @@ export interface CodeSenderDeps extends Store {
   /** Null: none is configured. */
   readonly provider: SmsProvider | null
   /** ISO 3166-1 alpha-2, in upper case. */
-  readonly allowedCountries: readonly string[]
+  readonly allowedCountries: () => readonly string[]
   /** Why no code is sent to the prefix for a while; null: it may be. */
   readonly findHold: (send: PlannedSend) => Promise<Refusal | null> | Refusal | null
   readonly chargeSend: (send: PlannedSend) => SendCharge
@@ -108,7 +108,7 @@ async function admitCode(
   request: CodeRequest,
   now: number,
 ): Promise<AdmittedCode> {
-  const destination = judgeNumber(request.phone, deps.allowedCountries)
+  const destination = judgeNumber(request.phone, deps.allowedCountries())
   if (request.template !== undefined) checkTemplate(request.template)
   const { phone, range, prefix } = destination
   const send: PlannedSend = { workspaceId: request.workspaceId, phone, range, prefix, now }

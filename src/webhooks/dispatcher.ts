@@ -6,6 +6,7 @@
  * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes first:
  * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
  */
+import { readEachTime } from '../config/follow-setting.js'
 import type { Log } from '../platform/log.js'
 import { createLoadMeter } from '../platform/thread-load.js'
 import type { Store } from '../storage/database.js'
@@ -21,7 +22,7 @@ import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
-interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
+export interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly schedule: readonly number[]
@@ -63,14 +64,8 @@ export class Dispatcher {
     this.readLoad = readLoad
     this.turns = new FairTurns(deps.ownerOf)
     this.events = createEventReader(read)
-    this.attemptDeps = {
-      clock,
-      findAddresses: createAddressFinder(deps),
-      get timeout() {
-        return deps.timeout
-      },
-      request: deps.request,
-    }
+    const attempting = { clock, findAddresses: createAddressFinder(deps), request: deps.request }
+    this.attemptDeps = readEachTime(attempting, { timeout: () => deps.timeout })
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),

@@ -59,7 +59,7 @@ async function openBench(
         read,
         planOf: () =>
           ({ name: 'plan', limits: credits }) as ReturnType<Parameters<typeof createEmailCharger>[0]['planOf']>,
-        domainEmailsPerDay: limits.perDay ?? 1_000_000,
+        domainEmailsPerDay: () => limits.perDay ?? 1_000_000,
       }),
       isSuppressed: (_, address) => suppressed.has(address),
       findVerifiedDomain: (_, domain) => (domain === 'a.test' ? ({ domain } as SendingDomain) : undefined),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { z } from 'zod'
 import type { Config } from '../../src/config/complete.js'
-import { followSetting } from '../../src/config/follow-setting.js'
+import { followSetting, readEachTime } from '../../src/config/follow-setting.js'
 import { createLiveConfig, isReloadable, settingsByEffect, tables } from '../../src/config/live-config.js'
 import { parseConfig } from '../../src/config/load.js'
 import { settings } from '../../src/config/schema.js'
@@ -95,6 +95,24 @@ t.test('a setting that is not named needs a restart', async (t) => {
     'outbound.anything',
   ])
     t.notOk(isReloadable(name), name)
+})
+
+t.test('what a reload changes cannot be copied by a spread, which would keep the values of the moment', async (t) => {
+  const { view } = createLiveConfig(config(''))
+  const live = readEachTime({ fixed: 1 }, { plan: () => view.limits.default_plan })
+  t.same([live.fixed, live.plan, Object.keys(live)], [1, 'unlimited', ['fixed', 'plan']])
+  const { plan } = live
+  t.equal(plan, 'unlimited', 'single values may be taken')
+  const copies = [
+    () => ({ ...live, more: 1 }),
+    () => ({ ...view.limits }),
+    () => Object.assign({}, view.sms.http),
+    () => {
+      const { fixed, ...others } = live
+      return [fixed, others]
+    },
+  ]
+  for (const copy of copies) t.throws(copy, /must not be spread/)
 })
 
 t.test('what is built from a setting is built anew when a reload replaces it', async (t) => {

@@ -152,7 +152,7 @@ t.test('stopping answers pending queries and closes the ports', async (t) => {
 t.test('if one address cannot be bound, nothing stays open', async (t) => {
   const { port, listener } = await openZoneServer(t)
   const log = { error: () => undefined, warn: () => undefined }
-  const zone = createServiceZone({ read: () => [] }, {} as never)
+  const zone = createServiceZone({ read: () => [] }, () => ({}) as never)
   const listen = [
     { host: '127.0.0.1', port: 0 },
     { host: '127.0.0.1', port },

@@ -197,6 +197,22 @@ t.test('the workspaces of one owner send the quota of one plan, and at most thir
   t.same(app.errors, [])
 })
 
+t.test('a default plan that a reload changes is that of the next workspace', async (t) => {
+  const app = await testDaemon(t, {})
+  const make = async (): Promise<unknown> => {
+    const { data } = (await app.rest('POST', '/v1/workspaces', { body: { name: 'More' } })).json<{
+      data: { id: string }
+    }>()
+    return app.rows<{ plan: string }>('select plan from workspaces where id = ?', data.id)[0]?.plan
+  }
+  t.equal(await make(), 'unlimited')
+  const { limits } = app.config
+  const { applied } = await app.daemon.reload({ ...app.config, limits: { ...limits, default_plan: 'free' } })
+  t.same(applied, ['limits.default_plan'])
+  t.equal(await make(), 'free')
+  t.same(app.errors, [])
+})
+
 t.test('who makes workspaces is a setting', async (t) => {
   const app = await testDaemon(t, { settings: { limits: { create_workspaces: 'operator' } } })
   await app.cli('workspace', 'set-operator', app.otherWorkspaceId)

@@ -242,7 +242,7 @@ t.test('the provider is asked no more often than the limits allow, whatever come
       },
       stop: async () => undefined,
     },
-    allowedCountries: ['AT'],
+    allowedCountries: () => ['AT'],
     findHold: createConversionWatch({ read, commit, limits: deepest, log: { warn: () => undefined } }),
     chargeSend: createSendCharger({ read, limits: deepest }),
     countSent,

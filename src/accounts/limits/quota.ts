@@ -53,7 +53,8 @@ export type EmailCharger = (emails: readonly Chargeable[], now: number) => Charg
 interface QuotaDeps {
   readonly read: Read
   readonly planOf: (workspaceId: string) => Plan
-  readonly domainEmailsPerDay: number
+  /** Read for each charge. */
+  readonly domainEmailsPerDay: () => number
 }
 
 interface QuotaKind {
@@ -100,10 +101,8 @@ interface Quota {
   readonly limit: number | undefined
 }
 
-export function createEmailCharger(deps: QuotaDeps): EmailCharger {
-  const { read, planOf } = deps
+export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDeps): EmailCharger {
   return (emails, now) => {
-    const { domainEmailsPerDay } = deps
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: () => null }
     const owner = findOwnerId(read, first.workspaceId)
@@ -114,7 +113,7 @@ export function createEmailCharger(deps: QuotaDeps): EmailCharger {
         kind: domainUsageKind(domain),
         domain,
         count,
-        limit: domainEmailsPerDay,
+        limit: domainEmailsPerDay(),
       })
     }
     return {

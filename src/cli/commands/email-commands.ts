@@ -131,7 +131,7 @@ async function submit(call: Call, database: Store, from: Address, to: Address, r
 /** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
 function createAccept({ config, clock }: Call, { read, commit }: Store): AcceptSubmission {
   const { limits, service } = config
-  const { domain_emails_per_day: domainEmailsPerDay } = limits
+  const domainEmailsPerDay = (): number => limits.domain_emails_per_day
   const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const findSuppressionReason: PrepareDeps['findSuppressionReason'] = (workspaceId, address) =>

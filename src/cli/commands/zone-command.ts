@@ -18,7 +18,7 @@ export async function printZone({ words, config, clock, database: openDatabase }
   // Before the first start, the service has no key yet.
   await ensureServiceIdentity(database, config.service.mail_from, clock())
   await syncZoneSerial(database, settings, { now: clock(), restarted: false })
-  const zone = createServiceZone(database, settings)
+  const zone = createServiceZone(database, () => settings)
   const head = settings.nameservers.length === 0 ? [] : [zone.readSoa()]
   const records: ZoneRecord[] = [...head, ...[...zone.readPages()].flat()]
   return {

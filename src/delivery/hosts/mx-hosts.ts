@@ -24,7 +24,7 @@ export interface DestinationDeps {
   readonly mayDial: AddressGuard
   readonly random: RandomSource
   /** Port of MX hosts. */
-  readonly port: number
+  readonly port: () => number
   /** Names under which this server may be an MX itself; mail is sent to them for domains alone that it receives mail for. */
   readonly ownNames: ReadonlySet<string>
   /** Whether the MX listener accepts mail for the domain; absent: for none. */
@@ -133,7 +133,9 @@ function chooseHosts(
   )
   const allowed = known.filter(({ address }) => mayDial(address)).slice(0, MAX_ADDRESSES)
   if (allowed.length > 0) {
-    return toDestination(allowed.map((known) => ({ ...known, port, tls: 'opportunistic', auth: null, final: true })))
+    return toDestination(
+      allowed.map((known) => ({ ...known, port: port(), tls: 'opportunistic', auth: null, final: true })),
+    )
   }
   const failed = lookups.find(({ lookup }) => lookup.kind === 'failure')
   if (failed !== undefined)

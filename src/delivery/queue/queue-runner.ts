@@ -64,7 +64,7 @@ export class QueueRunner {
 
   constructor(private readonly deps: RunnerDeps) {
     const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
-    const connections = { total: () => deps.maxConnections, perHost: () => deps.maxConnectionsPerHost }
+    const connections = { total: deps.maxConnections, perHost: deps.maxConnectionsPerHost }
     this.lanes = new Lanes(readEachTime(limits, connections), this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)

@@ -20,6 +20,6 @@ export interface RunnerDeps extends Store, AttemptSteps {
   readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
   readonly settle: SettleAttempt
   /** Read for each attempt that begins, like the next one. */
-  readonly maxConnections: number
-  readonly maxConnectionsPerHost: number
+  readonly maxConnections: () => number
+  readonly maxConnectionsPerHost: () => number
 }

@@ -21,8 +21,8 @@ import { decideRotationStep, type RotationStep } from './rotation-step.js'
 import { type DkimKeyRow, dkimKeysOf, startSigning, stopSigning } from './signing-keys.js'
 
 export interface RotationDeps extends CheckDeps {
-  /** Milliseconds for which a key that has signed stays published. */
-  readonly retirementTime: number
+  /** Milliseconds for which a key that has signed stays published. Read for each step. */
+  readonly retirementTime: () => number
   /** Milliseconds for which a key that replaced another one is published before it signs. */
   readonly settlingTime: number
 }
@@ -115,7 +115,7 @@ async function findNextStep(
     const ready = keys.map((key) => ({ ...key, usable_at: 0 }))
     return decideRotationStep({ keys: ready, retirementTime: 0, visible: true, now })
   }
-  const { retirementTime } = deps
+  const retirementTime = deps.retirementTime()
   const step = decideRotationStep({ keys, retirementTime, visible: false, now })
   const key = keys.find(({ selector }) => selector === step.selector)
   if (step.kind !== 'unseen' || key === undefined) return step

@@ -33,7 +33,7 @@ export function buildRotationDeps(
   return {
     ...edges,
     names: service,
-    retirementTime: outbound.expire_after + TRANSIT_MARGIN,
+    retirementTime: () => outbound.expire_after + TRANSIT_MARGIN,
     settlingTime: Math.max(DAY, dns.ttl),
   }
 }

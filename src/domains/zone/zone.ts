@@ -40,8 +40,9 @@ interface Snapshot {
   readonly keyRecords: LruCache<readonly ZoneRecord[]>
 }
 
-export function createServiceZone({ read }: { readonly read: Read }, settings: ZoneSettings): ServiceZone {
-  const { zone, ttl } = settings
+/** `readSettings`: of the configuration in force; a reload that changes them raises the serial. */
+export function createServiceZone({ read }: { readonly read: Read }, readSettings: () => ZoneSettings): ServiceZone {
+  const { zone, ttl } = readSettings()
   const keysBelow = `._domainkey.${zone}`
   const consentsEnd = `.${reportConsentsOf(zone)}`
   const toRecord = (key: PublishedKey): ZoneRecord => ({
@@ -54,6 +55,7 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
   function currentSnapshot(): Snapshot {
     const serial = readZoneSerial(read)
     if (snapshot?.serial === serial) return snapshot
+    const settings = readSettings()
     const fixed = indexByName(settings, [
       buildSoaRecord(settings, serial),
       ...buildFixedRecords(settings, readServiceKeys(read, settings)),
@@ -86,6 +88,7 @@ export function createServiceZone({ read }: { readonly read: Read }, settings: Z
       return found
     },
     *readPages() {
+      const settings = readSettings()
       yield buildFixedRecords(settings, readServiceKeys(read, settings))
       for (const keys of readKeyPages(read)) yield keys.map(toRecord)
     },

@@ -32,9 +32,9 @@ interface HttpProviderSettings {
 
 interface HttpProviderDeps {
   /** `sms.http` of the configuration; read for each message, like the sender. */
-  readonly settings: HttpProviderSettings
+  readonly settings: () => HttpProviderSettings
   /** `sms.sender` of the configuration. */
-  readonly sender: string
+  readonly sender: () => string
   readonly clock: Clock
   readonly random: RandomSource
   /** PEM certificates that are trusted instead of the system's. */
@@ -64,7 +64,8 @@ export function createHttpProvider(deps: HttpProviderDeps): SmsProvider {
   return {
     name: 'http',
     send: async (message, deadline) => {
-      const { settings, sender, clock, random } = deps
+      const { clock, random } = deps
+      const [settings, sender] = [deps.settings(), deps.sender()]
       const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
       const gateway = { settings, clock, random, client, style, slots, signal: stopping.signal }
       const outcome = await sendMessage(gateway, message, deadline)
@@ -85,7 +86,8 @@ function credentialsOf({ username, password, url }: HttpProviderSettings): reado
   return [password, username, Buffer.from(`${username}:${password}`).toString('base64'), ...inUrl]
 }
 
-interface Gateway extends Pick<HttpProviderDeps, 'settings' | 'clock' | 'random'> {
+interface Gateway extends Pick<HttpProviderDeps, 'clock' | 'random'> {
+  readonly settings: HttpProviderSettings
   readonly client: Promise<HttpClient>
   readonly style: HttpStyle
   readonly slots: Semaphore

@@ -28,8 +28,8 @@ interface SmppTimes extends LinkTimes {
 }
 
 interface SmppProviderDeps extends Omit<LinkDeps, 'times' | 'onDelivery'> {
-  /** As the receiver of a message sees it: a name, a number with plus, or a short code. */
-  readonly sender: string
+  /** As the receiver of a message sees it: a name, a number with plus, or a short code. Read for each message. */
+  readonly sender: () => string
   /** Resolves when the receipt is stored. `unknown`: no message has this id. */
   readonly onReceipt: (receipt: Receipt) => Promise<'applied' | 'unknown'>
   readonly times?: Partial<SmppTimes>
@@ -81,7 +81,7 @@ class SmppProvider implements SmsProvider {
     const { sender, clock, times } = this.deps
     this.reference = (this.reference + 1) % 256
     const messageIds: string[] = []
-    for (const submission of buildSubmissions(message, { sender, now: clock(), reference: this.reference })) {
+    for (const submission of buildSubmissions(message, { sender: sender(), now: clock(), reference: this.reference })) {
       const beginBy = messageIds.length === 0 ? deadline - times.submission : deadline
       const outcome = await this.submit(submission, deadline, beginBy)
       if (outcome.kind !== 'accepted') return outcome

@@ -37,7 +37,7 @@ interface CountedCommits {
 function createCommits({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): CountedCommits {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
-  const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay })
+  const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay: () => domainEmailsPerDay })
   return {
     take: createEmailCommitter({ read, commit, charge, handOver: ({ email }) => handedOver.push(email.from_email) }),
     handedOver,

@@ -43,7 +43,7 @@ for (const [name, kind] of quotas) {
     const { database } = await openOwners(t)
     const { read, commit } = database
     const plan: Plan = { name: 'small', limits: { [name]: 3 } }
-    const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay: 100 })
+    const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay: () => 100 })
     const refuse = createBatchQuotaCheck({ read, planOf: () => plan })
     const send = async (workspaceId: string): Promise<string> => {
       const { writes, findRefusal } = charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
@@ -66,7 +66,7 @@ for (const [name, kind] of quotas) {
 t.test('the day of a sender domain goes on where another workspace of the owner has it', async (t) => {
   const { database } = await openOwners(t)
   const { read, commit } = database
-  const charge = createEmailCharger({ read, planOf: () => ({ name: 'any', limits: {} }), domainEmailsPerDay: 2 })
+  const charge = createEmailCharger({ read, planOf: () => ({ name: 'any', limits: {} }), domainEmailsPerDay: () => 2 })
   const send = (workspaceId: string): Promise<boolean> =>
     tryCommit(commit([...charge([{ workspaceId, senderDomain: 'a.test' }], noon).writes]))
   t.same([await send('ws_1'), await send('ws_1'), await send('ws_2'), await send('ws_4')], [true, true, false, true])

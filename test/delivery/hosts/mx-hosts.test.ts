@@ -15,7 +15,7 @@ function find(domain: string, zone: Zone, { routes = {}, ...changes }: Changes =
     findRoute: createRouteFinder(toRoutes(routes)),
     mayDial: createAddressGuard([]),
     random: () => 0,
-    port: 25,
+    port: () => 25,
     ownNames: new Set(['mail.own.test']),
     simulatorDomain: parseDomainName('simulator.own.test'),
     ...changes,

@@ -106,8 +106,8 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
     onMissingSource: () => undefined,
     settle: createAttemptSettler(settleDeps),
     retryPolicy: policy,
-    maxConnections: 10,
-    maxConnectionsPerHost: 10,
+    maxConnections: () => 10,
+    maxConnectionsPerHost: () => 10,
     ...deps,
   })
   t.teardown(async () => {
@@ -457,7 +457,7 @@ t.test('an attempt that can begin at once is counted by the commit that accepts 
 
 t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
   const ends = pendingAttempts([])
-  const { runner, take, row, accounts, now } = await running(t, { attempt: ends.attempt, maxConnections: 1 })
+  const { runner, take, row, accounts, now } = await running(t, { attempt: ends.attempt, maxConnections: () => 1 })
   await runner.start()
   t.equal(await take(['a@b.test', 'b@c.test']), null, 'two recipients')
   t.equal(
@@ -537,7 +537,7 @@ t.test('a message goes out beside receivers that do not answer, though they have
   const { runner, add, status } = await running(t, {
     attempt: (message, ...call) =>
       message.domain === 'b.test' ? Promise.resolve(taken) : pending.attempt(message, ...call),
-    maxConnections: 2,
+    maxConnections: () => 2,
   })
   await runner.start()
   await add('one@slow.test', true)

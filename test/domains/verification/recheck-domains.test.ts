@@ -59,7 +59,7 @@ async function rounds(t: Test, rows: readonly SendingDomain[], zone: Zone): Prom
     resolver: zoneResolver(zone),
     names: { zone: 'zone.test', inbound_mx_host: 'mx.zone.test' },
     random: () => 0,
-    retirementTime: 7 * DAY,
+    retirementTime: () => 7 * DAY,
     settlingTime: DAY,
     clock: () => now,
     log: { error: tell('error'), warn: tell('warn'), info: tell('info') },

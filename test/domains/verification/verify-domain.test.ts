@@ -1,11 +1,13 @@
 /** Decisions of domain verification: found records against required ones, grace period, pace, rotation. */
 import fc from 'fast-check'
 import t from 'tap'
+import type { Config } from '../../../src/config/complete.js'
 import { holdsKey, parsePublicKey } from '../../../src/domains/dkim/key-record.js'
 import { decideRotationStep, findIdleSelector } from '../../../src/domains/dkim/rotation-step.js'
 import type { DkimKeyRow } from '../../../src/domains/dkim/signing-keys.js'
 import type { SendingDomain } from '../../../src/domains/sending-domains.js'
 import { decideCheckOutcome, GRACE_PERIOD, nextCheckAt } from '../../../src/domains/verification/check-outcome.js'
+import { buildRotationDeps } from '../../../src/domains/verification/domain-resolver.js'
 import {
   judgeDmarc,
   judgeInboundMx,
@@ -480,6 +482,16 @@ t.test('rotation to the other key', (t) => {
       imported,
     ])
   t.same([rested(5, null), rested(null, 5), rested(5, 6), rested(6, 5)], ['dkim2', 'dkim1', 'dkim1', 'dkim2'])
+  t.end()
+})
+
+t.test('how long a retired key stays follows a reload, also through a copy of the dependencies', (t) => {
+  const outbound = { expire_after: DAY }
+  const config = { service: {}, dns: { ttl: 0 }, outbound } as unknown as Config
+  const { retirementTime } = { ...buildRotationDeps(config, {} as never) }
+  t.equal(retirementTime(), 4 * DAY)
+  outbound.expire_after = 2 * DAY
+  t.equal(retirementTime(), 5 * DAY)
   t.end()
 })
 

@@ -191,7 +191,7 @@ function rowOf({ read }: Database, workspaceId: string, domain: string) {
 
 t.test('keys of all registrations are at the names that their CNAMEs point to', async (t) => {
   const { database, own, other } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   for (const [workspaceId, domain] of [
     [own, 'a.test'],
     [other, 'other.test'],
@@ -206,7 +206,7 @@ t.test('keys of all registrations are at the names that their CNAMEs point to', 
 
 t.test('any domain has the consent of the zone to get reports about it', async (t) => {
   const { database } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   const end = '_report._dmarc.mail.service.test'
   for (const name of [`a.test.${end}`, `deep.below.a.test.${end}`, `*.${end}`]) {
     t.same(zone.findRecords(name), [{ name, ttl: 120, data: { type: 'TXT', text: 'v=DMARC1' } }], name)
@@ -217,7 +217,7 @@ t.test('any domain has the consent of the zone to get reports about it', async (
 
 t.test('an empty non-terminal exists, and a name without names below it does not', async (t) => {
   const { database, own } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   const row = rowOf(database, own, 'a.test')
   const below = keyTargetOf(row, 'x', usual.zone).slice(2)
   t.same(zone.findRecords('_domainkey.mail.service.test'), [])
@@ -236,7 +236,7 @@ t.test('an empty non-terminal exists, and a name without names below it does not
 
 t.test('an imported key is served under its selector, dots included', async (t) => {
   const { database, own } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   const row = rowOf(database, own, 'a.test')
   const name = keyTargetOf(row, 'old.2019', usual.zone)
   t.equal(zone.findRecords(name), null)
@@ -249,7 +249,7 @@ t.test('an imported key is served under its selector, dots included', async (t) 
 
 t.test('the serial increases when the configuration changes the zone, and at a restart', async (t) => {
   const { database } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   const notice = async (settings: ZoneSettings, restarted: boolean): Promise<number> => {
     await syncZoneSerial(database, settings, { now: 1, restarted })
     return zone.readSerial()
@@ -261,6 +261,21 @@ t.test('the serial increases when the configuration changes the zone, and at a r
   t.ok((await notice({ ...usual, addresses: ['192.0.2.9'] }, true)) > second, 'what was restored may be old')
 })
 
+t.test('what a reload changes is in the zone once the serial has risen', async (t) => {
+  const { database } = await shared
+  let settings = usual
+  const zone = createServiceZone(database, () => settings)
+  t.equal(zone.findRecords('new.mail.service.test'), null)
+  settings = { ...usual, sendingHosts: [{ name: 'new.mail.service.test', address: '192.0.2.77' }] }
+  await syncZoneSerial(database, settings, { now: 1, restarted: false })
+  const address = { type: 'A', address: '192.0.2.77' }
+  t.match(zone.findRecords('new.mail.service.test')?.[0], { data: address })
+  t.ok(
+    [...zone.readPages()].flat().some(({ name }) => name === 'new.mail.service.test'),
+    'in a transfer too',
+  )
+})
+
 t.test('a query costs one index lookup, however many domains there are', async (t) => {
   const { database } = await shared
   const asked: string[] = []
@@ -269,7 +284,7 @@ t.test('a query costs one index lookup, however many domains there are', async (
     asked.push(sql)
     return database.read(sql, parameters)
   }
-  createServiceZone({ read }, usual).findRecords(`dkim1.00000000000000000000._domainkey.${zone}`)
+  createServiceZone({ read }, () => usual).findRecords(`dkim1.00000000000000000000._domainkey.${zone}`)
   const sql = asked.find((text) => text.includes('substr')) ?? ''
   const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, ['x']).map(({ detail }) => detail)
   t.match(plan[0], /^SEARCH domains USING (COVERING )?INDEX domains_label/)
@@ -278,7 +293,7 @@ t.test('a query costs one index lookup, however many domains there are', async (
 
 t.test('each record of the zone is also found by its name', async (t) => {
   const { database } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   const all = [...zone.readPages()].flat()
   t.ok(all.length > 20)
   for (const record of all)
@@ -292,7 +307,7 @@ t.test('the cache of queried names is bounded', async (t) => {
     if (sql.includes('substr')) reads += 1
     return database.read(sql, parameters)
   }
-  const zone = createServiceZone({ read }, usual)
+  const zone = createServiceZone({ read }, () => usual)
   const name = keyTargetOf(rowOf(database, own, 'a.test'), 'dkim1', usual.zone)
   for (let count = 0; count < 3; count += 1) t.ok(zone.findRecords(name))
   t.equal(reads, 1)
@@ -300,7 +315,7 @@ t.test('the cache of queried names is bounded', async (t) => {
 
 t.test("the serial increases with every change of the zone's records, and with nothing else", async (t) => {
   const { database, own } = await shared
-  const zone = createServiceZone(database, usual)
+  const zone = createServiceZone(database, () => usual)
   const row = rowOf(database, own, 'a.test')
   const name = keyTargetOf(row, 'dkim1', usual.zone)
   t.ok(zone.findRecords(name))

@@ -32,7 +32,7 @@ export async function openZoneServer(t: Test, notify: readonly string[] = [], ho
   const text = `[service]\npublic_addresses = ["192.0.2.1", "2001:db8::1"]\n[dns]\nnameservers = ["ns.${ZONE}"]\n`
   const loaded = parseConfig(text, null, { hostname: ZONE, home: '/', isRoot: true, stateHome: undefined })
   if (loaded.kind === 'problems') throw new Error(JSON.stringify(loaded.problems))
-  const zone = createServiceZone(database, toZoneSettings(loaded.config))
+  const zone = createServiceZone(database, () => toZoneSettings(loaded.config))
   const errors: unknown[] = []
   const log = { error: (found: unknown) => void errors.push(found), warn: () => undefined }
   const listen = [{ host, port: 0 }]

@@ -39,7 +39,7 @@ export function openClient(t: Test, where: { readonly port: number }, changes: P
     server: { host: '127.0.0.1', port: where.port, secure: false },
     systemId: 'posthorn',
     password: 'secret08',
-    sender: 'Posthorn',
+    sender: () => 'Posthorn',
     dialer: createDialer(),
     resolveAddresses: async () => ({ kind: 'no-domain' }),
     clock: systemClock,

@@ -58,7 +58,7 @@ export function createTestCodes(database: Database, given: Partial<CodeSenderDep
       },
       stop: async () => undefined,
     },
-    allowedCountries: ['DE', 'GB'],
+    allowedCountries: () => ['DE', 'GB'],
     findHold: () => null,
     chargeSend: () => ({ writes: [], findRefusal: () => null }),
     countSent: () => [],

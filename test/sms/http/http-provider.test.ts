@@ -44,8 +44,8 @@ function openProvider(
     body_template: '{"text":"{text}"}',
   } as const
   const provider = createHttpProvider({
-    settings: { ...settings, ...given, url: new URL(url) },
-    sender,
+    settings: () => ({ ...settings, ...given, url: new URL(url) }),
+    sender: () => sender,
     authorities,
     clock: systemClock,
     random: () => 0,

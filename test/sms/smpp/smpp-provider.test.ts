@@ -38,6 +38,18 @@ t.test('a short message is one submit_sm, and its id is returned', async (t) => 
   t.match(outcome, { kind: 'accepted', messageIds: [/^message-\d+$/] })
 })
 
+t.test('a sender that changes holds for the next message', async (t) => {
+  const smsc = await openSmsc(t)
+  const senders = ['Posthorn', 'Changed']
+  const { send } = openClient(t, smsc, { sender: () => senders.shift() ?? 'none' })
+  await send(text)
+  await send(text)
+  t.same(
+    smsc.listReceived('submit_sm').map((pdu) => pdu['source_addr']),
+    ['Posthorn', 'Changed'],
+  )
+})
+
 t.test('a long message is submitted in order, each segment with its header', async (t) => {
   const smsc = await openSmsc(t)
   const outcome = await openClient(t, smsc).send(`${text} ${'х'.repeat(100)}`)

@@ -236,8 +236,11 @@ t.test('a configuration from before REST gets the usual port, which must be free
   const file = join(older, 'posthorn.toml')
   const text = readFileSync(join(data, 'posthorn.toml'), 'utf8').replace(/^\[api\]\nlisten = .*$/m, '')
   writeFileSync(file, text)
-  const { api, startTls } = await configure(sandboxPaths(older), null)
+  const { config, api, startTls } = await configure(sandboxPaths(older), null)
   t.strictSame([api.port, startTls.port], [8443, base + 587])
+  const { doctor, outbound, tls } = config
+  const asking = [doctor.daily, outbound.tls_reports, tls.acme.enabled]
+  t.strictSame(asking, [false, false, false], 'what would ask other machines by itself is off')
   t.equal(readFileSync(file, 'utf8'), text, 'it is left as it is')
 
   // If another program uses it already, that port is named as well.

@@ -7,7 +7,7 @@
 import { MAX_SUBJECT } from '../content/render-template.js'
 import { listVariableNames, parseBoundedText, parseTemplateText, type TemplateText } from '../content/template-text.js'
 import { formatForDisplay } from '../mail/address.js'
-import { isOneLine, type NamedAddress } from '../mail/named-address.js'
+import { findLineFault, type NamedAddress } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 
 export interface BroadcastContent {
@@ -55,8 +55,9 @@ function checkLength(field: 'html' | 'text', body: string | null): void {
 }
 
 function checkSubject(subject: string): string {
-  if (isOneLine(subject) && subject.length <= MAX_SUBJECT) return subject
-  throw buildInvalid('subject', subject, `must be one line of at most ${MAX_SUBJECT} characters, without NUL`)
+  const fault = findLineFault(subject)
+  if (fault === null && subject.length <= MAX_SUBJECT) return subject
+  throw buildInvalid('subject', subject, fault ?? `has ${subject.length} characters, allowed: ${MAX_SUBJECT}`)
 }
 
 function buildInvalid(field: string, value: string, rule: string): Refusal {

@@ -10,7 +10,7 @@
  * 256 K quotes take some milliseconds.
  */
 import { formatForDisplay } from '../mail/address.js'
-import { isOneLine } from '../mail/named-address.js'
+import { findLineFault } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
 import { isRecord, ownValueOf } from '../platform/records.js'
 import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } from './template-text.js'
@@ -115,8 +115,8 @@ function checkEscapedSize({ uses }: TemplateText, values: Values): void {
 }
 
 function checkSubject(text: string): string {
-  if (isOneLine(text) && text.length <= MAX_SUBJECT) return text
-  const rule = `must be one line of at most ${MAX_SUBJECT} characters with these values, without NUL`
+  if (findLineFault(text) === null && text.length <= MAX_SUBJECT) return text
+  const rule = findLineFault(text) ?? `has ${text.length} characters with these values, allowed: ${MAX_SUBJECT}`
   throw new Refusal('invalid-parameter', `subject: ${rule}`, { field: 'subject', value: formatForDisplay(text) })
 }
 

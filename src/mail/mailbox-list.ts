@@ -77,8 +77,8 @@ const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
 
 /**
  * `value` with a letter in place of each quoted string and encoded word and a blank in place of each comment:
- * their content is no address. Null: a quoted string or comment never closes, or a comment holds another, so
- * that programs disagree about where it ends.
+ * their content is no address. Null: a quoted string or comment never closes, or a comment holds both another and
+ * what could be an address: programs that know no nested comments would read it.
  */
 function maskWords(value: string): string | null {
   const parts: string[] = []
@@ -96,19 +96,33 @@ function maskWords(value: string): string | null {
 
 /** Offset after the word that begins at `start`; `start`: there is none; -1: it never ends. */
 function findWordEnd(value: string, start: number): number {
-  if (value[start] === '"') return findClosing(value, start + 1, '"', '')
-  if (value[start] === '(') return findClosing(value, start + 1, ')', '(')
+  if (value[start] === '"') return findQuoteEnd(value, start + 1)
+  if (value[start] === '(') return findCommentEnd(value, start + 1)
   encodedWord.lastIndex = start
   return encodedWord.test(value) ? encodedWord.lastIndex : start
 }
 
-/** Offset after the first unescaped `closing` from `from` on; -1: none, or `forbidden` comes first. */
-function findClosing(value: string, from: number, closing: string, forbidden: string): number {
+/** Offset after the first unescaped quote from `from` on; -1: none. */
+function findQuoteEnd(value: string, from: number): number {
+  for (let at = from; at < value.length; at += 1) {
+    if (value[at] === '"') return at + 1
+    if (value[at] === '\\') at += 1
+  }
+  return -1
+}
+
+/** Comments nest (RFC 5322 section 3.2.2). -1: it never ends, or programs may see an address in it. */
+function findCommentEnd(value: string, from: number): number {
+  let depth = 1
+  let isNested = false
   for (let at = from; at < value.length; at += 1) {
     const char = value[at]
-    if (char === closing) return at + 1
-    if (char === forbidden) return -1
-    if (char === '\\') at += 1
+    if (char === '(') {
+      depth += 1
+      isNested = true
+    } else if (char === ')') depth -= 1
+    else if (char === '\\') at += 1
+    if (depth === 0) return isNested && /[@<>,;:"]/.test(value.slice(from, at)) ? -1 : at + 1
   }
   return -1
 }

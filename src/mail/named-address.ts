@@ -57,5 +57,11 @@ export function isDisplayName(name: string): boolean {
 
 /** No CR, LF, NUL or lone surrogate: the text survives in a header field. */
 export function isOneLine(text: string): boolean {
-  return !/[\r\n\0]|\p{Cs}/u.test(text)
+  return findLineFault(text) === null
+}
+
+/** Why the text cannot stand in a header field, as the predicate of a sentence; null: it can. */
+export function findLineFault(text: string): string | null {
+  if (/[\r\n\0]/.test(text)) return 'must be one line: CR, LF and NUL are not allowed'
+  return /\p{Cs}/u.test(text) ? 'has half of a surrogate pair: send each character whole' : null
 }

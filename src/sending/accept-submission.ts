@@ -11,11 +11,13 @@ import type { Read } from '../storage/prepared.js'
 import type { CommitEmails } from './commit-emails.js'
 import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
 import type { PrepareEmail } from './prepare-email.js'
-import { summarizeMessage } from './prepare-message.js'
+import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
 import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
 import type { SubmittedMessage } from './submitted-message.js'
 
 interface AcceptedEmail {
+  /** Names of fields that came more than once, of which the last one is sent. Absent: none. */
+  readonly repeated?: readonly string[]
   readonly emailId: string
 }
 
@@ -52,7 +54,9 @@ export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptS
     })
     const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
     const other = await commitEmails([prepared], once, now)
-    return other === null ? { emailId } : toAcceptedEmail(other.emailId)
+    if (other !== null) return toAcceptedEmail(other.emailId)
+    const repeated = [...new Set(findRepeatedFields(header).map(({ name }) => name))]
+    return repeated.length === 0 ? { emailId } : { emailId, repeated }
   }
 }
 

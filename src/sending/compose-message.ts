@@ -12,6 +12,7 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { encodeBase64Lines } from '../mail/base64-lines.js'
+import { checkLinesInSteps } from '../mail/line-check.js'
 import { withCrlf } from '../mail/line-ends.js'
 import { createMessageId } from '../mail/message-id.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
@@ -110,9 +111,20 @@ type Mail = Pick<Options, 'messageId' | 'date' | 'baseBoundary'>
 type Part = Options['attachments'] extends readonly (infer One)[] | undefined ? One : never
 
 function toAttachmentPart({ filename, content, contentType }: Attachment): Part {
-  // A message/* part must not be in base64 (RFC 2046 section 5.2.1), but its lines may have any length.
-  const type = /^message\//i.test(contentType) ? 'application/octet-stream' : contentType
-  return { filename: collapseBlanks(filename), content, contentType: type, contentDisposition: 'attachment' }
+  const part = { filename: collapseBlanks(filename), contentDisposition: 'attachment' } as const
+  if (!/^message\//i.test(contentType)) return { ...part, content, contentType }
+  const message = /^message\/rfc822$/i.test(contentType) ? withCrlf(content) : null
+  const encoding = message === null ? null : findPlainEncoding(message)
+  if (message === null || encoding === null) return { ...part, content, contentType: 'application/octet-stream' }
+  return { ...part, content: message, contentType, contentTransferEncoding: encoding }
+}
+
+/** Of a message/* part, which must not be in base64 (RFC 2046 section 5.2.1). Null: its lines fit no other encoding. */
+function findPlainEncoding(bytes: Buffer): '7bit' | '8bit' | null {
+  const steps = checkLinesInSteps(bytes, { maxLineOctets: 998 })
+  let step = steps.next()
+  while (step.done !== true) step = steps.next()
+  return step.value.kind !== 'ok' ? null : step.value.has8bit ? '8bit' : '7bit'
 }
 
 function toInlinePart({ cid, filename, content, contentType }: InlineImage): Part {

@@ -2,10 +2,11 @@
  * Header fields that a client may set on a composed message. Pure.
  *
  * Refused are fields that we write ourselves, because readers disagree about duplicates, and service header fields.
- * Message-ID, In-Reply-To and References may be set if they are well-formed.
+ * Message-ID, In-Reply-To and References may be set if they are well-formed; the last two name foreign ids, which may
+ * lack the at sign.
  */
 import { isMessageId } from '../mail/message-id.js'
-import { isOneLine } from '../mail/named-address.js'
+import { findLineFault } from '../mail/named-address.js'
 import { REFERENCE_FIELD } from '../mail/recipient-token.js'
 import { isServiceField } from './service-headers.js'
 import { readStructuredValue } from './structured-fields.js'
@@ -48,10 +49,11 @@ export function findCustomFieldFault(name: string, value: string): string | null
   if (reservedFields.has(lower) || lower.startsWith('content-') || isServiceField(lower)) {
     return 'cannot be set here: the service writes this field itself'
   }
-  if (!isOneLine(value)) return 'must be one line: CR, LF and NUL are not allowed'
+  const lineFault = findLineFault(value)
+  if (lineFault !== null) return lineFault
   if (Buffer.byteLength(value) > MAX_FIELD_VALUE) return `must have at most ${MAX_FIELD_VALUE} octets`
   if (lower === 'message-id' && !isPlainId(value)) return 'must be one message id, such as <id@example.com>'
-  if (messageIdFields.has(lower) && !value.split(/[ \t]+/).every(isPlainId)) {
+  if (messageIdFields.has(lower) && !value.split(/[ \t]+/).every((id) => foreignId.test(id))) {
     return 'must be message ids, such as <id@example.com>, separated by blanks'
   }
   const structured = readStructuredValue(lower, value)
@@ -60,6 +62,8 @@ export function findCustomFieldFault(name: string, value: string): string | null
     ? `must have a blank after at most ${MAX_PIECE_LENGTH} characters, to be folded there`
     : null
 }
+
+const foreignId = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,498}>$/
 
 /** A message id without UTF-8, so that the message needs no SMTPUTF8. */
 function isPlainId(text: string): boolean {

@@ -2,8 +2,8 @@
  * From the bytes that a client submitted to the bytes that are sent. Pure.
  *
  * Puts one Received field on top, with host, protocol and id, and nothing about the client. Adds Date and Message-ID if
- * they are missing. Removes Bcc, Return-Path, the reference field of a message that we sent before, and service header
- * fields. All other bytes stay as they are.
+ * they are missing. Removes Bcc, Return-Path, the reference field of a message that we sent before, service header
+ * fields, and all but the last of a field that a message has once. All other bytes stay as they are.
  *
  * Refuses a message without From or with several (RFC 5322 section 3.6), a From without an address or longer than
  * `MAX_LIST_LENGTH`, and more Received fields than a message has that is not in a loop (RFC 5321 section 6.3).
@@ -47,7 +47,7 @@ export function prepareMessage(
   origin: MessageOrigin,
   rest: readonly Buffer[] = [],
 ): PreparedMessage {
-  const field = findFields(header, 'message-id')[0]
+  const field = findFields(header, 'message-id').at(-1)
   const existingId = field === undefined ? '' : readFieldValue(raw, field)
   const messageId = isMessageId(existingId) ? existingId : createMessageId(origin.emailId, origin.hostname)
   const { hostname, protocol, emailId, now } = origin
@@ -65,9 +65,28 @@ export function prepareMessage(
 
 /** An empty Message-ID is removed, since a real one is added. */
 function findRemovedFields(header: Header, withMessageId: boolean): HeaderField[] {
+  const repeated = new Set(findRepeatedFields(header))
   return header.fields.filter(
-    ({ name }) => strippedFields.has(name) || isServiceField(name) || (withMessageId && name === 'message-id'),
+    (field) =>
+      repeated.has(field) ||
+      strippedFields.has(field.name) ||
+      isServiceField(field.name) ||
+      (withMessageId && field.name === 'message-id'),
   )
+}
+
+/** RFC 5322 section 3.6; several From fields are refused. */
+const singleFields: ReadonlySet<string> = new Set([
+  ...['date', 'sender', 'reply-to', 'to', 'cc', 'message-id', 'in-reply-to', 'references', 'subject'],
+])
+
+/** The fields that may occur once and come again below. Readers disagree about which of them counts. */
+export function findRepeatedFields({ fields }: Header): readonly HeaderField[] {
+  const seen = new Set<string>()
+  return fields
+    .toReversed()
+    .filter(({ name }) => singleFields.has(name) && (seen.has(name) || !seen.add(name)))
+    .toReversed()
 }
 
 /** Authors, recipients and subject; throws a Refusal `malformed-message` or `mail-loop`. */
@@ -84,12 +103,14 @@ export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
       field: 'from',
     })
   }
-  const subject = findFields(header, 'subject')[0]
+  const subject = findFields(header, 'subject').at(-1)
+  const repeated = findRepeatedFields(header)
+  const sent = { ...header, fields: header.fields.filter((field) => !repeated.includes(field)) }
   return {
     from: parseAuthors(readFromValue(raw, only)),
-    to: readHeaderMailboxes(raw, header, 'to'),
-    cc: readHeaderMailboxes(raw, header, 'cc'),
-    replyTo: readHeaderMailboxes(raw, header, 'reply-to'),
+    to: readHeaderMailboxes(raw, sent, 'to'),
+    cc: readHeaderMailboxes(raw, sent, 'cc'),
+    replyTo: readHeaderMailboxes(raw, sent, 'reply-to'),
     subject: subject === undefined ? '' : decodeHeaderText(readFieldValue(raw, subject)).slice(0, 998),
   }
 }

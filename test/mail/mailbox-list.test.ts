@@ -16,6 +16,9 @@ t.test('a list of authors that readers may interpret differently is ambiguous', 
     '"one (of <two" <a@b.test>',
     'me@s.test <me@s.test>',
     'Ünï <a@b.test>',
+    'Ann (a (nested (deep)) b) <a@b.test>',
+    'a@b.test (a (nested \\) b) c)',
+    '(x (y)) a@b.test',
   ]
   const unclear = [
     'me@s.test victim@bank.test',
@@ -27,6 +30,9 @@ t.test('a list of authors that readers may interpret differently is ambiguous', 
     '<a@b c>',
     'nobody',
     '(<c@d.test>',
+    'Ann (a (nested) <c@d.test>) <a@b.test>',
+    'Ann (a (nested) b <a@b.test>',
+    'a@b.test (a (x), c@d.test)',
     'a "b <c@d.test>',
   ]
   for (const value of clear) t.equal(isUnambiguous(value), true, value)
@@ -163,7 +169,9 @@ t.test('one pass over quoted strings, comments and encoded words finds what the 
   )
   const property = fc.property(fc.array(unit, { maxLength: 14 }), (parts) => {
     const value = parts.join('')
-    t.equal(isUnambiguous(value), unambiguousByExpression(value), value)
+    // The expression refuses each nested comment.
+    if (/\([^)]*\(/.test(value)) t.ok(!unambiguousByExpression(value) || isUnambiguous(value), value)
+    else t.equal(isUnambiguous(value), unambiguousByExpression(value), value)
   })
   fc.assert(property)
   t.end()

@@ -94,7 +94,7 @@ t.test('text, HTML, images and attachments form the tree that mail clients expec
       'text/html',
       'image/png',
       'application/pdf',
-      'application/octet-stream',
+      'message/rfc822',
     ],
   )
   t.notMatch(text, /blind|X-Mailer/i)
@@ -103,9 +103,23 @@ t.test('text, HTML, images and attachments form the tree that mail clients expec
   t.same(image?.content, Buffer.from('png'))
   t.match(pdf, { filename: 'Größe 日本.pdf', contentDisposition: 'attachment' })
   t.same(pdf?.content, Buffer.from([0, 255, 13, 10]))
-  t.same(message?.content, Buffer.from('From: x\n\ny'))
+  t.match(text, /Content-Transfer-Encoding: 7bit\r\n[\s\S]*From: x\r\n\r\ny/, 'a message is not in base64')
   t.equal(message?.filename, 'mail .eml')
   t.match(mail.replyTo, { value: [{ address: 'reply@a.test', name: 'Reply, please' }] })
+})
+
+t.test('a message is attached in the encodings that its type allows, else as a file', async (t) => {
+  const attach = async (content: string): Promise<string> => {
+    const file = { filename: 'a.eml', content: Buffer.from(content), contentType: 'message/rfc822' }
+    const { text } = await composeAndParse({ attachments: [file] })
+    const [, type, encoding] =
+      /Content-Type: (message|application)[\s\S]*?Content-Transfer-Encoding: (\w+)/.exec(text) ?? []
+    return `${type} ${encoding}`
+  }
+  t.equal(await attach('Subject: a\n\nb\n'), 'message 7bit')
+  t.equal(await attach('Subject: ä\r\n\r\nb'), 'message 8bit')
+  t.equal(await attach(`Subject: a\n\n${'x'.repeat(999)}`), 'application base64', 'a line that is too long')
+  t.equal(await attach('Subject: a\n\n\0'), 'application base64', 'NUL')
 })
 
 t.test('an image without HTML is attached', async (t) => {

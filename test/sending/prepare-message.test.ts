@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader } from '../../src/mail/header-fields.js'
-import { prepareMessage, summarizeMessage } from '../../src/sending/prepare-message.js'
+import { findRepeatedFields, prepareMessage, summarizeMessage } from '../../src/sending/prepare-message.js'
 import type { MessageSummary } from '../../src/sending/submitted-message.js'
 
 const now = Date.UTC(2026, 10, 21)
@@ -35,6 +35,21 @@ t.test('missing fields are added, our own fields are removed', async (t) => {
   )
   t.notMatch(prepareLines('Message-ID: ', 'From: a@a.test', 'Date: d', '', '').text, /Message-ID: \r/)
   t.equal(prepareLines('From: a@a.test').text.endsWith('Message-ID: <id-1@mail.test>\r\n'), true, 'without a body too')
+})
+
+t.test('of a field that a message has once, the last one is sent and shown', async (t) => {
+  const lines = ['From: a@a.test', 'To: x@b.test', 'Date: one', 'Subject: one', 'Message-ID: <one@b.test>']
+  const last = ['to: y@b.test', 'Date: two', 'SUBJECT: two', 'Message-ID: <two@b.test>', 'X-A: 1', 'X-A: 2', '', 'text']
+  const kept = ['From: a@a.test', ...last].join('\r\n')
+  t.same(prepareLines(...lines, ...last), { text: received + kept, messageId: '<two@b.test>' })
+  const raw = Buffer.from([...lines, ...last].join('\r\n'))
+  const header = scanHeader(raw)
+  const { to, subject } = summarizeMessage(raw, header)
+  t.same([to.map(({ address }) => address), subject], [['y@b.test'], 'two'])
+  t.same(
+    findRepeatedFields(header).map(({ name }) => name),
+    ['to', 'date', 'subject', 'message-id'],
+  )
 })
 
 t.test('for any input, everything that is not ours stays byte for byte', async (t) => {

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { type Address, explainAddress, tryParseAddress } from '../../mail/address.js'
 import {
+  findLineFault,
   isDisplayName,
-  isOneLine,
   MAX_NAME_LENGTH,
   type NamedAddress,
   tryParseNamedAddress,
@@ -67,7 +67,10 @@ export const bodyText = z
   .string()
   .transform((text): RequestedBody => (text.length > LONG_BODY ? Buffer.from(text) : text))
 
-export const oneLine = z.string().refine(isOneLine, 'must be one line: CR, LF and NUL are not allowed')
+export const oneLine = z.string().superRefine((text, { addIssue }) => {
+  const message = findLineFault(text)
+  if (message !== null) addIssue({ code: 'custom', message })
+})
 
 /** Bytes that are encoded at once: a multiple of three, so that only the last piece is padded. */
 const ENCODED_AT_ONCE = 49_152

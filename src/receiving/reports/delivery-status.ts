@@ -106,7 +106,7 @@ function buildBounce(record: ReportedHeader, { final, original }: RecipientNames
     kind,
     status,
     diagnostic,
-    prose: diagnostic.length < 12 ? prose(final ?? original) : '',
+    prose: diagnostic.length < MIN_WORDS ? prose(final ?? original) : '',
   })
   const recipientsFault = meaning.recipientsFault && !namesOnlyOthers(meaning.diagnostic, [final, original])
   return { recipient: final ?? original, original, ...meaning, recipientsFault }
@@ -118,7 +118,21 @@ function diagnosticOf(record: ReportedHeader, status: string): string {
   const exit = describeExitCode(spoken)
   if (exit !== null) return exit
   const words = toOneLine(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
-  return words === '' ? (/\(([^()]{12,300})\)/.exec(toOneLine(status))?.[1] ?? '') : words
+  if (words.length >= MIN_WORDS) return words
+  const commented = /\(([^()]{12,300})\)/.exec(toOneLine(status))?.[1]
+  return commented ?? supplementOf(record) ?? words
+}
+
+/** Characters of a diagnostic that says more than a code. */
+const MIN_WORDS = 12
+
+/** Exchange 2003 puts the reply here: `<mx.example.net #5.0.0 smtp; 550 no such user>`. */
+function supplementOf(record: ReportedHeader): string | null {
+  const words = toOneLine(firstValueOf(record, 'x-supplementary-info') ?? '')
+    .replace(/^<(?:[^\s<>#]{1,255} )?(?:#[245]\.\d{1,3}\.\d{1,3} )?/, '')
+    .replace(/^[\w-]{1,40} ?; ?/, '')
+    .replace(/>$/, '')
+  return words.length < MIN_WORDS ? null : words
 }
 
 function statedKindOf(action: string | null, status: string | null, diagnostic: string): BounceKind | null {

@@ -92,8 +92,9 @@ export class KeyLogin {
     this.keyPrincipal = null
   }
 
-  /** The reply to the key of an AUTH exchange. */
-  auth(key: string): SmtpReply {
+  /** The reply to the key of an AUTH exchange. A line end or a blank around it came with the file that holds it. */
+  auth(given: string): SmtpReply {
+    const key = given.trim()
     const { authLimit, deps } = this.gate
     const client = addressKeyOf(this.connection.remoteAddress)
     const result = authLimit.isBanned(client, deps.clock()) ? bannedReply : this.principalOf(key)

@@ -17,7 +17,10 @@ export interface SubmissionDeps {
   /** Throws a Refusal when this principal may not use this sender. */
   checkSender(principal: Principal, envelopeFrom: Address | ''): void
   /** Resolves once the message is on disk. */
-  accept(principal: Principal, message: SubmittedMessage): Promise<{ readonly emailId: string }>
+  accept(
+    principal: Principal,
+    message: SubmittedMessage,
+  ): Promise<{ readonly emailId: string; readonly repeated?: readonly string[] }>
   /** False: the disk is nearly full. */
   hasDiskSpace(): boolean
   /** Shared by all listeners. Absent: this listener has only its own limit. */

@@ -147,10 +147,13 @@ export class SubmissionSession implements SmtpSession {
     const { smtputf8 } = transaction.mail
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: this.login.isByKey })
     const bytes = raw.length // `accept` may move the memory to another thread
-    const { emailId } = await deps.accept(transaction.principal, toSubmittedMessage(transaction, raw, protocol))
+    const { emailId, repeated } = await deps.accept(
+      transaction.principal,
+      toSubmittedMessage(transaction, raw, protocol),
+    )
     this.ending.forgiveFaults()
     const to = toRecipientLogFields(transaction.recipients.keys())
-    deps.log.info({ ...this.buildFacts(), email: emailId, ...to, bytes }, 'a submission was accepted')
+    deps.log.info({ ...this.buildFacts(), email: emailId, ...to, bytes, repeated }, 'a submission was accepted')
     return buildQueuedReply(emailId)
   }
 

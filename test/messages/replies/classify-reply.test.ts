@@ -83,6 +83,8 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '552 5.2.2 <a@b.test> Quota exceeded (mailbox for user is full)',
     '552 Requested mail action aborted: exceeded storage allocation. Mailbox full',
     '550 5.7.1 Sorry, mailbox full',
+    '550 mailbox is full: retry timeout exceeded',
+    '550 <a@b.test>: quota exceeded: retry timeout exceeded',
     '452 4.2.2 Mailbox size limit exceeded',
     '552 sorry, mailbox a@b.test is over quota temporarily (#5.1.1)',
     '552 5.2.2',

@@ -57,6 +57,11 @@ t.test('the exit code of a mailer, or a comment of the status, is a diagnostic',
   t.equal(found('5.3.0', 'Diagnostic-Code: x-unix; 67'), 'bad-mailbox')
   t.equal(found('5.3.0', 'Diagnostic-Code: X-Unix; 255'), 'remote-error')
   t.equal(found('5.0.0 (the mailbox is full)', 'X-Other: y'), 'mailbox-full')
+  for (const line of [
+    'X-Supplementary-Info: <mx.mill.test #5.0.0 smtp; 550 no such user here>',
+    'X-Supplementary-Info: < #5.0.0 smtp;550 Recipient unknown>\r\nDiagnostic-Code: smtp; 550 5.0.0',
+  ])
+    t.equal(found('5.0.0', line), 'bad-mailbox', line)
 })
 
 t.test('a report inside another message is read', async (t) => {

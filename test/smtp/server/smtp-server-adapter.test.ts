@@ -67,6 +67,7 @@ const fields = {
     _parser: 'object',
     _ready: 'boolean',
     _upgrading: 'boolean',
+    _nextHandler: 'boolean',
     _closing: 'boolean',
     _closed: 'boolean',
   },

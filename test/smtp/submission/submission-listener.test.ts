@@ -97,6 +97,11 @@ t.test('every form of AUTH PLAIN and LOGIN is accepted, with any user name', asy
     ['auth plain', base64('someone\0\0app-key')],
     ['AUTH LOGIN', base64('anybody'), base64('app-key')],
     [`AUTH LOGIN ${base64('anybody')}`, base64('app-key')],
+    ['AUTH LOGIN', '', base64('app-key')],
+    ['AUTH LOGIN =', base64('app-key')],
+    ['AUTH LOGIN', base64('any\nbody'), base64('app-key\r\n')],
+    [`AUTH PLAIN ${base64('\0some\nbody\0app-key')}`],
+    ['AUTH PLAIN', base64('\0\0 app-key\n')],
   ]
   for (const form of forms) {
     const client = await open({ tls: true })

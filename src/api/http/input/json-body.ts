@@ -57,7 +57,9 @@ export async function readJsonBytes(
 }
 
 /** Throws a Refusal `invalid-json`, and nothing else. */
-export function parseJson(raw: Buffer): unknown {
+export function parseJson(given: Buffer): unknown {
+  // A byte order mark is no JSON, and may be ignored (RFC 8259 section 8.1).
+  const raw = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? given.subarray(3) : given
   if (!isUtf8(raw)) throw invalidJsonRefusal('the body is not valid UTF-8')
   checkShape(raw)
   try {
@@ -89,6 +91,7 @@ export function requireJsonType({ headers }: IncomingMessage): void {
   }
 }
 
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const QUOTE = 0x22
 const COMMA = 0x2c
 const COLON = 0x3a

@@ -156,7 +156,7 @@ function authenticate(
 const HTTPS_ONLY = 'the API is served over HTTPS only'
 
 /** `Authorization: Bearer KEY` (RFC 6750 section 2.1). */
-const bearerForm = /^Bearer +([\w~+/.-]+=*) *$/i
+const bearerForm = /^Bearer[ \t]+([\w~+/.-]+=*)[ \t]*$/i
 const MAX_KEY_LENGTH = 200
 
 /** Throws a Refusal: `authentication-required` without a key, `bad-credentials` for another form. */

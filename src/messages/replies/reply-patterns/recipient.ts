@@ -30,7 +30,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     reason: 'expired',
     texts: [
-      /(message|envelope|delivery time) (has |is |was )?expired|retry time-?out exceeded|failing for a long time/i,
+      /(message|envelope|delivery time) (has |is |was )?expired|failing for a long time/i,
       /(queue|retention|delivery) (time|lifetime|period) (expired|exceeded)|after multiple retries/i,
       /(unable to deliver|not delivered|undelivered|queued|in (the|our) queue|retried|tried) .{0,20}(for|in|after|within|than|over) \d{1,5} (second|minute|hour|day|week)/i,
       /in the time limit|not reached for any host after a long failure|giving up after \d/i,
@@ -182,5 +182,10 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
       /(malformed|invalid|unexpected) (or unexpected )?(name ?server|dns) (reply|data|answer|response)/i,
       /^\W{0,20}(\w[\w-]{0,62}\.){1,8}[a-z]{2,24}\W{0,3} (does not|doesn.t) (exist|resolve)/i,
     ],
+  },
+  {
+    // Exim puts it behind the last error, which may say why.
+    reason: 'expired',
+    texts: [/retry time-?out exceeded/i],
   },
 ]

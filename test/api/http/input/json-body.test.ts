@@ -13,6 +13,8 @@ t.test('JSON is parsed, and anything else is refused', async (t) => {
     a: ['"]}[{', '\\', 1000, true, null],
     é: '😀',
   })
+  t.same(json('\ufeff{"a":1}'), { a: 1 }, 'a byte order mark is ignored')
+  t.throws(() => json('\ufeff\ufeff1'), Refusal)
   const right = fc.json({ maxDepth: 3, stringUnit: 'binary' })
   fc.assert(
     fc.property(right, (text) => isDeepStrictEqual(json(text), JSON.parse(Buffer.from(text).toString()))),

@@ -33,7 +33,7 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
   const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
   if (command === undefined && verb !== 'serve') throw unknownCommandError(line.words, databaseCommands)
   refuseForeignOptions(line.options, command?.options ?? optionsOf('serve'))
-  if (loaded.kind === 'problems') throw new CommandFailed(formatProblems(loaded.file, loaded.problems))
+  if (loaded.kind === 'problems') return refuseProblems(io, line, loaded)
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
@@ -75,6 +75,15 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   } finally {
     await opened.database?.then((open) => open.close())
   }
+}
+
+/** With `--json` the problems are the one value, as of `check`; of `reload` in the form of its answer. */
+function refuseProblems(io: ProgramIo, line: CommandLine, loaded: Extract<LoadedConfig, { kind: 'problems' }>): number {
+  const { file, problems } = loaded
+  if (line.options['json'] !== true) throw new CommandFailed(formatProblems(file, problems))
+  const settings = line.words[0] === 'reload' ? { applied: [], pending: [] } : {}
+  io.printError(`posthorn: ${maskControls(formatProblems(file, problems))}\n`)
+  return printText(io, line, { json: { ok: false, ...settings, problems }, lines: [], failed: true })
 }
 
 function matchesCommand(words: readonly string[], name: string): boolean {

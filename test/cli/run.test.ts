@@ -268,3 +268,18 @@ t.test('a check by root uses the rights of the daemon, and names whose', { skip:
   }
   chmodSync(folder, 0o755)
 })
+
+t.test('with --json, each command prints the problems of a broken configuration as one value', async (t) => {
+  const { config, run } = createInstallation(t)
+  writeFileSync(config, '[limits]\ndefault_plan = "gold"\nanything = 1\n')
+  const names = [...databaseCommands.map(({ name }) => name), 'check', 'check --upgrade']
+  t.ok(names.includes('reload') && names.length > 30)
+  for (const name of names) {
+    const { status, json } = await run(...name.split(' '), '--json')
+    const answer = json() as { readonly ok: boolean; readonly problems: readonly { readonly key: string }[] }
+    t.same([status, answer.ok], [1, false], name)
+    t.same(answer.problems.map(({ key }) => key).sort(), ['limits.anything', 'limits.default_plan'], name)
+  }
+  t.match((await run('reload', '--json')).json(), { applied: [], pending: [] })
+  t.match(await run('reload'), { status: 1, out: '', err: /limits\.default_plan: found "gold"/ })
+})

@@ -16,7 +16,7 @@ import { errorMessageOf } from '../../platform/errors.js'
 import { readAuthorities, readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import { databaseFile } from '../../storage/open.js'
-import { type Answer, CommandFailed, flagOption, type OptionValues, textOption, UsageError } from '../command.js'
+import { type Answer, flagOption, type OptionValues, textOption, UsageError } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
 import { checkUpgrade } from './check-upgrade.js'
 
@@ -35,7 +35,7 @@ export async function check(load: () => LoadedConfig, { options, report }: Check
   const loaded = first.kind === 'config' ? load() : first
   const configuration = await checkConfiguration(loaded)
   if (!flagOption(options, 'upgrade')) return configuration
-  if (loaded.dataDir === null) throw new CommandFailed(configuration.lines.join('\n'))
+  if (loaded.dataDir === null) return configuration
   return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report }))
 }
 

@@ -43,7 +43,16 @@ export async function serve(
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
   const upgrade = { keepCopy: !flagOption(options, 'no-copy'), onProgress: systemd.notifyUpgrading }
-  const daemon = await startDaemon({ config, clock, log, logTail, addressHider, upgrade, ...daemonOptions })
+  const daemon = await startDaemon({
+    config,
+    clock,
+    log,
+    logTail,
+    addressHider,
+    upgrade,
+    loadsAhead: true,
+    ...daemonOptions,
+  })
   const { data_dir: dataDir } = config.service
   const report = createReporter(dataDir, log)
   // Before the line `serving`, after which operators reload. A signal that comes earlier waits.

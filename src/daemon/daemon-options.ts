@@ -25,6 +25,8 @@ export interface DaemonOptions {
   readonly stopTimeouts?: typeof defaultStopTimeouts
   /** The files of the dashboard. Default: where the build puts them. */
   readonly uiFolder?: string | undefined
+  /** Loads what the first inbound message needs before the listeners open; otherwise that message waits for it. */
+  readonly loadsAhead?: boolean
   /** How a database of an earlier version is upgraded. */
   readonly upgrade?: UpgradeSettings | undefined
 }

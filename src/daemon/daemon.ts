@@ -77,6 +77,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     const { opened, database, suppressions } = await openStorage(options, stopSteps)
     const certificates = await openCertificates(options)
     const services = await openServices(options, database, suppressions, stopSteps)
+    if (options.loadsAhead === true) await services.receiving.loadAhead()
     const listeners = await openListeners(options, database, certificates, services, stopSteps)
     const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
     const parts = { database, services, listeners, listCertificates: orders.listServed }

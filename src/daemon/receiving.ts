@@ -104,9 +104,14 @@ export interface Receiving {
   readonly busyTimes: readonly (() => number)[]
   /** Begins the analysis of stored messages. */
   readonly start: () => void
+  /** Loads the code that the first message needs. */
+  readonly loadAhead: () => Promise<void>
   /** Ends DNS queries and the child processes, and waits for messages under way. */
   readonly stop: () => Promise<void>
 }
+
+/** Milliseconds that the listener waits for the code of the threads; without it, the first message does. */
+const MAX_LOADING = 10_000
 
 export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { config, clock, log, edges, mime, observers } = deps
@@ -133,8 +138,8 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
     acceptInbound: createAcceptInbound(readEachTime(accepting, { dmarc: () => config.inbound.dmarc })),
     findListings: createListingFinder(config, resolver),
     findAllowListings: createAllowListingFinder(config, resolver, log),
-    greylist: greylist.asked,
-    busyTimes: threads.busyTimes,
+    ...{ greylist: greylist.asked, busyTimes: threads.busyTimes },
+    loadAhead: () => threads.loadCode(MAX_LOADING),
     start: () => {
       if (recipients.operatorWorkspace() === null) log.warn(NO_OPERATOR)
       processor.start()

@@ -7,6 +7,8 @@
  * A thread that dies, or works on a message for longer than `TIME_LIMIT`, is replaced; its messages are rejected
  * and get a temporary reply.
  */
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import type { Authentication, Connection } from '../../mail/authentication-results.js'
 import { Refusal } from '../../mail/refusal.js'
@@ -88,6 +90,20 @@ export class MessageThread {
     } catch (error) {
       this.deps.onFailure(error)
     }
+  }
+
+  /** Resolves once its code is loaded, or the thread has ended, or after `limit` milliseconds. */
+  async loadCode(limit: number): Promise<void> {
+    this.startAhead()
+    const { worker } = this
+    if (worker === null || this.hasLoaded) return
+    const ended = new AbortController()
+    const { signal } = ended
+    const ready = once(worker, 'message', { signal }) // the first one says that it is ready
+    const waiting = [ready, once(worker, 'exit', { signal }), pause(limit, null, { signal })]
+    await Promise.race(waiting).catch(() => undefined)
+    ended.abort()
+    await Promise.allSettled(waiting)
   }
 
   /** Milliseconds in which it was busy, since its start. */

@@ -63,6 +63,11 @@ export class MessageThreads {
     }
   }
 
+  /** Loads the code of the first one, which the first message would wait for. `limit`: in milliseconds. */
+  async loadCode(limit: number): Promise<void> {
+    await this.threads[0]?.loadCode(limit)
+  }
+
   /** They have messages in hand for as long as a commit takes, with the answers to it and the messages that follow. */
   isBusy(): boolean {
     let load = 0

@@ -218,6 +218,16 @@ t.test('a thread that ends has its messages rejected, the other one goes on, and
   t.match(await startBoth(threads), [{ isReady: true }, { isReady: true }])
 })
 
+t.test('the code of the first thread can be loaded before there is a message', async (t) => {
+  const { threads } = threadsOf(t, 2)
+  const [busyTime = () => 0, other = () => 0] = threads.busyTimes
+  t.equal(busyTime(), 0)
+  await threads.loadCode(60_000)
+  t.ok(busyTime() > 0, 'it runs')
+  t.equal(other(), 0, 'the other one does not')
+  await threads.loadCode(60_000)
+})
+
 t.test('a thread that ends without a message is reported, and is not started ahead all the time', async (t) => {
   const { threads, failures } = threadsOf(t, 2)
   const [first, second] = await startBoth(threads)

@@ -3,9 +3,9 @@
  * something have series; all that are not among the known ones share one.
  */
 import type { PaceControl } from '../delivery/shaping/pace-control.js'
-import { type PaceSignal, paceSignals } from '../delivery/shaping/pace-signal.js'
 import type { PaceId } from '../delivery/shaping/pace-state.js'
 import { providerGroups } from '../mail/mailbox-providers.js'
+import { type PaceSignal, paceSignals } from '../messages/replies/pace-signal.js'
 import type { Metrics } from './registry.js'
 
 export interface PaceObservers {

@@ -28,7 +28,6 @@ import type { Reason } from '../../mail/reasons.js'
 import { formatReply, type Reply } from '../../mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../messages/replies/classify-reply.js'
 import type { Host } from '../hosts/destination.js'
-import { readPaceSignal } from '../shaping/pace-signal.js'
 import { TLS_NOT_PASSED_ON } from '../smtp/envelope.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 import type { AttemptOutcome } from './attempt-result.js'
@@ -80,8 +79,8 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
 }
 
 function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
-  const { kind, scope, reason, status } = classifyReply(stage, reply)
-  const isAboutPace = stage === 'mail' && readPaceSignal(stage, reply) !== null
+  const { kind, scope, reason, status, pace } = classifyReply(stage, reply)
+  const isAboutPace = stage === 'mail' && pace !== null
   const isAboutUs = isAboutPace || isOurFault(stage, reply, reason, host) || isIpv6Refusal(host, reply)
   const isFinal = kind === 'permanent' && scope !== 'session' && !isAboutUs
   if (isFinal) return { outcome: toRefusedOutcome(stage, reply), shouldTryNext: false }

@@ -9,11 +9,12 @@
  */
 import type { Reply, Stage } from '../../mail/reply.js'
 import { describePause } from '../../messages/queue/provider-pause.js'
+import { classifyReply } from '../../messages/replies/classify-reply.js'
+import type { PaceSignal } from '../../messages/replies/pace-signal.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
 import { OpenSessions } from './open-sessions.js'
 import { PaceEstimate } from './pace-estimate.js'
-import { type PaceSignal, readPaceSignal } from './pace-signal.js'
 import type { LearnedMessages, PaceId, PaceState, PaceTimer, PaceVerdict, Passage, Pause } from './pace-state.js'
 import { type PauseKind, pauseTimeOf, quoteForAll } from './pause.js'
 import { SessionWindow } from './session-window.js'
@@ -177,7 +178,7 @@ export class PaceControl {
     // Without an answer of the probe the pause says nothing any more: hosts that are down have waits of their own.
     if (sent.kind !== 'refused')
       return sent.kind === 'failed' && this.pauseLeft <= 0 ? this.endPause(passage, now) : noVerdict
-    const signal = readPaceSignal(sent.stage, sent.reply)
+    const signal = classifyReply(sent.stage, sent.reply).pace
     if (signal !== null) return this.noteRefused(signal, sent.reply, passage, now)
     return isPastMail(sent.stage) ? this.noteTaken(passage, now) : noVerdict
   }

@@ -5,6 +5,8 @@
  * seconds later. A provider that has never refused anything has no row. Limit: the paces and hosts that were used last
  * are remembered.
  */
+
+import type { PaceSignal } from '../../messages/replies/pace-signal.js'
 import { type Clock, formatTimestamp } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import { createLruCache } from '../../platform/lru-cache.js'
@@ -12,7 +14,6 @@ import type { Store } from '../../storage/database.js'
 import { type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import { PaceControl } from './pace-control.js'
-import type { PaceSignal } from './pace-signal.js'
 import type { PaceId, PaceState, PaceTimer } from './pace-state.js'
 import { MAX_PACES, removePace, resetPaces, restorePaces, storePace } from './pace-store.js'
 import { providerKeyOf } from './provider-key.js'

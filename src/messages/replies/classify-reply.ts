@@ -12,6 +12,7 @@
 import type { Reason } from '../../mail/reasons.js'
 import type { Reply, Stage } from '../../mail/reply.js'
 import { isConditional } from './conditional-replies.js'
+import { type PaceSignal, readPaceSignal } from './pace-signal.js'
 import { findPattern } from './reply-patterns.js'
 import { reasonOfCode, reasonOfStatus } from './status-reasons.js'
 
@@ -28,6 +29,8 @@ interface ReplyClassification {
   readonly recipientsFault: boolean
   /** The text says that the problem is temporary, whatever the code says. */
   readonly isTransient: boolean
+  /** What the reply says about our pace: shaping acts on it, and it is the reason where it names a limit. */
+  readonly pace: PaceSignal | null
 }
 
 const scopes = {
@@ -54,13 +57,16 @@ export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
       status: '4.5.0',
       recipientsFault: false,
       isTransient: true,
+      pace: null,
     }
   }
   const enhanced = reply.enhanced ?? findQuotedStatus(reply.text)
   const pattern = findPattern({ stage, code: reply.code, enhanced, text: reply.text })
   const named = pattern?.reason ?? reasonOfStatus(enhanced) ?? reasonOfCode(reply.code, stage) ?? 'unclassified'
   // A reply about a mailbox at MAIL concerns the sender's.
-  const reason = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
+  const words = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
+  const pace = readPaceSignal(stage, reply, words)
+  const reason = pace !== null && limits.has(pace) ? 'rate-limited' : words
   const scope = reply.code === 421 ? 'session' : scopes[stage]
   const permanent = reply.code >= 500 && scope !== 'session' && pattern?.temporary !== true
   const isDead = deadMailboxReasons.has(reason) && !isConditional(reply.text)
@@ -71,8 +77,12 @@ export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
     status: statusOf(permanent, enhanced, reason),
     recipientsFault: permanent && (stage === 'rcpt' || stage === 'message') && isDead,
     isTransient: pattern?.temporary === true,
+    pace,
   }
 }
+
+/** A host that slows us down has not blocked us, whatever it thinks of our mail. */
+const limits: ReadonlySet<PaceSignal> = new Set(['sessions', 'messages', 'rate'])
 
 /** qmail and Cisco put the code into the text: `no mailbox here by that name. (#5.1.1)`. */
 function findQuotedStatus(text: string): string | null {

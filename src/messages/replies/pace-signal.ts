@@ -9,8 +9,8 @@
  * Only replies before the recipient, and temporary ones later, are about us and not about the message. Known limit:
  * English, as the providers reply.
  */
+import type { Reason } from '../../mail/reasons.js'
 import type { Reply, Stage } from '../../mail/reply.js'
-import { classifyReply } from '../../messages/replies/classify-reply.js'
 import { isAboutSender } from './sender-refusal.js'
 
 export const paceSignals = ['sessions', 'messages', 'rate', 'block', 'unnamed'] as const
@@ -47,13 +47,13 @@ const ofBlock =
   /\b(your|sending|client|source) (\w{1,10} )?(address|ip|host|server|network)\b.{0,80}\b(block|list|bann|reputation)/i
 const stagesOfSession: ReadonlySet<Stage> = new Set(['banner', 'ehlo', 'starttls'])
 
-export function readPaceSignal(stage: Stage, reply: Reply): PaceSignal | null {
+/** `reason`: what the words alone say (`classify-reply`, which hands both on). */
+export function readPaceSignal(stage: Stage, reply: Reply, reason: Reason): PaceSignal | null {
   if (reply.code < 400 || stage === 'auth') return null
   const beforeRecipient = stagesOfSession.has(stage) || stage === 'mail'
   if (!beforeRecipient && reply.code >= 500) return null
   const text = reply.text.slice(0, MAX_TEXT)
-  const { reason } = classifyReply(stage, reply)
-  if (reason === 'greylisted' || isAboutRecipient(stage, reply, text)) return null
+  if (reason === 'greylisted' || isAboutRecipient(stage, reply, text, reason)) return null
   if (!stagesOfSession.has(stage) && isAboutSender(reply, text, reason)) return null
   const named = nameSignal(reply, text)
   if (named !== null) return named
@@ -82,7 +82,10 @@ function isPolicyOrSystem(enhanced: string | null): boolean {
   return enhanced === null || !/^4\.[12]\./.test(enhanced)
 }
 
-function isAboutRecipient(stage: Stage, { enhanced }: Reply, text: string): boolean {
+const mailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'mailbox-full', 'null-mx'])
+
+function isAboutRecipient(stage: Stage, { enhanced }: Reply, text: string, reason: Reason): boolean {
   if (stagesOfSession.has(stage)) return false
+  if (mailboxReasons.has(reason)) return true
   return !isPolicyOrSystem(enhanced) || (stage !== 'mail' && ofRecipient.test(text))
 }

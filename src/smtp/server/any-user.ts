@@ -6,13 +6,23 @@ const STAND_IN = 'user'
 const standIn = Buffer.from(STAND_IN).toString('base64')
 
 /** A command `AUTH` with what the client sent at once (RFC 4954 section 4). */
-export function replaceUser(command: string): string {
-  const [, start = '', method = '', response] = /^(AUTH\s+(LOGIN|PLAIN)\s+)(\S+)\s*$/i.exec(command) ?? []
-  return response === undefined ? command : start + replaceUserLine(method, response)
+export function replaceUser(command: Buffer): Buffer {
+  const [, start = '', method = '', response] =
+    /^(AUTH\s+(LOGIN|PLAIN)\s+)(\S+)\s*$/i.exec(command.toString('latin1')) ?? []
+  return response === undefined ? command : Buffer.from(start + replaceUserLine(method, response), 'latin1')
+}
+
+type Handler = (line: Buffer, done: () => void) => void
+
+/** The handler of the line behind this command, which has the user unless the command had it. */
+export function replaceUserAfter(command: Buffer, next: Handler): Handler {
+  const method = /^AUTH\s+(LOGIN|PLAIN)\s*$/i.exec(command.toString('latin1'))?.[1]
+  if (method === undefined) return next
+  return (line, done) => next(Buffer.from(replaceUserLine(method, line.toString('latin1')), 'latin1'), done)
 }
 
 /** A line that has the user: of PLAIN with the key (RFC 4616), of LOGIN alone. `*` ends the exchange. */
-export function replaceUserLine(method: string, line: string): string {
+function replaceUserLine(method: string, line: string): string {
   const response = line.trim()
   if (response === '*') return line
   if (method.toUpperCase() === 'LOGIN') return standIn

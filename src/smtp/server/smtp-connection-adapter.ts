@@ -22,7 +22,7 @@ import { expnReply } from '../session/session-replies.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection, SmtpSession } from '../session/smtp-session.js'
 import type { ListenerSlot } from './admission.js'
-import { replaceUser, replaceUserLine } from './any-user.js'
+import { replaceUser, replaceUserAfter } from './any-user.js'
 import { DataReader } from './data-reader.js'
 import { hasStatus, withStatus } from './enhanced-status.js'
 
@@ -127,21 +127,12 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
   override handler_AUTH(command: Buffer, callback: Done): void {
     const refusal = this.smtpSession.checkAuth?.() ?? null
     if (refusal === null) {
-      super.handler_AUTH(Buffer.from(replaceUser(command.toString('latin1')), 'latin1'), callback)
-      this.replaceNextUser(command.toString('latin1'))
+      super.handler_AUTH(replaceUser(command), callback)
+      if (this._nextHandler !== false) this._nextHandler = replaceUserAfter(command, this._nextHandler.bind(this))
       return
     }
     this.reply(refusal)
     callback()
-  }
-
-  /** The user of AUTH LOGIN comes on a line of its own, unless the command has it; PLAIN's with the password. */
-  private replaceNextUser(command: string): void {
-    const next = this._nextHandler === false ? null : this._nextHandler.bind(this)
-    const [, method = ''] = /^AUTH\s+(LOGIN|PLAIN)\s*$/i.exec(command) ?? []
-    if (next === null || method === '') return
-    this._nextHandler = (line, done) =>
-      next(Buffer.from(replaceUserLine(method, line.toString('latin1')), 'latin1'), done)
   }
 
   override handler_MAIL(command: Buffer, callback: Done): void {

@@ -131,11 +131,9 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
     '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org; https://www.spamhaus.org/query/ip/192.0.2.1',
     '554-gmx.net (mxgmx016) Nemesis ESMTP Service not available No SMTP service IP address is black listed.',
     "553 5.7.1 [BL21] Connections will not be accepted from 192.0.2.1, because the ip is in Spamhaus's list",
-    '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
     '550 5.7.1 Our system has detected that this message is likely suspicious due to the very low reputation of the sending IP address',
     '554 IP=192.0.2.1 - A problem occurred. (Ask your postmaster for help or to contact tosa@rx.test to clarify.) (BL)',
     '550 5.7.606 Access denied, banned sending IP [192.0.2.1].',
-    '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation.',
     '550 Access from ip address 192.0.2.1 blocked. Visit http://mail.ru/ip',
     '554 5.7.1 Blocked - see https://ipcheck.proofpoint.com/?ip=192.0.2.1',
     "554 Your access to this mail system has been rejected due to the sending MTA's poor reputation.",
@@ -195,6 +193,10 @@ const wordings: Readonly<Partial<Record<Reason, readonly string[]>>> = {
   'rate-limited': [
     '450 4.2.1 The user you are trying to contact is receiving mail too quickly.',
     '421 4.7.28 Our system has detected an unusual rate of mail; throttled',
+    '421 4.7.28 rate limited',
+    '421 4.7.28 Our system has detected an unusual rate of unsolicited mail originating from your IP address.',
+    '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
+    '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation.',
     '421 gmx.net Service closing transmission channel: too many connections from your IP',
     '550 Connection frequency limited [Q1Yz Blocked IP 192.0.2.22]. http://service.mail.qq.com/cgi-bin/help',
     '451 4.5.1 The recipient <a@b.test> has exceeded their message rate limit. Try again later.',
@@ -352,6 +354,7 @@ t.test('an unclassified 5xx to RCPT is permanent and suppresses nothing', async 
     status: '5.0.0',
     recipientsFault: false,
     isTransient: false,
+    pace: null,
   })
 })
 

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { type PaceSignal, readPaceSignal } from '../../../src/delivery/shaping/pace-signal.js'
 import type { Reply, Stage } from '../../../src/mail/reply.js'
+import { classifyReply } from '../../../src/messages/replies/classify-reply.js'
+import type { PaceSignal } from '../../../src/messages/replies/pace-signal.js'
 
 function reply(line: string): Reply {
   const found = /^(\d{3}) ?(?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?(.*)$/.exec(line)
@@ -133,6 +134,14 @@ const rows: readonly (readonly [Stage, string, PaceSignal | null])[] = [
   ['mail', '550 5.7.511 Access denied, banned sender[192.0.2.1].', 'block'],
 ]
 
+t.test('a limit that shaping acts on is the reason that people read', async (t) => {
+  for (const [stage, line, signal] of rows) {
+    const { reason } = classifyReply(stage, reply(line))
+    if (signal === 'rate' || signal === 'sessions' || signal === 'messages') t.equal(reason, 'rate-limited', line)
+    if (signal === 'block') t.not(reason, 'rate-limited', line)
+  }
+})
+
 t.test('what replies say about the pace', async (t) => {
-  for (const [stage, line, signal] of rows) t.equal(readPaceSignal(stage, reply(line)), signal, `${stage}: ${line}`)
+  for (const [stage, line, signal] of rows) t.equal(classifyReply(stage, reply(line)).pace, signal, `${stage}: ${line}`)
 })

@@ -1,6 +1,5 @@
 /** Bounces, complaints and replies: what others report about our mail. */
 
-import { readPaceSignal } from '../../../../src/delivery/shaping/pace-signal.js'
 import { parseCapabilities } from '../../../../src/delivery/smtp/capabilities.js'
 import { ReplyParser } from '../../../../src/delivery/smtp/reply-parser.js'
 import { tryParseAddress } from '../../../../src/mail/address.js'
@@ -58,7 +57,7 @@ function checkReply(reply: Reply, lines: readonly string[]): void {
   for (const stage of ['banner', 'mail', 'rcpt', 'data', 'message'] as const) {
     const meaning = classifyReply(stage, reply)
     checkEqual(classifyReply(stage, reply), meaning, 'the same reply has the same meaning')
-    const isAboutPace = readPaceSignal(stage, reply) !== null
+    const isAboutPace = classifyReply(stage, reply).pace !== null
     check(
       !isAboutPace || reply.code < 500 || stage === 'banner' || stage === 'mail',
       'a final reply is about the message',

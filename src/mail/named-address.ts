@@ -56,7 +56,7 @@ export function isDisplayName(name: string): boolean {
 }
 
 /** No CR, LF, NUL or lone surrogate: the text survives in a header field. */
-export function isOneLine(text: string): boolean {
+function isOneLine(text: string): boolean {
   return findLineFault(text) === null
 }
 

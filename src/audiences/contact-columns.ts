@@ -6,7 +6,7 @@
  * own name without a `metadata.` prefix, which also keeps a column from being read as consent. The other columns of our
  * exports (`id`, times) and columns without a name are ignored. An empty cell means no value.
  */
-import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../mail/address.js'
+import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
@@ -218,7 +218,7 @@ function fieldOf(column: ContactColumn): string {
 }
 
 function parseEmail(text: string): Address {
-  const address = tryParseAddress(text.trim())
+  const address = tryParseForeignAddress(text.trim())
   if (address === null)
     throw new InvalidLineError('email', explainAddress(text, 'is not a mail address, local@domain'), text)
   return address

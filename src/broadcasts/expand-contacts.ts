@@ -8,7 +8,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EmailCharger } from '../accounts/limits/quota.js'
-import { type Address, domainOf, tryParseAddress } from '../mail/address.js'
+import { type Address, domainOf, tryParseForeignAddress } from '../mail/address.js'
 import { findFrame } from '../messages/frames/framed-message.js'
 import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import { type Clock, formatTimestamp } from '../platform/clock.js'
@@ -83,7 +83,7 @@ function readChunk({ read, isSuppressed }: ExpandDeps, broadcast: BroadcastSumma
   const { workspace_id: workspaceId, audience_id: audienceId, cursor, ceiling, started_at: startedAt } = broadcast
   const contacts = nextContacts(read, { workspaceId, audienceId, after: cursor, ceiling, limit: size })
   const chosen = contacts.flatMap((contact) => {
-    const address = tryParseAddress(contact.email)
+    const address = tryParseForeignAddress(contact.email)
     // An import makes ids of the time when it began.
     const isIncluded = contact.subscribed === 1 && contact.created_at <= (startedAt ?? 0)
     return address === null || !isIncluded || isSuppressed(workspaceId, address) ? [] : [{ contact, address }]

@@ -6,7 +6,8 @@
  * be UTF-8 (RFC 6531). Address literals (`user@[192.0.2.1]`) are not accepted: a message to one can be neither
  * authenticated nor bounced sensibly.
  *
- * Limits: 64 octets of local part, 255 of domain, 254 of both (RFC 5321 section 4.5.3.1).
+ * Limits: 64 octets of local part, 255 of domain, 254 of both (RFC 5321 section 4.5.3.1). Addresses of other servers may be
+ * longer: `tryParseForeignAddress`.
  */
 import { domainToASCII } from 'node:url'
 import {
@@ -32,16 +33,27 @@ const dotString = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u')
 /** A shortcut for most addresses: all rules in one expression. It accepts nothing that the other rules refuse. */
 const plainAddress =
   /^[\w!#$%&'*+/=?^`{|}~-]{1,64}@(?:(?!-|xn--)[a-z0-9_-]{1,63}(?<!-)\.){0,8}(?!xn--)[a-z](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+/** The same characters with dots between, before or behind them. */
+const foreignLocal = /^[^\p{Cc}\p{Cs}\s()<>[\]:;@\\,"]+$/u
+/** Octets: with the domain it fits into a command of 512 (RFC 5321 section 4.5.3.1.4). */
+const MAX_FOREIGN_LOCAL = 240
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
 /** The domain name in `text`, or null. A single label (`localhost`) is a domain name too. */
 export function tryParseDomainName(text: string): DomainName | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text
-  if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare) || !hasVisibleCharactersOnly(bare)) return null
+  if (!hasVisibleCharactersOnly(bare)) return null
+  const name = readDomainName(bare)
+  return name?.split('.').every(isValidLabel) === true ? name : null
+}
+
+/** As it is looked up: what is not seen is dropped, and no label is asked whether it is a valid one. */
+function readDomainName(bare: string): DomainName | null {
+  if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
   // ASCII names skip IDN processing, which refuses the underscore that real names have.
   const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare)
   if (ascii === '' || ascii.length > 253 || /^[0-9.]+$/.test(ascii)) return null
-  return ascii.split('.').every((part) => label.test(part) && isValidLabel(part)) ? (ascii as DomainName) : null
+  return ascii.split('.').every((part) => label.test(part)) ? (ascii as DomainName) : null
 }
 
 export function parseDomainName(text: string): DomainName {
@@ -64,7 +76,40 @@ export function tryParseAddress(text: string): Address | null {
   if (!hasLocalCharactersOnly(local)) return null
   const domain = tryParseDomainName(text.slice(at + 1))
   if (domain === null || Buffer.byteLength(local) + 1 + domain.length > 254) return null
-  return `${local}@${domain}` as Address
+  return joinAddress(local, domain)
+}
+
+function joinAddress(local: string, domain: DomainName | null): Address | null {
+  return domain === null ? null : (`${local}@${domain}` as Address)
+}
+
+/**
+ * The mailbox of another server, as that server writes it, or null. Servers have longer local parts (forwarded mail, return
+ * paths and reply tokens of others), and mailboxes with dots in any place. What we generate, and who writes from here, is
+ * parsed by `tryParseAddress`.
+ */
+export function tryParseForeignAddress(text: string): Address | null {
+  const strict = tryParseAddress(text)
+  if (strict !== null) return strict
+  const { local, domain } = splitForeign(text)
+  return local !== null && hasLocalCharactersOnly(local) ? joinAddress(local, tryParseDomainName(domain)) : null
+}
+
+/** The same in mail that comes in, where characters may stand that we send to no one: the domain is the one that is looked up. */
+export function tryParseIncomingAddress(text: string): Address | null {
+  const strict = tryParseAddress(text)
+  if (strict !== null) return strict
+  const { local, domain } = splitForeign(text)
+  return local === null ? null : joinAddress(local, readDomainName(domain.endsWith('.') ? domain.slice(0, -1) : domain))
+}
+
+/** `local` null: it is none. */
+function splitForeign(text: string): { readonly local: string | null; readonly domain: string } {
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, Math.max(at, 0))
+  const isLocal =
+    Buffer.byteLength(local) <= MAX_FOREIGN_LOCAL && (foreignLocal.test(local) || quotedString.test(local))
+  return { local: isLocal ? local : null, domain: text.slice(at + 1) }
 }
 
 export function parseAddress(text: string): Address {

@@ -9,7 +9,15 @@
  * Limit: a sender whose address would be longer than 64 octets, quoted or not ASCII cannot be rewritten.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { type Address, type DomainName, domainOf, localPartOf, tryParseAddress, tryParseDomainName } from './address.js'
+import {
+  type Address,
+  type DomainName,
+  domainOf,
+  localPartOf,
+  tryParseAddress,
+  tryParseDomainName,
+  tryParseForeignAddress,
+} from './address.js'
 import { encodeBase32 } from './base32.js'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
@@ -60,13 +68,13 @@ function readOwn(secret: KeyObject, hash: string, rest: string, now: number): Ad
   const [day, place] = splitOnce(rest)
   const [domain, localPart] = splitOnce(place)
   if (!isEqual(hash, hashOf(secret, [day, domain, localPart])) || !isRecent(day, now)) return null
-  return tryParseAddress(`${localPart}@${domain}`)
+  return tryParseForeignAddress(`${localPart}@${domain}`)
 }
 
 function readOnward(secret: KeyObject, hash: string, rest: string): Address | null {
   const [first, tail] = splitOnce(rest)
   if (!isEqual(hash, hashOf(secret, [first, tail]))) return null
-  return tryParseAddress(`SRS0${tail}@${first}`)
+  return tryParseForeignAddress(`SRS0${tail}@${first}`)
 }
 
 /** Of an SRS1 address of another forwarder, without its hash, which is that forwarder's: who rewrote it first. */

@@ -1,5 +1,5 @@
 /** Keys under which different spellings of one mailbox's address are equal. */
-import { type Address, domainOf, localPartOf, tryParseAddress } from './address.js'
+import { type Address, domainOf, localPartOf, tryParseForeignAddress } from './address.js'
 
 /** The same for every spelling of a local part that names the same mailbox on this server. */
 export function localPartKey(address: Address): string {
@@ -7,7 +7,7 @@ export function localPartKey(address: Address): string {
   if (!localPart.startsWith('"')) return localPart
   const bare = localPart.slice(1, -1).replace(/\\(.)/g, '$1')
   // A local part with blanks or specials needs its quotes.
-  return tryParseAddress(`${bare}@quoted.invalid`) === null || bare.startsWith('"')
+  return tryParseForeignAddress(`${bare}@quoted.invalid`) === null || bare.startsWith('"')
     ? `"${bare.replace(/["\\]/g, '\\$&')}"`
     : bare
 }

@@ -9,7 +9,7 @@
  * `truncateList` cuts it for callers that need only its first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
-import { type Address, tryParseAddress } from './address.js'
+import { type Address, tryParseIncomingAddress } from './address.js'
 import { decodeHeaderText } from './header-text.js'
 import { Refusal } from './refusal.js'
 
@@ -36,7 +36,7 @@ const simpleForm =
 export function parseSimpleMailbox(value: string): { readonly address: Address; readonly name: string } | null {
   if (value.length > MAX_SIMPLE_LENGTH) return null
   const [, name, quoted = '', inBrackets, alone = ''] = simpleForm.exec(value) ?? []
-  const address = tryParseAddress(inBrackets ?? alone)
+  const address = tryParseIncomingAddress(inBrackets ?? alone)
   return address === null ? null : { address, name: name ?? quoted }
 }
 
@@ -46,7 +46,10 @@ export function parseMailboxList(value: string): readonly Mailbox[] {
   if (simple !== null) return [simple]
   if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
   const entries = addressparser(value, { flatten: true })
-  return entries.map(({ address, name }) => ({ address: tryParseAddress(address), name: decodeHeaderText(name) }))
+  return entries.map(({ address, name }) => ({
+    address: tryParseIncomingAddress(address),
+    name: decodeHeaderText(name),
+  }))
 }
 
 /** The complete entries in the first `room` characters of `value`. */

@@ -7,7 +7,16 @@ type ListenerName = (typeof listeners)[number]
 
 /** Reasons of all listeners; each uses some of them. */
 const turnAwayReasons = [
-  ...['connections', 'connections-of-address', 'connections-of-network', 'idle', 'too-slow', 'deadline', 'faults', 'commands'],
+  ...[
+    'connections',
+    'connections-of-address',
+    'connections-of-network',
+    'idle',
+    'too-slow',
+    'deadline',
+    'faults',
+    'commands',
+  ],
   ...[
     'banned',
     'login-timeout',

@@ -8,7 +8,7 @@
  * Refuses a message without From or with several (RFC 5322 section 3.6), a From without an address or longer than
  * `MAX_LIST_LENGTH`, and more Received fields than a message has that is not in a loop (RFC 5321 section 6.3).
  */
-import { explainAddress, formatForDisplay } from '../mail/address.js'
+import { explainAddress, formatForDisplay, tryParseAddress } from '../mail/address.js'
 import { findFields, type Header, type HeaderField, readFieldValue, spliceToPieces } from '../mail/header-fields.js'
 import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
@@ -117,7 +117,7 @@ export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
 
 function parseAuthors(value: string): MessageSummary['from'] {
   const simple = parseSimpleMailbox(value)
-  if (simple !== null) return [simple]
+  if (simple !== null && tryParseAddress(simple.address) !== null) return [simple]
   if (!isUnambiguous(value)) {
     throw new Refusal('malformed-message', `From: is ambiguous: ${formatForDisplay(value)}`, {
       field: 'from',
@@ -125,7 +125,7 @@ function parseAuthors(value: string): MessageSummary['from'] {
     })
   }
   const authors = parseMailboxList(value).map(({ address, name }) => {
-    if (address !== null) return { address, name }
+    if (address !== null && tryParseAddress(address) !== null) return { address, name }
     const rule = explainAddress(value, 'not a mail address')
     throw new Refusal('malformed-message', `From: ${rule}: ${formatForDisplay(value)}`, {
       field: 'from',

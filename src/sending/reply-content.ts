@@ -4,7 +4,7 @@
  * It is sent to the Reply-To of that email, or without one to From (RFC 5322 section 3.6.2), from the address that
  * received it, and joins its thread (section 3.6.4).
  */
-import { tryParseAddress } from '../mail/address.js'
+import { tryParseForeignAddress } from '../mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../mail/header-fields.js'
 import { type Mailbox, parseMailboxList } from '../mail/mailbox-list.js'
 import { isDisplayName, type NamedAddress } from '../mail/named-address.js'
@@ -58,7 +58,7 @@ export function buildReplyContent(
 function findReplyRecipients({ from_email, from_name }: AnsweredEmail, raw: Buffer | undefined): NamedAddress[] {
   const replyTo = raw === undefined ? [] : toNamedAddresses(readReplyTo(raw))
   const to =
-    replyTo.length > 0 ? replyTo : toNamedAddresses([{ address: tryParseAddress(from_email), name: from_name }])
+    replyTo.length > 0 ? replyTo : toNamedAddresses([{ address: tryParseForeignAddress(from_email), name: from_name }])
   if (to.length > 0) return to
   throw new Refusal('invalid-parameter', 'the email has no address to reply to', { field: 'id' })
 }

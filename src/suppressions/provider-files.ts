@@ -10,7 +10,7 @@
  * The request has the reason for lines without one, since files of SendGrid and Mailgun do not name
  * their list. A temporary failure is never a reason.
  */
-import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../mail/address.js'
+import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../mail/address.js'
 import { unescapeFormula } from '../platform/csv/cells.js'
 import type { RefusedLine } from '../platform/csv/refused-lines.js'
 import { type CsvRow, REPLACEMENT_CHARACTER } from '../platform/csv/rows.js'
@@ -69,7 +69,7 @@ const providerSignatures: readonly (readonly [SuppressionProvider, readonly stri
 /** Null: there is no column for the address, or it is there twice. */
 export function parseProviderColumns({ cells }: CsvRow): ProviderColumns | null {
   const names = cells.map((cell) => cell.toLowerCase().replace(/[\s._-]/g, ''))
-  if (tryParseAddress(cells[0]?.trim() ?? '') !== null) {
+  if (tryParseForeignAddress(cells[0]?.trim() ?? '') !== null) {
     return { provider: cells.length === 1 ? 'list' : 'ses', hasHeader: false, indexes: { email: 0, reason: 1 } }
   }
   const provider =
@@ -119,7 +119,7 @@ export function parseProviderLine(columns: ProviderColumns, row: CsvRow): Provid
     value: formatForDisplay(value),
   })
   const given = cell('email')
-  const email = tryParseAddress(given)
+  const email = tryParseForeignAddress(given)
   if (email === null || given.includes(REPLACEMENT_CHARACTER))
     return refuseLine('email', explainAddress(given, 'is not a mail address, local@domain'), given)
   const word = cell('reason')

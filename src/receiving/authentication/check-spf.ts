@@ -100,7 +100,8 @@ class JudgedNames {
 /** A host of an MX record with at least two labels, of which the last is no number: else it is a word or an address. */
 function isMatchable(host: unknown): boolean {
   if (typeof host !== 'object' || host === null || !('exchange' in host)) return false
-  return /^[^.]+(?:\.[^.]+)*\.(?!\d+\.?$)[^.]+\.?$/.test(String(host.exchange))
+  const labels = String(host.exchange).replace(/\.$/, '').split('.')
+  return labels.length > 1 && labels.every((label) => label !== '') && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
 /** What was found about one sender, for another one of the same key. */

@@ -15,7 +15,7 @@
  *
  * If several match, the mildest counts: while one member of an alias has the message, it is not lost.
  */
-import { type Address, domainOf, tryParseAddress } from '../../mail/address.js'
+import { type Address, domainOf, tryParseForeignAddress } from '../../mail/address.js'
 import type { Recipient } from '../../messages/recipients.js'
 import type { Bounce, BounceKind } from './report.js'
 import { isSameAddress, mailboxPartOf, parseTypedAddress } from './report-addresses.js'
@@ -28,7 +28,7 @@ export function findBounceFor(
   { address, orcpt }: Pick<Recipient, 'address' | 'orcpt'>,
   fellows: readonly string[],
 ): Bounce | null {
-  const own = tryParseAddress(address)
+  const own = tryParseForeignAddress(address)
   if (own === null) return null
   const named = bounces.filter(({ recipient }) => recipient !== null && isSameMailbox(recipient, own))
   if (named.length > 0) return findMildest(named)

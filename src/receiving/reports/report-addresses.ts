@@ -1,5 +1,5 @@
 /** Finds addresses in untrusted text: fields of reports, and prose. Linear, never throws. */
-import { type Address, domainOf, localPartOf, tryParseAddress } from '../../mail/address.js'
+import { type Address, domainOf, localPartOf, tryParseIncomingAddress } from '../../mail/address.js'
 
 /** An address in running text has no quoted local part. */
 const localCharacter = /[^\s<>()[\]:;,"'`@|?]/
@@ -11,7 +11,7 @@ export function findAddresses(text: string, maxAddresses = 50): readonly Address
   const addresses: Address[] = []
   for (let at = text.indexOf('@'); at !== -1 && addresses.length < maxAddresses; at = text.indexOf('@', at + 1)) {
     const match = `${readLocalPart(text, at)}@${readDomain(text, at)}`
-    const address = tryParseAddress(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
+    const address = tryParseIncomingAddress(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
     if (address === null || !domainOf(address).includes('.')) continue
     if (!addresses.some((known) => isSameAddress(known, address))) addresses.push(address)
   }
@@ -56,8 +56,8 @@ export function parseTypedAddress(value: string | null): Address | null {
   const type = named ? text.slice(0, end).trim() : ''
   const rest = (named ? text.slice(end + 1) : text).trim()
   const bare = rest.startsWith('<') && rest.endsWith('>') ? rest.slice(1, -1) : rest
-  const plain = tryParseAddress(type.toLowerCase() === 'utf-8' ? decodeEscapes(bare) : bare)
-  return plain ?? tryParseAddress(decodeEscapes(bare)) ?? findAddresses(rest, 1)[0] ?? null
+  const plain = tryParseIncomingAddress(type.toLowerCase() === 'utf-8' ? decodeEscapes(bare) : bare)
+  return plain ?? tryParseIncomingAddress(decodeEscapes(bare)) ?? findAddresses(rest, 1)[0] ?? null
 }
 
 function decodeEscapes(text: string): string {

@@ -3,7 +3,13 @@
  * RET and ENVID (RFC 3461) and AUTH (RFC 4954 section 5), which is accepted and ignored, because the key
  * says who the client is.
  */
-import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import {
+  type Address,
+  explainAddress,
+  formatForDisplay,
+  tryParseAddress,
+  tryParseIncomingAddress,
+} from '../../mail/address.js'
 import { type DsnReturn, decodeXtext, parseRet, validateEnvid } from '../../mail/dsn-parameters.js'
 import { buildTooLargeRefusal } from '../session/incoming-message.js'
 import { ProtocolFault } from '../session/smtp-reply.js'
@@ -42,7 +48,7 @@ interface MailLimits {
 }
 
 export function parsePlainMail(line: Buffer, limits: MailLimits): PlainMailCommand {
-  return parsePlainPart(parseCommand(line, plainParameters, limits), limits)
+  return parsePlainPart(parseCommand(line, plainParameters, limits), limits, tryParseIncomingAddress)
 }
 
 export function parseMail(line: Buffer, limits: MailLimits): MailCommand {
@@ -51,7 +57,7 @@ export function parseMail(line: Buffer, limits: MailLimits): MailCommand {
   const ret = textOf(command, 'RET')
   const envid = textOf(command, 'ENVID')
   return {
-    ...parsePlainPart(command, limits),
+    ...parsePlainPart(command, limits, tryParseAddress),
     ret: ret === null ? null : parseRet(ret),
     envid: envid === null ? null : validateEnvid(decodeXtext(envid)),
   }
@@ -63,17 +69,21 @@ function parseCommand(line: Buffer, known: ReadonlySet<string>, { isEncrypted }:
   return command
 }
 
-function parsePlainPart(command: PathCommand, { maxSize }: MailLimits): PlainMailCommand {
+function parsePlainPart(
+  command: PathCommand,
+  { maxSize }: MailLimits,
+  parse: typeof tryParseAddress,
+): PlainMailCommand {
   const smtputf8 = flagOf(command, 'SMTPUTF8')
   if (!command.ascii && !smtputf8) throw buildUtf8Fault()
   checkBody(textOf(command, 'BODY'))
   const requiresTls = flagOf(command, 'REQUIRETLS')
-  return { from: senderOf(command), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8, requiresTls }
+  return { from: senderOf(command, parse), size: parseSize(textOf(command, 'SIZE'), maxSize), smtputf8, requiresTls }
 }
 
-function senderOf({ mailbox }: PathCommand): Address | '' {
+function senderOf({ mailbox }: PathCommand, parse: typeof tryParseAddress): Address | '' {
   if (mailbox === '') return ''
-  const address = tryParseAddress(mailbox)
+  const address = parse(mailbox)
   if (address === null)
     throw new ProtocolFault(
       553,

@@ -3,7 +3,7 @@
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
-import { type Address, explainAddress, formatForDisplay, tryParseAddress } from '../../mail/address.js'
+import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../mail/address.js'
 import { decodeXtext, parseNotify, validateOrcpt } from '../../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../../sending/submitted-message.js'
 import { ProtocolFault } from '../session/smtp-reply.js'
@@ -42,7 +42,7 @@ function parseCommand(line: Buffer, { smtputf8 }: RcptContext, known: ReadonlySe
 
 function recipientOf({ mailbox }: PathCommand, hostname: string): Address {
   const full = /^postmaster$/i.test(mailbox) ? `${mailbox}@${hostname}` : mailbox
-  const address = tryParseAddress(full)
+  const address = tryParseForeignAddress(full)
   if (address === null)
     throw new ProtocolFault(
       553,

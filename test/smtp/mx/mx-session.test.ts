@@ -131,6 +131,15 @@ const dialogues: readonly Dialogue[] = [
   },
   { name: 'a full mailbox', deps: { checkRecipient: () => 'mailbox-full' }, steps: [mail, [rcpt[0], /^452 4\.2\.2 /]] },
   {
+    name: 'addresses as other servers write them',
+    steps: [
+      [`MAIL FROM:<${'x'.repeat(200)}=${'y'.repeat(30)}@sender.test>`, /^250 /],
+      ['RCPT TO:<a..b.@one.test>', /^250 /],
+      [`RCPT TO:<${'x'.repeat(90)}@one.test>`, /^250 /],
+      ['RCPT TO:<a b@one.test>', /^(?:501|553) /],
+    ],
+  },
+  {
     name: 'a network that brings too many bytes',
     settings: { bytesPerMinute: 100, maxSize: 1_000 },
     steps: [

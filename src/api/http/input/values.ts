@@ -9,8 +9,8 @@ import {
   type DomainName,
   explainAddress,
   formatForDisplay,
-  tryParseAddress,
   tryParseDomainName,
+  tryParseForeignAddress,
 } from '../../../mail/address.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseNetwork } from '../../../platform/ip-address.js'
@@ -47,7 +47,7 @@ const explainRule = (given: string): string => explainAddress(given, addressRule
 export const address: z.ZodType<Address, string> = textSchema(
   addressRule,
   MAX_ADDRESS_LENGTH,
-  tryParseAddress,
+  tryParseForeignAddress,
   addressIssue,
   explainRule,
 )
@@ -59,7 +59,7 @@ export const address: z.ZodType<Address, string> = textSchema(
 export const addressInQuery: z.ZodType<Address, string> = textSchema(
   addressRule,
   MAX_ADDRESS_LENGTH,
-  (given) => tryParseAddress(given) ?? tryParseAddress(given.replaceAll(' ', '+')),
+  (given) => tryParseForeignAddress(given) ?? tryParseForeignAddress(given.replaceAll(' ', '+')),
   addressIssue,
   explainRule,
 ).meta({ example: 'bob@example.com' })

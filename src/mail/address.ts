@@ -41,14 +41,14 @@ const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
 /** The domain name in `text`, or null. A single label (`localhost`) is a domain name too. */
 export function tryParseDomainName(text: string): DomainName | null {
-  const bare = text.endsWith('.') ? text.slice(0, -1) : text
-  if (!hasVisibleCharactersOnly(bare)) return null
-  const name = readDomainName(bare)
+  if (!hasVisibleCharactersOnly(text)) return null
+  const name = readDomainName(text)
   return name?.split('.').every(isValidLabel) === true ? name : null
 }
 
 /** As it is looked up: what is not seen is dropped, and no label is asked whether it is a valid one. */
-function readDomainName(bare: string): DomainName | null {
+export function readDomainName(text: string): DomainName | null {
+  const bare = text.endsWith('.') ? text.slice(0, -1) : text
   if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
   // ASCII names skip IDN processing, which refuses the underscore that real names have.
   const ascii = /^[\x21-\x7e]+$/.test(bare) ? bare.toLowerCase() : domainToASCII(bare)
@@ -100,7 +100,7 @@ export function tryParseIncomingAddress(text: string): Address | null {
   const strict = tryParseAddress(text)
   if (strict !== null) return strict
   const { local, domain } = splitForeign(text)
-  return local === null ? null : joinAddress(local, readDomainName(domain.endsWith('.') ? domain.slice(0, -1) : domain))
+  return local === null ? null : joinAddress(local, readDomainName(domain))
 }
 
 /** `local` null: it is none. */

@@ -9,7 +9,7 @@
  * `truncateList` cuts it for callers that need only its first mailboxes.
  */
 import addressparser from 'nodemailer/lib/addressparser'
-import { type Address, tryParseIncomingAddress } from './address.js'
+import { type Address, readDomainName, tryParseIncomingAddress } from './address.js'
 import { decodeHeaderText } from './header-text.js'
 import { Refusal } from './refusal.js'
 
@@ -17,6 +17,21 @@ export interface Mailbox {
   /** Null if it is not a valid address. */
   readonly address: Address | null
   /** Decoded, for display; empty: none. */
+  readonly name: string
+}
+
+/** An entry of a From field. */
+export interface Author extends Mailbox {
+  /**
+   * The address as it is written, its domain as DNS knows it; empty: the entry has none. It need not be valid: there are
+   * mailboxes whose local parts break the rules (`a..b@`).
+   */
+  readonly written: string
+}
+
+/** The author of a message, as records, lists and spam rules name it. */
+export interface ShownAuthor {
+  readonly address: string
   readonly name: string
 }
 
@@ -44,12 +59,49 @@ export function parseSimpleMailbox(value: string): { readonly address: Address; 
 export function parseMailboxList(value: string): readonly Mailbox[] {
   const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
-  if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
-  const entries = addressparser(value, { flatten: true })
-  return entries.map(({ address, name }) => ({
+  return parseEntries(value).map(({ address, name }) => ({
     address: tryParseIncomingAddress(address),
     name: decodeHeaderText(name),
   }))
+}
+
+/** All entries of a From value, also those without an address, which are no authors: only their names are read. */
+export function parseAuthors(value: string): readonly Author[] {
+  const simple = parseSimpleMailbox(value)
+  if (simple !== null) return [{ ...simple, written: simple.address }]
+  return parseEntries(value).map((entry) => {
+    const address = tryParseIncomingAddress(entry.address)
+    return { address, name: decodeHeaderText(entry.name), written: address ?? withPlainDomain(entry.address) }
+  })
+}
+
+function parseEntries(value: string): readonly { readonly address: string; readonly name: string }[] {
+  if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
+  return addressparser(value, { flatten: true })
+}
+
+function withPlainDomain(written: string): string {
+  const at = written.lastIndexOf('@') + 1
+  const domain = readDomainName(written.slice(at))
+  return domain === null ? written : `${written.slice(0, at)}${domain}`
+}
+
+/** 320: 64 octets of local part and 255 of domain, as RFC 5321 has them. */
+const MAX_SHOWN_LENGTH = 320
+/** Both parts, and no character that would hide or reorder others. An encoded word is text wherever it stands (RFC 2047). */
+const shownAddress =
+  /^(?!=\?)(?:"(?:[^"\\\p{C}\p{Z}]| |\\[\x20-\x7e])*"|[^\s\p{C}\p{Z}<>(),;"@]+)@[^\s\p{C}\p{Z}<>(),;"@]+$/u
+
+/**
+ * The first author with a valid address, or else with one that can be shown; null: there is none.
+ *
+ * DMARC has a verdict other than `permerror` only if all authors are of one domain, so this is an author that it judged.
+ */
+export function findAuthor(authors: readonly Author[]): ShownAuthor | null {
+  const valid = authors.find(({ address }) => address !== null)
+  if (valid !== undefined) return { address: valid.written, name: valid.name }
+  const shown = authors.find(({ written }) => written.length <= MAX_SHOWN_LENGTH && shownAddress.test(written))
+  return shown === undefined ? null : { address: shown.written, name: shown.name }
 }
 
 /** The complete entries in the first `room` characters of `value`. */

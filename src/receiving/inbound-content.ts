@@ -8,9 +8,9 @@
  */
 import type { EventPayloads } from '../events/payloads.js'
 import { findFields, type Header, readFieldValue } from '../mail/header-fields.js'
-import { readHeaderMailboxes } from '../mail/header-mailboxes.js'
+import { readAuthors, readHeaderMailboxes } from '../mail/header-mailboxes.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import type { Mailbox } from '../mail/mailbox-list.js'
+import { findAuthor, type Mailbox } from '../mail/mailbox-list.js'
 import { isMessageId } from '../mail/message-id.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-record.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
@@ -27,7 +27,7 @@ export type InboundSummary = Omit<InboundContent, 'spam_status' | 'spam_score' |
 
 export function summarizeInbound({ raw, header, parts }: ParsedMessage): InboundSummary {
   const value = (name: string): string => firstValueOf(raw, header, name)
-  const [author] = readHeaderMailboxes(raw, header, 'from')
+  const author = findAuthor(readAuthors(raw, header))
   const messageId = value('message-id')
   return {
     message_id: isMessageId(messageId) ? messageId : null,

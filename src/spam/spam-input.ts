@@ -7,7 +7,7 @@
  */
 import { readFieldValue } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
-import { type Mailbox, parseMailboxList, truncateList } from '../mail/mailbox-list.js'
+import { parseAuthors, parseMailboxList, truncateList } from '../mail/mailbox-list.js'
 import { parseMessageDate } from '../mail/message-date.js'
 import { Refusal } from '../mail/refusal.js'
 import type { ParsedMessage } from '../messages/mime/mime-parts-protocol.js'
@@ -38,9 +38,9 @@ export function buildSpamMessage({ raw, header, parts }: ParsedMessage, context:
   return {
     fields,
     subject: decodeHeaderText(fields.find(({ name }) => name === 'subject')?.value ?? ''),
-    from: readMailboxes(fields, 'from'),
-    replyTo: readMailboxes(fields, 'reply-to'),
-    to: readMailboxes(fields, 'to'),
+    from: readMailboxes(fields, 'from', parseAuthors),
+    replyTo: readMailboxes(fields, 'reply-to', parseMailboxList),
+    to: readMailboxes(fields, 'to', parseMailboxList),
     text: parts.text?.slice(0, MAX_BODY) ?? null,
     html: parts.html?.slice(0, MAX_BODY) ?? null,
     attachments: parts.attachments.map(({ filename, content_type, size }) => ({
@@ -65,11 +65,15 @@ function readArrivalTime(fields: readonly SpamField[]): number {
   return dates.find((date) => date !== null) ?? 0
 }
 
-function readMailboxes(fields: readonly SpamField[], name: string): readonly Mailbox[] {
+function readMailboxes<Entry>(
+  fields: readonly SpamField[],
+  name: string,
+  parse: (list: string) => readonly Entry[],
+): readonly Entry[] {
   try {
     const values = fields.filter((field) => field.name === name).slice(0, MAX_LISTS)
     // A value of the full length may have been cut within its last mailbox.
-    return values.flatMap(({ value }) => parseMailboxList(truncateList(value, MAX_VALUE - 1))).slice(0, MAX_MAILBOXES)
+    return values.flatMap(({ value }) => parse(truncateList(value, MAX_VALUE - 1))).slice(0, MAX_MAILBOXES)
   } catch (error) {
     if (error instanceof Refusal) return []
     throw error

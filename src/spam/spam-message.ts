@@ -1,5 +1,5 @@
 /** The input of spam scoring: parsed once, and the same for rules and classifier. */
-import type { Mailbox } from '../mail/mailbox-list.js'
+import type { Author, Mailbox } from '../mail/mailbox-list.js'
 
 export interface SpamField {
   /** Lower case. */
@@ -51,7 +51,7 @@ export interface SpamMessage {
   readonly fields: readonly SpamField[]
   /** Decoded. */
   readonly subject: string
-  readonly from: readonly Mailbox[]
+  readonly from: readonly Author[]
   readonly replyTo: readonly Mailbox[]
   readonly to: readonly Mailbox[]
   /** Decoded parts; null: there is none. */

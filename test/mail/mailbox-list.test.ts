@@ -1,8 +1,16 @@
 /** Mailboxes and lists of them (RFC 5322). */
 
 import fc from 'fast-check'
+import { DkimVerifier } from 'mailauth/lib/dkim/dkim-verifier.js'
 import t from 'tap'
-import { isUnambiguous, parseMailboxList, parseSimpleMailbox, truncateList } from '../../src/mail/mailbox-list.js'
+import {
+  findAuthor,
+  isUnambiguous,
+  parseAuthors,
+  parseMailboxList,
+  parseSimpleMailbox,
+  truncateList,
+} from '../../src/mail/mailbox-list.js'
 
 t.test('a list of authors that readers may interpret differently is ambiguous', (t) => {
   const clear = [
@@ -204,4 +212,55 @@ t.test('any list parses into addresses and names', (t) => {
   })
   fc.assert(property, { numRuns: 300, seed: 9 })
   t.end()
+})
+
+t.test('the author is the first entry with an address, valid or not', (t) => {
+  const base64 = `=?utf-8?B?${Buffer.from('admin@legit.test').toString('base64')}?=`
+  const cases: readonly (readonly [value: string, address: string | null, name: string])[] = [
+    [`${base64},<second@attack.test>`, 'second@attack.test', ''],
+    [`${base64}, Bob <second@attack.test>`, 'second@attack.test', 'admin@legit.test, Bob'],
+    ['=?utf-8?Q?admin=40legit.test=2C?=, <second@attack.test>', 'second@attack.test', ''],
+    ['=?utf-8?Q?admin@legit.test?=, <second@attack.test>', 'second@attack.test', ''],
+    ['admin at legit.test, <second@attack.test>', 'second@attack.test', ''],
+    ['admin at legit.test; <second@attack.test>', 'second@attack.test', ''],
+    ['(admin@legit.test), second@attack.test', 'second@attack.test', ''],
+    ['Admin <>, second@attack.test', 'second@attack.test', ''],
+    ['<nobody>, <second@attack.test>', 'second@attack.test', ''],
+    ['@legit.test, a@, <second@attack.test>', 'second@attack.test', ''],
+    ['"admin@legit.test, x" <second@attack.test>', 'second@attack.test', 'admin@legit.test, x'],
+    ['Team: nobody, <a@b.test>;, c@d.test', 'a@b.test', ''],
+    ['Nobody:;, c@d.test', 'c@d.test', ''],
+    ['a@b.test, nobody', 'a@b.test', ''],
+    ['"a@b"@c.test', '"a@b"@c.test', ''],
+    ['<@relay.test:a@b.test>', 'a@b.test', ''],
+    ['Ann <john..doe@B.test>', 'john..doe@b.test', 'Ann'],
+    ['john.@b\u00fccher.test', 'john.@xn--bcher-kva.test', ''],
+    [`<${'v'.repeat(90)}@b.test>`, `${'v'.repeat(90)}@b.test`, ''],
+    ['a@[192.0.2.1]', 'a@[192.0.2.1]', ''],
+    ['john..doe@b.test, ann@b.test', 'ann@b.test', ''],
+    [`<${'v'.repeat(400)}@b.test>`, null, ''],
+    ['a\u202eb@b..test', null, ''],
+    ['nobody', null, ''],
+    ['=?utf-8?Q?admin@legit.test?=', null, ''],
+    ['a@b@c.test', null, ''],
+    ['', null, ''],
+  ]
+  for (const [value, address, name] of cases)
+    t.strictSame(findAuthor(parseAuthors(value)), address === null ? null : { address, name }, value)
+  t.end()
+})
+
+t.test('the authors of a field are those that mailauth reads', async (t) => {
+  const unit = fc.constantFrom(
+    ...['a', '@', 'b.test', 'x@y.test', '<', '>', '<c@d.test>', ',', ';', ':', '"', '(', ')', '\\', ' ', '=?utf-8?q?'],
+    ...['?=', '[', ']', 'c..d@e.test'],
+  )
+  const property = fc.asyncProperty(fc.string({ unit, maxLength: 12 }), async (text) => {
+    const value = text.trim()
+    const verifier = new DkimVerifier({ strict: true })
+    await verifier.emitHeaders(Buffer.from(`From: ${value}\r\n`))
+    const written = parseAuthors(value).flatMap((author) => (author.written === '' ? [] : [author.written]))
+    t.strictSame(written, verifier.headerFrom, value)
+  })
+  await fc.assert(property)
 })

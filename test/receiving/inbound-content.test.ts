@@ -73,6 +73,20 @@ t.test('missing or empty fields are stored as empty', async (t) => {
   t.match(summaryOf(message(...Array.from({ length: 10_001 }, () => 'X: y'))), { subject: '' })
 })
 
+t.test('the author has an address, in whichever field and entry it is', async (t) => {
+  const base64 = Buffer.from('admin@legit.test, x').toString('base64')
+  t.match(summaryOf(message(`From: =?utf-8?B?${base64}?=,`, ' <second@attack.test>')), {
+    from_email: 'second@attack.test',
+    from_name: '',
+  })
+  t.match(summaryOf(message('From: admin at legit.test, Bob', 'From: "Eve" <second@attack.test>')), {
+    from_email: 'second@attack.test',
+    from_name: 'Eve',
+  })
+  t.match(summaryOf(message('From: "Admin" <nobody>')), { from_email: '', from_name: '' })
+  t.match(summaryOf(message('From: Ann <a..b@c.test>')), { from_email: 'a..b@c.test', from_name: 'Ann' })
+})
+
 t.test('the first and the last message ids of a long thread are stored', async (t) => {
   const ids = Array.from({ length: 80 }, (_, n) => `<${n}@b.test>`)
   const kept = parseReferenceIds(ids.join(' '), '')

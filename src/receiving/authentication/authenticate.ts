@@ -22,8 +22,8 @@ import type { Clock } from '../../platform/clock.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { defaultHashBudget } from './bounded-verifier.js'
 import { checkArc, oversizedArc } from './check-arc.js'
-import { checkDkim, type DkimLimits, readAuthors } from './check-dkim.js'
-import { checkDmarc, prefetchDmarc, toDmarcKey } from './check-dmarc.js'
+import { checkDkim, type DkimLimits } from './check-dkim.js'
+import { checkDmarc, prefetchDmarc, readAuthorAddresses, toDmarcKey } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
 import { type CheckMemory, createCheckMemory } from './check-memory.js'
 import { checkSpf, toSpfKey, toSpfVerdict } from './check-spf.js'
@@ -60,7 +60,7 @@ export async function authenticate(
   }
   const questions = createMessageQueries(resolver, limits, clock)
   const signatures = selectSignatures(raw, header)
-  const authors = await readAuthors(raw, header)
+  const authors = readAuthorAddresses(raw, header)
   const fromFields = findFields(header, 'from').length
   const keyResolver = questions.createResolver(MAX_QUERIES.dkim)
   const dmarcResolver = questions.createResolver(MAX_QUERIES.dmarc)

@@ -106,10 +106,3 @@ export async function verifySignatures(
   await verifier.verifyMessage(message)
   return { results: verifier.results, arc: verifier.arc }
 }
-
-/** The addresses of a From field, as mailauth reads them in a complete message. `field`: on one line, with CRLF. */
-export async function readHeaderFrom(field: Buffer): Promise<readonly string[]> {
-  const verifier = new DkimVerifier({ strict: true })
-  await verifier.emitHeaders(field)
-  return verifier.headerFrom
-}

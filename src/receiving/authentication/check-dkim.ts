@@ -11,12 +11,8 @@
  * Known limits: `t=` in the future is accepted. A bad message with a `t=y` key still gets `fail`.
  */
 import type { DKIMResult, DKIMVerifyResult, DNSResolver } from 'mailauth'
-import { tryParseDomainName } from '../../mail/address.js'
 import type { DkimVerdict } from '../../mail/authentication-results.js'
-import { findFields, type Header, readFieldValue } from '../../mail/header-fields.js'
-import { MAX_LIST_LENGTH, parseSimpleMailbox } from '../../mail/mailbox-list.js'
-import { Refusal } from '../../mail/refusal.js'
-import { notVerifiedPrefix, readHeaderFrom, verifySignatures } from './bounded-verifier.js'
+import { notVerifiedPrefix, verifySignatures } from './bounded-verifier.js'
 import type { ParsedKeys } from './parsed-keys.js'
 import { keyNameOf, type SignatureField, type SignatureFields, type SkippedSignature } from './signature-fields.js'
 
@@ -50,37 +46,6 @@ export async function checkDkim(
     verdicts: [...signed.map(verdictOf), ...signatures.skipped.map(unverifiedVerdictOf)],
     chain: result.arc,
   }
-}
-
-/** Octets of the From fields: mailauth takes two seconds for a megabyte of addresses. */
-const MAX_FROM = MAX_LIST_LENGTH
-
-/** As mailauth reads them in the complete message, but before its signatures are verified. */
-export async function readAuthors(raw: Buffer, header: Header): Promise<readonly string[]> {
-  const values = findFields(header, 'from').map((field) => readFieldValue(raw, field))
-  // With the name of the field and its line end.
-  const octets = values.reduce((sum, value) => sum + Buffer.byteLength(value) + 'From: \r\n'.length, 0)
-  if (octets > MAX_FROM) {
-    throw new Refusal('malformed-message', `From of ${octets} octets, more than ${MAX_FROM}`)
-  }
-  const authors: string[] = []
-  for (const value of values) authors.push(...(await readMailboxes(value)))
-  return authors
-}
-
-/** Of a From field on one line, because many lines cost mailauth much time, and decoded as everywhere else here. */
-async function readMailboxes(value: string): Promise<readonly string[]> {
-  const simple = parseSimpleMailbox(value)
-  if (simple !== null) return [simple.address]
-  const found = await readHeaderFrom(Buffer.from(`From: ${value}\r\n`))
-  return found.map(withPlainDomain)
-}
-
-/** The domain as DNS knows it: mailauth leaves ignorable invisible characters in it. */
-function withPlainDomain(address: string): string {
-  const at = address.lastIndexOf('@') + 1
-  const domain = tryParseDomainName(address.slice(at))
-  return domain === null ? address : `${address.slice(0, at)}${domain}`
 }
 
 /** The record that holds a key comes first, because mailauth reads only the first. */

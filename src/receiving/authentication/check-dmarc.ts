@@ -17,13 +17,33 @@ import type {
   DmarcVerdict,
   SpfVerdict,
 } from '../../mail/authentication-results.js'
+import { findFields, type Header, readFieldValue } from '../../mail/header-fields.js'
+import { readAuthors } from '../../mail/header-mailboxes.js'
+import { MAX_LIST_LENGTH } from '../../mail/mailbox-list.js'
+import { Refusal } from '../../mail/refusal.js'
 
 interface DmarcInput {
-  /** Addresses of the From fields. */
+  /** Addresses of the From fields as they are written, valid or not. */
   readonly authors: readonly string[]
   readonly fromFields: number
   readonly spf: SpfVerdict
   readonly dkim: readonly DkimVerdict[]
+}
+
+/** Octets of the From fields. */
+const MAX_FROM = MAX_LIST_LENGTH
+
+/**
+ * Read by the parser that records and spam rules use, and mailauth too: what DMARC judges is what is shown. An address
+ * that is not valid counts, because readers may see its domain.
+ */
+export function readAuthorAddresses(raw: Buffer, header: Header): readonly string[] {
+  // With the name of the field and its line end. Folds do not count: many lines are no fault.
+  const octets = findFields(header, 'from')
+    .map((field) => Buffer.byteLength(readFieldValue(raw, field)) + 'From: \r\n'.length)
+    .reduce((sum, size) => sum + size, 0)
+  if (octets > MAX_FROM) throw new Refusal('malformed-message', `From of ${octets} octets, more than ${MAX_FROM}`)
+  return readAuthors(raw, header).flatMap(({ written }) => (written === '' ? [] : [written]))
 }
 
 /** All that the check reads of its input. */

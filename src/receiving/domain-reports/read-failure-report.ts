@@ -8,7 +8,7 @@
 import { domainOf } from '../../mail/address.js'
 import type { DmarcRow } from '../../storage/tables/domain-report-tables.js'
 import type { ReportedHeader } from '../reports/report.js'
-import { findAddresses } from '../reports/report-addresses.js'
+import { authorOf, findAddresses } from '../reports/report-addresses.js'
 import { firstValueOf, parseFieldGroups, parseHeader } from '../reports/report-fields.js'
 import type { ParsedReport } from '../reports/report-parts.js'
 import { ReportRows } from './report-rows.js'
@@ -26,7 +26,7 @@ export function readFailureReport({ header, parts }: ParsedReport): ReportedDoma
   const value = (name: string): string => firstValueOf(fields, name) ?? ''
   if (toWord(value('feedback-type')) !== 'auth-failure') return null
   const reported = parseHeader(parts.find(({ type }) => /^(message|text)\/rfc822/.test(type))?.text ?? '')
-  const domain = toDomainText(value('reported-domain')) || domainOfField(reported, 'from')
+  const domain = toDomainText(value('reported-domain')) || domainOfAuthor(reported)
   const at = toTime(
     Date.parse(value('arrival-date').slice(0, 100)) || Date.parse(firstValueOf(header, 'date') ?? '') || null,
   )
@@ -64,7 +64,7 @@ function buildRow(fields: ReportedHeader, domain: string): DmarcRow {
     header_from: domain,
     dkim_domain: toDomainText(value('dkim-domain')),
     dkim_result: results.get('dkim') ?? '',
-    spf_domain: domainOfField(fields, 'original-mail-from'),
+    spf_domain: domainOfSender(value('original-mail-from')),
     spf_result: results.get('spf') ?? '',
   }
 }
@@ -84,7 +84,12 @@ function readIncidents(text: string): number {
   return Math.min(Math.max(count, 1), MAX_INCIDENTS)
 }
 
-function domainOfField(fields: ReportedHeader, name: string): string {
-  const [address] = findAddresses(firstValueOf(fields, name) ?? '', 1)
+function domainOfAuthor(header: ReportedHeader): string {
+  const author = authorOf(header)
+  return author === null ? '' : domainOf(author)
+}
+
+function domainOfSender(path: string): string {
+  const [address] = findAddresses(path, 1)
   return address === undefined ? '' : domainOf(address)
 }

@@ -7,7 +7,7 @@
  */
 import type { Address } from '../../mail/address.js'
 import type { ComplaintReport, ReportedHeader } from './report.js'
-import { findAddresses, isSameAddress, parseTypedAddress } from './report-addresses.js'
+import { authorOf, findAddresses, isSameAddress, parseTypedAddress } from './report-addresses.js'
 import { firstValueOf, parseFieldGroups } from './report-fields.js'
 import type { ReportPart } from './report-parts.js'
 
@@ -21,8 +21,14 @@ export function readComplaint(
   const part = parts.find(({ type, text }) => type === 'message/feedback-report' || hasFeedbackFields(type, text))
   if (part !== undefined) return fromFeedbackFields(parseFieldGroups(part.text).flat(), reported)
   if (firstValueOf(header, 'x-apple-unsubscribe') !== null) {
-    const recipients = findAddresses(firstValueOf(header, 'from') ?? '', 1)
-    return { type: 'complaint', feedbackType: 'opt-out', recipients, mailFrom: null, reported }
+    const author = authorOf(header)
+    return {
+      type: 'complaint',
+      feedbackType: 'opt-out',
+      recipients: author === null ? [] : [author],
+      mailFrom: null,
+      reported,
+    }
   }
   if (reported.length === 0 || !isOtherComplaint(header, reported)) return null
   const to = firstValueOf(reported, 'x-hmxmroriginalrecipient') ?? firstValueOf(header, 'x-hmxmroriginalrecipient')

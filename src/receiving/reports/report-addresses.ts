@@ -1,5 +1,8 @@
 /** Finds addresses in untrusted text: fields of reports, and prose. Linear, never throws. */
 import { type Address, domainOf, localPartOf, tryParseIncomingAddress } from '../../mail/address.js'
+import { parseMailboxList, truncateList } from '../../mail/mailbox-list.js'
+import type { ReportedHeader } from './report.js'
+import { firstValueOf } from './report-fields.js'
 
 /** An address in running text has no quoted local part. */
 const localCharacter = /[^\s<>()[\]:;,"'`@|?]/
@@ -16,6 +19,12 @@ export function findAddresses(text: string, maxAddresses = 50): readonly Address
     if (!addresses.some((known) => isSameAddress(known, address))) addresses.push(address)
   }
   return addresses
+}
+
+/** The first author of a message with a valid address: what looks like one in a name is none. */
+export function authorOf(header: ReportedHeader): Address | null {
+  const from = truncateList(firstValueOf(header, 'from') ?? '')
+  return parseMailboxList(from).find(({ address }) => address !== null)?.address ?? null
 }
 
 /** The characters up to the `@` at `at`; an `=` is one of them, but not the first. */

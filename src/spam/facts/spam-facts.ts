@@ -5,7 +5,7 @@
  * says what it wants, and 2,000 from the end, where it says how to unsubscribe: a long letter contains every word
  * once.
  */
-import { type Address, domainOf, localPartOf } from '../../mail/address.js'
+import { findAuthor } from '../../mail/mailbox-list.js'
 import type { SpamField, SpamMessage } from '../spam-message.js'
 import { isThrowawayDomain } from './host-kinds.js'
 import { collectHtmlFacts, type HtmlFacts } from './html-facts.js'
@@ -47,12 +47,13 @@ export interface SpamFacts {
   readonly impersonation: ImpersonationFacts
   /** Facts of attached web pages. */
   readonly attachedPages: PageFacts
-  /** The first author. */
+  /** Whom records and lists name as the author. */
   readonly author: Author | null
 }
 
 interface Author {
-  readonly address: Address
+  /** Need not be valid. */
+  readonly address: string
   readonly name: string
   readonly local: string
   readonly domain: string
@@ -68,7 +69,7 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
   const lowerText = beginningAndEndOf(words).toLowerCase()
   const wordedText = new WordedText(lowerText)
   const urls = [...parseLinkUrls(html.links), ...findTextUrls(message.text ?? '')]
-  const author = findAuthor(message)
+  const author = describeAuthor(message)
   const domain = author?.domain ?? null
   return {
     message,
@@ -117,11 +118,10 @@ function groupByName(fields: readonly SpamField[]): ReadonlyMap<string, readonly
   return new Map([...all].map(([name, group]) => [name, group.map(({ value }) => value)]))
 }
 
-function findAuthor({ from }: SpamMessage): Author | null {
-  for (const { address, name } of from) {
-    if (address === null) continue
-    const domain = domainOf(address)
-    return { address, name, local: localPartOf(address), domain, organization: registeredDomainOf(domain) }
-  }
-  return null
+function describeAuthor({ from }: SpamMessage): Author | null {
+  const author = findAuthor(from)
+  if (author === null) return null
+  const at = author.address.lastIndexOf('@')
+  const domain = author.address.slice(at + 1)
+  return { ...author, local: author.address.slice(0, at), domain, organization: registeredDomainOf(domain) }
 }

@@ -26,6 +26,14 @@ function hasRecipientInSubject({ message }: SpamFacts): boolean {
   })
 }
 
+/** Entries of From whose names are read: those without an address too, which programs show as if they were authors. */
+const MAX_NAMES = 5
+
+function namesAddressElsewhere(name: string, author: NonNullable<SpamFacts['author']>): boolean {
+  const domain = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(name)?.[1]
+  return domain !== undefined && registeredDomainOf(domain.toLowerCase()) !== author.organization
+}
+
 export const headerRules: readonly SpamRule[] = [
   { name: 'NO_SUBJECT', weight: 0.8, description: 'no subject', test: ({ message }) => message.subject.trim() === '' },
   {
@@ -172,14 +180,8 @@ export const headerRules: readonly SpamRule[] = [
     name: 'AUTHOR_NAME_IS_OTHER_ADDRESS',
     weight: 2,
     description: 'the name of the author is the address of another person',
-    test: ({ author }) => {
-      const named = /[^\s@<>"']@([a-z0-9.-]+\.[a-z]{2,})/i.exec(author?.name ?? '')
-      return (
-        author !== null &&
-        named?.[1] !== undefined &&
-        registeredDomainOf(named[1].toLowerCase()) !== author.organization
-      )
-    },
+    test: ({ author, message }) =>
+      author !== null && message.from.slice(0, MAX_NAMES).some(({ name }) => namesAddressElsewhere(name, author)),
   },
   {
     name: 'AUTHOR_NAME_SHOUTS',

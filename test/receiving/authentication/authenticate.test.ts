@@ -463,6 +463,25 @@ t.test('two From fields are refused, several author domains are suspicious', asy
   t.match((await dmarc({ from: 'a@b.test, c@b.test' })).dmarc, { result: 'fail' })
 })
 
+t.test('DMARC judges the author that is shown', async (t) => {
+  const cases: readonly (readonly [from: string, shown: string])[] = [
+    ['=?utf-8?B?YWRtaW5AbGVnaXQudGVzdA==?=,<second@b.test>', 'second@b.test'],
+    ['admin at legit.test, <second@b.test>', 'second@b.test'],
+    ['"admin@legit.test, x" <second@b.test>', 'second@b.test'],
+    ['<second@b.test> (admin@legit.test)', 'second@b.test'],
+    ['Team: nobody, Ann <second@b.test>;', 'second@b.test'],
+    ['Ann <a..b@b.test>', 'a..b@b.test'],
+    ['=?utf-8?Q?admin=40legit.test?= <second@B.Test>', 'second@b.test'],
+  ]
+  const zone: RecordZone = { ...good, '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } }
+  for (const [from, shown] of cases) {
+    const message = `From: ${from}\r\nSubject: x\r\n\r\nbody\r\n`
+    const { dmarc } = await look(signMessage(message, key, { domain: 'b.test' }), { zone })
+    t.match(dmarc, { result: 'pass', domain: 'b.test' }, from)
+    t.equal(summarizeInbound(parsedMessage(Buffer.from(message))).from_email, shown, from)
+  }
+})
+
 t.test('a refusal names the domain and nothing that could end its line', async (t) => {
   const found = await dmarc({})
   t.match(decideAcceptance(found, 'reject'), { kind: 'refuse', text: /From in b\.test,/ })

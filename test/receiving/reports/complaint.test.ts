@@ -55,10 +55,10 @@ t.test('a complaint', async (t) => {
       ['X-HmXmrOriginalRecipient: lena@mill.test', ...returnedHeader, '', 'Thank you.'],
     )
     t.match(hotmail, { type: 'complaint', feedbackType: 'abuse', recipients: ['lena@mill.test'] })
-    t.match(readMail(['From: lena@mill.test', 'Subject: unsubscribe', 'X-Apple-Unsubscribe: true'], ['Bye.']), {
-      type: 'complaint',
-      feedbackType: 'opt-out',
-    })
+    const from = 'From: "admin@other.test" (boss@other.test) <lena@mill.test>'
+    const optOut = readMail([from, 'Subject: unsubscribe', 'X-Apple-Unsubscribe: true'], ['Bye.'])
+    t.match(optOut, { type: 'complaint', feedbackType: 'opt-out', recipients: ['lena@mill.test'] })
+    t.equal(optOut.type === 'complaint' ? optOut.recipients.length : 0, 1)
   })
 })
 

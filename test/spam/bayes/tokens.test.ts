@@ -10,6 +10,7 @@ import { emptyMessage, messageWithText } from '../../helpers/spam/spam-messages.
 const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({
   address: tryParseAddress(address),
   name,
+  written: address,
 })
 
 const found: readonly (readonly [what: string, message: Partial<SpamMessage>, ...tokens: readonly string[]])[] = [
@@ -125,7 +126,11 @@ t.test('the origin of a message gives no token, since files have none', async (t
 
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.stringMatching(/^[<>a-z&#;="' /!-]{0,80}$/))
 
-const anyMailbox = fc.record({ address: fc.constantFrom(null, tryParseAddress('a@b.example.test')), name: anyText })
+const anyMailbox = fc.record({
+  address: fc.constantFrom(null, tryParseAddress('a@b.example.test')),
+  name: anyText,
+  written: anyText,
+})
 
 const anyMessage: fc.Arbitrary<SpamMessage> = fc.record({
   fields: fc.array(

@@ -1,6 +1,6 @@
 /** Spam rules: each fires on a message of its own and none on legitimate mail; and the status that a score gives. */
 import t from 'tap'
-import { parseMailboxList } from '../../../src/mail/mailbox-list.js'
+import { parseAuthors, parseMailboxList } from '../../../src/mail/mailbox-list.js'
 import { spamRules } from '../../../src/spam/rules/all-rules.js'
 import type { SpamAuthentication, SpamField, SpamMessage, SpamOrigin } from '../../../src/spam/spam-message.js'
 import { scoreByRules, spamStatusOf } from '../../../src/spam/spam-report.js'
@@ -39,7 +39,7 @@ function message(fields: Readonly<Record<string, string | null>> = {}, rest: Par
   return {
     fields: all,
     subject: value('subject'),
-    from: parseMailboxList(value('from')),
+    from: parseAuthors(value('from')),
     replyTo: parseMailboxList(value('reply-to')),
     to: parseMailboxList(value('to')),
     text: honestText,
@@ -413,6 +413,15 @@ const nearMisses: Readonly<Record<string, readonly SpamMessage[]>> = {
 }
 
 const names = (one: SpamMessage): readonly string[] => scoreByRules(one).contributions.map(({ name }) => name)
+
+t.test(
+  'names of entries without an address are read, and a local part that breaks the rules is an author',
+  async (t) => {
+    const hits = (from: string): readonly string[] => names(field('from', from))
+    t.ok(hits('=?utf-8?q?help=40bank.example.com?=, <anna@orchard.example>').includes('AUTHOR_NAME_IS_OTHER_ADDRESS'))
+    t.notOk(hits('anna..b@orchard.example').includes('NO_AUTHOR'))
+  },
+)
 
 t.test('every rule fires on a message of its own, and none on legitimate mail', async (t) => {
   t.same(names(message()), [])

@@ -81,7 +81,7 @@ function Envelope({ email }: EmailPartProps): VNode {
   return (
     <Facts
       facts={[
-        { name: 'From', value: name === '' ? from : `${name} <${from}>` },
+        { name: 'From', value: formatAuthor(from, name) },
         { name: 'To', value: to.length === 0 ? '–' : to.join(', ') },
         ...(cc === null ? [] : [{ name: 'Cc', value: cc.join(', ') }]),
         { name: 'Received', value: <Time at={email.received_at} /> },
@@ -90,6 +90,11 @@ function Envelope({ email }: EmailPartProps): VNode {
       ]}
     />
   )
+}
+
+function formatAuthor(address: string, name: string): string {
+  if (address === '') return 'Unknown'
+  return name === '' ? address : `${name} <${address}>`
 }
 
 function buildTabs(email: InboundEmail): Parameters<typeof Tabs>[0]['tabs'] {

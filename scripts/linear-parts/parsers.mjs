@@ -32,7 +32,7 @@ import { readReply } from '../../dist/src/platform/dns/message.js'
 import { isQueryable, toCanonicalName } from '../../dist/src/platform/dns/name.js'
 import { parsePhoneNumber } from '../../dist/src/platform/phone-number.js'
 import { authenticate } from '../../dist/src/receiving/authentication/authenticate.js'
-import { readAggregate } from '../../dist/src/receiving/domain-reports/read-aggregate.js'
+import { readAggregates } from '../../dist/src/receiving/domain-reports/read-aggregate.js'
 import { readTlsReport } from '../../dist/src/receiving/domain-reports/read-tls-report.js'
 import { readDomainReport } from '../../dist/src/receiving/domain-reports/report-digest.js'
 import { summarizeInbound } from '../../dist/src/receiving/inbound-content.js'
@@ -363,7 +363,7 @@ export const parsers = [
   { name: 'record of inbound mail', inputs: messages, read: tolerant((raw) => summarizeInbound(parsed(raw, nothing))) },
   { name: 'reports', inputs: messages, read: tolerant(readReport) },
   { name: 'domain reports', inputs: messages, read: readDomainReport },
-  { name: 'DMARC aggregates', inputs: texts, read: tolerant((text) => readAggregate(`<feedback><record>${text}`)) },
+  { name: 'DMARC aggregates', inputs: texts, read: tolerant((text) => readAggregates(`<feedback><record>${text}`)) },
   { name: 'TLS reports', inputs: texts, read: tolerant(readTlsReport) },
   {
     name: 'spam rules and words, text',

@@ -30,7 +30,7 @@ export interface Author extends Mailbox {
 }
 
 /** The author of a message, as records, lists and spam rules name it. */
-export interface ShownAuthor {
+interface ShownAuthor {
   readonly address: string
   readonly name: string
 }
@@ -89,8 +89,7 @@ function withPlainDomain(written: string): string {
 /** 320: 64 octets of local part and 255 of domain, as RFC 5321 has them. */
 const MAX_SHOWN_LENGTH = 320
 /** Both parts, and no character that would hide or reorder others. An encoded word is text wherever it stands (RFC 2047). */
-const shownAddress =
-  /^(?!=\?)(?:"(?:[^"\\\p{C}\p{Z}]| |\\[\x20-\x7e])*"|[^\s\p{C}\p{Z}<>(),;"@]+)@[^\s\p{C}\p{Z}<>(),;"@]+$/u
+const shownAddress = /^(?!=\?)[^\s\p{C}\p{Z}<>(),;"@]+@[^\s\p{C}\p{Z}<>(),;"@]+$/u
 
 /**
  * The first author with a valid address, or else with one that can be shown; null: there is none.

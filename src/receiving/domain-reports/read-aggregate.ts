@@ -15,6 +15,8 @@ import { UnreadableReport } from './unreadable-report.js'
 import { walkElements } from './xml-elements.js'
 
 const MAX_SIGNATURES = 20
+/** As many as domains of a message are filed. */
+const MAX_REPORTS = 20
 /** The elements of the published policy that are kept, in the order of RFC 7489 section 6.3. */
 const policyTags = ['p', 'sp', 'np', 'adkim', 'aspf', 'pct', 'fo', 't', 'testing']
 
@@ -29,12 +31,14 @@ interface AggregateRecord {
   spf: AuthResult[]
 }
 
-const RECORD = 'feedback/record'
+const ROOT = 'feedback'
+const RECORD = `${ROOT}/record`
 
-/** Throws `UnreadableReport`. */
-export function readAggregate(document: string): ReportedDomain {
-  const rows = new ReportRows<DmarcRow>(buildRest, (row, messages) => ({ ...row, messages }))
-  const fields = new Map<string, string>()
+/** One for each root element: files may have been joined. Throws `UnreadableReport`. */
+export function readAggregates(document: string): readonly ReportedDomain[] {
+  const reports: ReportedDomain[] = []
+  let rows = startRows()
+  let fields = new Map<string, string>()
   let record: AggregateRecord = startRecord()
   walkElements(document, {
     onOpen: (path) => {
@@ -47,9 +51,19 @@ export function readAggregate(document: string): ReportedDomain {
       else if (path.startsWith(`${RECORD}/`)) setRecordField(record, path.slice(RECORD.length + 1), text)
       else if (!fields.has(path)) fields.set(path, text)
       if (fields.size > 100) throw new UnreadableReport('an aggregate report with more than 100 kinds of elements')
+      if (path !== ROOT) return
+      if (reports.length === MAX_REPORTS) throw new UnreadableReport(`more than ${MAX_REPORTS} reports in a file`)
+      reports.push(buildReport(fields, rows))
+      rows = startRows()
+      fields = new Map()
     },
   })
-  return buildReport(fields, rows)
+  if (reports.length === 0) throw new UnreadableReport('XML without the element feedback')
+  return reports
+}
+
+function startRows(): ReportRows<DmarcRow> {
+  return new ReportRows<DmarcRow>(buildRest, (row, messages) => ({ ...row, messages }))
 }
 
 function buildReport(fields: ReadonlyMap<string, string>, rows: ReportRows<DmarcRow>): ReportedDomain {
@@ -58,7 +72,6 @@ function buildReport(fields: ReadonlyMap<string, string>, rows: ReportRows<Dmarc
     const seconds = toCount(field(`report_metadata/date_range/${name}`))
     return seconds === null ? null : toTime(seconds * 1_000)
   }
-  if (!fields.has('feedback')) throw new UnreadableReport('XML without the element feedback')
   const domain = toDomainText(field('policy_published/domain'))
   const reportId = toLabel(field('report_metadata/report_id'))
   const [beginsAt, endsAt] = [timeOf('begin'), timeOf('end')]

@@ -1,45 +1,54 @@
 /**
  * Reads a TLS report (RFC 8460 section 4): one JSON object with the results of each policy.
  *
+ * How many sessions succeeded and failed is what the summary of each policy says. Its details may add up to more: one
+ * session counts under each fault that it met (section 4.3). Only where the summary has no number, they are the number.
+ *
  * Times are those of RFC 3339. Pure. Limits: 100 policies, 5,000 failure details of each, the rows of `report-rows`;
  * the caller bounds the document.
  */
 import { isRecord, ownValueOf } from '../../platform/records.js'
 import type { TlsRow } from '../../storage/tables/domain-report-tables.js'
-import { ReportRows } from './report-rows.js'
+import { MAX_COUNT, MAX_ROW_COUNT, ReportRows, type RowTotals } from './report-rows.js'
 import { toAddressText, toDomainText, toLabel, toTime, toWord } from './report-values.js'
 import type { ReportedDomain } from './reported-domain.js'
 import { UnreadableReport } from './unreadable-report.js'
 
 const MAX_POLICIES = 100
 const MAX_DETAILS = 5_000
-/** Sessions of one policy or detail. */
-const MAX_SESSIONS = 1_000_000_000
+/** Sessions of one policy or detail: no more than a row counts. */
+const MAX_SESSIONS = MAX_ROW_COUNT
 
 type ReportHead = Pick<ReportedDomain, 'organization' | 'reportId' | 'beginsAt' | 'endsAt'>
+
+interface OfDomain {
+  readonly rows: ReportRows<TlsRow>
+  readonly types: Set<string>
+  totals: RowTotals
+}
 
 /** One for each domain that has policies in it. Throws `UnreadableReport`. */
 export function readTlsReport(document: string): readonly ReportedDomain[] {
   const report = parseObject(document)
   const head = readHead(report)
-  const domains = new Map<string, { rows: ReportRows<TlsRow>; types: Set<string> }>()
+  const domains = new Map<string, OfDomain>()
   for (const result of listOf(ownValueOf(report, 'policies'), MAX_POLICIES)) {
     const policy = ownValueOf(result, 'policy')
     const domain = toDomainText(textOf(policy, 'policy-domain'))
     if (domain === '') continue
-    const entry = domains.get(domain) ?? { rows: startRows(), types: new Set() }
+    const entry = domains.get(domain) ?? { rows: startRows(), types: new Set(), totals: { messages: 0, passed: 0 } }
     domains.set(domain, entry)
     const type = toWord(textOf(policy, 'policy-type'))
     entry.types.add(type)
-    addResult(entry.rows, type, result)
+    entry.totals = addTotals(entry.totals, addResult(entry.rows, type, result))
   }
   if (domains.size === 0) throw new UnreadableReport('a TLS report without the domain of a policy')
-  return [...domains].map(([domain, { rows, types }]) => ({
+  return [...domains].map(([domain, { rows, types, totals }]) => ({
     kind: 'tls',
     domain,
     ...head,
     policy: [...types].filter((type) => type !== '').join(' '),
-    ...rows.sum(),
+    ...totals,
     rows: rows.encode(),
   }))
 }
@@ -62,14 +71,20 @@ function readHead(report: unknown): ReportHead {
   return { organization: toLabel(textOf(report, 'organization-name')), reportId, beginsAt, endsAt }
 }
 
-function addResult(rows: ReportRows<TlsRow>, type: string, result: unknown): void {
+function addTotals(one: RowTotals, other: RowTotals): RowTotals {
+  return {
+    messages: Math.min(one.messages + other.messages, MAX_COUNT),
+    passed: Math.min(one.passed + other.passed, MAX_COUNT),
+  }
+}
+
+function addResult(rows: ReportRows<TlsRow>, type: string, result: unknown): RowTotals {
   const summary = ownValueOf(result, 'summary')
-  const succeeded = countOf(summary, 'total-successful-session-count')
-  const failed = countOf(summary, 'total-failure-session-count')
+  const succeeded = countOf(summary, 'total-successful-session-count') ?? 0
   if (succeeded > 0) rows.add({ ...buildRow(type, true), result: 'success' }, succeeded)
   let detailed = 0
   for (const detail of listOf(ownValueOf(result, 'failure-details'), MAX_DETAILS)) {
-    const sessions = countOf(detail, 'failed-session-count')
+    const sessions = countOf(detail, 'failed-session-count') ?? 0
     if (sessions === 0) continue
     detailed += sessions
     const row: TlsRow = {
@@ -80,7 +95,9 @@ function addResult(rows: ReportRows<TlsRow>, type: string, result: unknown): voi
     }
     rows.add(row, sessions)
   }
+  const failed = countOf(summary, 'total-failure-session-count') ?? Math.min(detailed, MAX_SESSIONS)
   if (failed > detailed) rows.add(buildRow(type, false), failed - detailed)
+  return { messages: succeeded + failed, passed: succeeded }
 }
 
 function startRows(): ReportRows<TlsRow> {
@@ -103,9 +120,10 @@ function textOf(value: unknown, name: string): string {
   return typeof text === 'string' ? text : ''
 }
 
-function countOf(value: unknown, name: string): number {
+/** Null: it has no such number. */
+function countOf(value: unknown, name: string): number | null {
   const count = ownValueOf(value, name)
-  return typeof count === 'number' && Number.isInteger(count) && count > 0 ? Math.min(count, MAX_SESSIONS) : 0
+  return typeof count === 'number' && Number.isInteger(count) && count >= 0 ? Math.min(count, MAX_SESSIONS) : null
 }
 
 function timeOf(value: unknown, name: string): number | null {

@@ -12,8 +12,8 @@ const MAX_ROWS = 1_000
 /** Characters. */
 const MAX_LENGTH = 262_144
 /** Messages of one row, and of one report. */
-const MAX_ROW_COUNT = 100_000_000
-const MAX_COUNT = 1_000_000_000
+export const MAX_ROW_COUNT = 100_000_000
+export const MAX_COUNT = 1_000_000_000
 
 interface Group<Row> {
   readonly row: Row

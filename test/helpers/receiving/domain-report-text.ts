@@ -224,31 +224,57 @@ interface ZipFields {
   readonly stored?: boolean
   /** What the directory says of the unpacked size. */
   readonly claimed?: number
-  readonly files?: number
   readonly flags?: number
   readonly comment?: string
 }
 
-/** An archive of one file (APPNOTE sections 4.3.7, 4.3.12, 4.3.16). */
+/** An archive of one file. */
 export function zip(content: Buffer, fields: ZipFields = {}): Buffer {
-  const { name = 'report.xml', stored = false, claimed = content.length, files = 1, flags = 0, comment = '' } = fields
-  const packed = stored ? content : deflateRawSync(content)
-  const nameBytes = Buffer.from(name)
-  const common = Buffer.alloc(22)
-  common.writeUInt16LE(flags, 0)
-  common.writeUInt16LE(stored ? 0 : 8, 2)
-  common.writeUInt32LE(crc32(content), 8)
-  common.writeUInt32LE(packed.length, 12)
-  common.writeUInt32LE(claimed, 16)
-  common.writeUInt16LE(nameBytes.length, 20)
-  const local = Buffer.concat([Buffer.from('504b03041400', 'hex'), common, Buffer.alloc(2), nameBytes, packed])
-  const entry = Buffer.concat([Buffer.from('504b010214001400', 'hex'), common, Buffer.alloc(16), nameBytes])
+  return zipFiles([{ content, ...fields }], fields.comment)
+}
+
+/** An archive (APPNOTE sections 4.3.7, 4.3.12, 4.3.16). Flag 8: sizes stand behind the content and in the directory alone. */
+export function zipFiles(files: readonly (ZipFields & { readonly content: Buffer })[], comment = ''): Buffer {
+  const locals: Buffer[] = []
+  const entries: Buffer[] = []
+  let offset = 0
+  for (const { content, name = 'report.xml', stored = false, claimed = content.length, flags = 0 } of files) {
+    const packed = stored ? content : deflateRawSync(content)
+    const nameBytes = Buffer.from(name)
+    const common = Buffer.alloc(22)
+    common.writeUInt16LE(flags, 0)
+    common.writeUInt16LE(stored ? 0 : 8, 2)
+    common.writeUInt32LE(crc32(content), 8)
+    common.writeUInt32LE(packed.length, 12)
+    common.writeUInt32LE(claimed, 16)
+    common.writeUInt16LE(nameBytes.length, 20)
+    const place = Buffer.alloc(16)
+    place.writeUInt32LE(offset, 12)
+    entries.push(Buffer.concat([Buffer.from('504b010214001400', 'hex'), common, place, nameBytes]))
+    const isDescribed = (flags & 8) !== 0
+    const descriptor = isDescribed
+      ? Buffer.concat([Buffer.from('504b0708', 'hex'), common.subarray(8, 20)])
+      : Buffer.alloc(0)
+    const own = Buffer.from(common)
+    if (isDescribed) own.fill(0, 8, 20)
+    const local = Buffer.concat([
+      Buffer.from('504b03041400', 'hex'),
+      own,
+      Buffer.alloc(2),
+      nameBytes,
+      packed,
+      descriptor,
+    ])
+    locals.push(local)
+    offset += local.length
+  }
+  const directory = Buffer.concat(entries)
   const end = Buffer.alloc(22)
   end.writeUInt32LE(0x06054b50, 0)
-  end.writeUInt16LE(files, 8)
-  end.writeUInt16LE(files, 10)
-  end.writeUInt32LE(entry.length, 12)
-  end.writeUInt32LE(local.length, 16)
+  end.writeUInt16LE(files.length, 8)
+  end.writeUInt16LE(files.length, 10)
+  end.writeUInt32LE(directory.length, 12)
+  end.writeUInt32LE(offset, 16)
   end.writeUInt16LE(comment.length, 20)
-  return Buffer.concat([local, entry, end, Buffer.from(comment)])
+  return Buffer.concat([...locals, directory, end, Buffer.from(comment)])
 }

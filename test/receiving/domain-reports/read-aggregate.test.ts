@@ -1,5 +1,6 @@
 import t from 'tap'
-import { readAggregate } from '../../../src/receiving/domain-reports/read-aggregate.js'
+import { readAggregates } from '../../../src/receiving/domain-reports/read-aggregate.js'
+import type { ReportedDomain } from '../../../src/receiving/domain-reports/reported-domain.js'
 import { parseJson } from '../../../src/storage/tables/columns.js'
 import {
   aggregateRecord,
@@ -7,6 +8,13 @@ import {
   microsoftAggregate,
   yahooAggregate,
 } from '../../helpers/receiving/domain-report-text.js'
+
+/** Of a file with one report. */
+function readAggregate(document: string): ReportedDomain {
+  const [report, ...others] = readAggregates(document)
+  if (report === undefined || others.length > 0) throw new Error(`${others.length + 1} reports`)
+  return report
+}
 
 const rowsOf = (document: string) => parseJson(readAggregate(document).rows)
 
@@ -128,4 +136,14 @@ t.test('no entity expands but those of XML itself', async (t) => {
 t.test('a text of a document without end is cut off', async (t) => {
   const document = googleAggregate().replace('google.com', 'x'.repeat(100_000))
   t.equal(readAggregate(document).organization.length, 255)
+})
+
+t.test('files that were joined are reports of their own', async (t) => {
+  const both = `${googleAggregate({ id: '1' })}\r\n${googleAggregate({ domain: 'b.test', id: '2', records: [] })}`
+  t.match(readAggregates(both), [
+    { domain: 'a.test', reportId: '1', messages: 16 },
+    { domain: 'b.test', reportId: '2', messages: 0 },
+  ])
+  const many = googleAggregate({ records: [] }).repeat(21)
+  t.throws(() => readAggregates(many), { name: 'UnreadableReport', message: /more than 20 reports/ })
 })

@@ -55,3 +55,24 @@ t.test('counts that are no numbers count nothing', async (t) => {
   report.policies[0]['failure-details'] = [{ 'failed-session-count': 1e300 }, { 'failed-session-count': 1.5 }]
   t.match(readTlsReport(JSON.stringify(report)), [{ messages: 100_000_000, passed: 0 }])
 })
+
+t.test('the summary says how many sessions there were, the details under which faults', async (t) => {
+  const report = JSON.parse(tlsReport)
+  const [policy] = report.policies
+  const withSummary = (summary: unknown) =>
+    readTlsReport(JSON.stringify({ ...report, policies: [{ ...policy, summary }] }))
+  const more = withSummary({ 'total-successful-session-count': 90, 'total-failure-session-count': 5 })
+  t.match(more, [{ messages: 95, passed: 90 }], 'eight faults of five sessions')
+  const [first] = more
+  t.match(first === undefined ? [] : parseJson(first.rows), [{ result: 'success' }, { sessions: 8 }])
+  t.match(withSummary({ 'total-successful-session-count': 90, 'total-failure-session-count': 0 }), [
+    { messages: 90, passed: 90 },
+  ])
+  t.match(withSummary({ 'total-successful-session-count': 90 }), [{ messages: 98, passed: 90 }])
+  t.match(withSummary(undefined), [{ messages: 8, passed: 0 }])
+  const twice = readTlsReport(JSON.stringify({ ...report, policies: [policy, policy] }))
+  t.match(twice, [{ messages: 200, passed: 180 }])
+  const most = { 'total-successful-session-count': 1e15, 'total-failure-session-count': 1e15 }
+  const boast = Array.from({ length: 11 }, () => ({ ...policy, summary: most }))
+  t.match(readTlsReport(JSON.stringify({ ...report, policies: boast })), [{ messages: 1e9, passed: 1e9 }])
+})

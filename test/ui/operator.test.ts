@@ -1,5 +1,6 @@
 /** The pages of the operator: workspaces, the queue, spam training, suppressions of the service, health, log. */
 import t, { type Test } from 'tap'
+import { storeFindings, storeRun } from '../../src/doctor/findings-store.js'
 import { parseAddress } from '../../src/mail/address.js'
 import { insertHold } from '../../src/sms/holds.js'
 import { setServiceState } from '../../src/storage/service-state.js'
@@ -123,6 +124,7 @@ t.test('the operator looks at the service', { skip }, async (t) => {
   await expectText(page, 'self-signed')
   await expectText(page, 'Commits since the start')
   await expectPresentable(t, dashboard, 'health')
+  await lookAtFindings(t, app, dashboard)
   await page.getByRole('link', { name: 'Log', exact: true }).click()
   await page.getByRole('rowheader').first().waitFor()
   await expectPresentable(t, dashboard, 'log')
@@ -130,6 +132,35 @@ t.test('the operator looks at the service', { skip }, async (t) => {
   await expectText(page, 'No line of this level')
   t.same(dashboard.faults, [])
 })
+
+/** Nothing is called well before every check has had an answer, and failures come first in the one list. */
+async function lookAtFindings(t: Test, { daemon, now }: TestDaemon, dashboard: Dashboard): Promise<void> {
+  const { page, open } = dashboard
+  const calm = page.getByText('Nothing needs attention')
+  await expectText(page, 'The daily checks have not run yet')
+  t.equal(await calm.count(), 0)
+  const { commit } = daemon.database
+  const at = now()
+  await commit([storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 0 } })])
+  await open('/operator/health')
+  await expectText(page, 'checks without an answer')
+  t.equal(await calm.count(), 0)
+  const finding = { failedAt: at, checkedAt: at, isNoticed: true, remedy: ['dig mx.a.test'] }
+  await commit([
+    ...storeFindings([
+      { ...finding, check: 'dmarc', subject: 'a.test', state: 'warn', text: 'there is no policy' },
+      { ...finding, check: 'helo', subject: 'mx.a.test', state: 'fail', text: 'the name has no address' },
+    ]),
+    storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 1 } }),
+  ])
+  await open('/operator/health')
+  await expectText(page, 'the name has no address')
+  const shown = await page.locator('.note-title').allTextContents()
+  const [failed, warned] = ['mx.a.test (helo)', 'a.test (dmarc)'].map((title) => shown.indexOf(title))
+  t.ok(failed === 0 && Number(warned) > 0, shown.join(', '))
+  t.equal(await calm.count(), 0)
+  await expectPresentable(t, dashboard, 'findings')
+}
 
 async function goOnAfterRestart(t: Test, { folder }: TestDaemon): Promise<void> {
   const app = await testDaemon(t, { folder })

@@ -1,13 +1,26 @@
-/** What of the state of the service needs attention, each with what to do. */
+/** What needs attention: of the state of the service, and of what the daily checks found; each with what to do. */
 import { formatNumber } from '../../components/format.ts'
-import type { Health } from './operator-types.ts'
+import type { DoctorFindings, Health } from './operator-types.ts'
 
-interface Concern {
+type DoctorFinding = DoctorFindings['findings'][number]
+
+export interface Concern {
+  /** Unique in the list. */
+  readonly key: string
   readonly tone: 'warn' | 'bad'
   readonly title: string
-  readonly remedy: string
-  /** The page where it is done. */
+  readonly text: string
+  /** The page where it is mended. */
   readonly link?: { readonly href: string; readonly label: string }
+  /** Lines to copy: commands, settings, DNS records. */
+  readonly commands: readonly string[]
+}
+
+/** Something that the state of the service shows now. */
+interface LiveConcern extends Pick<Concern, 'tone' | 'title' | 'link'> {
+  readonly remedy: string
+  /** The daily check that looks at the same: its finding is older, and not shown beside this. */
+  readonly check?: 'disk' | 'event-loop'
 }
 
 const DAY = 86_400_000
@@ -19,11 +32,25 @@ const LARGE_WAL = 500_000_000
 const LONG_DELAY = 200
 const FAR_BEHIND = 10_000
 
-export function findConcerns(health: Health, now: number): readonly Concern[] {
-  return [...findCertificateConcerns(health, now), ...findStorageConcerns(health), ...findWorkConcerns(health)]
+/** Failures first. */
+export function findConcerns(health: Health, findings: readonly DoctorFinding[], now: number): readonly Concern[] {
+  const live = [...findCertificateConcerns(health, now), ...findStorageConcerns(health), ...findWorkConcerns(health)]
+  const others = findings.filter(({ check }) => !live.some((concern) => concern.check === check))
+  return [...live.map(fromLive), ...others.map(fromFinding)].toSorted(
+    (one, other) => Number(other.tone === 'bad') - Number(one.tone === 'bad'),
+  )
 }
 
-function findCertificateConcerns({ certificate }: Health, now: number): readonly Concern[] {
+function fromLive({ remedy, ...concern }: LiveConcern): Concern {
+  return { ...concern, key: concern.title, text: remedy, commands: [] }
+}
+
+function fromFinding({ check, subject, state, text, remedy }: DoctorFinding): Concern {
+  const tone = state === 'fail' ? 'bad' : 'warn'
+  return { key: `${check} ${subject}`, tone, title: `${subject} (${check})`, text, commands: remedy }
+}
+
+function findCertificateConcerns({ certificate }: Health, now: number): readonly LiveConcern[] {
   const days = (new Date(certificate.expires_at).getTime() - now) / DAY
   if (days <= 0) {
     const remedy = 'Clients refuse the connection. Put a new certificate in its place and send the service SIGHUP.'
@@ -34,16 +61,16 @@ function findCertificateConcerns({ certificate }: Health, now: number): readonly
   return [{ tone: 'warn', title: `The certificate expires in ${Math.ceil(days)} days`, remedy }]
 }
 
-function findStorageConcerns({ storage }: Health): readonly Concern[] {
+function findStorageConcerns({ storage }: Health): readonly LiveConcern[] {
   const { accepts_mail: acceptsMail, disk_free: free, disk_total: total, wal } = storage
-  const concerns: Concern[] = []
+  const concerns: LiveConcern[] = []
   if (!acceptsMail) {
     const remedy =
       'No new mail is accepted. Make room on the disk of the data folder: mail is accepted again by itself.'
-    concerns.push({ tone: 'bad', title: 'The disk is nearly full', remedy })
+    concerns.push({ check: 'disk', tone: 'bad', title: 'The disk is nearly full', remedy })
   } else if (free < total * LITTLE_ROOM) {
     const remedy = 'Make room, or shorten the retention in the configuration, before new mail is refused.'
-    concerns.push({ tone: 'warn', title: 'Less than a tenth of the disk is free', remedy })
+    concerns.push({ check: 'disk', tone: 'warn', title: 'Less than a tenth of the disk is free', remedy })
   }
   if (wal > LARGE_WAL) {
     const remedy = 'A long read, such as a backup by another program, keeps it from being written back. Look for one.'
@@ -52,8 +79,8 @@ function findStorageConcerns({ storage }: Health): readonly Concern[] {
   return concerns
 }
 
-function findWorkConcerns({ webhooks, process, queue }: Health): readonly Concern[] {
-  const concerns: Concern[] = []
+function findWorkConcerns({ webhooks, process, queue }: Health): readonly LiveConcern[] {
+  const concerns: LiveConcern[] = []
   if (queue.held > 0) {
     const remedy = 'Held entries wait until you release them, or until their hold rule ends or their broadcast goes on.'
     const link = { href: '/operator/queue?tab=entries&status=held', label: 'Show them' }
@@ -65,7 +92,8 @@ function findWorkConcerns({ webhooks, process, queue }: Health): readonly Concer
   }
   if (process.delay_max > LONG_DELAY) {
     const remedy = 'The main thread was blocked. The log may say by what; a machine that is overloaded shows it too.'
-    concerns.push({ tone: 'warn', title: `The event loop was blocked for ${process.delay_max} ms`, remedy })
+    const title = `The event loop was blocked for ${process.delay_max} ms`
+    concerns.push({ check: 'event-loop', tone: 'warn', title, remedy })
   }
   return concerns
 }

@@ -3,14 +3,12 @@ import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'
-import { readNow } from '../../components/clock.ts'
 import { formatBytes, formatNumber, formatPercent } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Table } from '../../components/table.tsx'
-import { Facts, Note, Time } from '../../components/values.tsx'
-import { DoctorSection } from './doctor-section.tsx'
-import { findConcerns } from './health-concerns.ts'
+import { Facts, Time } from '../../components/values.tsx'
+import { AttentionSection } from './attention-section.tsx'
 import type { Health } from './operator-types.ts'
 
 /** Milliseconds. */
@@ -23,8 +21,7 @@ export function HealthPage(): VNode {
       <Loaded from={health}>
         {(data) => (
           <>
-            <Concerns health={data} />
-            <DoctorSection />
+            <AttentionSection health={data} />
             <ServiceSection health={data} />
             <WorkSection health={data} />
             <StorageSection health={data} />
@@ -43,28 +40,6 @@ export function HealthPage(): VNode {
         )}
       </Loaded>
     </Page>
-  )
-}
-
-function Concerns({ health }: { readonly health: Health }): VNode {
-  const concerns = findConcerns(health, readNow())
-  if (concerns.length === 0) {
-    return (
-      <Note tone="good">
-        <p>Nothing needs attention.</p>
-      </Note>
-    )
-  }
-  return (
-    <>
-      {concerns.map(({ tone, title, remedy, link }) => (
-        <Note key={title} tone={tone} title={title}>
-          <p>
-            {remedy} {link === undefined ? null : <Link href={link.href}>{link.label}</Link>}
-          </p>
-        </Note>
-      ))}
-    </>
   )
 }
 

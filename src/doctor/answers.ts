@@ -1,5 +1,6 @@
 /** Answers of DNS in the words of findings. Pure. */
 import type { LookupResult } from '../platform/dns/resolver.js'
+import type { Remedy } from './finding.js'
 
 export function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
   return lookup.kind === 'records' ? lookup.records : []
@@ -17,6 +18,13 @@ export function describeMissing(lookup: LookupResult<unknown>): string {
     case 'records':
       return 'there is a record'
   }
+}
+
+/** The records that lead from a host to these addresses; without any, one to be filled in. */
+export function addressRecords(host: string, addresses: readonly string[]): Remedy {
+  const [first = 'ADDRESS', ...others] = addresses
+  const recordOf = (address: string): string => `${host}. ${address.includes(':') ? 'AAAA' : 'A'} ${address}`
+  return [recordOf(first), ...others.map(recordOf)]
 }
 
 /** Names without the last dot and in lower case, or texts, as one line. */

@@ -3,6 +3,9 @@
 export const findingStates = ['ok', 'warn', 'fail'] as const
 export type FindingState = (typeof findingStates)[number]
 
+/** What to do: at least one line. So no check has a state that is not ok without one. */
+export type Remedy = readonly [string, ...string[]] | readonly [...string[], string]
+
 export interface Finding {
   /** The name of the check. */
   readonly check: string
@@ -10,7 +13,7 @@ export interface Finding {
   readonly subject: string
   readonly state: FindingState
   readonly text: string
-  /** Commands or DNS records to copy, one a line; empty: nothing is to be done. */
+  /** Commands, settings or DNS records to copy, one a line; empty only in state ok: nothing is to be done. */
   readonly remedy: readonly string[]
   /** Nothing was found out, because something did not answer: this says nothing about the subject. */
   readonly undecided?: true
@@ -23,16 +26,16 @@ export function good(subject: string, text: string, remedy: readonly string[] = 
   return { subject, state: 'ok', text, remedy }
 }
 
-export function warning(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+export function warning(subject: string, text: string, remedy: Remedy): Judgement {
   return { subject, state: 'warn', text, remedy }
 }
 
-export function failure(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+export function failure(subject: string, text: string, remedy: Remedy): Judgement {
   return { subject, state: 'fail', text, remedy }
 }
 
-/** A question was not answered. */
-export function undecided(subject: string, text: string, remedy: readonly string[] = []): Judgement {
+/** A question was not answered. The remedy asks it by hand, or mends what did not answer. */
+export function undecided(subject: string, text: string, remedy: Remedy): Judgement {
   return { subject, state: 'warn', text, remedy, undecided: true }
 }
 

@@ -7,7 +7,7 @@
 import { errorMessageOf } from '../platform/errors.js'
 import { createSemaphore } from '../platform/semaphore.js'
 import type { Check, CheckDeps } from './check.js'
-import { type Finding, type Judgement, undecided } from './finding.js'
+import { type Finding, good, type Judgement, type Remedy, undecided, warning } from './finding.js'
 
 /** Milliseconds for all checks together. */
 const MAX_CHECK_TIME = 15_000
@@ -54,22 +54,30 @@ async function runCheck(
     try {
       return await check.run(deps)
     } catch (error) {
-      return [undecided(check.name, `the check ended with an error: ${errorMessageOf(error)}`)]
+      return [undecided(check.name, `the check ended with an error: ${errorMessageOf(error)}`, again(check))]
     } finally {
       slots.release()
     }
   })()
   const outcome = await Promise.race([work, timeUp])
   const judgements =
-    outcome === 'late' ? [undecided(check.name, `the check had no result within ${maxTime / 1_000} s`)] : outcome
-  return limitFindings(judgements).map((judgement) => ({ check: check.name, ...judgement }))
+    outcome === 'late'
+      ? [undecided(check.name, `the check had no result within ${maxTime / 1_000} s`, again(check))]
+      : outcome
+  return limitFindings(check, judgements).map((judgement) => ({ check: check.name, ...judgement }))
 }
 
-function limitFindings(judgements: readonly Judgement[]): readonly Judgement[] {
+/** What decides it, once the cause is mended. */
+function again({ name }: Check): Remedy {
+  return [`posthorn doctor ${name}   # runs this check alone`]
+}
+
+function limitFindings(check: Check, judgements: readonly Judgement[]): readonly Judgement[] {
   if (judgements.length <= MAX_FINDINGS) return judgements
   const rank = { fail: 0, warn: 1, ok: 2 } as const
   const kept = judgements.toSorted((one, other) => rank[one.state] - rank[other.state]).slice(0, MAX_FINDINGS)
   const left = judgements.length - kept.length
-  const state = judgements.every((one) => one.state === 'ok') ? 'ok' : 'warn'
-  return [...kept, { subject: 'others', state, text: `${left} more subjects are not shown`, remedy: [] }]
+  const text = `${left} more subjects are not shown`
+  if (judgements.every(({ state }) => state === 'ok')) return [...kept, good('others', text)]
+  return [...kept, warning('others', text, ['mend those that are shown first', ...again(check)])]
 }

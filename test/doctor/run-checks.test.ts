@@ -2,7 +2,7 @@
 import t from 'tap'
 import { allChecks } from '../../src/doctor/all-checks.js'
 import type { Check, CheckDeps } from '../../src/doctor/check.js'
-import { good, type Judgement, warning } from '../../src/doctor/finding.js'
+import { type Finding, good, type Judgement, warning } from '../../src/doctor/finding.js'
 import { openCheckDeps } from '../../src/doctor/open-deps.js'
 import { runChecks } from '../../src/doctor/run-checks.js'
 import { dnsServer } from '../helpers/dns/dns-server.js'
@@ -23,8 +23,14 @@ t.test('in the order of the checks, with what was late or failed', async (t) => 
     check('right', async () => [good('x', 'fine')]),
   ]
   t.match(await runChecks(checks, depsOf, { maxTime: 50 }), [
-    { check: 'late', state: 'warn', undecided: true, text: /no result within 0\.05 s/ },
-    { check: 'broken', state: 'warn', undecided: true, text: /no such thing/ },
+    {
+      check: 'late',
+      state: 'warn',
+      undecided: true,
+      text: /no result within 0\.05 s/,
+      remedy: [/^posthorn doctor late/],
+    },
+    { check: 'broken', state: 'warn', undecided: true, text: /no such thing/, remedy: [/^posthorn doctor broken/] },
     { check: 'right', state: 'ok', subject: 'x' },
   ])
   t.same(aborted, [true])
@@ -38,10 +44,18 @@ t.test('a stop ends the run', async (t) => {
 })
 
 t.test('a check shows its worst 250 findings', async (t) => {
-  const many = Array.from({ length: 300 }, (_, at) => (at < 299 ? good(`s${at}`, '') : warning('last', '')))
+  const many = Array.from({ length: 300 }, (_, at) =>
+    at < 299 ? good(`s${at}`, '') : warning('last', '', ['mend it']),
+  )
   const found = await runChecks([check('many', async () => many)], depsOf)
   t.equal(found.length, 251)
-  t.match([found[0], found[250]], [{ subject: 'last' }, { subject: 'others', state: 'warn', text: /^50 more/ }])
+  t.match(
+    [found[0], found[250]],
+    [
+      { subject: 'last' },
+      { subject: 'others', state: 'warn', text: /^50 more/, remedy: [/./, /^posthorn doctor many/] },
+    ],
+  )
 })
 
 t.test('names of checks are unique', async (t) => {
@@ -59,6 +73,7 @@ t.test('with a DNS server that never answers, every check ends by itself', async
   })
   const clock = (): number => Date.now()
   const found = await runChecks(allChecks, (signal) => openCheckDeps({ config, clock, read: null }, signal))
+  t.same(listWithoutRemedy(found), [])
   t.match(
     found.filter((one) => one.check === 'dns'),
     [{ state: 'fail', text: /TIMEOUT/ }],
@@ -72,5 +87,25 @@ t.test('with a DNS server that never answers, every check ends by itself', async
       found.some((one) => one.check === name && one.undecided === true),
       name,
     )
+  }
+})
+
+/** Findings that leave a person alone: not ok, and nothing to do, or a gap where a command should be. */
+const listWithoutRemedy = (found: readonly Finding[]): readonly Finding[] =>
+  found.filter(({ state, remedy }) => state !== 'ok' && !remedy.some((line) => line.trim() !== ''))
+
+t.test('every finding that is not all right has a remedy', async (t) => {
+  for (const answer of ['NXDOMAIN', 'SERVFAIL', 'REFUSED', []] as const) {
+    const server = await dnsServer(() => answer)
+    t.teardown(server.close)
+    const config = testConfig({
+      service: { public_addresses: ['93.184.216.34', '2001:db8::1'] },
+      dns: { servers: [server.address], nameservers: ['ns.mail.example.net', 'ns.other.example'] },
+      doctor: { block_lists: ['list.example'], backup_folder: '/nowhere/backups', ntp_servers: ['ntp.example'] },
+    })
+    const clock = (): number => Date.now()
+    const found = await runChecks(allChecks, (signal) => openCheckDeps({ config, clock, read: null }, signal))
+    t.ok(found.filter(({ state }) => state !== 'ok').length > 5, `${answer}: there are findings`)
+    t.same(listWithoutRemedy(found), [], `${answer}`)
   }
 })

@@ -16,7 +16,7 @@ import type { DomainName } from '../../mail/address.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { waitForStep } from '../../storage/stepped-walk.js'
 import type { Check, CheckDeps } from '../check.js'
-import { failure, good, type Judgement, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 import { isPublicAddress } from '../sources.js'
 
 export const acmeChecks: readonly Check[] = [
@@ -104,7 +104,7 @@ export function judgeName(
   now: number,
   { isService, records }: NameFacts,
 ): Judgement {
-  const remedy = [
+  const remedy: Remedy = [
     ...remediesOf(name, fault ?? '', records),
     `posthorn certificates renew ${name}   # once the cause is mended: tries at once`,
   ]

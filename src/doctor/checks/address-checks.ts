@@ -2,9 +2,9 @@
 import { listConfiguredSources } from '../../config/configured-sources.js'
 import type { LookupResult } from '../../platform/dns/resolver.js'
 import { reverseAddress } from '../../spam/dnsbl.js'
-import { describeMissing, listTexts, recordsOf } from '../answers.js'
+import { addressRecords, describeMissing, listTexts, recordsOf } from '../answers.js'
 import type { Check, CheckDeps, DoctorResolver } from '../check.js'
-import { failure, good, type Judgement, undecided, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 import { findHelloName, isPublicAddress, isSameAddress, listSourceAddresses } from '../sources.js'
 
 /** Names of one address that are looked up. */
@@ -98,10 +98,10 @@ interface ReverseAnswers {
 }
 
 export function judgeReverseName({ address, reversed, hostname, names, confirmed }: ReverseAnswers): Judgement {
-  const expected = [`${reversed}. PTR ${hostname}.   ; at the provider of the address`]
+  const expected = `${reversed}. PTR ${hostname}.   ; at the provider of the address`
   if (names.kind === 'failure') return undecided(address, describeMissing(names), [`dig -x ${address}`])
   if (names.kind !== 'records') {
-    return failure(address, 'the address has no reverse name (PTR): large providers refuse its mail', expected)
+    return failure(address, 'the address has no reverse name (PTR): large providers refuse its mail', [expected])
   }
   const leadsBack = confirmed.filter(({ addresses }) =>
     recordsOf(addresses).some((found) => isSameAddress(found, address)),
@@ -114,15 +114,11 @@ export function judgeReverseName({ address, reversed, hostname, names, confirmed
   return warning(
     address,
     `the reverse name is ${first.name} and leads back, but the EHLO name is ${hostname}: some servers count that against mail`,
-    expected,
+    [expected],
   )
 }
 
-function judgeUnconfirmed(
-  address: string,
-  confirmed: ReverseAnswers['confirmed'],
-  expected: readonly string[],
-): Judgement {
+function judgeUnconfirmed(address: string, confirmed: ReverseAnswers['confirmed'], expected: string): Judgement {
   const names = listTexts(confirmed.map(({ name }) => name))
   const silent = confirmed.find(({ addresses }) => addresses.kind === 'failure')
   if (silent !== undefined) {
@@ -130,7 +126,7 @@ function judgeUnconfirmed(
   }
   const type = address.includes(':') ? 'AAAA' : 'A'
   return failure(address, `its reverse name ${names} does not lead back to it: large providers refuse its mail`, [
-    ...expected,
+    expected,
     ...confirmed.slice(0, 1).map(({ name }) => `or ${name}. ${type} ${address}`),
   ])
 }
@@ -140,10 +136,7 @@ export function judgeHelo(
   lookup: LookupResult<string>,
   sources: readonly string[],
 ): readonly Judgement[] {
-  const expected = (addresses: readonly string[]): string[] =>
-    addresses.length === 0
-      ? [`${hostname}. A ADDRESS`]
-      : addresses.map((address) => `${hostname}. ${address.includes(':') ? 'AAAA' : 'A'} ${address}`)
+  const expected = (addresses: readonly string[]): Remedy => addressRecords(hostname, addresses)
   if (!hostname.includes('.')) {
     return [
       failure(hostname, 'the EHLO name is no name of the Internet: other servers refuse mail', [

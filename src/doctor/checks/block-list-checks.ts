@@ -65,13 +65,14 @@ export function judgeList(
 
 export function judgeListing(zone: string, address: string, answer: LookupResult<string>): Judgement {
   const subject = `${address} at ${zone}`
-  if (answer.kind === 'failure') return undecided(subject, describeMissing(answer))
+  const name = `${reverseAddress(address) ?? ''}.${zone}`
+  if (answer.kind === 'failure') return undecided(subject, describeMissing(answer), [`dig ${name}`])
   const codes = recordsOf(answer)
   if (codes.some(isRefusal)) return refusedBy(zone, subject)
   const listings = codes.filter(isListing)
   if (listings.length === 0) return good(subject, 'not listed')
   return failure(subject, `listed (${listings.join(', ')}): servers that use this list refuse the mail`, [
-    `dig +short TXT ${reverseAddress(address) ?? ''}.${zone}   # the reason, often with a URL`,
+    `dig +short TXT ${name}   # the reason, often with a URL`,
     'end the cause (posthorn queue list, complaints, open forms), then ask the list to remove the address',
   ])
 }

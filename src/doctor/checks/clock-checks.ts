@@ -5,7 +5,7 @@ import { getOverHttps } from '../../platform/http/https-get.js'
 import { measureClockOffset } from '../../platform/sntp.js'
 import { recordsOf } from '../answers.js'
 import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
-import { failure, good, type Judgement, undecided, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
 /** Milliseconds for one time server. */
 const SNTP_TIMEOUT = 2_000
@@ -45,7 +45,7 @@ async function checkDate({ config, clock, resolver, authorities }: CheckDeps): P
   }
 }
 
-const commands = ['timedatectl', 'apt-get install systemd-timesyncd', 'timedatectl set-ntp true']
+const commands: Remedy = ['timedatectl', 'apt-get install systemd-timesyncd', 'timedatectl set-ntp true']
 
 /** `offset`: milliseconds that this clock is ahead. */
 export function judgeOffset(subject: string, offset: number, precision: number): Judgement {

@@ -12,7 +12,7 @@ import {
 import { databaseFile } from '../../storage/open.js'
 import { readStandbyStatus, type StandbyStatus, standbyLag } from '../../storage/standby/standby-status.js'
 import type { Check, CheckDeps } from '../check.js'
-import { failure, good, type Judgement, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 
 /** A backup that is so many times too old. */
 const FAIL_FACTOR = 3
@@ -32,7 +32,7 @@ async function checkBackups({ config, clock }: CheckDeps): Promise<readonly Judg
   try {
     return judgeBackups(folder, await listBackupFiles(folder), { now: clock(), maxAge, since })
   } catch (error) {
-    const remedy = [`install -d -o posthorn -g posthorn -m 0700 ${folder}`, ...backupRemedy(folder)]
+    const remedy: Remedy = [`install -d -o posthorn -g posthorn -m 0700 ${folder}`, ...backupRemedy(folder)]
     // The first backup makes the folder.
     if (clock() - since <= maxAge) return [good(folder, 'there is no backup yet')]
     return [failure(folder, errorMessageOf(error), remedy)]
@@ -47,7 +47,7 @@ async function readBirth(file: string): Promise<number | null> {
   )
 }
 
-function backupRemedy(folder: string): readonly string[] {
+function backupRemedy(folder: string): Remedy {
   return [`posthorn backup ${folder}`, 'systemctl list-timers posthorn-backup.timer']
 }
 
@@ -64,7 +64,7 @@ export function judgeBackups(
   files: readonly BackupFile[],
   { now, maxAge, since }: BackupTimes,
 ): readonly Judgement[] {
-  const remedy = backupRemedy(folder)
+  const remedy: Remedy = backupRemedy(folder)
   const left = files
     .filter((file) => isPartial(file) && now - file.at > HOUR)
     .map(({ name }) =>
@@ -101,7 +101,7 @@ export function judgeStandby(
   status: StandbyStatus | null,
   { now, interval }: { readonly now: number; readonly interval: number },
 ): Judgement {
-  const remedy = [
+  const remedy: Remedy = [
     'posthorn standby status',
     `namei -l ${folder}   # the user posthorn must be able to write there`,
     `systemctl edit posthorn   # [Service] ReadWritePaths=${folder}, then restart`,

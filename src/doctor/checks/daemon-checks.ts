@@ -3,7 +3,7 @@ import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../platfo
 import { version } from '../../platform/version.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Check, CheckDeps } from '../check.js'
-import { failure, good, type Judgement, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 
 /** Milliseconds that the event loop lets others wait. */
 const [WARN_P99, FAIL_P99, WARN_MAX] = [100, 1_000, 1_000]
@@ -28,7 +28,7 @@ export interface DaemonState {
 }
 
 export function judgeDaemon({ folder, status, isHeld, now }: DaemonState): Judgement {
-  const start = ['systemctl start posthorn', 'journalctl -u posthorn -n 50']
+  const start: Remedy = ['systemctl start posthorn', 'journalctl -u posthorn -n 50']
   if (!isHeld && status === null) return warning(folder, 'no daemon runs with this data folder', start)
   if (!isHeld) return failure(folder, 'the daemon ended without a stop: no mail goes in or out', start)
   if (status === null)
@@ -58,7 +58,7 @@ export function judgeEventLoop({
 }: Pick<DaemonStatus, 'event_loop_delay_ms' | 'rates'>): Judgement {
   const subject = 'main thread'
   const text = `in the last full minute, or since the start, it was busy ${Math.round(load * 100)} %; delays: half up to ${p50} ms, 99 % up to ${p99} ms, the longest ${max} ms`
-  const remedy = [
+  const remedy: Remedy = [
     'top -H -p "$(systemctl show -p MainPID --value posthorn)"',
     'journalctl -u posthorn -p warning -n 50',
   ]

@@ -17,7 +17,12 @@ async function checkDnssec({ config, resolver }: CheckDeps): Promise<readonly Ju
 
 export function judgeDnssec({ lookup, isAuthentic }: JudgedLookup<string>): Judgement {
   const subject = 'DANE'
-  if (lookup.kind === 'failure') return undecided(subject, `no answer for the root zone (${lookup.detail})`)
+  if (lookup.kind === 'failure') {
+    return undecided(subject, `no answer for the root zone (${lookup.detail})`, [
+      'dig . NS +dnssec',
+      'posthorn doctor dns',
+    ])
+  }
   if (isAuthentic) return good(subject, 'the resolver validates: TLSA records of recipients are followed')
   return warning(subject, 'off, because no resolver on this machine validates DNSSEC', [
     'apt-get install unbound',

@@ -13,7 +13,7 @@ import { type DomainAnswers, dmarcNameOf, lookUpRecords } from '../../domains/ve
 import { formatTimestamp } from '../../platform/clock.js'
 import { recordsOf } from '../answers.js'
 import type { Check, CheckDeps } from '../check.js'
-import { failure, good, type Judgement, undecided, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
 /** Domains whose records are looked up: a dozen queries each. */
 const MAX_DOMAINS = 100
@@ -88,7 +88,7 @@ function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): reado
     if (state !== 'verified' || visible) {
       return [judgeRecord(subject, record, 'the DKIM key', 'receivers cannot verify its signatures')]
     }
-    const look = [`dig ${value} TXT`]
+    const look: Remedy = [`dig ${value} TXT`]
     const { txt } = answers.keys[purpose]
     if (txt.kind === 'failure') return [undecided(subject, `DNS gave no answer for ${value}`, look)]
     const text = `the CNAME is right, but its key is not at ${value}: see the check zone, or run posthorn zone again`
@@ -98,7 +98,7 @@ function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): reado
 
 function judgeRecord(subject: string, record: Finding, what: string, effect: string): Judgement {
   const { name, value, state, found } = record
-  const remedy = [`${name}. CNAME ${value}.`]
+  const remedy: Remedy = [`${name}. CNAME ${value}.`]
   switch (state) {
     case 'verified':
       return good(subject, `${what} is in DNS`)
@@ -163,7 +163,7 @@ export function judgeTrouble(
   row: Pick<SendingDomain, 'domain' | 'status' | 'unproved_since' | 'workspace_id'>,
 ): readonly Judgement[] {
   const trouble = describeTrouble(row)
-  const remedy = [
+  const remedy: Remedy = [
     `posthorn domain show ${row.domain} --workspace ${row.workspace_id}`,
     `posthorn domain verify ${row.domain} --workspace ${row.workspace_id}`,
   ]

@@ -7,7 +7,7 @@ import { isStatusFresh, readDaemonStatus } from '../../platform/processes/daemon
 import { readGroupMemory, readInodes, readMachineMemory, readOpenFiles } from '../../platform/processes/host-facts.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
 import type { Check, CheckDeps } from '../check.js'
-import { failure, good, type Judgement, undecided, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
 const MEBIBYTE = 1_048_576
 /** Shares of the disk. */
@@ -43,7 +43,7 @@ async function checkDisk({ service }: Config): Promise<readonly Judgement[]> {
 export function judgeDisk(path: string, space: DiskSpace): Judgement {
   const { free, total } = space
   const text = `${formatSize(free)} of ${formatSize(total)} are free`
-  const remedy = [
+  const remedy: Remedy = [
     `du -xh ${path} | sort -h | tail`,
     'shorten retention.messages and retention.events, or make the disk larger',
   ]
@@ -67,7 +67,7 @@ export function judgeInodes(
 ): Judgement {
   if (total === 0) return good(path, 'the file system has no fixed number of inodes')
   const text = `${free} of ${total} inodes are free`
-  const remedy = [`df -i ${path}`, `du --inodes -x ${path} | sort -n | tail`]
+  const remedy: Remedy = [`df -i ${path}`, `du --inodes -x ${path} | sort -n | tail`]
   if (free < total * NO_INODES) return failure(path, text, remedy)
   return free < total * LITTLE_INODES ? warning(path, text, remedy) : good(path, text)
 }
@@ -76,22 +76,28 @@ async function checkMemory({ config, clock }: CheckDeps): Promise<readonly Judge
   const machine = await readMachineMemory()
   const pid = await findDaemon(config, clock())
   const group = pid === null ? null : await readGroupMemory(pid)
-  return [
-    machine === null ? undecided('machine', 'the system does not say how much memory there is') : judgeMemory(machine),
-    ...(group === null ? [] : [judgeGroup(group)]),
-  ]
+  return [machine === null ? judgeNoMemory() : judgeMemory(machine), ...(group === null ? [] : [judgeGroup(group)])]
+}
+
+function judgeNoMemory(): Judgement {
+  return undecided('machine', 'the system does not say how much memory there is', [
+    'head -3 /proc/meminfo   # as the user posthorn: a container or a rule for the unit may hide it',
+  ])
 }
 
 export function judgeMemory({ available, total }: { readonly available: number; readonly total: number }): Judgement {
   const text = `${formatSize(available)} of ${formatSize(total)} are available`
-  const remedy = ['ps -eo pid,rss,args --sort=-rss | head', 'stop what is not needed, or give the machine more memory']
+  const remedy: Remedy = [
+    'ps -eo pid,rss,args --sort=-rss | head',
+    'stop what is not needed, or give the machine more memory',
+  ]
   if (available < NO_MEMORY) return failure('machine', text, remedy)
   return available < LITTLE_MEMORY ? warning('machine', text, remedy) : good('machine', text)
 }
 
 export function judgeGroup({ limit, kills }: { readonly limit: number; readonly kills: number }): Judgement {
   const subject = 'unit'
-  const raise = ['systemctl set-property posthorn.service MemoryMax=1G']
+  const raise: Remedy = ['systemctl set-property posthorn.service MemoryMax=1G']
   if (limit < MIN_MEMORY_LIMIT) {
     return warning(subject, `MemoryMax is ${formatSize(limit)}: with large messages the kernel ends processes`, raise)
   }
@@ -109,7 +115,10 @@ async function checkFiles({ config, clock }: CheckDeps): Promise<readonly Judgem
   const pid = await findDaemon(config, clock())
   const files = await readOpenFiles(pid ?? process.pid)
   const subject = pid === null ? 'this shell' : 'daemon'
-  if (files === null) return [undecided(subject, 'the system does not say how many files it may open')]
+  if (files === null) {
+    const look: Remedy = [`grep files /proc/${pid ?? 'self'}/limits   # as root, or as the user posthorn`]
+    return [undecided(subject, 'the system does not say how many files it may open', look)]
+  }
   return [judgeFiles(subject, pid === null ? { ...files, open: 0 } : files, countNeeded(config))]
 }
 
@@ -130,7 +139,7 @@ export function judgeFiles(
   needed: number,
 ): Judgement {
   const text = `${open} open of ${Number.isFinite(limit) ? limit : 'any number'}; the limits of connections need ${needed}`
-  const remedy = ['systemctl edit posthorn', '[Service]', 'LimitNOFILE=65536']
+  const remedy: Remedy = ['systemctl edit posthorn', '[Service]', 'LimitNOFILE=65536']
   if (open > limit * FULL_SHARE) return failure(subject, text, remedy)
   return limit < needed ? warning(subject, text, remedy) : good(subject, text)
 }

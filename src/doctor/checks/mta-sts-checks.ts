@@ -7,7 +7,7 @@ import { CertificateFiles } from '../../certificates/certificate-files.js'
 import type { Config } from '../../config/complete.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import type { Check, CheckDeps } from '../check.js'
-import { failure, good, type Judgement, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 import { findDefault, hasKnownRoot, judgeChain, judgeDays, judgeNames, parseChain } from './tls-checks.js'
 
 export const mtaStsChecks: readonly Check[] = [
@@ -31,7 +31,8 @@ async function findFaults({ config, clock, authorities }: CheckDeps): Promise<re
   const host = config.service.inbound_mx_host
   try {
     const chain = await readMxChain(config)
-    const days = judgeDays(host, chain, clock(), [])
+    const remedy: Remedy = ['posthorn doctor tls acme']
+    const days = judgeDays(host, chain, clock(), remedy)
     const others = [...judgeNames(host, chain, [host]), judgeChain(host, chain, await hasKnownRoot(chain, authorities))]
     // A certificate that expires soon is still valid: the check `tls` warns of it.
     const isInvalid = days.state === 'fail' && !days.text.includes('expires in')

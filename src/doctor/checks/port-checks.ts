@@ -83,9 +83,10 @@ export function judgeReached(reached: readonly Reached[], port: number): readonl
     if (outcome.kind === 'no-host') return undecided(domain, outcome.reason, [`dig ${domain} MX`])
     if (outcome.kind === 'greeting') return judgeGreeting(domain, `${host}: ${outcome.text}`, outcome.text)
     const text = `no connection to port ${port} of ${host}: ${outcome.reason}`
-    if (isOpen) return undecided(domain, `${text}; other hosts answer`)
+    const call = `nc -v -w 5 ${host ?? domain} ${port}`
+    if (isOpen) return undecided(domain, `${text}; other hosts answer`, [`${call}   # the host may be down for now`])
     return failure(domain, `${text}. Most providers of servers close port 25 until they are asked to open it`, [
-      `nc -v -w 5 ${host ?? domain} ${port}`,
+      call,
       `nft list ruleset | grep -w ${port}`,
       'ask the provider of this machine to open outgoing port 25, or set outbound.routes = { "*" = "smtps://USER:PASSWORD@SMARTHOST:465" }',
     ])

@@ -10,7 +10,7 @@ import { isLoopback } from '../../platform/ip-address.js'
 import { readTlsFiles } from '../../platform/tls-files.js'
 import { waitForStep } from '../../storage/stepped-walk.js'
 import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
-import { failure, good, type Judgement, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 
 const DAY = 86_400_000
 /** Days. */
@@ -74,8 +74,8 @@ export function parseChain(pem: string): readonly X509Certificate[] {
   return texts.slice(0, MAX_CHAIN).map((text) => new X509Certificate(`${text}${PEM_END}\n`))
 }
 
-function renewalOf(origin: DefaultCertificate['origin'], hostname: string): readonly string[] {
-  const renewals = {
+function renewalOf(origin: DefaultCertificate['origin'], hostname: string): Remedy {
+  const renewals: Record<DefaultCertificate['origin'], Remedy> = {
     files: ['certbot renew', 'systemctl reload posthorn'],
     acme: ['posthorn doctor acme', `posthorn certificates renew ${hostname}`],
     'self-signed': ['systemctl restart posthorn   # makes a new one'],
@@ -83,12 +83,7 @@ function renewalOf(origin: DefaultCertificate['origin'], hostname: string): read
   return renewals[origin]
 }
 
-export function judgeDays(
-  subject: string,
-  chain: readonly X509Certificate[],
-  now: number,
-  renewal: readonly string[],
-): Judgement {
+export function judgeDays(subject: string, chain: readonly X509Certificate[], now: number, renewal: Remedy): Judgement {
   const ends = chain.map(({ validTo }) => Date.parse(validTo))
   const days = Math.floor((Math.min(...ends) - now) / DAY)
   const starts = chain.some(({ validFrom }) => Date.parse(validFrom) > now)
@@ -117,7 +112,7 @@ function isFor(certificate: X509Certificate, name: string): boolean {
 }
 
 /** Authorities issue certificates for host names: an address in `service.public_url` gives way to one. */
-function namesRemedy(names: readonly string[], absent: readonly string[]): readonly string[] {
+function namesRemedy(names: readonly string[], absent: readonly string[]): Remedy {
   const isHost = (name: string): boolean => !name.startsWith('[') && isIP(name) === 0
   const hosts = names.filter(isHost)
   if (absent.some((name) => !isHost(name))) {
@@ -157,7 +152,11 @@ export function judgeChain(subject: string, chain: readonly X509Certificate[], i
       'tls.cert_file = the file with the chain (fullchain.pem, not cert.pem)',
     ])
   }
-  return warning(name, `issued by ${issuerOf(last)}, which is no public authority: only clients that know it connect`)
+  return warning(name, `issued by ${issuerOf(last)}, which is no public authority: only clients that know it connect`, [
+    'give each client the certificate of that authority, or take a certificate of a public one:',
+    '[tls.acme]   # without tls.cert_file and tls.key_file',
+    'enabled = true',
+  ])
 }
 
 /** Authorities that are read at a time: each takes a tenth of a millisecond. */

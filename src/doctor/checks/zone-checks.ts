@@ -18,9 +18,9 @@ import type { LookupResult, RecordType } from '../../platform/dns/resolver.js'
 import { parseIpAddress } from '../../platform/ip-address.js'
 import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
-import { describeMissing, listTexts, recordsOf } from '../answers.js'
+import { addressRecords, describeMissing, listTexts, recordsOf } from '../answers.js'
 import type { Check, CheckDeps, DoctorResolver } from '../check.js'
-import { failure, good, type Judgement, undecided, warning } from '../finding.js'
+import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
 const DNS_PORT = 53
 
@@ -51,13 +51,14 @@ export function judgeDelegation(
   lookup: LookupResult<string>,
 ): Judgement {
   const glue = nameservers.filter((host) => isInside(host, zone))
-  const remedy = [
+  const records = [
     ...nameservers.map((host) => `${zone}. NS ${host}.   ; in the zone above`),
     ...glue.flatMap((host) =>
       addresses.map((address) => `${host}. ${addressType(address)} ${address}   ; glue, in the zone above`),
     ),
   ]
-  if (lookup.kind === 'failure') return undecided(zone, describeMissing(lookup), [`dig +trace ${zone} NS`, ...remedy])
+  if (lookup.kind === 'failure') return undecided(zone, describeMissing(lookup), [`dig +trace ${zone} NS`, ...records])
+  const remedy: Remedy = [...records, `dig +trace ${zone} NS   # shows them once they are there`]
   const found = recordsOf(lookup).map((name) => name.toLowerCase())
   if (found.length === 0) return failure(zone, `the zone is not delegated: ${describeMissing(lookup)}`, remedy)
   const absent = nameservers.filter((host) => !found.includes(host))
@@ -73,9 +74,9 @@ async function askNameServer(
   const subject = `${host} for ${zone}`
   const addresses = await resolver.resolveAddresses(host)
   if (addresses.kind !== 'records') {
-    const expected = config.service.public_addresses.map((address) => `${host}. ${addressType(address)} ${address}`)
     const text = `the name server has no address: ${describeMissing(addresses)}`
-    return [addresses.kind === 'failure' ? undecided(subject, text) : failure(subject, text, expected)]
+    if (addresses.kind === 'failure') return [undecided(subject, text, [`dig ${host}`])]
+    return [failure(subject, text, addressRecords(host, config.service.public_addresses))]
   }
   return Promise.all(
     addresses.records.map(async (address) => {
@@ -166,7 +167,7 @@ async function lookUp(
 /** Further texts at a name, such as proofs of ownership, do no harm; other addresses and MX records do. */
 export function judgeRecords({ name, type, records }: RecordGroup, lookup: LookupResult<string>): Judgement {
   const subject = `${name} ${type}`
-  const remedy = records.map(formatZoneLine)
+  const remedy: Remedy = [...records.map(formatZoneLine), `dig ${name} ${type}   # shows what DNS has`]
   if (lookup.kind === 'failure') return undecided(subject, describeMissing(lookup), [`dig ${name} ${type}`])
   const found = recordsOf(lookup).map((value) => toComparable(type, value))
   const expected = records.map((record) => toComparable(type, toPlainRecord(record).value))

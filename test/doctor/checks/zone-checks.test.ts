@@ -62,7 +62,10 @@ t.test('records at a name', async (t) => {
     const found = judgeRecords({ name: 'm.test', type, records: expected }, lookup)
     t.equal(found.state, state, `${type} ${JSON.stringify(lookup)}`)
   }
-  t.same(judgeRecords({ name: 'm.test', type: 'TXT', records: txt }, none).remedy, [`m.test. 60 IN TXT "${spf}"`])
+  t.same(judgeRecords({ name: 'm.test', type: 'TXT', records: txt }, none).remedy, [
+    `m.test. 60 IN TXT "${spf}"`,
+    'dig m.test TXT   # shows what DNS has',
+  ])
 })
 
 t.test('a zone that is right, and one whose server does not answer', async (t) => {

@@ -100,12 +100,12 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const validations = createValidations(deps.challengeAnswers, listenerTimeouts.handshake)
   const serverDeps = { app, connections, tls, validations, timeouts: listenerTimeouts, log }
   const listener = await startApiListener(config.api.listen, serverDeps)
-  const stop = async (limit: number): Promise<void> => {
-    await listener.stop(limit)
+  const drain = async (limit: number): Promise<void> => {
+    await listener.drain(limit)
     await bodies.stop()
   }
   return {
-    listener: { ...listener, stop },
+    listener: { ...listener, drain },
     countConnections: () => connections.size,
     serve: (routeDeps) => {
       const routes = buildApiRoutes(routeDeps)

@@ -74,11 +74,11 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
   try {
-    const { opened, database, suppressions } = await openStorage(options, stopSteps)
+    const { opened, database, suppressions, lateSteps } = await openStorage(options, stopSteps)
     const certificates = await openCertificates(options)
     const services = await openServices(options, database, suppressions, stopSteps)
     if (options.loadsAhead === true) await services.receiving.loadAhead()
-    const listeners = await openListeners(options, database, certificates, services, stopSteps)
+    const listeners = await openListeners(options, database, certificates, services, { stopSteps, lateSteps })
     const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
     const parts = { database, services, listeners, listCertificates: orders.listServed }
     const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
@@ -110,6 +110,8 @@ interface OpenStorage {
   readonly opened: Database
   readonly database: Database
   readonly suppressions: SuppressionCache
+  /** To be taken when all that is started behind the storage has stopped, and before it closes. */
+  readonly lateSteps: StopSteps
 }
 
 /** Locks the data folder, upgrades its database where it is of an earlier version, and opens it. */
@@ -131,7 +133,10 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   stopSteps.push(() => opened.close())
   stopSteps.push(startFirstSweep(opened, storageLog).stop)
   const suppressions = createSuppressionCache(opened)
-  return { opened, database: watchDatabase(options, opened, suppressions, stopSteps), suppressions }
+  const database = watchDatabase(options, opened, suppressions, stopSteps)
+  const lateSteps: StopSteps = []
+  stopSteps.push(() => stopAll(lateSteps, log))
+  return { opened, database, suppressions, lateSteps }
 }
 
 async function openUpgraded(options: OpenOptions, upgrade: () => Promise<void>): Promise<Database> {

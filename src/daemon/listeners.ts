@@ -1,7 +1,8 @@
 /**
  * Opens the listeners when everything behind them is ready: REST, submission, MX, and the service zone.
  *
- * They are closed together, before anything else, so that nothing new is acknowledged.
+ * They stop together, before anything else, so that nothing new is acknowledged. The sockets of REST stay open until the
+ * services have stopped: `/readyz` answers 503 while the last attempts end.
  */
 import type { ApiListener } from '../api/http/server/listener.js'
 import type { ZoneListener } from '../dns/zone-listener.js'
@@ -36,10 +37,16 @@ export interface Listeners extends ServedRoutes {
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
   readonly watched: Watched
-  /** Closes all of them at the same time; a further call waits for the first. */
+  /** Stops all of them at the same time; a further call waits for the first. */
   readonly stop: () => Promise<void>
   /** The certificate that clients get who name no other. */
   readonly served: Pick<TlsFiles, 'cert'>
+}
+
+interface ListenerSteps {
+  readonly stopSteps: StopSteps
+  /** Taken when the services have stopped. */
+  readonly lateSteps: StopSteps
 }
 
 /** What the metrics read. */
@@ -58,7 +65,7 @@ export async function openListeners(
   database: Database,
   { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
   services: Services,
-  stopSteps: StopSteps,
+  { stopSteps, lateSteps }: ListenerSteps,
 ): Promise<Listeners> {
   const open: Listener[] = []
   const served = { cert: tls.cert }
@@ -70,7 +77,7 @@ export async function openListeners(
   const memory = createMessageMemory(config)
   const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers, findPolicy }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
-  open.push(api.listener)
+  registerApi(api.listener, open, lateSteps)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
   const accept = acceptSubmission({ read: database.read, clock, ...sending })
@@ -180,7 +187,12 @@ async function startServices(
   doctor.start()
 }
 
-type Listener = Pick<ApiListener | SubmissionListener | MxListener | ZoneListener, 'stop'>
+type Listener = Pick<SubmissionListener | MxListener | ZoneListener, 'stop'>
+
+function registerApi({ drain, close }: ApiListener, open: Listener[], lateSteps: StopSteps): void {
+  open.push({ stop: drain })
+  lateSteps.push(close)
+}
 
 /** All at the same time: none accepts anything while another waits for its clients. */
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {

@@ -168,7 +168,7 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
   const app = buildApp(options, { connections, log, lines: clientLines, spool })
   const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
   const listener = await startApiListener(listen, deps)
-  t.teardown(() => listener.stop(0))
+  t.teardown(() => listener.close())
   const serve = (): void => app.serve(routes, () => '{}')
   if (options.serving !== false) serve()
   const port = (at = 0): number => {

@@ -126,23 +126,22 @@ export class Connections {
     return this.bySocket.get(socketOf(stream))
   }
 
-  /** Closes every connection that waits for an answer after it; once none waits any more, all others too. */
-  drain(): void {
-    for (const { response } of this.open.keys()) {
-      if (!isUnderWay(response)) continue
-      if (!response.headersSent) response.shouldKeepAlive = false
-      response.once('close', () => this.destroyUnlessAwaited())
-    }
-    this.destroyUnlessAwaited()
+  /** Resolves when the answers under way have ended, after `limit` milliseconds at the latest: their connections are cut then. */
+  async drain(limit: number): Promise<void> {
+    const awaited = [...this.open.keys()].filter(({ response }) => isUnderWay(response))
+    const ended = Promise.all(awaited.map(({ response }) => waitForEnd(response)))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limit)
+    }).then(() => {
+      for (const { socket } of awaited) socket.destroy()
+    })
+    await Promise.race([ended, late])
+    clearTimeout(timer)
   }
 
   destroyAll(): void {
     for (const { socket } of [...this.open.keys()]) socket.destroy()
-  }
-
-  private destroyUnlessAwaited(): void {
-    const open = [...this.open.keys()]
-    if (!open.some(({ response }) => isUnderWay(response))) this.destroyAll()
   }
 
   private buildPeer({ remoteAddress = '' }: Socket, kind: EndpointKind): Peer {
@@ -160,6 +159,13 @@ export class Connections {
 
 export function isUnderWay(response: ServerResponse | null): response is ServerResponse {
   return response !== null && !response.writableFinished && !response.destroyed
+}
+
+/** Its connection closes after it, where the client can still be told so. */
+async function waitForEnd(response: ServerResponse | null): Promise<void> {
+  if (!isUnderWay(response)) return
+  if (!response.headersSent) response.shouldKeepAlive = false
+  await new Promise<void>((resolve) => response.once('close', resolve))
 }
 
 /** Unique among the TCP connections that are open at the same time. */

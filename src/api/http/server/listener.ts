@@ -1,9 +1,8 @@
 /**
  * The listeners of the REST API: started and stopped together.
  *
- * `stop` accepts no new connections and waits until the requests in progress are answered; a new
- * request on an open connection is answered 503. Then the connections close, at the time limit all
- * that are left.
+ * They stop in two steps. `drain` answers each new request 503 and waits for those under way; the sockets stay open, so
+ * that `/readyz` tells a load balancer to send no more. `close` closes the sockets and all connections.
  */
 import { chmod } from 'node:fs/promises'
 import { type ListenOptions, Server } from 'node:net'
@@ -23,14 +22,16 @@ export interface ApiListener {
   readonly connections: () => number
   /** Sets the certificate of all later handshakes. */
   readonly updateSecureContext: (tls: TlsPair) => void
-  /** Resolves when every connection is closed, after `limit` milliseconds at the latest. */
-  readonly stop: (limit: number) => Promise<void>
+  /** Resolves when the requests under way are answered, after `limit` milliseconds at the latest: what is left is cut off. */
+  readonly drain: (limit: number) => Promise<void>
+  /** Resolves when every socket and connection is closed. */
+  readonly close: () => Promise<void>
 }
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startApiListener(listen: readonly ApiEndpoint[], deps: ServerDeps): Promise<ApiListener> {
   const servers: ApiServer[] = []
-  const stop = (limit: number): Promise<void> => stopAll(servers, deps, limit)
+  const close = (): Promise<void> => closeAll(servers, deps)
   const endpoints: ApiEndpoint[] = []
   try {
     for (const endpoint of listen) {
@@ -39,7 +40,7 @@ export async function startApiListener(listen: readonly ApiEndpoint[], deps: Ser
       endpoints.push(await bindServer(opened.server, endpoint))
     }
   } catch (error) {
-    await stop(0)
+    await close()
     throw error
   }
   return {
@@ -48,7 +49,11 @@ export async function startApiListener(listen: readonly ApiEndpoint[], deps: Ser
     updateSecureContext: (tls) => {
       for (const opened of servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
     },
-    stop,
+    drain: (limit) => {
+      deps.app.drain()
+      return deps.connections.drain(limit)
+    },
+    close,
   }
 }
 
@@ -80,18 +85,16 @@ function waitForListening(server: Server, options: ListenOptions): Promise<void>
 }
 
 /** Closing a Unix socket removes its file. */
-async function stopAll(servers: readonly ApiServer[], { app, connections }: ServerDeps, limit: number): Promise<void> {
+async function closeAll(servers: readonly ApiServer[], { app, connections }: ServerDeps): Promise<void> {
   app.drain()
   const closed = servers.map(({ server }) => new Promise<void>((resolve) => closeServer(server, resolve)))
-  connections.drain()
-  const timer = setTimeout(() => connections.destroyAll(), limit)
+  connections.destroyAll()
   await Promise.all(closed)
-  clearTimeout(timer)
   // Ends the interval in which Node looks for slow requests.
   for (const { server } of servers) server.close()
 }
 
-/** Closes the listening socket alone: `close` of node:http would also close idle connections whose next request is on its way. */
+/** Closes the listening socket alone, and so also one that could not be bound. */
 function closeServer(server: Server, onClosed: () => void): void {
   Server.prototype.close.call(server, () => onClosed())
 }

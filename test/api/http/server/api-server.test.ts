@@ -28,6 +28,7 @@ import {
   withKey,
 } from '../../../helpers/http/test-api.js'
 import type { WireAnswer } from '../../../helpers/http/wire.js'
+import { openSink } from '../../../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
 interface ErrorBody {
@@ -783,16 +784,29 @@ t.test('readiness says whether new work is accepted, and frequent checks cost li
   t.equal(answer.headers['x-ratelimit-remaining'], '1000')
 })
 
-t.test('a stopping daemon closes this listener at once, even while another listener receives a message', async (t) => {
-  const app = await testDaemon(t, { stopTimeouts: { listeners: 10_000, delivery: 100 } })
-  t.equal((await app.rest('GET', '/readyz')).status, 200)
-  const session = await app.openSession()
-  for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.sendCommand(line)
-  const stopping = app.stop()
-  await t.rejects(app.rest('GET', '/readyz'))
-  t.match(await session.sendCommand(`${messageText({})}.`), /^250/)
-  await stopping
-})
+t.test(
+  'a stopping daemon says so to probes while another listener receives a message and until the last attempt ends',
+  async (t) => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<string>()
+    const sink = await openSink({ script: { rcpt: () => answered } })
+    t.teardown(() => sink.close())
+    const stopTimeouts = { listeners: 10_000, delivery: 20_000 }
+    const app = await testDaemon(t, { stopTimeouts, routes: { 'b.test': sink } })
+    t.equal((await app.rest('GET', '/readyz')).status, 200)
+    await app.submitAccepted({ to: ['held@b.test'], raw: messageText({}) })
+    await waitUntil('an attempt is under way', () => app.rows('select 1 from queue where leased = 1').length === 1)
+    const session = await app.openSession()
+    for (const line of ['MAIL FROM:<app@a.test>', 'RCPT TO:<bob@b.test>', 'DATA']) await session.sendCommand(line)
+    const stopping = app.stop()
+    for (const path of ['/readyz', '/healthz', '/v1/emails']) t.equal((await app.rest('GET', path)).status, 503, path)
+    t.match(await session.sendCommand(`${messageText({})}.`), /^250/)
+    await session.waitForClose()
+    t.equal((await app.rest('GET', '/readyz')).status, 503, 'an attempt is under way')
+    answer('250 2.1.5 ok')
+    await stopping
+    await t.rejects(app.rest('GET', '/readyz'))
+  },
+)
 
 t.test('on shutdown, running requests are answered, new ones refused, and the rest ended', async (t) => {
   let finish = (): void => undefined
@@ -810,15 +824,19 @@ t.test('on shutdown, running requests are answered, new ones refused, and the re
   t.equal((await kept.answer()).headers['connection'], 'keep-alive')
   busy.send(request('GET /slow', withKey))
   await waitUntil('it is under way', () => running === 1)
-  const stopped = api.listener.stop(20_000)
-  await t.rejects(api.connect(), 'no new connection is accepted')
+  const drained = api.listener.drain(20_000)
+  const probe = await api.ask('GET /readyz')
+  t.same([probe.status, probe.headers['connection']], [503, 'close'], 'probes are still answered')
   kept.send(request('GET /v1/things', withKey))
   const late = await kept.answer()
   t.same([late.status, late.headers['connection'], errorOf(late).code], [503, 'close', 'service_unavailable'])
   finish()
   const last = await busy.answer()
   t.same([last.status, last.headers['connection']], [200, 'close'], 'what was under way is answered')
-  await Promise.all([stopped, busy.closed, kept.closed, fresh.closed])
+  await Promise.all([drained, busy.closed, kept.closed])
+  t.equal((await api.ask('GET /readyz')).status, 503, 'until it is closed')
+  await Promise.all([api.listener.close(), fresh.closed])
+  await t.rejects(api.connect(), 'no new connection is accepted')
 })
 
 t.test('shutdown does not wait beyond its limit', async (t) => {
@@ -831,6 +849,6 @@ t.test('shutdown does not wait beyond its limit', async (t) => {
   const client = await api.connect()
   client.send(request('GET /hung', withKey))
   await waitUntil('it is under way', () => running === 1)
-  await Promise.all([api.listener.stop(10), client.closed])
+  await Promise.all([api.listener.drain(10), client.closed])
   await waitUntil('it is counted out', () => api.connections.size === 0)
 })

@@ -286,13 +286,13 @@ t.test('a Unix socket is open to its group, replaced after a crash, and removed 
   const client = await openWire(t, { path })
   client.send(request('GET /v1/things', withKey))
   t.equal((await client.answer()).status, 200, 'it answers still')
-  await api.listener.stop(1_000)
+  await api.listener.close()
   t.notOk(existsSync(path))
 
   await staleSocket(path)
   const again = await startTestApi(t, { listen })
   t.same(again.listener.endpoints, listen)
-  await again.listener.stop(0)
+  await again.listener.close()
 
   writeFileSync(path, 'precious')
   await t.rejects(startTestApi(t, { listen }), /exists and is not a socket/)

@@ -40,8 +40,8 @@ export function parseContent({ subject, html, text }: BroadcastContent): ParsedC
   checkLength('text', text)
   const parsed = {
     subject: parseTemplateText('subject', checkSubject(subject)),
-    html: html ? parseBoundedText(html, MAX_PLACES + 1) : null,
-    text: text ? parseBoundedText(text, MAX_PLACES + 1) : null,
+    html: html ? parseBoundedText('html', html, MAX_PLACES + 1) : null,
+    text: text ? parseBoundedText('text', text, MAX_PLACES + 1) : null,
   }
   checkVariables(parsed)
   return parsed

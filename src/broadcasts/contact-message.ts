@@ -3,7 +3,8 @@
  *
  * Names and metadata are untrusted: people fill them in by forms. A value has at most `MAX_VALUE` characters, and all
  * of a message have `MAX_VALUES`, so that no message takes the main thread long. Line
- * ends and control characters leave it where it stands in a header; elsewhere the slot encodes it for its place. Absent,
+ * ends and control characters leave it where it stands in a header; in a part of a URL it is percent-encoded; the slot
+ * encodes it for the rest of its place. Absent,
  * null and empty values, and those that are neither text nor number nor boolean, are the variable's default, or empty.
  */
 import type { KeyObject } from 'node:crypto'
@@ -16,6 +17,7 @@ import { formatMessageDate } from '../mail/message-date.js'
 import { createMessageId } from '../mail/message-id.js'
 import { MAX_NAME_LENGTH } from '../mail/named-address.js'
 import { createUnsubscribeToken } from '../mail/recipient-token.js'
+import { encodeForUrl } from '../mail/url-part.js'
 import type { FrameRecipe, FrameText, FrameValue, FrameVariable } from '../messages/frames/frame-recipe.js'
 import { type MessageFrame, sizeOfFramed } from '../messages/frames/message-frame.js'
 import { textOfHtml } from '../messages/mime/text-of-html.js'
@@ -136,10 +138,10 @@ function createReader({ email, first_name, last_name, metadata }: BroadcastConta
   }
   let parsed: TemplateData | undefined
   let left = MAX_VALUES
-  return ({ name, fallback }) => {
+  return ({ name, fallback, part }) => {
     const text = truncate(findValueText(data, name.split('.')) || fallback, Math.min(MAX_VALUE, left))
     left -= text.length
-    return text
+    return part === undefined ? text : encodeForUrl(text, part)
   }
 }
 

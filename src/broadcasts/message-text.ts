@@ -2,10 +2,10 @@
  * The texts of a broadcast while its frame is made: variables become marks, words that no other text contains, so that
  * a text can be read as HTML, rewritten and escaped like any other, and then split at its marks.
  */
-import { type TemplateText, UNSUBSCRIBE_URL } from '../content/template-text.js'
+import { type TemplateText, UNSUBSCRIBE_URL, type Variable } from '../content/template-text.js'
 import { escapeHtml } from '../mail/markup.js'
 import type { SlotEncoding } from '../messages/frames/encode-slot.js'
-import type { FrameText, FrameValue } from '../messages/frames/frame-recipe.js'
+import type { FrameText, FrameValue, FrameVariable } from '../messages/frames/frame-recipe.js'
 import type { FrameSlot } from '../messages/frames/message-frame.js'
 import { randomSecret } from '../platform/ids.js'
 import { buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
@@ -60,18 +60,21 @@ export function markText({ pieces }: TemplateText, marks: Marks, base: string, f
   return pieces
     .map((piece) => {
       if (typeof piece === 'string') return piece
-      const { name, raw, fallback } = piece
-      if (name === UNSUBSCRIBE_URL) return link
-      return marks.add({ kind: 'variable', variable: { name, fallback: fallback ?? '' } }, raw)
+      if (piece.name === UNSUBSCRIBE_URL) return link
+      return marks.add({ kind: 'variable', variable: toFrameVariable(piece) }, piece.raw)
     })
     .join('')
+}
+
+function toFrameVariable({ name, fallback, part }: Variable): FrameVariable {
+  return { name, fallback: fallback ?? '', ...(part === null ? {} : { part }) }
 }
 
 /** The subject has no unsubscribe link, because lists and events show it. */
 export function toSubject({ pieces }: TemplateText): FrameText {
   return pieces.flatMap((piece): FrameText => {
     if (typeof piece === 'string') return [piece]
-    return piece.name === UNSUBSCRIBE_URL ? [] : [{ name: piece.name, fallback: piece.fallback ?? '' }]
+    return piece.name === UNSUBSCRIBE_URL ? [] : [toFrameVariable(piece)]
   })
 }
 

@@ -99,9 +99,11 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
     const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
     throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
   }
-  const texts = Object.entries({ subject, html: html ?? '', text: text ?? '' }).map(([field, part]) =>
-    parseTemplateText(field, part),
-  )
+  const texts = [
+    parseTemplateText('subject', subject),
+    parseTemplateText('html', html ?? ''),
+    parseTemplateText('text', text ?? ''),
+  ]
   checkDefaults(texts)
   const used = listVariableNames(texts)
   const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
@@ -123,8 +125,14 @@ function buildContent({ name, subject, html, text, variables: listed }: Template
 }
 
 function checkDefaults(texts: readonly TemplateText[]): void {
-  const defaults = texts.flatMap(({ uses }) => [...uses.keys()]).filter(({ fallback }) => fallback !== null).length
+  const defaults = texts.reduce((sum, text) => sum + countDefaults(text), 0)
   if (defaults <= MAX_DEFAULTS) return
   const message = `has ${defaults} different defaults of variables, allowed: ${MAX_DEFAULTS}`
   throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: defaults })
+}
+
+/** A default counts once, whether its variable stands in a URL or not. */
+function countDefaults({ uses }: TemplateText): number {
+  const withDefault = [...uses.keys()].filter(({ fallback }) => fallback !== null)
+  return new Set(withDefault.map(({ name, raw, fallback }) => `${raw} ${name} ${fallback}`)).size
 }

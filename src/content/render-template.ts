@@ -2,8 +2,9 @@
  * Renders a template with values: subject and bodies. Pure.
  *
  * Values are text, numbers and booleans; any other value counts as missing, and the default of the variable stands for
- * it, if there is one. They are substituted once: a variable within a value stays text. In HTML they are escaped, in a subject their line ends
- * are removed. Only own properties of the data are read, never inherited ones.
+ * it, if there is one. They are substituted once: a variable within a value stays text. In HTML they are escaped, in a
+ * part of a URL percent-encoded, in a subject their line ends are removed. Only own properties of the data are read,
+ * never inherited ones.
  *
  * The size is computed before anything is rendered, so that a short template that repeats a long value
  * costs nothing. Escaped values have a limit of their own, since escaping is the most expensive step:
@@ -12,6 +13,7 @@
 import { formatForDisplay } from '../mail/address.js'
 import { findLineFault } from '../mail/named-address.js'
 import { Refusal } from '../mail/refusal.js'
+import { encodeForUrl } from '../mail/url-part.js'
 import { isRecord, ownValueOf } from '../platform/records.js'
 import { listVariableNames, type TemplateText, UNSUBSCRIBE_URL, type Variable } from './template-text.js'
 
@@ -76,7 +78,7 @@ export interface RenderedPreview extends RenderedTemplate {
 export function renderPreview(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedPreview {
   const values = findValues(template, data)
   const missing = listMissing(template, values)
-  for (const name of missing) values.set(name, `{{${name}}}`)
+  for (const name of missing) values.set(name, standInOf(name))
   const variables = listVariableNames(textsOf(template))
   return { ...renderWithValues(template, values, unsubscribeUrl, MAX_PREVIEWED), variables, missing }
 }
@@ -195,7 +197,10 @@ interface PartFormat {
   readonly write: (value: string, variable: Variable) => string
 }
 
-const textFormat: PartFormat = { size: (value) => Buffer.byteLength(value), write: (value) => value }
+const textFormat: PartFormat = {
+  size: (value, { part }) => Buffer.byteLength(value) * (part === null ? 1 : BYTES_OF_ENCODED),
+  write: encodeInUrl,
+}
 
 /** The link of one recipient stays out of the subject, which lists and events show. */
 const subjectFormat: PartFormat = {
@@ -204,8 +209,22 @@ const subjectFormat: PartFormat = {
 }
 
 const htmlFormat: PartFormat = {
-  size: (value, { raw }) => Buffer.byteLength(value) + (raw ? 0 : escapingOverheadOf(value)),
-  write: (value, { raw }) => (raw ? value : escapeHtml(value)),
+  size: (value, { raw, part }) =>
+    Buffer.byteLength(value) * (part === null ? 1 : BYTES_OF_ENCODED) + (raw ? 0 : escapingOverheadOf(value)),
+  write: (value, variable) => (variable.raw ? value : escapeHtml(encodeInUrl(value, variable))),
+}
+
+/** Of one byte that is percent-encoded. */
+const BYTES_OF_ENCODED = 3
+
+/** A value that stands for itself in a preview is no part of the URL yet. */
+function encodeInUrl(value: string, { name, part }: Variable): string {
+  const isOwn = part === null || name === UNSUBSCRIBE_URL || value === standInOf(name)
+  return isOwn ? value : encodeForUrl(value, part)
+}
+
+function standInOf(name: string): string {
+  return `{{${name}}}`
 }
 
 function renderedSizeOf({ literalBytes, uses }: TemplateText, values: Values, { size }: PartFormat): number {

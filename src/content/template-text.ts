@@ -3,10 +3,13 @@
  *
  * `{{name}}` and `{{{name}}}`, with or without blanks inside the braces, and with a default, `{{name|text}}`; a name
  * consists of words of letters, digits, `_` and `-`, joined by dots. Any other template syntax stays literal text. One
- * pass, linear in the length of the text, which stops after the largest number of variables.
+ * pass, linear in the length of the text, which stops after the largest number of variables. A variable in two braces
+ * knows the part of the URL in which it stands (`url-places.ts`).
  */
 import { escapeHtml } from '../mail/markup.js'
 import { Refusal } from '../mail/refusal.js'
+import type { UrlPart } from '../mail/url-part.js'
+import { HtmlUrlPlaces, noUrlPlaces, TextUrlPlaces, type UrlPlaces } from './url-places.js'
 
 /** A variable; equal variables of a text are one object. */
 export interface Variable {
@@ -17,7 +20,12 @@ export interface Variable {
   readonly raw: boolean
   /** Stands for a value that the data lacks; null: none, the value is required. */
   readonly fallback: string | null
+  /** Of the URL in which the value stands and for which it is encoded; null: none, or three braces. */
+  readonly part: UrlPart | null
 }
+
+/** Which part of a message a text is. */
+type TemplateField = 'subject' | 'html' | 'text'
 
 export interface TemplateText {
   readonly pieces: readonly (string | Variable)[]
@@ -39,9 +47,9 @@ const variablePattern = new RegExp(String.raw`\{\{\{${VARIABLE_PATTERN}\}\}\}|\{
 /** Variables in a text, counted as often as they occur. */
 export const MAX_PLACES = 5_000
 
-/** Throws a Refusal `invalid-parameter` for more than `MAX_PLACES` variables. `field`: where the text stands. */
-export function parseTemplateText(field: string, text: string): TemplateText {
-  const parsed = parseBoundedText(text, MAX_PLACES + 1)
+/** Throws a Refusal `invalid-parameter` for more than `MAX_PLACES` variables. */
+export function parseTemplateText(field: TemplateField, text: string): TemplateText {
+  const parsed = parseBoundedText(field, text, MAX_PLACES + 1)
   let places = 0
   for (const times of parsed.uses.values()) places += times
   if (places <= MAX_PLACES) return parsed
@@ -50,10 +58,11 @@ export function parseTemplateText(field: string, text: string): TemplateText {
 }
 
 /** What follows `maxPlaces` variables is literal text: the caller refuses a text that has so many. */
-export function parseBoundedText(text: string, maxPlaces: number): TemplateText {
+export function parseBoundedText(field: TemplateField, text: string, maxPlaces: number): TemplateText {
   const pieces: (string | Variable)[] = []
   const known = new Map<string, Variable>()
   const uses = new Map<Variable, number>()
+  const urls = createUrlPlaces(field)
   let literalBytes = 0
   let end = 0
   let places = 0
@@ -63,16 +72,19 @@ export function parseBoundedText(text: string, maxPlaces: number): TemplateText 
     const piece = text.slice(end, to)
     literalBytes += Buffer.byteLength(piece)
     pieces.push(piece)
+    urls.passLiteral(piece)
   }
 
   for (const match of text.matchAll(variablePattern)) {
     const [matched, raw, rawFallback, escaped, fallback] = match
+    pushLiteral(match.index)
+    const part = urls.passVariable()
     const variable = internVariable(known, {
       name: raw ?? escaped ?? '',
       raw: raw !== undefined,
       fallback: (rawFallback ?? fallback)?.trim() ?? null,
+      part: raw === undefined ? part : null,
     })
-    pushLiteral(match.index)
     pieces.push(variable)
     uses.set(variable, (uses.get(variable) ?? 0) + 1)
     end = match.index + matched.length
@@ -83,9 +95,21 @@ export function parseBoundedText(text: string, maxPlaces: number): TemplateText 
   return { pieces, literalBytes, uses }
 }
 
-function internVariable(known: Map<string, Variable>, { name, raw, fallback }: Omit<Variable, 'path'>): Variable {
-  const key = `${raw ? '{' : ''}${name}${fallback === null ? '' : `|${fallback}`}`
-  const found = known.get(key) ?? { name, path: name.split('.'), raw, fallback }
+function createUrlPlaces(field: TemplateField): UrlPlaces {
+  switch (field) {
+    case 'subject':
+      return noUrlPlaces
+    case 'html':
+      return new HtmlUrlPlaces()
+    case 'text':
+      return new TextUrlPlaces()
+  }
+}
+
+function internVariable(known: Map<string, Variable>, variable: Omit<Variable, 'path'>): Variable {
+  const { name, raw, fallback, part } = variable
+  const key = `${raw ? '{' : ''}${part === null ? '' : `${part}:`}${name}${fallback === null ? '' : `|${fallback}`}`
+  const found = known.get(key) ?? { ...variable, path: name.split('.') }
   known.set(key, found)
   return found
 }

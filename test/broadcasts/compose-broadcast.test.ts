@@ -169,7 +169,7 @@ t.test('a link with variables is made for the contact, with a token of its own',
   )
   t.same(
     urls.map(({ searchParams }) => searchParams.get('url')),
-    ['https://shop.test/a%20b%22%3E%3Ci%3E?e=bob@b.test&x=1', 'https://other.test/%C3%BC'],
+    ['https://shop.test/a%20b%22%3E%3Ci%3E?e=bob%40b.test&x=1', 'https://other.test/%C3%BC'],
   )
   for (const { searchParams, pathname } of urls) {
     const click = { emailId: message.emailId, url: searchParams.get('url') ?? '', token: searchParams.get('tid') ?? '' }
@@ -179,11 +179,22 @@ t.test('a link with variables is made for the contact, with a token of its own',
   }
 })
 
+t.test('a value in a part of a URL is encoded for it', async (t) => {
+  const html =
+    '<a href="https://shop.test/?q={{first_name}}&amp;x=1">1</a><img src="https://shop.test/{{first_name}}.png">'
+  const text = 'https://shop.test/?q={{first_name}} {{first_name}} {{unsubscribe_url}}'
+  const { html: sent, text: plain } = await send({ html, text }, { first_name: 'A&B C?' })
+  const [, href = ''] = /<a href="([^"]*click[^"]*)"/.exec(sent) ?? []
+  t.equal(new URL(href.replaceAll('&amp;', '&')).searchParams.get('url'), 'https://shop.test/?q=A%26B%20C%3F&x=1')
+  t.match(sent, '<img src="https://shop.test/A&amp;B%20C%3F.png">')
+  t.match(plain, `https://shop.test/?q=A%26B%20C%3F A&B C? ${base}/v1/unsubscribe/`)
+})
+
 t.test('a URL of a contact that is not followed through us stays as it is', async (t) => {
   const html = '<a href="{{metadata.url}}">1</a><a href="tel:{{metadata.phone}}">2</a>'
   for (const url of ['mailto:x@a.test', 'https://u:p@a.test/', `${base}/v1/unsubscribe/x`, 'nothing', '']) {
     const { html: sent } = await send({ html }, { metadata: toJson({ url, phone: '+1"' }) })
-    t.ok(sent.startsWith(`<a href="${url}">1</a><a href="tel:+1&quot;">2</a>`), url)
+    t.ok(sent.startsWith(`<a href="${url}">1</a><a href="tel:+1%22">2</a>`), url)
   }
 })
 

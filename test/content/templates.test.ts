@@ -107,7 +107,9 @@ t.test('a default stands for a value that the data lacks', async (t) => {
 
 t.test('behind a bound on variables a text is literal', async (t) => {
   const shape = (max: number): readonly string[] =>
-    parseBoundedText('a {{b}} c {{b}} d {{e}}', max).pieces.map((piece) => (typeof piece === 'string' ? piece : '*'))
+    parseBoundedText('text', 'a {{b}} c {{b}} d {{e}}', max).pieces.map((piece) =>
+      typeof piece === 'string' ? piece : '*',
+    )
   t.same(shape(2), ['a ', '*', ' c ', '*', ' d {{e}}'])
   t.same(shape(3), ['a ', '*', ' c ', '*', ' d ', '*'])
   t.same(shape(4), shape(3))

@@ -3,10 +3,14 @@
  * that goes on for days are all made alike. What reads the contact is `broadcasts/contact-message.ts`.
  */
 
+import type { UrlPart } from '../../mail/url-part.js'
+
 /** A variable of the contact; its fallback stands for a value that the contact lacks, and may be empty. */
 export interface FrameVariable {
   readonly name: string
   readonly fallback: string
+  /** Of the URL for which the value is encoded; absent: none. */
+  readonly part?: UrlPart
 }
 
 /** Text in which variables stand. */

@@ -49,6 +49,8 @@ function readText(json: unknown): FrameText | null {
 
 function readVariable(json: unknown): FrameVariable | null {
   if (!isRecord(json)) return null
-  const { name, fallback } = json
-  return typeof name === 'string' && typeof fallback === 'string' ? { name, fallback } : null
+  const { name, fallback, part } = json
+  if (typeof name !== 'string' || typeof fallback !== 'string') return null
+  if (part === undefined) return { name, fallback }
+  return part === 'path' || part === 'query' ? { name, fallback, part } : null
 }

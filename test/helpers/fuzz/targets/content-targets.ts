@@ -130,7 +130,7 @@ const ownUrlsOf = createOwnUrls('https://a.test:8443/p')
 
 function renderTemplates(input: Buffer): void {
   const text = input.toString()
-  const parsed = parseBoundedText(text, MAX_PLACES)
+  const parsed = parseBoundedText('html', text, MAX_PLACES)
   checkEqual(
     parsed.pieces
       .filter((piece) => typeof piece === 'string')
@@ -138,7 +138,12 @@ function renderTemplates(input: Buffer): void {
     parsed.literalBytes,
     'literal bytes are counted',
   )
-  const template = { id: 't', subject: parseBoundedText(text.slice(0, 200), MAX_PLACES), html: parsed, text: parsed }
+  const template = {
+    id: 't',
+    subject: parseBoundedText('subject', text.slice(0, 200), MAX_PLACES),
+    html: parsed,
+    text: parsed,
+  }
   const data = JSON.parse(
     '{"name":"<b>\\"x\\"</b>","a":{"b":"&","__proto__":{"c":1}},"n":1,"metadata":{"x":"\\r\\n"}}',
   ) as Record<string, unknown>

@@ -2,7 +2,7 @@
  * Reads a TLS report (RFC 8460 section 4): one JSON object with the results of each policy.
  *
  * How many sessions succeeded and failed is what the summary of each policy says. Its details may add up to more: one
- * session counts under each fault that it met (section 4.3). Only where the summary has no number, they are the number.
+ * session counts under each fault that it met. Only where the summary has no number, they are the number.
  *
  * Times are those of RFC 3339. Pure. Limits: 100 policies, 5,000 failure details of each, the rows of `report-rows`;
  * the caller bounds the document.

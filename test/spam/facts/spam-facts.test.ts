@@ -173,7 +173,7 @@ t.test('the facts hold the fields unchanged and the decoded subject', async (t) 
   const parts = { ...noParts, text: 'text', attachments: [] }
   const spamMessage = buildSpamMessage(parsedMessage(raw, parts), unknown)
   t.equal(spamMessage.subject, 'Grüße')
-  t.same(spamMessage.from, [{ address: 'joerg@a.test', name: 'Jörg' }])
+  t.same(spamMessage.from, [{ address: 'joerg@a.test', name: 'Jörg', written: 'joerg@a.test' }])
   t.equal(spamMessage.to.length, 2)
   t.match(spamMessage.fields[3], { name: 'subject', value: '=?utf-8?q?Gr=C3=BC=C3=9Fe?=' })
   t.equal(spamMessage.receivedAt, Date.UTC(2026, 10, 21, 12), 'of a file: its topmost Received field')

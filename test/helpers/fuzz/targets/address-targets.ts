@@ -11,7 +11,14 @@ import {
   validateEnvid,
   validateOrcpt,
 } from '../../../../src/mail/dsn-parameters.js'
-import { isUnambiguous, parseMailboxList, parseSimpleMailbox, truncateList } from '../../../../src/mail/mailbox-list.js'
+import {
+  findAuthor,
+  isUnambiguous,
+  parseAuthors,
+  parseMailboxList,
+  parseSimpleMailbox,
+  truncateList,
+} from '../../../../src/mail/mailbox-list.js'
 import { isMessageId } from '../../../../src/mail/message-id.js'
 import { tryParseNamedAddress, writeNamedAddress } from '../../../../src/mail/named-address.js'
 import { parseRoute } from '../../../../src/mail/route.js'
@@ -91,6 +98,9 @@ function parseLists(input: Buffer): void {
     if (address !== null) checkAddress(address)
     check(!/[\p{Cc}]/u.test(name), 'a name has no control characters')
   }
+  const author = findAuthor(parseAuthors(text))
+  check(author === null || /^[^\p{Cc}]+@[^\s\p{C}<>@]+$/u.test(author.address), 'an author has an address')
+  check(author !== null || list.every(({ address }) => address === null), 'an address makes an author')
   const simple = parseSimpleMailbox(text)
   if (simple !== null) check(isUnambiguous(text), 'a simple mailbox is unambiguous')
   // What is unambiguous has no more addresses than at signs outside of quotes.

@@ -80,6 +80,7 @@ function parseEntries(value: string): readonly { readonly address: string; reado
   return addressparser(value, { flatten: true })
 }
 
+/** DNS drops invisible characters of a name, whether or not a valid address may have them. */
 function withPlainDomain(written: string): string {
   const at = written.lastIndexOf('@') + 1
   const domain = readDomainName(written.slice(at))

@@ -98,7 +98,15 @@ t.test('the verifier of mailauth has the steps that its stream takes, and asks a
 
 t.test('mailparser makes each part in createNode, and decodes words by its libmime', async (t) => {
   const parser = new MailParser()
-  t.same(missingMembers(parser, { createNode: 'function', getDecoder: 'function', processHeaders: 'function', libmime: 'object' }), [])
+  t.same(
+    missingMembers(parser, {
+      createNode: 'function',
+      getDecoder: 'function',
+      processHeaders: 'function',
+      libmime: 'object',
+    }),
+    [],
+  )
   const words = { decodeWords: 'function', decodeHeader: 'function', parseHeaderValue: 'function' }
   t.same(missingMembers(parser.libmime, words), [])
   parser.destroy()

@@ -4,7 +4,7 @@
  * Reads strictly one mailbox: a list that was taken for a name would lose a recipient. Encoded words in the
  * name are not decoded.
  */
-import { type Address, tryParseForeignAddress } from './address.js'
+import { type Address, tryParseAddress } from './address.js'
 
 export interface NamedAddress {
   readonly address: Address
@@ -31,7 +31,7 @@ export function tryParseNamedAddress(text: string): NamedAddress | null {
 }
 
 function toNamedAddress(text: string, name: string): NamedAddress | null {
-  const address = tryParseForeignAddress(text)
+  const address = tryParseAddress(text)
   return address === null ? null : { address, name }
 }
 

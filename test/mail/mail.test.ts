@@ -95,6 +95,6 @@ t.test('one mailbox is parsed from text, and a possible list is not', async (t) 
   const lists = ['a@b.test, b@b.test', 'a@b.test, Bob <b@b.test>', 'A <a@b.test> <b@b.test>', 'a@b.test; <b@b.test>']
   const bad = ['', 'Bob', '<>', 'Bob <>', 'Bob <bob>', 'bob@', 'Bob <bob@b.test> x', 'Bob bob@b.test', '<bob@b.test']
   const controls = ['A\r\nBcc: x <a@b.test>', 'a@b.test\r\nBcc: x', 'A\0 <a@b.test>', '\ud800 <a@b.test>']
-  const long = [`${'n'.repeat(257)} <a@b.test>`, `${'l'.repeat(241)}@b.test`]
+  const long = [`${'n'.repeat(257)} <a@b.test>`, `${'l'.repeat(65)}@b.test`]
   for (const text of [...lists, ...bad, ...controls, ...long]) t.equal(tryParseNamedAddress(text), null, text)
 })

@@ -5,7 +5,7 @@ import { type Draft, type DraftChange, wordRules } from '../../broadcasts/draft.
 import { MAX_SUBJECT } from '../../content/render-template.js'
 import type { NamedAddress } from '../../mail/named-address.js'
 import { isRecord } from '../../platform/records.js'
-import { mailboxes, oneLine, senderMailbox } from '../emails/email-fields.js'
+import { mailboxes, mailboxObject, mailboxText, oneLine } from '../emails/email-fields.js'
 import { releaseText } from '../emails/email-request.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { address, timestamp, uuid } from '../http/input/values.js'
@@ -20,10 +20,9 @@ const name = z
 
 const id = z.string().min(1).max(256)
 const audienceId = id.meta({ description: 'Its subscribed contacts get the broadcast.' })
-const from = senderMailbox.meta({
-  description: 'An address in a verified domain of the workspace.',
-  example: 'News <news@example.com>',
-})
+const from = z
+  .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
+  .meta({ description: 'An address in a verified domain of the workspace.', example: 'News <news@example.com>' })
 const subject = oneLine
   .min(1)
   .max(MAX_SUBJECT)

@@ -1,6 +1,6 @@
 /** The fields of requests for an email: what a client may send, and the value that each is parsed to. */
 import { z } from 'zod'
-import { type Address, explainAddress, tryParseAddress, tryParseForeignAddress } from '../../mail/address.js'
+import { type Address, explainAddress, tryParseAddress } from '../../mail/address.js'
 import {
   findLineFault,
   isDisplayName,
@@ -18,7 +18,7 @@ export const MAX_RECIPIENTS = 50
 const addressText = z
   .string()
   .transform((text, context): Address => {
-    const address = tryParseForeignAddress(text.trim())
+    const address = tryParseAddress(text.trim())
     if (address !== null) return address
     context.addIssue({ code: 'custom', params: addressIssue, message: explainAddress(text, 'is not a mail address') })
     return z.NEVER
@@ -26,7 +26,7 @@ const addressText = z
   .meta({ description: 'A mail address.', example: 'bob@example.com' })
 
 /** `bob@b.test` or `Bob <bob@b.test>`. */
-const mailboxText = z
+export const mailboxText = z
   .string()
   .transform((text, context): NamedAddress => {
     const mailbox = tryParseNamedAddress(text)
@@ -37,7 +37,7 @@ const mailboxText = z
   })
   .meta({ description: 'A mail address, with a name before it or without.', example: 'Bob <bob@example.com>' })
 
-const mailboxObject = z
+export const mailboxObject = z
   .strictObject({
     address: addressText,
     name: z
@@ -48,17 +48,6 @@ const mailboxObject = z
       .optional(),
   })
   .transform(({ address, name = '' }): NamedAddress => ({ address, name }))
-
-/** Who writes from here. Addresses of other servers are read more generously than ours. */
-export const senderMailbox = z
-  .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
-  .transform((mailbox, context): NamedAddress => {
-    if (tryParseAddress(mailbox.address) !== null) return mailbox
-    const message =
-      'has a local part that no sender may have: at most 64 octets, and dots only between other characters'
-    context.addIssue({ code: 'custom', params: addressIssue, message })
-    return z.NEVER
-  })
 
 const recipientObject = z.strictObject({ email_address: mailboxObject }).transform(({ email_address }) => email_address)
 

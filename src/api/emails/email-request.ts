@@ -19,8 +19,9 @@ import {
   filename,
   MAX_RECIPIENTS,
   mailboxes,
+  mailboxObject,
+  mailboxText,
   oneLine,
-  senderMailbox,
   templateData,
 } from './email-fields.js'
 
@@ -78,10 +79,9 @@ export const releaseText = z
   )
 
 const fields = z.strictObject({
-  from: senderMailbox.meta({
-    description: 'An address in a verified domain of the workspace.',
-    example: 'App <app@example.com>',
-  }),
+  from: z
+    .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
+    .meta({ description: 'An address in a verified domain of the workspace.', example: 'App <app@example.com>' }),
   to: mailboxes.meta({ description: 'At most 50 recipients in `to`, `cc` and `bcc` together.' }),
   cc: mailboxes.optional(),
   bcc: mailboxes.optional().meta({ description: 'Recipients whom the message does not name.' }),

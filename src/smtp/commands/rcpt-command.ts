@@ -3,7 +3,13 @@
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */
-import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../mail/address.js'
+import {
+  type Address,
+  explainAddress,
+  formatForDisplay,
+  tryParseAddress,
+  tryParseIncomingAddress,
+} from '../../mail/address.js'
 import { decodeXtext, parseNotify, validateOrcpt } from '../../mail/dsn-parameters.js'
 import type { SubmittedRecipient } from '../../sending/submitted-message.js'
 import { ProtocolFault } from '../session/smtp-reply.js'
@@ -19,7 +25,7 @@ interface RcptContext {
 }
 
 export function parsePlainRcpt(line: Buffer, context: RcptContext): Address {
-  return recipientOf(parseCommand(line, context, noParameters), context.hostname)
+  return recipientOf(parseCommand(line, context, noParameters), context.hostname, tryParseIncomingAddress)
 }
 
 export function parseRcpt(line: Buffer, context: RcptContext): SubmittedRecipient {
@@ -27,7 +33,7 @@ export function parseRcpt(line: Buffer, context: RcptContext): SubmittedRecipien
   const notify = textOf(command, 'NOTIFY')
   const orcpt = textOf(command, 'ORCPT')
   return {
-    address: recipientOf(command, context.hostname),
+    address: recipientOf(command, context.hostname, tryParseAddress),
     notify: notify === null ? null : parseNotify(notify),
     orcpt: orcpt === null ? null : validateOrcpt(decodeOrcpt(orcpt)),
   }
@@ -40,9 +46,9 @@ function parseCommand(line: Buffer, { smtputf8 }: RcptContext, known: ReadonlySe
   return command
 }
 
-function recipientOf({ mailbox }: PathCommand, hostname: string): Address {
+function recipientOf({ mailbox }: PathCommand, hostname: string, parse: typeof tryParseAddress): Address {
   const full = /^postmaster$/i.test(mailbox) ? `${mailbox}@${hostname}` : mailbox
-  const address = tryParseForeignAddress(full)
+  const address = parse(full)
   if (address === null)
     throw new ProtocolFault(
       553,

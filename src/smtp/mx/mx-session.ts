@@ -16,7 +16,7 @@ import { type Listing, totalWeight } from '../../spam/dnsbl.js'
 import type { AllowListing } from '../../storage/tables/inbound-tables.js'
 import { type PlainMailCommand, parsePlainMail } from '../commands/mail-command.js'
 import { parsePlainRcpt } from '../commands/rcpt-command.js'
-import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
+import { isClientFault, noteMailboxLine, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
 import { checkLines } from '../session/message-lines.js'
 import { MessageReceiver } from '../session/message-receiver.js'
 import { SessionEnding } from '../session/session-ending.js'
@@ -197,9 +197,10 @@ export class MxSession implements SmtpSession {
   private async accept(
     mail: PlainMailCommand,
     recipients: ReceivedMessage['recipients'],
-    raw: Buffer,
+    received: Buffer,
   ): Promise<SmtpReply> {
-    await checkLines(raw, this.gate.settings.maxLineLength)
+    const onMailboxLine = (): void => noteMailboxLine(this.gate.lines, this.buildFacts())
+    const raw = await checkLines(received, { maxLineOctets: this.gate.settings.maxLineLength, onMailboxLine })
     const header = scanHeader(raw)
     checkHopCount(header)
     const { id } = await this.gate.deps.accept(await this.buildReceived(mail, recipients, { raw, header }))

@@ -18,6 +18,14 @@ export function sessionFactsOf(
   }
 }
 
+/** The message is good without it; who sends it may want to know. */
+export function noteMailboxLine(
+  log: { readonly info: (facts: SessionFacts, message: string) => void },
+  facts: SessionFacts,
+): void {
+  log.info({ ...facts }, 'a line of a mailbox file was dropped')
+}
+
 /** False: a fault of ours. */
 export function isClientFault(error: unknown): error is Refusal | ProtocolFault {
   return error instanceof Refusal || error instanceof ProtocolFault

@@ -12,7 +12,7 @@ import type { SubmittedMessage, SubmittedRecipient } from '../../sending/submitt
 import { type MailCommand, parseMail } from '../commands/mail-command.js'
 import { parseRcpt } from '../commands/rcpt-command.js'
 import { buildNoRoomRefusal } from '../session/incoming-message.js'
-import { isClientFault, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
+import { isClientFault, noteMailboxLine, refusalFactsOf, sessionFactsOf } from '../session/log-facts.js'
 import { checkLines } from '../session/message-lines.js'
 import { MessageReceiver } from '../session/message-receiver.js'
 import { SessionEnding } from '../session/session-ending.js'
@@ -141,9 +141,10 @@ export class SubmissionSession implements SmtpSession {
     return this.receiver.receive(transaction.mail.size, (raw) => this.accept(transaction, raw))
   }
 
-  private async accept(transaction: Transaction, raw: Buffer): Promise<SmtpReply> {
+  private async accept(transaction: Transaction, received: Buffer): Promise<SmtpReply> {
     const { deps, settings } = this.gate
-    await checkLines(raw, settings.maxLineLength)
+    const onMailboxLine = (): void => noteMailboxLine(deps.log, this.buildFacts())
+    const raw = await checkLines(received, { maxLineOctets: settings.maxLineLength, onMailboxLine })
     const { smtputf8 } = transaction.mail
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: this.login.isByKey })
     const bytes = raw.length // `accept` may move the memory to another thread

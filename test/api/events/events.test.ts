@@ -69,6 +69,8 @@ t.test('filters of one workspace find nothing of the other', async (t) => {
   }
   const types = (await app.rest('GET', '/v1/events?type=sent')).json()
   t.match(types, {
-    error: { details: { errors: [{ field: 'type', message: /^allowed: email\.queued, email\.sent, / }] } },
+    error: {
+      details: { errors: [{ field: 'type', message: /^allowed: email\.queued, email\.suppressed, email\.sent, / }] },
+    },
   })
 })

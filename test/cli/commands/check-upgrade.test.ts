@@ -62,7 +62,7 @@ t.test('keys that this version does not know are named, and the database is trie
   t.match(out, /of_another_version: found a key that is not known here; allowed: .*service.*\n/)
   t.match(out, /the migrated copy has no problems/)
   writeFileSync(config, 'not = toml =\n')
-  t.match(await run('check', '--upgrade'), { status: 1, err: /line 1, column/ })
+  t.match(await run('check', '--upgrade'), { status: 1, out: /line 1, column/ })
 })
 
 t.test('problems of the data make it fail', async (t) => {

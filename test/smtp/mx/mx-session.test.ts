@@ -145,7 +145,7 @@ const dialogues: readonly Dialogue[] = [
     steps: [
       ['MAIL FROM:<a@sender.test> SIZE=40', /^250 /],
       rcpt,
-      [`DATA ${'x'.repeat(36)}\r\n\r\n`, /^250 /],
+      [`DATA X: ${'x'.repeat(33)}\r\n\r\n`, /^250 /],
       ['MAIL FROM:<a@sender.test> SIZE=61', /^452 4\.7\.1 Too many bytes of mail from your network in a minute/],
       ['MAIL FROM:<a@sender.test> SIZE=60', /^250 /],
       ['RSET', /^250 /],

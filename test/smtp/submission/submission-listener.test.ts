@@ -338,7 +338,7 @@ t.test('messages in memory are limited over all sessions together', async (t) =>
   const [first, second] = [await open(), await open()]
   await advanceToData(first)
   await advanceToData(second)
-  await first.send(`${'x'.repeat(900)}\r\n.\r\n`)
+  await first.send(`X: ${'x'.repeat(897)}\r\n.\r\n`)
   await waitUntil(() => listener.bytesInFlight() === 902)
 
   t.match(await second.sendCommand(`${'x'.repeat(800)}\r\n.`), /^452 4\.3\.1 /, 'while its bytes come in')
@@ -351,7 +351,7 @@ t.test('messages in memory are limited over all sessions together', async (t) =>
 
 const LARGE = 300_000
 const largeMail = `MAIL FROM:<a@example.test> SIZE=${LARGE}`
-const largeLetter = `${`${'x'.repeat(70)}\r\n`.repeat(LARGE / 72)}.`
+const largeLetter = `X: ${'x'.repeat(67)}\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(LARGE / 72 - 2)}.`
 
 /** A client that has said DATA to a message that is declared as large; its reply is not read. */
 async function atLargeData(client: Dialogue): Promise<void> {

@@ -136,7 +136,9 @@ t.test('a daemon that stops does not reload', async (t) => {
   daemon.signal('SIGTERM')
   await daemon.waitForLog(({ msg }) => msg === 'stopping')
   daemon.signal('SIGHUP')
-  t.equal(await daemon.ended, 0)
+  // The stop takes some milliseconds. A signal that comes when Node.js has taken its handlers away ends the process, which systemd
+  // counts as a clean end.
+  t.ok([0, 'SIGHUP'].includes((await daemon.ended) ?? ''))
   t.notOk(daemon.log.some(({ msg }) => String(msg).includes('reloaded')))
 })
 

@@ -28,7 +28,7 @@ export function consentKindOf(name: string): ConsentKind | 'data' | 'unclear' | 
 const otherChannel =
   /sms|mms|whatsapp|viber|push|phone|mobile|call|fax|telegram|facebook|messenger|postal|directmail|totrack/
 
-/** Of Mailchimp, Brevo, Mailjet, HubSpot, Constant Contact, AWeber, Salesforce, Mautic, Intercom, phpList and others. */
+/** The exports of Mailchimp, Brevo, Mailjet, HubSpot, Constant Contact, AWeber, Salesforce, Mautic, Intercom and phpList have them. */
 const negativeName =
   /unsub|opt(?:ed|ing|s)?out|bl[ao]cklist|^(?:is|email)?blocked|suppress|donot(?:e?mail|contact|market|send|disturb)|^dnc|dnc$|hardbounce|^(?:is|email)?bounced?(?:at|on|date|time|reason)?$|complain|markedemailasspam|markedasspam|spamreport|^clean(?:ed|time|campaign)|excludedfrom|^stop(?:time|status|date)|emaildisabled|^(?:is)?disabled|deactivated|^deletedat|quarantined|^(?:is)?banned|unconfirmed|optinpending|^invalidemail|emailinvalid/
 
@@ -56,7 +56,7 @@ function isFigure(name: string): boolean {
 
 const figureWords: ReadonlySet<string> = new Set(['url', 'link', 'token', 'hash', 'key', 'count', 'rate'])
 
-/** When, where and how consent was given, not whether it stands; or what is paid for. */
+/** Tells whether a column says when, where and how consent was given, or what is paid for, and not whether consent stands. */
 function isDetail(name: string, squeezed: string): boolean {
   return (
     detailWords.has(lastWordOf(name)) || /(?:subscribed|optedin|optin|consented)(?:at|on|time|date|ip)$/.test(squeezed)
@@ -69,7 +69,7 @@ const detailWords: ReadonlySet<string> = new Set([
   ...['country', 'notes', ...figureWords],
 ])
 
-/** Of camelCase, too. */
+/** A name in camelCase has several words, too. */
 function lastWordOf(name: string): string {
   const words = name.replace(/([a-z])(?=[A-Z])/g, '$1 ').split(/[^\p{L}\p{N}]+/u)
   return words.findLast((word) => word !== '')?.toLowerCase() ?? ''

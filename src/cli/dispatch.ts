@@ -77,7 +77,7 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   }
 }
 
-/** With `--json` the problems are the one value, as of `check`; of `reload` in the form of its answer. */
+/** With `--json` the problems are the one value that is printed: in the form of `check`, or of `reload` for that command. */
 function refuseProblems(io: ProgramIo, line: CommandLine, loaded: Extract<LoadedConfig, { kind: 'problems' }>): number {
   const { file, problems } = loaded
   if (line.options['json'] !== true) throw new CommandFailed(formatProblems(file, problems))

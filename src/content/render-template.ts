@@ -214,7 +214,7 @@ const htmlFormat: PartFormat = {
   write: (value, variable) => (variable.raw ? value : escapeHtml(encodeInUrl(value, variable))),
 }
 
-/** Of one byte that is percent-encoded. */
+/** The length of one byte that is percent-encoded. */
 const BYTES_OF_ENCODED = 3
 
 /** A value that stands for itself in a preview is no part of the URL yet. */

@@ -20,11 +20,11 @@ export interface Variable {
   readonly raw: boolean
   /** Stands for a value that the data lacks; null: none, the value is required. */
   readonly fallback: string | null
-  /** Of the URL in which the value stands and for which it is encoded; null: none, or three braces. */
+  /** The part of a URL in which the value stands and for which it is encoded; null: none, or three braces. */
   readonly part: UrlPart | null
 }
 
-/** Which part of a message a text is. */
+/** The part of a message that a text is. */
 type TemplateField = 'subject' | 'html' | 'text'
 
 export interface TemplateText {

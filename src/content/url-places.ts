@@ -1,5 +1,5 @@
 /**
- * In which part of a URL a variable of a template stands. Pure; one pass over the literal text, in linear time.
+ * Finds the part of a URL in which a variable of a template stands. Pure; one pass over the literal text, in linear time.
  *
  * In HTML, URLs are the values of the attributes in `urlAttributes`, also within comments, which Outlook may read. In
  * text they are `https://…` and the like, up to a blank, a quote or `<`. What begins with a variable is a URL whose
@@ -77,7 +77,7 @@ export class HtmlUrlPlaces implements UrlPlaces {
   private state: 'text' | 'tag' | 'value' = 'text'
   /** Around the value; empty: none. */
   private quote: Quote = ''
-  /** Of the value; null: it is no URL. */
+  /** The part of a URL that the value is; null: it is no URL. */
   private url: UrlReader | null = null
   private stepsLeft = MAX_STEPS
 
@@ -146,7 +146,7 @@ function endOfBlanks(text: string, from: number, alsoSkipped = BLANK): number {
   return at
 }
 
-/** Of the name of a tag or an attribute. */
+/** Where the name of a tag or an attribute ends. */
 function endOfWord(text: string, from: number): number {
   let at = from
   for (let code = text.charCodeAt(at); code > BLANK; code = text.charCodeAt(at)) {

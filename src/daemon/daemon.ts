@@ -110,7 +110,7 @@ interface OpenStorage {
   readonly opened: Database
   readonly database: Database
   readonly suppressions: SuppressionCache
-  /** To be taken when all that is started behind the storage has stopped, and before it closes. */
+  /** They are taken when all that is started behind the storage has stopped, and before it closes. */
   readonly lateSteps: StopSteps
 }
 

@@ -16,7 +16,7 @@ interface ZoneDeps {
 }
 
 export interface PublishedZone extends ZoneListener {
-  /** To be called after a reload, which may have changed the addresses that mail is sent from. */
+  /** Call it after a reload, which may have changed the addresses that mail is sent from. */
   readonly onReload: () => Promise<void>
 }
 

@@ -7,7 +7,7 @@
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-/** Not seen, or seen as a blank: default ignorable ones, format characters, the blank of Braille. */
+/** They are not seen, or seen as a blank: default ignorable ones, format characters, the blank of Braille. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u
 const localCharacter = /^[\p{L}\p{M}\p{N}\p{Sm}\p{Sc}\p{So}]$/u
 /** The joiners U+200C and U+200D have a meaning within words of some scripts: `domainToASCII` checks their context. */
@@ -19,7 +19,7 @@ export function hasLocalCharactersOnly(local: string): boolean {
   return findLocalCharacter(local) === null
 }
 
-/** As it was written, before characters are mapped to others, which would drop those that are not seen. */
+/** `domain`: as it was written. Mapping its characters to others would drop those that are not seen. */
 export function hasVisibleCharactersOnly(domain: string): boolean {
   return findHiddenCharacter(domain) === null
 }
@@ -58,7 +58,7 @@ function findHiddenCharacter(domain: string): string | null {
   return null
 }
 
-/** As `has …`; null: none. */
+/** The fault, as the predicate `has …`; null: there is none. */
 function findLabelFault(label: string): string | null {
   const decoded = domainToUnicode(label)
   for (const character of decoded) {

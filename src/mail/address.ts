@@ -46,7 +46,7 @@ export function tryParseDomainName(text: string): DomainName | null {
   return name?.split('.').every(isValidLabel) === true ? name : null
 }
 
-/** As it is looked up: what is not seen is dropped, and no label is asked whether it is a valid one. */
+/** The name that is looked up: what is not seen is dropped, and no label is asked whether it is a valid one. */
 export function readDomainName(text: string): DomainName | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text
   if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null

@@ -8,7 +8,7 @@
  */
 
 interface DeclaredFile {
-  /** Of Content-Disposition, without its parameters; empty: there is none. */
+  /** The word of Content-Disposition, without its parameters; empty: there is none. */
   readonly disposition: string
   /** File names; empty: there is none. */
   readonly dispositionName: string

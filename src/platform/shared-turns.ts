@@ -57,5 +57,5 @@ export class SharedTurns {
   }
 }
 
-/** Of this thread, which has one event loop. */
+/** The turns of this thread, which has one event loop. */
 export const sharedTurns = new SharedTurns()

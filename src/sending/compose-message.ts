@@ -119,7 +119,7 @@ function toAttachmentPart({ filename, content, contentType }: Attachment): Part 
   return { ...part, content: message, contentType, contentTransferEncoding: encoding }
 }
 
-/** Of a message/* part, which must not be in base64 (RFC 2046 section 5.2.1). Null: its lines fit no other encoding. */
+/** The encoding of a message/* part, which must not be in base64 (RFC 2046 section 5.2.1). Null: its lines fit no other encoding. */
 function findPlainEncoding(bytes: Buffer): '7bit' | '8bit' | null {
   const steps = checkLinesInSteps(bytes, { maxLineOctets: 998 })
   let step = steps.next()

@@ -9,7 +9,7 @@ import type { UrlPart } from '../../mail/url-part.js'
 export interface FrameVariable {
   readonly name: string
   readonly fallback: string
-  /** Of the URL for which the value is encoded; absent: none. */
+  /** The part of a URL for which the value is encoded; absent: none. */
   readonly part?: UrlPart
 }
 

@@ -17,7 +17,7 @@ import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 export interface NewRecipient {
   readonly address: Address
   readonly suppressed: boolean
-  /** Of the suppression list; absent: it is not on it. */
+  /** The reason of the suppression list; absent: the address is not on it. */
   readonly suppressionReason?: SuppressionReason
   /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null if not given. */
   readonly notify: string | null

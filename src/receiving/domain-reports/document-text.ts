@@ -31,7 +31,7 @@ function decodeUtf16(bytes: Buffer): string | null {
   return null
 }
 
-/** Of XML, or of JSON. */
+/** The beginning of a document in XML or in JSON. */
 function isOpening(octet: number | undefined): boolean {
   return octet === 0x3c || octet === 0x7b
 }

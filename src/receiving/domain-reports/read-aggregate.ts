@@ -15,7 +15,7 @@ import { UnreadableReport } from './unreadable-report.js'
 import { walkElements } from './xml-elements.js'
 
 const MAX_SIGNATURES = 20
-/** As many as domains of a message are filed. */
+/** A message has as many reports at most as domains of it are filed. */
 const MAX_REPORTS = 20
 /** The elements of the published policy that are kept, in the order of RFC 7489 section 6.3. */
 const policyTags = ['p', 'sp', 'np', 'adkim', 'aspf', 'pct', 'fo', 't', 'testing']

@@ -50,7 +50,7 @@ export function readDomainReport(raw: Buffer): ReportDigest {
 
 interface Candidate {
   readonly bytes: Buffer
-  /** Of its part, if that declares one of text that is not packed. */
+  /** The charset of its part, if that declares one of text that is not packed. */
   readonly charset: string
   /** Packed ones first: the others may be HTML for people. */
   readonly rank: number

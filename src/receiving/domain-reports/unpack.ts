@@ -101,7 +101,7 @@ function inflate(packed: Buffer, left: number, max: number): Inflated {
   return { content, read }
 }
 
-/** With `info`, which its types do not know, it says how much of the input it has read. */
+/** The option `info`, which its types do not know, makes it say how much of the input it has read. */
 function tryInflate(packed: Buffer, left: number, max: number): unknown {
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(left, 1), info: true })

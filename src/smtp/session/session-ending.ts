@@ -14,7 +14,7 @@ import type { SessionConnection } from './smtp-session.js'
 /** Replies that a client gets for not speaking SMTP. */
 const faultCodes: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 538, 555])
 
-/** Beyond those to the recipients of a message, before one is accepted: each takes the main thread a write. */
+/** Replies before a message is accepted, beyond those to its recipients: each takes the main thread a write. */
 const MAX_IDLE_REPLIES = 500
 
 interface ClientProgress {

@@ -9,7 +9,7 @@ import {
   yahooAggregate,
 } from '../../helpers/receiving/domain-report-text.js'
 
-/** Of a file with one report. */
+/** The rows of a file with one report. */
 function readAggregate(document: string): ReportedDomain {
   const [report, ...others] = readAggregates(document)
   if (report === undefined || others.length > 0) throw new Error(`${others.length + 1} reports`)

@@ -10,7 +10,7 @@ import { findFields, type Header, type HeaderField, readFieldValue } from '../..
 export interface DeclaredContent {
   /** `type/subtype` in lower case; empty: it is not said. */
   readonly type: string
-  /** Of a multipart, in the order in which they are to be tried. */
+  /** The boundaries of a multipart, in the order in which they are to be tried. */
   readonly boundaries: readonly string[]
   readonly encoding: TransferEncoding
   /** Empty: it is not said. */
@@ -124,7 +124,7 @@ function parseParameters(text: string): Parameters {
   return { parameters, isLoose }
 }
 
-/** As written; without quotes of another kind; put together from its sections (RFC 2231 section 3). */
+/** A boundary is tried as written, without quotes of another kind, and put together from its sections (RFC 2231 section 3). */
 function boundariesOf(parameters: DeclaredType['parameters']): readonly string[] {
   const sections: string[] = []
   for (let index = 0; index < MAX_PARAMETERS; index += 1) {

@@ -83,7 +83,7 @@ const MAX_BOUNDARY = 200
 /** Octets of the line and of the name of the field after it. */
 const MAX_LINES = 300
 
-/** That of the first line that looks like a delimiter before the header of a part; null: there is none. */
+/** The boundary of the first line that looks like a delimiter before the header of a part; null: there is none. */
 export function guessBoundary(raw: Buffer, start: number, end: number): string | null {
   const bytes = raw.subarray(0, end)
   let at = bytes.indexOf('--', start)

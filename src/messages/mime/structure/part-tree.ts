@@ -44,11 +44,11 @@ interface Place {
   readonly depth: number
   /** It stands where a message is shown and not attached: it is the message itself, or a part of a digest. */
   readonly showsMessage: boolean
-  /** Of a part that declares none. */
+  /** The type of a part that declares none. */
   readonly defaultType: string
 }
 
-/** For a reader that needs the parts alone. */
+/** Finds the parts for a reader that needs nothing else. */
 export function readPartTree(raw: Buffer): Part {
   return new PartTreeReader(raw, () => true).read().root
 }

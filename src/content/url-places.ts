@@ -77,7 +77,7 @@ export class HtmlUrlPlaces implements UrlPlaces {
   private state: 'text' | 'tag' | 'value' = 'text'
   /** Around the value; empty: none. */
   private quote: Quote = ''
-  /** The part of a URL that the value is; null: it is no URL. */
+  /** It reads the value that the text stands in; null: that is no URL. */
   private url: UrlReader | null = null
   private stepsLeft = MAX_STEPS
 

@@ -9,7 +9,7 @@ import {
   yahooAggregate,
 } from '../../helpers/receiving/domain-report-text.js'
 
-/** The rows of a file with one report. */
+/** The report of a file that has one. */
 function readAggregate(document: string): ReportedDomain {
   const [report, ...others] = readAggregates(document)
   if (report === undefined || others.length > 0) throw new Error(`${others.length + 1} reports`)

@@ -10,7 +10,7 @@ import { printer, runSubmission } from '../smtp/submission-listener.js'
 
 const SIZE = 600_000
 const CLIENTS = 12
-const lines = `${'x'.repeat(70)}\r\n`.repeat(Math.floor(SIZE / 72))
+const lines = `Subject: large\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(Math.floor(SIZE / 72) - 1)}`
 const body = JSON.stringify({ text: 'x'.repeat(SIZE) })
 
 /** When a client leaves: while it waits, in the middle of its message, or not at all. */

@@ -10,6 +10,7 @@ import type { Hold, Tag } from '../storage/tables/email-tables.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
 import { attemptsOfEmail } from './queue/attempts.js'
 import { entryById, waitsForOf } from './queue/queue.js'
+import { countRecipients, type RecipientCounts } from './recipient-counts.js'
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
 import { rollUp } from './roll-up.js'
 
@@ -65,6 +66,7 @@ export interface EmailDetails {
   /** Of a message of a broadcast only. */
   readonly broadcast_id?: string | undefined
   readonly status: Email['status']
+  readonly recipient_counts: RecipientCounts
   readonly created_at: string
   readonly scheduled_for: string | null
   readonly sent_at: string | null
@@ -138,6 +140,7 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
     template_id: email.template_id,
     ...(email.broadcast_id === null ? {} : { broadcast_id: email.broadcast_id }),
     status: statusOf(email, rows),
+    recipient_counts: countRecipients(rows),
     ...timestampsOf(email),
     recipients,
   }

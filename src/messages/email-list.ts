@@ -1,7 +1,7 @@
 /**
  * Emails of a workspace, newest first, in pages: those of one broadcast, or those that belong to none.
  *
- * Each read walks one index backwards (`emails_listed`, or `emails_by_status`) and sorts nothing. Totals
+ * Each read walks one index backwards (`emails_listed`, or one of a status) and sorts nothing. Totals
  * come from counters that triggers maintain, so no list counts rows. The total of a broadcast does not fall when its
  * old emails are removed.
  *
@@ -13,15 +13,25 @@ import { type Slice, seekOffset } from '../storage/paging.js'
 import { prepareRead, type Read } from '../storage/prepared.js'
 import type { EmailStatus } from '../storage/tables/email-tables.js'
 import type { Email } from './email.js'
+import { type RecipientCountColumn, recipientCountColumns } from './recipient-counts.js'
+import { findsByRecipient, prepareFilteredRead } from './status-filter.js'
 
 export type ListedEmail = Pick<
   Email,
-  'id' | 'from_email' | 'from_name' | 'to_emails' | 'subject' | 'status' | 'created_at' | 'sent_at'
+  | 'id'
+  | 'from_email'
+  | 'from_name'
+  | 'to_emails'
+  | 'subject'
+  | 'status'
+  | 'created_at'
+  | 'sent_at'
+  | RecipientCountColumn
 >
 
 export interface EmailFilter {
   readonly workspaceId: string
-  /** Null for any. */
+  /** Null for any; see `status-filter.ts`. */
   readonly status: EmailStatus | null
   /** Null: those that belong to no broadcast. */
   readonly broadcastId: string | null
@@ -38,8 +48,9 @@ const START_CURSOR: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
 export function countEmails(read: Read, { workspaceId, status, broadcastId }: EmailFilter): number {
   if (broadcastId !== null) return countOfBroadcast(read, workspaceId, broadcastId, status)
   const counts = countsOf(read, { workspaceId })
-  const counted = status === null ? counts : counts.filter((row) => row.status === status)
-  return counted.reduce((sum, { count }) => sum + count, 0)
+  if (status === null) return counts.reduce((sum, { count }) => sum + count, 0)
+  const counted = counts.find((row) => row.status === status)
+  return (findsByRecipient(status) ? counted?.listed : counted?.count) ?? 0
 }
 
 export async function listEmails(
@@ -48,37 +59,18 @@ export async function listEmails(
   { offset, limit }: Slice,
 ): Promise<readonly ListedEmail[]> {
   if (offset >= countEmails(read, filter)) return []
-  const place = await seekOffset(START_CURSOR, offset, (from, skip) => findCursorAfter(read, filter, from, skip)[0])
-  return place === null ? [] : readPageAfter(read, filter, place, limit)
+  const place = await seekOffset(
+    START_CURSOR,
+    offset,
+    (from, skip) => findCursorAfter(read, { ...filter, ...from, skip })[0],
+  )
+  return place === null ? [] : readPageAfter(read, { ...filter, ...place, limit })
 }
 
-type WorkspaceCursor = Pick<EmailFilter, 'workspaceId' | 'broadcastId'> & Cursor
-type StatusCursor = WorkspaceCursor & { status: EmailStatus }
-
-function findCursorAfter(
-  read: Read,
-  { workspaceId, status, broadcastId }: EmailFilter,
-  place: Cursor,
-  skip: number,
-): readonly Cursor[] {
-  return status === null
-    ? cursorOfAll(read, { workspaceId, broadcastId, ...place, skip })
-    : cursorOfStatus(read, { workspaceId, broadcastId, status, ...place, skip })
-}
-
-function readPageAfter(
-  read: Read,
-  { workspaceId, status, broadcastId }: EmailFilter,
-  place: Cursor,
-  limit: number,
-): readonly ListedEmail[] {
-  return status === null
-    ? pageOfAll(read, { workspaceId, broadcastId, ...place, limit })
-    : pageOfStatus(read, { workspaceId, broadcastId, status, ...place, limit })
-}
+type FilteredCursor = Pick<EmailFilter, 'workspaceId' | 'broadcastId'> & Cursor
 
 const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
-  db.selectFrom('email_counts').select(['status', 'count']).where('workspace_id', '=', slot('workspaceId')),
+  db.selectFrom('email_counts').select(['status', 'count', 'listed']).where('workspace_id', '=', slot('workspaceId')),
 )
 
 const countsOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string }>()(({ db, slot }) =>
@@ -93,53 +85,38 @@ function countOfBroadcast(read: Read, workspaceId: string, broadcastId: string, 
   return countsOfBroadcast(read, { workspaceId, broadcastId })[0]?.[status ?? 'recipients'] ?? 0
 }
 
-const columns = ['id', 'from_email', 'from_name', 'to_emails', 'subject', 'status', 'created_at', 'sent_at'] as const
+const columns = [
+  'id',
+  'from_email',
+  'from_name',
+  'to_emails',
+  'subject',
+  'status',
+  'created_at',
+  'sent_at',
+  ...recipientCountColumns,
+] as const
 
-const pageOfAll = prepareRead<WorkspaceCursor & { limit: number }>()(({ db, slot }) =>
+const readPageAfter = prepareFilteredRead<FilteredCursor & { limit: number }>()(({ db, slot }, condition) =>
   db
     .selectFrom('emails')
     .select(columns)
     .where('workspace_id', '=', slot('workspaceId'))
     .where('broadcast_id', 'is', slot('broadcastId'))
+    .where(condition)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(slot('limit')),
 )
 
-const pageOfStatus = prepareRead<StatusCursor & { limit: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('emails')
-    .select(columns)
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', slot('broadcastId'))
-    .where('status', '=', slot('status'))
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(slot('limit')),
-)
-
-const cursorOfAll = prepareRead<WorkspaceCursor & { skip: number }>()(({ db, slot }) =>
+const findCursorAfter = prepareFilteredRead<FilteredCursor & { skip: number }>()(({ db, slot }, condition) =>
   db
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('broadcast_id', 'is', slot('broadcastId'))
-    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .offset(slot('skip')),
-)
-
-const cursorOfStatus = prepareRead<StatusCursor & { skip: number }>()(({ db, slot }) =>
-  db
-    .selectFrom('emails')
-    .select(['id', 'created_at as createdAt'])
-    .where('workspace_id', '=', slot('workspaceId'))
-    .where('broadcast_id', 'is', slot('broadcastId'))
-    .where('status', '=', slot('status'))
+    .where(condition)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

@@ -1,18 +1,20 @@
 /**
  * Emails of a workspace for people who look for one: newest first, in pages, narrowed by any of the filters.
  *
- * Only the status, the broadcast and the time are in an index (`emails_by_status`, `emails_listed`). What is left is
+ * Only the status (`status-filter.ts`), the broadcast and the time are in an index. What is left is
  * compared row by row, in steps (`storage/stepped-walk.ts`), and a request compares at most MAX_COMPARED rows: a page
  * then has fewer emails than were asked for, and says how far it has come, from where the next page continues.
  *
  * Texts are compared without regard to the case of ASCII letters.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { hasNamedValue } from '../storage/json-list.js'
-import { prepareRead, type Read, type StatementBuilder } from '../storage/prepared.js'
+import type { Read } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 import type { EmailStatus } from '../storage/tables/email-tables.js'
 import { type Email, emailById } from './email.js'
+import { recipientCountColumns } from './recipient-counts.js'
+import { prepareFilteredRead } from './status-filter.js'
 
 const columns = [
   'id',
@@ -28,6 +30,7 @@ const columns = [
   'scheduled_for',
   'opened_at',
   'clicked_at',
+  ...recipientCountColumns,
 ] as const satisfies readonly (keyof Email)[]
 
 export type FoundEmail = Pick<Email, (typeof columns)[number]>
@@ -113,32 +116,31 @@ interface Step {
 }
 
 function readStep(read: Read, search: EmailSearch, place: Place, limit: number): Step {
-  const { status, from } = search
-  const skipping = { ...search, ...place, from: from ?? 0 }
-  const [end = null] = (status === null ? endOfStep : endOfStatusStep)(read, skipping)
+  const skipping = { ...search, ...place, from: search.from ?? 0 }
+  const [end = null] = endOfStep(read, skipping)
   const comparing = { ...skipping, endAt: end?.createdAt ?? skipping.from, endId: end?.id ?? '', limit }
-  return { found: (status === null ? rowsOfStep : rowsOfStatusStep)(read, comparing), end }
+  return { found: rowsOfStep(read, comparing), end }
 }
 
-type SkipValues = EmailSearch & Place & { readonly from: number }
+type SkipValues = Omit<EmailSearch, 'status'> & Place & { readonly from: number }
 type CompareValues = SkipValues & { readonly endAt: number; readonly endId: string; readonly limit: number }
 
-function buildSkip({ db, slot }: StatementBuilder<SkipValues>, narrow: RawBuilder<boolean>) {
-  return db
+const endOfStep = prepareFilteredRead<SkipValues>()(({ db, slot }, condition) =>
+  db
     .selectFrom('emails')
     .select(['id', 'created_at as createdAt'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('broadcast_id', 'is', slot('broadcastId'))
-    .where(narrow)
+    .where(condition)
     .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
     .where('created_at', '>=', slot('from'))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(1)
-    .offset(ROW_STEP - 1)
-}
+    .offset(ROW_STEP - 1),
+)
 
-function buildComparison({ db, slot }: StatementBuilder<CompareValues>, narrow: RawBuilder<boolean>) {
+const rowsOfStep = prepareFilteredRead<CompareValues>()(({ db, slot }, condition) => {
   const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
   const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
     instr(lower(recipients.address), lower(${slot('recipient')})) > 0)`
@@ -148,7 +150,7 @@ function buildComparison({ db, slot }: StatementBuilder<CompareValues>, narrow: 
       .select(columns)
       .where('workspace_id', '=', slot('workspaceId'))
       .where('broadcast_id', 'is', slot('broadcastId'))
-      .where(narrow)
+      .where(condition)
       // Two comparisons of pairs would make SQLite choose `emails_of_workspace`, and read the emails of broadcasts too.
       .where((eb) => eb.between('created_at', slot('endAt'), slot('createdAt')))
       .where((eb) => eb.or([eb('created_at', '<', slot('createdAt')), eb('id', '<', slot('id'))]))
@@ -161,18 +163,4 @@ function buildComparison({ db, slot }: StatementBuilder<CompareValues>, narrow: 
       .orderBy('id', 'desc')
       .limit(slot('limit'))
   )
-}
-
-const any = sql<boolean>`true`
-
-const endOfStep = prepareRead<SkipValues>()((builder) => buildSkip(builder, any))
-
-const endOfStatusStep = prepareRead<SkipValues>()((builder) =>
-  buildSkip(builder, sql<boolean>`status = ${builder.slot('status')}`),
-)
-
-const rowsOfStep = prepareRead<CompareValues>()((builder) => buildComparison(builder, any))
-
-const rowsOfStatusStep = prepareRead<CompareValues>()((builder) =>
-  buildComparison(builder, sql<boolean>`status = ${builder.slot('status')}`),
-)
+})

@@ -45,6 +45,14 @@ const columns = [
   'template_id',
   'from_domain',
   'broadcast_id',
+  'recipients_queued',
+  'recipients_sent',
+  'recipients_delivered',
+  'recipients_bounced',
+  'recipients_failed',
+  'recipients_suppressed',
+  'recipients_cancelled',
+  'recipients_complained',
 ] as const satisfies readonly (keyof Email)[]
 
 export const insertEmail = prepareWrite<Email>(({ db, slots }) => db.insertInto('emails').values(slots(columns)))

@@ -26,7 +26,7 @@ import type { RecipientStatus } from '../storage/tables/email-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { type Email, markComplained } from './email.js'
 import { buildEmailEvent, type RecipientNews } from './email-event.js'
-import { markReported, type Recipient } from './recipients.js'
+import { markRecipientComplained, markReported, type Recipient } from './recipients.js'
 import { rollUpEmail } from './roll-up.js'
 
 interface FailureDetails {
@@ -155,7 +155,11 @@ function buildStatusWrites(
         rollUpEmail({ ...rolledUp, deliveredAt: at }),
       ]
     case 'complained':
-      return [markComplained({ workspaceId, id: email.id })]
+      return [
+        markRecipientComplained({ id, workspaceId, at }),
+        markComplained({ workspaceId, id: email.id }),
+        rollUpEmail(rolledUp),
+      ]
     case 'delayed':
     case 'unsubscribed':
       return []

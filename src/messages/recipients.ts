@@ -101,6 +101,16 @@ export const markReported = prepareWrite<{
   1,
 )
 
+/** It counts as one that complained, whatever its status. */
+export const markRecipientComplained = prepareWrite<{ id: string; workspaceId: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('recipients')
+    .set({ complained_at: slot('at') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('complained_at', 'is', null),
+)
+
 /** Clears the request for a success notification once it was sent. Misses if the requests have changed. */
 export const updateNotify = prepareWrite<{ id: string; workspaceId: string; notify: string; left: string }>(
   ({ db, slot }) =>

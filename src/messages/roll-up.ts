@@ -9,11 +9,13 @@
  *   cancelled  cancelled while scheduled
  *
  * The roll-up is the first status, in the order below, that any recipient has; `complained` is set on an email by
- * a complaint alone and is never replaced.
+ * a complaint alone and is never replaced. How many recipients are in each state is in columns of the email
+ * (`recipient-counts.ts`).
  */
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { prepareWrite } from '../storage/prepared.js'
 import type { EmailStatus, RecipientStatus } from '../storage/tables/email-tables.js'
+import { type RecipientCountColumn, recipientCountColumns, statusesUnder } from './recipient-counts.js'
 
 const statusOrder: readonly RecipientStatus[] = [
   'queued',
@@ -46,8 +48,13 @@ const statusCases = sql.join(
   sql` `,
 )
 
-const rolledUpStatus = sql<EmailStatus>`(
-  select case min(case r.status ${rankCases} end) ${statusCases} end from recipients as r where r.email_id = emails.id)`
+const rolledUpStatus = sql<EmailStatus>`case min(case status ${rankCases} end) ${statusCases} end`
+
+function countUnder(column: RecipientCountColumn): RawBuilder<number> {
+  if (column === 'recipients_complained') return sql`count(complained_at)`
+  const statuses = sql.join(statusesUnder(column).map((status) => sql.lit(status)))
+  return sql`sum(status in (${statuses}) and complained_at is null)`
+}
 
 interface EmailTimes {
   readonly emailId: string
@@ -57,19 +64,36 @@ interface EmailTimes {
 }
 
 /**
- * Sets an email's status from its recipients, in the same commit that changed them: by one statement, because
- * two recipients of an email may be settled at the same moment, and the later write has to see the earlier one.
- * Moments that are null, or were set before, stay as they are.
+ * Sets an email's status and counts from its recipients, in the same commit that changed them: by one statement,
+ * because two recipients of an email may be settled at the same moment, and the later write has to see the earlier
+ * one. Moments that are null, or were set before, stay as they are.
  */
 export const rollUpEmail = prepareWrite<EmailTimes>(({ db, slot }) =>
   db
     .updateTable('emails')
-    .set({
-      status: rolledUpStatus,
+    .from((eb) =>
+      eb
+        .selectFrom('recipients')
+        .select([
+          rolledUpStatus.as('rolled_up'),
+          ...recipientCountColumns.map((column) => countUnder(column).as(column)),
+        ])
+        .where('email_id', '=', slot('emailId'))
+        .as('counted'),
+    )
+    .set((eb) => ({
+      status: sql<EmailStatus>`case when emails.status = 'complained' then 'complained' else counted.rolled_up end`,
       sent_at: sql`coalesce(sent_at, ${slot('sentAt')})`,
       delivered_at: sql`coalesce(delivered_at, ${slot('deliveredAt')})`,
       bounced_at: sql`coalesce(bounced_at, ${slot('bouncedAt')})`,
-    })
-    .where('id', '=', slot('emailId'))
-    .where('status', '<>', 'complained'),
+      recipients_queued: eb.ref('counted.recipients_queued'),
+      recipients_sent: eb.ref('counted.recipients_sent'),
+      recipients_delivered: eb.ref('counted.recipients_delivered'),
+      recipients_bounced: eb.ref('counted.recipients_bounced'),
+      recipients_failed: eb.ref('counted.recipients_failed'),
+      recipients_suppressed: eb.ref('counted.recipients_suppressed'),
+      recipients_cancelled: eb.ref('counted.recipients_cancelled'),
+      recipients_complained: eb.ref('counted.recipients_complained'),
+    }))
+    .where('id', '=', slot('emailId')),
 )

@@ -106,7 +106,11 @@ const cancelEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
       .updateTable('emails')
-      .set({ status: 'cancelled' })
+      .set((eb) => ({
+        status: 'cancelled' as const,
+        recipients_cancelled: eb.ref('recipients_queued'),
+        recipients_queued: 0,
+      }))
       .where('id', '=', slot('emailId'))
       .where('workspace_id', '=', slot('workspaceId'))
       .where('status', '=', 'scheduled'),

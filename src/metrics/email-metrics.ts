@@ -16,6 +16,8 @@ const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'complained', 'bou
 
 const nothing = {
   ...{ scheduled: 0, queued: 0, sent: 0, delivered: 0, complained: 0, bounced: 0, failed: 0, cancelled: 0 },
+  ...{ recipients_queued: 0, recipients_sent: 0, recipients_delivered: 0, recipients_bounced: 0 },
+  ...{ recipients_failed: 0, recipients_suppressed: 0, recipients_cancelled: 0, recipients_complained: 0 },
   ...{ opens: 0, unique_opens: 0, clicks: 0, unique_clicks: 0, machine_opens: 0, machine_clicks: 0 },
 }
 const columns = keysOf(nothing)

@@ -18,7 +18,7 @@ interface Summary {
 }
 
 /** `sent` is all that left, and `delivered` includes complaints; cancelled emails are in the total alone. */
-export function summarize(sums: Sums): Summary {
+export function summarize(sums: Omit<Sums, `recipients_${string}`>): Summary {
   const { scheduled, queued, bounced, failed, cancelled, complained } = sums
   const delivered = sums.delivered + complained
   const sent = sums.sent + delivered + bounced

@@ -45,6 +45,7 @@ import * as spool from './migrations/0044-spool.js'
 import * as hits from './migrations/0045-hits.js'
 import * as owners from './migrations/0046-owners.js'
 import * as mailReceivers from './migrations/0047-mail-receivers.js'
+import * as recipientCounts from './migrations/0048-recipient-counts.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -92,4 +93,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0045-hits': hits,
   '0046-owners': owners,
   '0047-mail-receivers': mailReceivers,
+  '0048-recipient-counts': recipientCounts,
 }

@@ -25,9 +25,9 @@ async function many(workspaceId: string, count: number, broadcastId: string | nu
     with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
     insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
       cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
-      created_at, broadcast_id)
+      recipients_bounced, created_at, broadcast_id)
     select printf('%s-%08d', ?, n), ?, 'rest', '', '', 'app@a.test', '', '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal',
-      1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end, n / 3, ? from numbers`
+      1, 0, case when n % 10 = 0 then 'bounced' else 'delivered' end, n % 10 = 0, n / 3, ? from numbers`
   const prefix = broadcastId ?? workspaceId
   await database.commit([{ sql, parameters: [count, prefix, workspaceId, broadcastId] }])
 }
@@ -61,13 +61,42 @@ t.test('a status narrows both the list and its total, as it is now', async (t) =
   await many('hundred', 100)
   t.equal(countEmails(database.read, bouncedFilter('hundred')), 10)
   t.same(await idsOf(database.read, bouncedFilter('hundred'), 8, 10), ['hundred-00000020', 'hundred-00000010'])
-  await database.commit([
-    { sql: `update emails set status = 'complained' where id = 'hundred-00000020'`, parameters: [] },
-  ])
+  const complain = `update emails set status = 'complained', recipients_bounced = 0, recipients_complained = 1
+    where id = 'hundred-00000020'`
+  await database.commit([{ sql: complain, parameters: [] }])
   t.equal(countEmails(database.read, bouncedFilter('hundred')), 9)
   t.same(await idsOf(database.read, bouncedFilter('hundred'), 8, 10), ['hundred-00000010'])
+  t.equal(countEmails(database.read, { ...all('hundred'), status: 'complained' }), 1)
   t.equal(countEmails(database.read, all('hundred')), 100)
   t.equal(countEmails(database.read, all('nobody')), 0)
+})
+
+t.test('bounced and failed also find an email of which one recipient is, once, until it is removed', async (t) => {
+  const [one, both, failed] = [1_000, 2_000, 3_000].map((at) =>
+    bulkEmail({ workspaceId: 'partly', to: 'x@b.test', at }),
+  )
+  if (one === undefined || both === undefined || failed === undefined) throw new Error('three')
+  await database.commit([one, both, failed].flatMap(({ writes }) => writes))
+  const set = (id: string, values: string) => ({ sql: `update emails set ${values} where id = ?`, parameters: [id] })
+  await database.commit([
+    set(one.email.id, `status = 'delivered', recipients_bounced = 1`),
+    set(both.email.id, `status = 'bounced', recipients_bounced = 2, recipients_failed = 1`),
+    set(failed.email.id, `status = 'failed', recipients_suppressed = 1`),
+  ])
+  const listed = (status: EmailFilter['status']) => {
+    const filter = { ...all('partly'), status }
+    return Promise.all([countEmails(database.read, filter), idsOf(database.read, filter, 0, 10)])
+  }
+  t.same(await listed('bounced'), [2, [both.email.id, one.email.id]])
+  t.same(await listed('failed'), [2, [failed.email.id, both.email.id]])
+  t.same(await listed('delivered'), [1, [one.email.id]])
+  await database.commit([set(one.email.id, 'recipients_bounced = 0'), set(both.email.id, 'recipients_bounced = 1')])
+  t.same(await listed('bounced'), [1, [both.email.id]])
+  await database.commit([{ sql: 'delete from emails where id = ?', parameters: [both.email.id] }])
+  t.same(await Promise.all([listed('bounced'), listed('failed')]), [
+    [0, []],
+    [1, [failed.email.id]],
+  ])
 })
 
 t.test('emails of a broadcast are in its list only, with its totals', async (t) => {
@@ -131,9 +160,11 @@ t.test('every read walks an index, and nothing is sorted', async (t) => {
     const [detail = ''] = plan
     const index = /_counts/.test(sql)
       ? /USING PRIMARY KEY/
-      : /"status" = /.test(sql)
-        ? /emails_by_status/
-        : /emails_listed/
+      : /recipients_bounced > 0/.test(sql)
+        ? /emails_bounced/
+        : /status = /.test(sql)
+          ? /emails_by_status/
+          : /emails_listed/
     t.match(detail, /^SEARCH /, sql)
     t.match(detail, index, sql)
     if (!/_counts/.test(sql)) t.match(detail, /\(created_at,id\)</, 'from its place on')

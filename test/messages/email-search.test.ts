@@ -25,7 +25,7 @@ async function findSubjects(search: EmailSearch): Promise<readonly string[]> {
 async function storeEmail(values: Partial<FoundEmail> & { readonly to: string; readonly at: number }): Promise<string> {
   const { to, at, subject = '', tags = '[]', status = 'queued' } = values
   const { email, writes } = bulkEmail({ workspaceId: 'ws', to, at, from: values.from_email ?? 'app@a.test' })
-  const sql = 'update emails set subject = ?, tags = ?, status = ? where id = ?'
+  const sql = `update emails set subject = ?1, tags = ?2, status = ?3, recipients_bounced = (?3 = 'bounced') where id = ?4`
   await commit([...writes, { sql, parameters: [subject, tags, status, email.id] }])
   return email.id
 }
@@ -66,10 +66,10 @@ async function storeMany(workspaceId: string, count: number): Promise<void> {
     with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
     insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
       cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
-      created_at)
+      recipients_bounced, created_at)
     select printf('%08x-%04x-7000-8000-%012x', (n / 3) >> 16, (n / 3) & 65535, n), ?, 'rest', '', '', 'app@a.test', '',
       '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal', 1, 0,
-      case when n % 10 = 0 then 'bounced' else 'delivered' end, n / 3 from numbers`
+      case when n % 10 = 0 then 'bounced' else 'delivered' end, n % 10 = 0, n / 3 from numbers`
   await commit([{ sql, parameters: [count, workspaceId] }])
 }
 

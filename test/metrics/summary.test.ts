@@ -1,9 +1,8 @@
 /** Totals and rates, by the definitions of the interface. */
 import t from 'tap'
-import type { Sums } from '../../src/metrics/email-metrics.js'
 import { ratesOf, summarize } from '../../src/metrics/summary.js'
 
-const none: Sums = {
+const none = {
   ...{ scheduled: 0, queued: 0, sent: 0, delivered: 0, complained: 0, bounced: 0, failed: 0, cancelled: 0 },
   ...{ opens: 0, unique_opens: 0, clicks: 0, unique_clicks: 0, machine_opens: 0, machine_clicks: 0 },
 }
@@ -27,7 +26,7 @@ t.test('each status is in the totals that include it', async (t) => {
 
 t.test('rates are percentages with two decimals', async (t) => {
   const cases: readonly [
-    sums: Partial<Sums>,
+    sums: Partial<typeof none>,
     rates: readonly [delivery: number, bounce: number, open: number, click: number],
   ][] = [
     [{}, [0, 0, 0, 0]],

@@ -1,7 +1,9 @@
 /** The answer to a request that became an email. */
 import { z } from 'zod'
+import { toRecipientCounts } from '../../messages/recipient-counts.js'
 import type { RequestedEmail } from '../../sending/compose-email.js'
 import type { PreparedEmail } from '../../sending/prepare-email.js'
+import { recipientCounts } from './email-record.js'
 
 export const createdEmail = z
   .object({
@@ -15,6 +17,7 @@ export const createdEmail = z
       .optional()
       .meta({ description: 'Only of scheduled and partly suppressed emails.' }),
     suppressed: z.array(z.string()).optional().meta({ description: 'Recipients that are skipped.' }),
+    recipient_counts: recipientCounts,
   })
   .meta({ id: 'CreatedEmail' })
 
@@ -31,5 +34,6 @@ export function toCreatedEmail({ enqueued, suppressed }: PreparedEmail, { conten
     ...(scheduled ? { scheduled_for: new Date(scheduled_for).toISOString() } : {}),
     ...(scheduled || suppressed.length > 0 ? { status: scheduled ? 'scheduled' : 'queued' } : {}),
     ...(suppressed.length > 0 ? { suppressed: [...suppressed] } : {}),
+    recipient_counts: toRecipientCounts(enqueued.email),
   }
 }

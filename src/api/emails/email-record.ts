@@ -1,6 +1,7 @@
 /** An email as GET /v1/emails/:id shows it, with its recipients and their delivery attempts. */
 import { z } from 'zod'
 import type { EmailResource } from '../../messages/email-resource.js'
+import type { RecipientCounts } from '../../messages/recipient-counts.js'
 import type { EmailStatus, RecipientStatus } from '../../storage/tables/email-tables.js'
 
 const commonStatuses = [
@@ -15,6 +16,21 @@ const commonStatuses = [
 
 export const emailStatus = z.enum([...commonStatuses, 'complained'])
 export const recipientStatus = z.enum([...commonStatuses, 'suppressed'])
+
+const count = z.int().min(0)
+
+export const recipientCounts = z
+  .object({
+    queued: count.meta({ description: 'Wait for an attempt, or for the time of a scheduled email.' }),
+    sent: count.meta({ description: 'Accepted by a host that is no MX of their domain.' }),
+    delivered: count.meta({ example: 1 }),
+    bounced: count,
+    failed: count,
+    suppressed: count.meta({ description: 'On the suppression list, never tried.' }),
+    cancelled: count,
+    complained: count.meta({ description: 'Reported the email as spam; they count in no other state.' }),
+  } satisfies Record<keyof RecipientCounts, z.ZodType>)
+  .meta({ id: 'RecipientCounts', description: 'How many recipients are in each state. Each counts once.' })
 
 const moment = z.iso.datetime()
 
@@ -73,6 +89,7 @@ export const emailRecord = z
     template_id: z.string().nullable(),
     broadcast_id: z.uuid().optional().meta({ description: 'Of a message of a broadcast only.' }),
     status: emailStatus,
+    recipient_counts: recipientCounts,
     created_at: moment,
     scheduled_for: moment.nullable(),
     sent_at: moment.nullable(),

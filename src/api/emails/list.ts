@@ -8,20 +8,23 @@
 import { z } from 'zod'
 import { requireKnownBroadcast } from '../../broadcasts/broadcast-list.js'
 import { countEmails, type ListedEmail, listEmails } from '../../messages/email-list.js'
+import { toRecipientCounts } from '../../messages/recipient-counts.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import { json } from '../http/answer.js'
 import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
 import { type Route, route } from '../http/route.js'
-import { emailStatus } from './email-record.js'
+import { emailStatus, recipientCounts } from './email-record.js'
 
 const DEFAULT_LIMIT = 10
 
 const query = z
   .strictObject({
     ...listQueryFields(DEFAULT_LIMIT),
-    status: emailStatus.optional().meta({ description: 'Only emails with this status.' }),
+    status: emailStatus.optional().meta({
+      description: 'Only emails with this status; bounced and failed also find those of which one recipient has it.',
+    }),
     broadcast_id: z.string().min(1).max(256).optional().meta({
       description: 'The emails of this broadcast. Without it, those that belong to none.',
     }),
@@ -38,6 +41,7 @@ const limitItem = z
     to_emails: z.array(z.string()),
     subject: z.string(),
     status: emailStatus,
+    recipient_counts: recipientCounts,
     created_at: z.iso.datetime(),
     sent_at: z.iso.datetime().nullable(),
   })
@@ -49,6 +53,7 @@ const pageItem = z
     to: z.array(z.string()),
     subject: z.string(),
     status: emailStatus,
+    recipient_counts: recipientCounts,
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'ListedEmailOfPage' })
@@ -91,6 +96,7 @@ function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {
     to_emails: parseAddresses(row),
     subject,
     status,
+    recipient_counts: toRecipientCounts(row),
     created_at: formatTimestamp(created_at),
     sent_at: sent_at === null ? null : formatTimestamp(sent_at),
   }
@@ -98,7 +104,16 @@ function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {
 
 function asPageItem(row: ListedEmail): z.infer<typeof pageItem> {
   const { id, from_email: from, subject, status, created_at } = row
-  return { id, from, to: parseAddresses(row), subject, status, created_at: formatTimestamp(created_at) }
+  const recipient_counts = toRecipientCounts(row)
+  return {
+    id,
+    from,
+    to: parseAddresses(row),
+    subject,
+    status,
+    recipient_counts,
+    created_at: formatTimestamp(created_at),
+  }
 }
 
 function parseAddresses({ to_emails }: ListedEmail): string[] {

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { requireKnownBroadcast } from '../../broadcasts/broadcast-list.js'
 import { type FoundEmail, searchEmails } from '../../messages/email-search.js'
+import { toRecipientCounts } from '../../messages/recipient-counts.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
@@ -12,7 +13,7 @@ import { json } from '../http/answer.js'
 import { encodeCursor, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { domainName, moment, timestamp } from '../http/input/values.js'
 import { type KeyRoute, route } from '../http/route.js'
-import { emailStatus } from './email-record.js'
+import { emailStatus, recipientCounts } from './email-record.js'
 
 /** Characters. */
 const MAX_TEXT = 320
@@ -54,6 +55,7 @@ const foundEmail = z
     subject: z.string(),
     tags: z.array(z.object({ name: z.string(), value: z.string() })).meta({ example: [] }),
     status: emailStatus,
+    recipient_counts: recipientCounts,
     created_at: timestamp,
     scheduled_for: timestamp.nullable(),
     opened_at: timestamp.nullable(),
@@ -106,6 +108,7 @@ function toFoundEmail(row: FoundEmail): z.output<typeof foundEmail> {
     subject,
     tags: [...parseJson(row.tags)],
     status,
+    recipient_counts: toRecipientCounts(row),
     created_at: formatTimestamp(row.created_at),
     scheduled_for: toTimestamp(row.scheduled_for),
     opened_at: toTimestamp(row.opened_at),

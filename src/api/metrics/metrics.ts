@@ -1,5 +1,6 @@
 /** GET /v1/metrics: totals, rates and a time series of the workspace's emails. */
 import { z } from 'zod'
+import { toRecipientCounts } from '../../messages/recipient-counts.js'
 import { readEmailMetrics } from '../../metrics/email-metrics.js'
 import { ratesOf, summarize } from '../../metrics/summary.js'
 import { groupings } from '../../metrics/time-series.js'
@@ -7,6 +8,7 @@ import { findTimeZone, type OffsetAt, utc } from '../../metrics/time-zone.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { MAX_TAG_TEXT } from '../../sending/dialect-fields.js'
 import type { Read } from '../../storage/prepared.js'
+import { recipientCounts } from '../emails/email-record.js'
 import { json } from '../http/answer.js'
 import { domainName, timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route.js'
@@ -64,6 +66,11 @@ const metrics = z
       machine_opens: countLike(75).meta({ description: 'By programs; in none of the numbers above.' }),
       machine_clicks: countLike(40).meta({ description: 'By programs; in none of the numbers above.' }),
     }),
+    recipients: recipientCounts.meta({
+      description:
+        'The recipients of these emails, each in one state: who complained is not under `delivered`, and who was ' +
+        'delivered to is not under `sent`.',
+    }),
     rates: z
       .strictObject({
         delivery_rate: percentageLike(97.25),
@@ -107,7 +114,13 @@ export function metricsRoute({ read }: { readonly read: Read }): Route {
       const { sums, series } = await readEmailMetrics(read, request)
       const summary = summarize(sums)
       const period = { start: formatTimestamp(window.start), end: formatTimestamp(window.end), days: window.days }
-      return json(200, { period, summary, rates: ratesOf(summary), time_series: series })
+      return json(200, {
+        period,
+        summary,
+        recipients: toRecipientCounts(sums),
+        rates: ratesOf(summary),
+        time_series: series,
+      })
     },
   })
 }

@@ -4,9 +4,10 @@
  *
  * Opens and clicks belong to the email: where its recipients share a message, each row has the first of them all.
  */
+import type { Recipient } from '../../messages/recipients.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { parseJson, type Timestamp } from '../../storage/tables/columns.js'
-import type { EmailsTable, RecipientsTable } from '../../storage/tables/email-tables.js'
+import type { EmailsTable } from '../../storage/tables/email-tables.js'
 import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
 
 /** Emails of a step. */
@@ -41,9 +42,9 @@ const emailsAfter = prepareRead<Cursor & { workspaceId: string; to: Timestamp }>
     .limit(STEP),
 )
 
-const recipientColumns = ['address', 'status', 'delivered_at', 'settled_at'] as const
+const recipientColumns = ['address', 'status', 'delivered_at', 'settled_at', 'complained_at'] as const
 
-type LoggedRecipient = Pick<RecipientsTable, (typeof recipientColumns)[number]>
+type LoggedRecipient = Pick<Recipient, (typeof recipientColumns)[number]>
 
 const recipientsOf = prepareRead<{ emailId: string; workspaceId: string }>()(({ db, slot }) =>
   db
@@ -51,14 +52,6 @@ const recipientsOf = prepareRead<{ emailId: string; workspaceId: string }>()(({ 
     .select(recipientColumns)
     .where('email_id', '=', slot('emailId'))
     .where('workspace_id', '=', slot('workspaceId')),
-)
-
-const complaintsOf = prepareRead<{ emailId: string }>()(({ db, slot }) =>
-  db
-    .selectFrom('events')
-    .select('recipient')
-    .where('email_id', '=', slot('emailId'))
-    .where('type', '=', 'email.complained'),
 )
 
 export function createEmailLogSource(read: Read, range: ExportRange): ExportSource {
@@ -94,13 +87,11 @@ function* formatEmails(
   for (const email of emails) {
     const recipients = recipientsOf(read, { emailId: email.id, workspaceId })
     const tags = formatTags(email)
-    const complaints = email.status === 'complained' ? findComplainers(read, email.id) : null
     const isOnly = recipients.length === 1
     for (const recipient of recipients) {
-      const complained = complaints?.has(recipient.address.toLowerCase()) === true || (isOnly && complaints !== null)
       yield [
         ...[email.id, email.message_id, email.from_email, recipient.address, email.subject],
-        ...[complained ? 'complained' : recipient.status, formatTime(email.created_at)],
+        ...[recipient.complained_at === null ? recipient.status : 'complained', formatTime(email.created_at)],
         ...[formatTime(sentTimeOf(email, recipient, isOnly)), formatTime(recipient.delivered_at)],
         ...[formatTime(email.opened_at), formatTime(email.clicked_at), tags],
       ]
@@ -112,10 +103,6 @@ function* formatEmails(
 function formatTags({ tags }: LoggedEmail): string {
   const list = parseJson(tags)
   return list.length === 0 ? '' : JSON.stringify(Object.fromEntries(list.map(({ name, value }) => [name, value])))
-}
-
-function findComplainers(read: Read, emailId: string): ReadonlySet<string> {
-  return new Set(complaintsOf(read, { emailId }).map(({ recipient }) => recipient?.toLowerCase() ?? ''))
 }
 
 /** When a server took over the email for this recipient. The email has the time of the first of its recipients. */

@@ -160,7 +160,7 @@ const cancelRecipients = prepareWrite<OfBroadcast & { at: number; limit: number 
 const cancelEmails = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
   builder.db
     .updateTable('emails')
-    .set({ status: 'cancelled' })
+    .set({ status: 'cancelled', recipients_queued: 0, recipients_cancelled: 1 })
     .where('id', 'in', selectPortion(builder, 'email_id'))
     .where('status', '=', 'queued'),
 )
@@ -186,7 +186,7 @@ const cancelRecipient = prepareWrite<{ id: string; at: number }>(({ db, slot }) 
 const cancelEmail = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db
     .updateTable('emails')
-    .set({ status: 'cancelled' })
+    .set({ status: 'cancelled', recipients_queued: 0, recipients_cancelled: 1 })
     .where('id', '=', slot('emailId'))
     .where('status', '=', 'queued'),
 )

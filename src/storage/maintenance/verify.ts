@@ -14,8 +14,8 @@ import { migrations as ours } from '../migrations.js'
 import { findSpoolProblems } from '../spool/check-spool.js'
 import { holdSpool } from '../spool/hold-spool.js'
 import { spoolFolder } from '../spool/spool-files.js'
-import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../tables/tables.js'
+import { countChecks, notErasing } from './count-checks.js'
 import { workspaceTables } from './erase.js'
 import { countMetricsAgain, metricsChecks, rebuildMetrics } from './metrics-recount.js'
 
@@ -33,39 +33,9 @@ interface Check {
   readonly sql: string
 }
 
-/** While a workspace is being erased, some of its rows are gone before others. */
-const notErasing = 'workspace_id not in (select id from erasures)'
-
 const missingParent = (table: string, key: string, parent: string): string =>
   `select ${key} from ${table} where ${notErasing}
     and not exists (select 1 from ${parent} where ${parent}.id = ${table}.${key})`
-
-const counted = {
-  ...Object.fromEntries(
-    (['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const).map(
-      (status) => [status, `sum(status = '${status}')`],
-    ),
-  ),
-  unique_opens: 'sum(opened_at is not null)',
-  unique_clicks: 'sum(clicked_at is not null)',
-}
-
-/** Old emails are removed, and subtracted from no count: only the counts of a broadcast that has all are known. */
-const broadcastCounts = `with counted as (
-    select broadcast_id, count(*) as recipients,
-      ${Object.entries(counted)
-        .map(([name, sum]) => `${sum} as ${name}`)
-        .join(', ')}
-    from emails where broadcast_id is not null and ${notErasing} group by broadcast_id)
-  select counted.broadcast_id from counted left join broadcast_counts as stored using (broadcast_id)
-    where (stored.broadcast_id is null and exists (select 1 from broadcasts where id = counted.broadcast_id))
-    or stored.recipients < counted.recipients
-    or stored.unsubscribed < (select count(*) from broadcast_messages as message
-      where message.broadcast_id = counted.broadcast_id and unsubscribed_at is not null)
-    or (stored.recipients = counted.recipients
-      and (${Object.keys(counted)
-        .map((name) => `stored.${name} <> counted.${name}`)
-        .join(' or ')}))`
 
 const checks: readonly Check[] = [
   {
@@ -102,30 +72,8 @@ const checks: readonly Check[] = [
       and exists (select 1 from recipients as other where other.email_id = queue.email_id and other.id < queue.id)
       and not exists (select 1 from recipient_copies where recipient_id = queue.id)`,
   },
-  {
-    check: 'email-counts',
-    message: 'stored counts of emails that differ from the rows',
-    sql: `select workspace_id || ' ' || status from (
-        select workspace_id, status, count(*) as count from emails where broadcast_id is null group by workspace_id, status
-        union all select workspace_id, status, -count from email_counts)
-      group by workspace_id, status having sum(count) <> 0`,
-  },
-  {
-    check: 'broadcast-counts',
-    message: 'broadcasts whose stored counts differ from their emails',
-    sql: broadcastCounts,
-  },
+  ...countChecks,
   ...metricsChecks,
-  {
-    check: 'contact-counts',
-    message: 'stored counts of contacts that differ from the rows',
-    sql: `select workspace_id || ' ' || list from (
-        select workspace_id, audience_id as list, count(*) as count, sum(subscribed) as subscribed from contacts
-          where audience_id is not null group by workspace_id, audience_id
-        union all select workspace_id, 'all', count(*), sum(subscribed) from contacts group by workspace_id
-        union all select workspace_id, list, -count, -subscribed from contact_counts)
-      group by workspace_id, list having sum(count) <> 0 or sum(subscribed) <> 0`,
-  },
   {
     check: 'contacts-audience',
     message: 'contacts without their audience',
@@ -155,23 +103,6 @@ const checks: readonly Check[] = [
         select workspace_id, count(*) as tokens from bayes_tokens group by workspace_id
         union all select workspace_id, -tokens from bayes_counts)
       group by workspace_id having sum(tokens) <> 0`,
-  },
-  {
-    check: 'cached-file-totals',
-    message: 'stored sizes of cached files that differ from the rows',
-    sql: `select workspace_id from (
-        select workspace_id, sum(size + ${CACHED_FILE_ROW_BYTES}) as bytes from cached_files group by workspace_id
-        union all select workspace_id, -bytes from cached_file_totals)
-      where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
-  },
-  {
-    check: 'inbound-totals',
-    message: 'stored sizes of inbound mail that differ from the rows',
-    sql: `select workspace_id from (
-        select workspace_id, size as bytes from inbound_emails
-          where exists (select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id)
-        union all select workspace_id, -bytes from inbound_totals)
-      where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
   },
   ...(['recipients', 'raw_messages', 'dkim_signatures', 'recipient_copies', 'attempts'] as const).map((table) => ({
     check: `${table}-email`,

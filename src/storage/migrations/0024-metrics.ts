@@ -14,7 +14,6 @@ const DAY = 86_400_000
 const MAX_URL = 8_192
 
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
-const ofEmails = [...statuses, 'unique_opens', 'unique_clicks'] as const
 const ofEvents = ['opens', 'clicks', 'machine_opens', 'machine_clicks'] as const
 const ofLinks = ['clicks', 'unique_clicks', 'first_clicked_at', 'last_clicked_at'] as const
 
@@ -25,12 +24,26 @@ const isMachine = (row: string): string => `coalesce(json_extract(${row}data, '$
 const clickedAt = (row: string): string =>
   `cast(round(unixepoch(json_extract(${row}data, '$.clicked_at'), 'subsec') * 1000) as integer)`
 
-const valuesOfEmail = (row: string): string =>
-  [
-    ...statuses.map((status) => `${row}status = '${status}'`),
-    `${row}opened_at is not null`,
-    `${row}clicked_at is not null`,
-  ].join(', ')
+/** What a column adds up over emails; `row`: as `new.`. */
+export interface EmailSum {
+  readonly column: string
+  readonly valueIn: (row: string) => string
+  /** Columns of `emails` that the value is made of. */
+  readonly from: string
+}
+
+const sums: readonly EmailSum[] = [
+  ...statuses.map((status) => ({
+    column: status,
+    valueIn: (row: string) => `(${row}status = '${status}')`,
+    from: 'status',
+  })),
+  { column: 'unique_opens', valueIn: (row) => `(${row}opened_at is not null)`, from: 'opened_at' },
+  { column: 'unique_clicks', valueIn: (row) => `(${row}clicked_at is not null)`, from: 'clicked_at' },
+]
+
+const columnsOf = (of: readonly EmailSum[]): readonly string[] => of.map(({ column }) => column)
+const valuesOfEmail = (of: readonly EmailSum[], row: string): string => of.map(({ valueIn }) => valueIn(row)).join(', ')
 
 /** In the order of `ofEvents`. */
 const valuesOfEvent = (row: string): readonly string[] => [
@@ -59,14 +72,20 @@ const rowsOfEmails = `json_each(json_array('', emails.from_domain)) as sender,
     where earlier.key < tag.key and ${tagOf('earlier.value')} = ${tagOf('tag.value')})`
 const keyOfEmails = `emails.workspace_id, sender.value, coalesce(${tagOf('tag.value')}, ''), ${bucketOf('emails.')}`
 
-/** Fills empty tables with what emails, events and links have, row by row, so that memory stays small. */
-export function countAgain(emailTable: string, linkTable: string): readonly string[] {
+/** Adds sums of emails to the rows in which they count, email by email, so that memory stays small. */
+export function addSums(table: string, added: readonly EmailSum[], condition = 'true'): string {
+  return `insert into ${table} (${metricsKey}, ${columnsOf(added).join(', ')})
+    select ${keyOfEmails}, ${valuesOfEmail(added, 'emails.')} from emails, ${rowsOfEmails} and ${condition}
+    ${adding(columnsOf(added))}`
+}
+
+/** Fills empty tables with what emails, events and links have. `more`: sums that a later migration added. */
+export function countAgain(emailTable: string, linkTable: string, more: readonly EmailSum[] = []): readonly string[] {
   const domains = `json_each(json_array('', emails.from_domain)) as sender`
   const linkKeyOf = (row: string, url: string): string =>
     `${row}workspace_id, sender.value, ${dayOf('emails.')}, ${url}`
   return [
-    `insert into ${emailTable} (${metricsKey}, ${ofEmails.join(', ')})
-      select ${keyOfEmails}, ${valuesOfEmail('emails.')} from emails, ${rowsOfEmails} ${adding(ofEmails)}`,
+    addSums(emailTable, [...sums, ...more]),
     `insert into ${emailTable} (${metricsKey}, ${ofEvents.join(', ')})
       select ${keyOfEmails}, ${valuesOfEvent('events.').join(', ')}
       from events cross join emails on emails.id = events.email_id, ${rowsOfEmails}
@@ -84,18 +103,15 @@ export function countAgain(emailTable: string, linkTable: string): readonly stri
   ]
 }
 
-/** The columns of the tables, which a recount has too. */
-export const emailMetricsColumns = `
+/** The columns of the tables, which a recount has too. `more`: sums that a later migration added. */
+export const emailMetricsColumns = (more: readonly EmailSum[] = []): string => `
   workspace_id text not null, domain text not null, tag text not null, bucket integer not null,
-  ${[...ofEmails, ...ofEvents, 'removed'].map((column) => `${column} integer not null default 0`).join(', ')},
+  ${[...columnsOf([...sums, ...more]), ...ofEvents, 'removed'].map((column) => `${column} integer not null default 0`).join(', ')},
   primary key (workspace_id, domain, tag, bucket)`
 export const linkMetricsColumns = `
   workspace_id text not null, domain text not null, day integer not null, url text not null,
   clicks integer not null, unique_clicks integer not null, first_clicked_at integer not null,
   last_clicked_at integer not null, primary key (workspace_id, domain, day, url)`
-
-const inserted = (values: string): string =>
-  `insert into email_metrics (${metricsKey}, ${ofEmails.join(', ')}) ${values} ${adding(ofEmails)};`
 
 /** Two statements for two rows: a list of domains would be an index in memory each time. */
 const changing = (row: 'new' | 'old', set: string): string =>
@@ -109,32 +125,38 @@ const changingTagged = (row: 'new' | 'old', set: string): string =>
   `update email_metrics set ${set} where workspace_id = ${row}.workspace_id and domain in ('', ${row}.from_domain)
     and tag in (select ${tagOf('value')} from json_each(${row}.tags)) and bucket = ${bucketOf(`${row}.`)};`
 
-const moved = [
-  ...statuses.map((status) => `${status} = ${status} - (old.status = '${status}') + (new.status = '${status}')`),
-  'unique_opens = unique_opens - (old.opened_at is not null) + (new.opened_at is not null)',
-  'unique_clicks = unique_clicks - (old.clicked_at is not null) + (new.clicked_at is not null)',
-].join(', ')
-const hasMoved = `(old.status <> new.status or (old.opened_at is null) <> (new.opened_at is null)
-  or (old.clicked_at is null) <> (new.clicked_at is null))`
-
-const emailTriggers = [
-  `create trigger email_metrics_come after insert on emails begin
-    ${inserted(`values (new.workspace_id, '', '', ${bucketOf('new.')}, ${valuesOfEmail('new.')})`)}
-    ${inserted(`select new.workspace_id, new.from_domain, '', ${bucketOf('new.')}, ${valuesOfEmail('new.')}
+/** Triggers that keep the sums; `more`: those that a later migration added, which drops these triggers first. */
+export function keepSums(more: readonly EmailSum[] = []): readonly string[] {
+  const all = [...sums, ...more]
+  const inserted = (values: string): string =>
+    `insert into email_metrics (${metricsKey}, ${columnsOf(all).join(', ')}) ${values} ${adding(columnsOf(all))};`
+  const moved = all
+    .map(({ column, valueIn }) => `${column} = ${column} - ${valueIn('old.')} + ${valueIn('new.')}`)
+    .join(', ')
+  const hasMoved = `(${all.map(({ valueIn }) => `${valueIn('old.')} <> ${valueIn('new.')}`).join(' or ')})`
+  const changed = [...new Set(all.map(({ from }) => from))].join(', ')
+  return [
+    `create trigger email_metrics_come after insert on emails begin
+    ${inserted(`values (new.workspace_id, '', '', ${bucketOf('new.')}, ${valuesOfEmail(all, 'new.')})`)}
+    ${inserted(`select new.workspace_id, new.from_domain, '', ${bucketOf('new.')}, ${valuesOfEmail(all, 'new.')}
       where new.from_domain <> ''`)}
   end`,
-  `create trigger email_metrics_come_tagged after insert on emails when new.tags <> '[]' begin
-    ${inserted(`select new.workspace_id, domain, tag, ${bucketOf('new.')}, ${valuesOfEmail('new.')}
+    `create trigger email_metrics_come_tagged after insert on emails when new.tags <> '[]' begin
+    ${inserted(`select new.workspace_id, domain, tag, ${bucketOf('new.')}, ${valuesOfEmail(all, 'new.')}
       from (select '' as domain union select new.from_domain),
         (select distinct ${tagOf('value')} as tag from json_each(new.tags)) where true`)}
   end`,
-  `create trigger email_metrics_change after update of status, opened_at, clicked_at on emails when ${hasMoved} begin
+    `create trigger email_metrics_change after update of ${changed} on emails when ${hasMoved} begin
     ${changing('new', moved)}
   end`,
-  `create trigger email_metrics_change_tagged after update of status, opened_at, clicked_at on emails
+    `create trigger email_metrics_change_tagged after update of ${changed} on emails
     when new.tags <> '[]' and ${hasMoved} begin
     ${changingTagged('new', moved)}
   end`,
+  ]
+}
+
+const removalTriggers = [
   `create trigger email_metrics_go after delete on emails begin
     ${changing('old', 'removed = removed + 1')}
   end`,
@@ -204,13 +226,14 @@ const hitTriggers = [
 ]
 
 export const up = runStatements([
-  `create table email_metrics (${emailMetricsColumns}) strict, without rowid`,
+  `create table email_metrics (${emailMetricsColumns()}) strict, without rowid`,
   // Not of the column itself: an index with the whole key would take the place of the primary key.
   `create index email_metrics_by_age on email_metrics (bucket / ${DAY})`,
   `create table link_metrics (${linkMetricsColumns}) strict, without rowid`,
   `create index link_metrics_by_age on link_metrics (day / ${DAY})`,
   'create index link_metrics_clicked on link_metrics (workspace_id, domain, day, clicks desc, url)',
   ...countAgain('email_metrics', 'link_metrics'),
-  ...emailTriggers,
+  ...keepSums(),
+  ...removalTriggers,
   ...hitTriggers,
 ])

@@ -21,7 +21,19 @@ export interface Tag {
   readonly value: string
 }
 
-export interface EmailsTable {
+/** How many recipients an email has in each state, each in one: see `messages/recipient-counts.ts`. */
+export interface RecipientCountColumns {
+  recipients_queued: Generated<number>
+  recipients_sent: Generated<number>
+  recipients_delivered: Generated<number>
+  recipients_bounced: Generated<number>
+  recipients_failed: Generated<number>
+  recipients_suppressed: Generated<number>
+  recipients_cancelled: Generated<number>
+  recipients_complained: Generated<number>
+}
+
+export interface EmailsTable extends RecipientCountColumns {
   id: string
   workspace_id: string
   source: 'smtp' | 'rest' | 'service'
@@ -74,6 +86,8 @@ export interface EmailCountsTable {
   workspace_id: string
   status: EmailStatus
   count: number
+  /** Emails that the list of this status has: also those of which one recipient bounced or failed. 0 for other statuses. */
+  listed: Generated<number>
 }
 
 export interface RawMessagesTable {
@@ -115,6 +129,8 @@ export interface RecipientsTable {
   created_at: Timestamp
   delivered_at: Timestamp | null
   settled_at: Timestamp | null
+  /** Reported as spam; its status stays. */
+  complained_at: Generated<Timestamp | null>
 }
 
 export type Hold = 0 | 1 | 2 | 3 | 4

@@ -3,12 +3,13 @@
  * what holds for all tables. What reads them: `metrics/`.
  */
 import type { Timestamp } from './columns.js'
+import type { RecipientCountColumns } from './email-tables.js'
 
 /** Days for which rows are kept, whatever the retention of the emails. */
 export const KEPT_METRICS_DAYS = 400
 
 /** Emails by the quarter of an hour in which they were made; what happens to them later counts there too. */
-export interface EmailMetricsTable {
+export interface EmailMetricsTable extends RecipientCountColumns {
   workspace_id: string
   /** Of the sender; empty: of all. */
   domain: string

@@ -32,7 +32,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       workspace: fc.nat(1),
       domain: fc.nat(2),
       tags: fc.array(fc.nat(3), { maxLength: 3 }),
-      recipients: fc.integer({ min: 1, max: 2 }),
+      recipients: fc.integer({ min: 1, max: 3 }),
       form: fc.constantFrom('now', 'now', 'now', 'scheduled', 'broadcast'),
     }),
   },

@@ -50,6 +50,8 @@ interface KnownEmail {
   readonly created_at: number
   readonly opened_at: number | null
   readonly clicked_at: number | null
+  /** JSON: of each recipient, what it counts as. */
+  readonly recipients: string
   /** It is still there. */
   exists: boolean
 }
@@ -146,7 +148,7 @@ export class History {
         ...{ created_at: this.now, key_id: null, template_id: null, broadcast_id: isBroadcast ? 'broadcast' : null },
         scheduled_for: form === 'scheduled' ? this.now + 3_600_000 : null,
       },
-      to.map((address) => ({ address: parseAddress(address), suppressed: false, notify: null, orcpt: null })),
+      to.map((address, at) => ({ address: parseAddress(address), suppressed: at === 2, notify: null, orcpt: null })),
       Buffer.from('Subject: s\r\n\r\n'),
     )
     const links = toJson(LINKS.map((url) => [createLinkId(this.now), url] as const))
@@ -243,7 +245,9 @@ export class History {
     const { read } = this.database
     for (const known of this.emails.values()) known.exists = false
     const emails = read<KnownEmail>(
-      'select id, workspace_id, from_domain, tags, status, created_at, opened_at, clicked_at from emails',
+      `select id, workspace_id, from_domain, tags, status, created_at, opened_at, clicked_at,
+        (select json_group_array(case when complained_at is not null then 'complained' when status = 'scheduled'
+          then 'queued' else status end) from recipients where email_id = emails.id) as recipients from emails`,
       [],
     )
     for (const known of emails) this.emails.set(known.id, { ...known, exists: true })

@@ -44,6 +44,7 @@ export function expectedMetrics({ emails, hits }: History): Numbers {
   for (const email of emails.values()) {
     const keys = keysOf(email)
     counts.add(keys, email.status)
+    for (const state of JSON.parse(email.recipients) as string[]) counts.add(keys, `recipients_${state}`)
     counts.add(keys, 'removed', email.exists ? 0 : 1)
     counts.add(keys, 'unique_opens', email.opened_at === null ? 0 : 1)
     counts.add(keys, 'unique_clicks', email.clicked_at === null ? 0 : 1)

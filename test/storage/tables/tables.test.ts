@@ -288,6 +288,50 @@ t.test('emails and events of before tracking are as they were, without tracking 
   t.same(verifyData(file), [])
 })
 
+t.test('emails of before have the counts of their recipients, and their metrics too', async (t) => {
+  const of = (status: string, more = {}) => ({
+    workspace_id: 'ws_1',
+    from_domain: 'a.test',
+    status,
+    created_at: 5,
+    ...more,
+  })
+  const to = (id: string, email_id: string, status: string) => ({ id, email_id, status, address: `${id}@b.test` })
+  const { file, database } = await migrateToLatest(t, '0048', (row) => [
+    row('workspaces', { id: 'ws_1' }),
+    row('emails', { id: 'one', ...of('delivered', { tags: '[{"name":"a","value":"b"}]' }) }),
+    row('recipients', { workspace_id: 'ws_1', ...to('r1', 'one', 'delivered') }),
+    row('emails', { id: 'three', ...of('delivered') }),
+    ...[to('r2', 'three', 'delivered'), to('r3', 'three', 'bounced'), to('r4', 'three', 'suppressed')].map((values) =>
+      row('recipients', { workspace_id: 'ws_1', ...values }),
+    ),
+    row('emails', { id: 'spam', ...of('complained') }),
+    ...[to('r5', 'spam', 'delivered'), to('r6', 'spam', 'delivered')].map((values) =>
+      row('recipients', { workspace_id: 'ws_1', ...values }),
+    ),
+    row('events', { id: 'evt_1', ...of('', {}), type: 'email.complained', email_id: 'spam', recipient: 'R6@b.test' }),
+    row('emails', { id: 'gone', ...of('bounced') }),
+    { sql: `delete from emails where id = 'gone'`, parameters: [] },
+  ])
+  const rowsOf = (sql: string) => database.read<Record<string, unknown>>(sql, []).map((row) => Object.values(row))
+  const counts = 'recipients_delivered, recipients_bounced, recipients_suppressed, recipients_complained'
+  t.same(rowsOf(`select id, ${counts} from emails order by id`), [
+    ['one', 1, 0, 0, 0],
+    ['spam', 1, 0, 0, 1],
+    ['three', 1, 1, 1, 0],
+  ])
+  t.same(rowsOf(`select domain, tag, ${counts} from email_metrics`), [
+    ['', '', 3, 2, 1, 1],
+    ['', 'a:b', 1, 0, 0, 0],
+    ['a.test', '', 3, 2, 1, 1],
+    ['a.test', 'a:b', 1, 0, 0, 0],
+  ])
+  t.same(database.read('select status, listed from email_counts where listed > 0', []), [
+    { status: 'bounced', listed: 1 },
+  ])
+  t.same(verifyData(file), [])
+})
+
 t.test('the limit is checked by the commit that needs the room', async (t) => {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)

@@ -1,5 +1,6 @@
 /** Emails as their pages have them. */
 import type { components } from '../../api/session-schema.d.ts'
+import { formatNumber } from '../../components/format.ts'
 
 export type FoundEmail = components['schemas']['FoundEmail']
 export type EmailStory = components['schemas']['EmailStory']
@@ -16,6 +17,12 @@ export interface EmailPartProps {
 /** A subject may be empty, or have nothing that can be seen. */
 export function titleOf({ subject }: { readonly subject: string }): string {
   return subject.trim() === '' ? '(no subject)' : subject
+}
+
+/** How many recipients are in each state; null: all are in one, which the status of the email says. */
+export function describeRecipients({ recipient_counts: counts }: Pick<FoundEmail, 'recipient_counts'>): string | null {
+  const states = Object.entries(counts).filter(([, count]) => count > 0)
+  return states.length < 2 ? null : states.map(([state, count]) => `${formatNumber(count)} ${state}`).join(', ')
 }
 
 /** Whether something more happens by itself. */

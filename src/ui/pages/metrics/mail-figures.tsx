@@ -19,19 +19,40 @@ export async function loadMailNumbers(query: MetricsQuery): Promise<MailNumbers>
   return { metrics, days }
 }
 
-export function MailFigures({ metrics: { summary, rates }, days }: MailNumbers): VNode {
+export function MailFigures({ metrics: { summary, rates, recipients }, days }: MailNumbers): VNode {
   const complained = days.reduce((sum, day) => sum + day.complained, 0)
   return (
-    <Figures
-      figures={[
-        { name: 'Sent', value: formatNumber(summary.sent), remark: remarkOnUnsent(summary) },
-        rated('Delivered', summary.delivered, `${formatRate(rates.delivery_rate)} of sent`),
-        rated('Bounced', summary.bounced, `${formatRate(rates.bounce_rate)} of sent`),
-        rated('Complained', complained, `${formatSmallShare(complained, summary.delivered)} of delivered`),
-        rated('Opened', summary.unique_opens, `${formatRate(rates.open_rate)} of delivered`),
-        rated('Clicked', summary.unique_clicks, `${formatRate(rates.click_rate)} of delivered`),
-      ]}
-    />
+    <>
+      <Figures
+        figures={[
+          { name: 'Sent', value: formatNumber(summary.sent), remark: remarkOnUnsent(summary) },
+          rated('Delivered', summary.delivered, `${formatRate(rates.delivery_rate)} of sent`),
+          rated('Bounced', summary.bounced, `${formatRate(rates.bounce_rate)} of sent`),
+          rated('Complained', complained, `${formatSmallShare(complained, summary.delivered)} of delivered`),
+          rated('Opened', summary.unique_opens, `${formatRate(rates.open_rate)} of delivered`),
+          rated('Clicked', summary.unique_clicks, `${formatRate(rates.click_rate)} of delivered`),
+        ]}
+      />
+      <RecipientFigures total={summary.total} recipients={recipients} />
+    </>
+  )
+}
+
+interface RecipientFigureProps extends Pick<Metrics, 'recipients'> {
+  /** Emails. */
+  readonly total: number
+}
+
+/** Only where some email has several recipients: otherwise the figures of emails say it all. */
+function RecipientFigures({ total, recipients }: RecipientFigureProps): VNode | null {
+  const states = Object.entries(recipients).filter(([, count]) => count > 0)
+  const all = states.reduce((sum, [, count]) => sum + count, 0)
+  if (all <= total) return null
+  const parts = states.map(([state, count]) => `${formatNumber(count)} ${state}`)
+  return (
+    <p class="row-note">
+      These figures count emails. They have {formatNumber(all)} recipients: {parts.join(', ')}.
+    </p>
   )
 }
 

@@ -1,0 +1,61 @@
+/**
+ * How many recipients of an email are in each state, beside the one status that the email has.
+ *
+ * A recipient counts once: as `complained` if it complained, otherwise by its status, and under `queued` while its email
+ * is scheduled. `roll-up.ts` sets the columns in the commit that changes a recipient.
+ */
+import type { RecipientStatus } from '../storage/tables/email-tables.js'
+import type { Email } from './email.js'
+import type { Recipient } from './recipients.js'
+
+export type RecipientCountColumn = Extract<keyof Email, `recipients_${string}`>
+type CountedState = RecipientCountColumn extends `recipients_${infer State}` ? State : never
+
+type CountedRecipient = Pick<Recipient, 'status' | 'complained_at'>
+
+export type RecipientCounts = Readonly<Record<CountedState, number>>
+
+export const recipientCountColumns = [
+  'recipients_queued',
+  'recipients_sent',
+  'recipients_delivered',
+  'recipients_bounced',
+  'recipients_failed',
+  'recipients_suppressed',
+  'recipients_cancelled',
+  'recipients_complained',
+] as const satisfies readonly RecipientCountColumn[]
+
+export function toRecipientCounts(row: Pick<Email, RecipientCountColumn>): RecipientCounts {
+  return {
+    queued: row.recipients_queued,
+    sent: row.recipients_sent,
+    delivered: row.recipients_delivered,
+    bounced: row.recipients_bounced,
+    failed: row.recipients_failed,
+    suppressed: row.recipients_suppressed,
+    cancelled: row.recipients_cancelled,
+    complained: row.recipients_complained,
+  }
+}
+
+export function countRecipients(recipients: readonly CountedRecipient[]): RecipientCounts {
+  const counts = {
+    ...{ queued: 0, sent: 0, delivered: 0, bounced: 0, failed: 0 },
+    suppressed: 0,
+    cancelled: 0,
+    complained: 0,
+  }
+  for (const { status, complained_at } of recipients) {
+    const state = status === 'scheduled' ? 'queued' : status
+    counts[complained_at === null ? state : 'complained']++
+  }
+  return counts
+}
+
+/** The statuses that a recipient has while it is counted under `column`, as long as it did not complain. */
+export function statusesUnder(column: RecipientCountColumn): readonly RecipientStatus[] {
+  if (column === 'recipients_complained') return []
+  if (column === 'recipients_queued') return ['queued', 'scheduled']
+  return [column.slice('recipients_'.length) as Exclude<CountedState, 'complained'>]
+}

@@ -1,0 +1,43 @@
+/**
+ * Which emails a filter by status finds: those that have it, and for `bounced` and `failed` also those of which one
+ * recipient does. The conditions of these two are those of the indexes `emails_bounced` and `emails_failed`.
+ */
+import { type Compilable, type InferResult, type RawBuilder, sql } from 'kysely'
+import { prepareRead, type Read, type StatementBuilder } from '../storage/prepared.js'
+import type { EmailStatus } from '../storage/tables/email-tables.js'
+
+const ofRecipients = {
+  bounced: sql<boolean>`(recipients_bounced > 0)`,
+  failed: sql<boolean>`(recipients_failed > 0 or status = 'failed')`,
+} as const
+
+/** `email_counts.listed` counts what the filter finds, not `count`. */
+export function findsByRecipient(status: EmailStatus): status is keyof typeof ofRecipients {
+  return status in ofRecipients
+}
+
+interface Filtered {
+  readonly status: EmailStatus
+}
+
+type ReadFiltered<Values, Rows> = (read: Read, values: Values & { readonly status: EmailStatus | null }) => Rows
+
+/** A read for each kind of filter; `build` gets the condition, which may use the slot `status`. */
+export function prepareFilteredRead<Values extends object>() {
+  return <Query extends Compilable<unknown>>(
+    build: (builder: StatementBuilder<Values & Filtered>, condition: RawBuilder<boolean>) => Query,
+  ): ReadFiltered<Values, InferResult<Query>> => {
+    const readAll = prepareRead<Values & Filtered>()((builder) => build(builder, sql<boolean>`true`))
+    const readStatus = prepareRead<Values & Filtered>()((builder) =>
+      build(builder, sql<boolean>`status = ${builder.slot('status')}`),
+    )
+    const readBounced = prepareRead<Values & Filtered>()((builder) => build(builder, ofRecipients.bounced))
+    const readFailed = prepareRead<Values & Filtered>()((builder) => build(builder, ofRecipients.failed))
+    return (read, values) => {
+      const { status } = values
+      if (status === null) return readAll(read, { ...values, status: 'queued' })
+      const statement = status === 'bounced' ? readBounced : status === 'failed' ? readFailed : readStatus
+      return statement(read, { ...values, status })
+    }
+  }
+}

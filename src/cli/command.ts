@@ -64,6 +64,8 @@ export interface Command {
   readonly options: Readonly<Record<string, 'string' | 'boolean'>>
   /** The command ends when its change is in effect in the running daemon. */
   readonly awaitsNotice?: true
+  /** Refused while a server that other machines reach has a name of one label. */
+  readonly needsFullNames?: true
   readonly run: (call: Call) => Promise<Answer>
 }
 

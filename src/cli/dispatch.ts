@@ -22,24 +22,22 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
       ...{ file: textOption(line.options, 'config') ?? null, env: io.env },
       needsCredentials: verb === 'serve',
     })
-  if (verb === 'check') {
-    refuseExtraWords(line.words, 1)
-    refuseForeignOptions(line.options, optionsOf('check'))
-    const report = (text: string): void => io.printError(`posthorn: ${maskControls(text)}\n`)
-    const { check } = await import('./commands/check.js')
-    return printText(io, line, await check(load, { options: line.options, report }))
-  }
+  if (verb === 'check') return runCheck(io, line, load)
   const loaded = load()
   const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
   if (command === undefined && verb !== 'serve') throw unknownCommandError(line.words, databaseCommands)
   refuseForeignOptions(line.options, command?.options ?? optionsOf('serve'))
   if (loaded.kind === 'problems') return refuseProblems(io, line, loaded)
+  const { shortNames } = loaded
+  if (command?.needsFullNames === true && shortNames.length > 0) {
+    return refuseProblems(io, line, { file: loaded.file, problems: shortNames })
+  }
   const words = line.words.slice(command?.name.split(' ').length ?? 1)
   becomeOwner(loaded.config.service.data_dir)
   if (command === undefined) {
     const { isJournalStream } = await import('../platform/log.js')
     const { serve } = await import('./commands/serve.js')
-    const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load }
+    const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load, shortNames }
     await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
     return 0
   }
@@ -53,6 +51,14 @@ export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number
     showProgress: createProgress(printError, () => performance.now()),
   }
   return printAnswer(io, line, await runCommand(command, call))
+}
+
+async function runCheck(io: ProgramIo, line: CommandLine, load: () => LoadedConfig): Promise<number> {
+  refuseExtraWords(line.words, 1)
+  refuseForeignOptions(line.options, optionsOf('check'))
+  const report = (text: string): void => io.printError(`posthorn: ${maskControls(text)}\n`)
+  const { check } = await import('./commands/check.js')
+  return printText(io, line, await check(load, { options: line.options, report }))
 }
 
 /** The database is loaded when the command asks for it. */
@@ -77,9 +83,10 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   }
 }
 
+type Problems = Pick<Extract<LoadedConfig, { kind: 'problems' }>, 'file' | 'problems'>
+
 /** With `--json` the problems are the one value that is printed: in the form of `check`, or of `reload` for that command. */
-function refuseProblems(io: ProgramIo, line: CommandLine, loaded: Extract<LoadedConfig, { kind: 'problems' }>): number {
-  const { file, problems } = loaded
+function refuseProblems(io: ProgramIo, line: CommandLine, { file, problems }: Problems): number {
   if (line.options['json'] !== true) throw new CommandFailed(formatProblems(file, problems))
   const settings = line.words[0] === 'reload' ? { applied: [], pending: [] } : {}
   io.printError(`posthorn: ${maskControls(formatProblems(file, problems))}\n`)

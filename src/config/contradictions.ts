@@ -7,7 +7,7 @@
 import type { Network } from '../platform/ip-address.js'
 import { findBreakerContradictions } from './breaker-contradictions.js'
 import { findInboundContradictions } from './inbound-contradictions.js'
-import type { ApiListenAddress, ListenAddress } from './network-values.js'
+import { formatListenerAddress, listListeners } from './listeners.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
@@ -104,20 +104,11 @@ function findLongWaits(outbound: Settings['outbound'], written: Readonly<Record<
 }
 
 function findSharedListeners(settings: Settings): readonly Problem[] {
-  const { api, submission, inbound, dns, metrics, tls } = settings
   const seen = new Map<string, string>()
-  const addresses = [
-    ...withKeys('api.listen', api.listen),
-    ...withKeys('submission.listen', submission.listen),
-    ...withKeys('submission.listen_tls', submission.listen_tls),
-    ...withKeys('inbound.listen', inbound.listen),
-    ...withKeys('dns.zone_listen', dns.zone_listen),
-    ...withKeys('metrics.listen', metrics.listen),
-    ...(tls.acme.enabled ? withKeys('tls.acme.http_listen', tls.acme.http_listen) : []),
-  ]
-  return addresses.flatMap(({ key, address }) => {
+  return listListeners(settings).flatMap(({ key, address }) => {
+    // Any free port, which no other listener shares.
+    if ('port' in address && address.port === 0) return []
     const text = formatListenerAddress(address)
-    if (text === null) return []
     const first = seen.get(text)
     if (first === undefined) {
       seen.set(text, key)
@@ -125,23 +116,6 @@ function findSharedListeners(settings: Settings): readonly Problem[] {
     }
     return [{ key, message: `found ${JSON.stringify(text)}, which ${first} has; allowed: each address once` }]
   })
-}
-
-type ListenerAddress = ListenAddress | ApiListenAddress
-
-function withKeys(
-  key: string,
-  addresses: readonly ListenerAddress[],
-): readonly { readonly key: string; readonly address: ListenerAddress }[] {
-  return addresses.map((address, at) => ({ key: `${key}[${at}]`, address }))
-}
-
-/** As in the file, without the protocol; null: any free port, which no other listener shares. */
-function formatListenerAddress(address: ListenerAddress): string | null {
-  if ('path' in address) return `unix:${address.path}`
-  const { host, port } = address
-  if (port === 0) return null
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 /** If every address were a proxy, every client could claim any address. A list of secondaries with every address has no meaning. */

@@ -14,6 +14,7 @@ import { type FileSettings, findContradictions } from './contradictions.js'
 import { HIDDEN_VALUE, type Problem, problemsOf, withoutFaults } from './problems.js'
 import { settings } from './schema.js'
 import { findPublicSecrets, readSecretFiles, type SecretSource } from './secret-files.js'
+import { findShortNames } from './short-names.js'
 
 export type LoadedConfig =
   /** `file` null: built-in defaults. */
@@ -24,6 +25,8 @@ export type LoadedConfig =
       readonly dataDir: string
       /** What works, and endangers a secret. */
       readonly warnings: readonly Problem[]
+      /** Names of one label. The daemon works with them; what prepares a server for others does not. */
+      readonly shortNames: readonly Problem[]
     }
   /** `dataDir`: what the sound part of the file says, or the default; null: the file cannot be read. */
   | {
@@ -90,7 +93,9 @@ export function parseConfig(
   }
   const warnings = [...found.warnings, ...findPublicSecrets(written.toml, file)]
   const config = completeConfig(checked, machine, folder)
-  return { kind: 'config', file, config, dataDir: config.service.data_dir, warnings }
+  const { data_dir: dataDir, hostname } = config.service
+  const shortNames = findShortNames(checked, hostname, machine.hostname)
+  return { kind: 'config', file, config, dataDir, warnings, shortNames }
 }
 
 /**

@@ -19,9 +19,7 @@ interface Installed {
 export function formatNextSteps(installed: Installed): readonly string[] {
   const { file, hostname, program, names } = installed
   const steps = [
-    hostname === null
-      ? [`Set hostname under [service] in ${file} to the name that this machine's address resolves back to.`]
-      : [`Look through ${file}.`],
+    hostname === null ? formatNaming(installed) : [`Look through ${file}.`],
     formatDns(installed),
     formatFirewall(installed),
     formatCertificate(installed),
@@ -42,6 +40,18 @@ export function formatNextSteps(installed: Installed): readonly string[] {
     ...rest.map((line) => `   ${line}`),
   ])
   return ['Left to do:', ...numbered, 'docs/install.md describes each step.']
+}
+
+function formatNaming({ file, config, program }: Installed): readonly string[] {
+  const { hostname } = config.service
+  return [
+    `Set hostname under [service] in ${file} to the name that this machine's address resolves back to.`,
+    ...(hostname.includes('.')
+      ? []
+      : [
+          `  "${program} check", "setup" and "domain add" refuse "${hostname}": other servers accept no name of one label`,
+        ]),
+  ]
 }
 
 function formatDns({ hostname, names, config }: Installed): readonly string[] {

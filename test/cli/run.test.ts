@@ -151,6 +151,32 @@ t.test('a faulty configuration stops every command, with all of its problems rep
   t.match(await good.run('check'), { status: 1, out: /service\.data_dir: .* is not a directory/ })
 })
 
+t.test('a server that others reach is not prepared under a name of one label', async (t) => {
+  const { config, run } = createInstallation(t)
+  const whole = readFileSync(config, 'utf8')
+  const setup = ['setup', '--workspace', 'Acme', '--email', 'o@acme.test']
+  const rename = (hostname: string): string => whole.replace('mail.service.test', hostname)
+  const open = (text: string): string => text.replace(/(\[inbound\]\nlisten = \[ ?)"127\.0\.0\.1:0"/, '$1"0.0.0.0:0"')
+  writeFileSync(config, open(rename('mailbox')))
+  const said =
+    /service\.hostname: found "mailbox", a name of one label, .* inbound\.listen\[0\], .*; allowed: a full name/
+  t.match(await run('check'), { status: 1, out: said })
+  t.match((await run('check', '--json')).json(), { ok: false, problems: [{ key: 'service.hostname' }] })
+  t.match(await run(...setup), { status: 1, err: said, out: '' })
+  t.match((await run(...setup, '--json')).json(), { ok: false, problems: [{ key: 'service.hostname' }] })
+
+  writeFileSync(config, rename('mailbox'))
+  t.match(await run('check'), { status: 0 }, 'on loopback any name will do')
+  t.match(await run(...setup), { status: 0 })
+  t.match(await run('domain', 'add', 'first.test'), { status: 0 })
+  writeFileSync(config, open(rename('mailbox')))
+  t.match(await run('domain', 'add', 'second.test'), { status: 1, err: said, out: '' })
+  t.match(await run('domain', 'list'), { status: 0, out: /^first\.test(?![\s\S]*second)/m }, 'what only reads goes on')
+  writeFileSync(config, open(whole))
+  t.match(await run('check'), { status: 0 })
+  t.match(await run('domain', 'add', 'second.test'), { status: 0 })
+})
+
 t.test('a check reads the file of authorities that SMPP needs', async (t) => {
   const { config, data, run } = createInstallation(t)
   mkdirSync(data)

@@ -58,7 +58,10 @@ t.test('it names ports, the certificate, the start, and the setup', async (t) =>
 
 t.test('without a name the first step is to set one', async (t) => {
   const text = steps(null, { hostname: null, addresses: [], domain: null, exchanges: [] })
-  t.match(text, /^1\. Set hostname under \[service\] in \/etc\/posthorn\/posthorn\.toml/m)
+  t.match(
+    text,
+    /^1\. Set hostname under \[service\] in \/etc\/posthorn\/posthorn\.toml.*\n {5}"posthorn check", .* refuse "debian"/m,
+  )
   t.match(text, /the service zone mail\.example\.net/)
 })
 

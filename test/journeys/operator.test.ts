@@ -1,4 +1,4 @@
-/** An operator and a running daemon: reloads, and a disk that fills up, as the log shows them. */
+/** An operator and a running daemon: reloads, a host name of one label, and a disk that fills up, as the log shows them. */
 import { execFileSync } from 'node:child_process'
 import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -77,6 +77,28 @@ t.test('SIGHUP reloads the certificate and the log level; sessions continue', as
   t.equal(await servedName(daemon.tlsPort), 'second.test')
   daemon.signal('SIGTERM')
   t.equal(await daemon.ended, 0)
+})
+
+t.test('a daemon whose host name has one label starts, and warns if others reach it', async (t) => {
+  const where = createInstallation(t, 1, '[metrics]\nlisten = ["0.0.0.0:0"]')
+  const daemon = await serve(t, where)
+  const named = (line: LogLine): boolean => String(line['msg']).startsWith('a name of this server has one label')
+  t.match(daemon.log.filter(named), [
+    {
+      level: 40,
+      setting: 'service.hostname',
+      reason: /^found "localhost".*metrics\.listen\[0\].*; allowed: a full name/,
+    },
+  ])
+  t.match(await runInProcess(where, 'check'), { status: 1, stdout: /service\.hostname: found "localhost"/ })
+  daemon.signal('SIGTERM')
+  t.equal(await daemon.ended, 0)
+
+  configure(where, 1)
+  const local = await serve(t, where)
+  t.same(local.log.filter(named), [], 'on loopback any name will do')
+  local.signal('SIGTERM')
+  await local.ended
 })
 
 /** A file system of its own, a little over the gigabyte that must be free. Null: it is not available here. */

@@ -14,6 +14,7 @@ export const domainCommands: readonly Command[] = [
     summary: 'register a sending domain; --force: verified without DNS, for closed networks',
     options: { ...workspaceOption, inbound: 'boolean', force: 'boolean' },
     awaitsNotice: true,
+    needsFullNames: true,
     run: async (call) => (await loadDomain()).add(call),
   },
   {

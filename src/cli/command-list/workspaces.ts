@@ -11,6 +11,7 @@ export const workspaceCommands: readonly Command[] = [
     usage: '--workspace NAME --email ADDRESS',
     summary: 'make the first workspace, its owner and a full key; prints them once, with a link to set a password',
     options: { workspace: 'string', email: 'string' },
+    needsFullNames: true,
     run: async (call) => (await loadWorkspace()).setUp(call),
   },
   {

@@ -1,6 +1,7 @@
 /**
  * `check`: reports all problems of a configuration at once, in the file and in what it names: an unreadable
- * certificate, a data folder without write access, a nearly full disk.
+ * certificate, a data folder without write access, a nearly full disk. A host name of one label is a problem here, and
+ * not at the start.
  *
  * It checks with the rights of the daemon's user, and says which user that is. With `--upgrade` it also tries the
  * upgrade of the database on a copy.
@@ -8,7 +9,6 @@
 import { constants, existsSync, statSync } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Config } from '../../config/complete.js'
 import type { LoadedConfig } from '../../config/load.js'
 import { formatProblems, type Problem } from '../../config/problems.js'
 import { readDiskSpace } from '../../platform/disk-space.js'
@@ -44,7 +44,7 @@ interface Verdict extends Answer {
 }
 
 async function checkConfiguration(loaded: LoadedConfig): Promise<Verdict> {
-  const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded.config)
+  const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded)
   const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
   const ok = problems.length === 0
   const user = currentUser()
@@ -65,10 +65,13 @@ function joinAnswers(configuration: Verdict, upgrade: Answer): Answer {
   }
 }
 
-async function findProblems({ service, tls, sms }: Config): Promise<readonly Problem[]> {
+type SoundConfig = Extract<LoadedConfig, { kind: 'config' }>
+
+async function findProblems({ config, shortNames }: SoundConfig): Promise<readonly Problem[]> {
+  const { service, tls, sms } = config
   const { cert_file, key_file } = tls
   const { ca_file } = sms.smpp
-  const problems: Problem[] = []
+  const problems: Problem[] = [...shortNames]
   const collectProblem = async (key: string, work: () => unknown): Promise<void> => {
     try {
       await work()

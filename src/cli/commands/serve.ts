@@ -5,6 +5,7 @@
  * (`reloader.ts`). systemd is told what the daemon does (`systemd-notices.ts`).
  */
 import type { LoadedConfig } from '../../config/load.js'
+import type { Problem } from '../../config/problems.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Log, openLog } from '../../platform/log.js'
@@ -25,12 +26,14 @@ interface ServeOptions {
   readonly journal: boolean
   /** Reads the configuration again, from the same file. */
   readonly reload: () => LoadedConfig
+  /** Of the loaded configuration, for the log. */
+  readonly shortNames?: readonly Problem[]
   readonly stopTimeouts?: NonNullable<DaemonOptions['stopTimeouts']>
 }
 
 export async function serve(
   { words, options, config, clock }: Pick<Call, 'words' | 'options' | 'config' | 'clock'>,
-  { env, journal, reload, ...daemonOptions }: ServeOptions,
+  { env, journal, reload, shortNames = [], ...daemonOptions }: ServeOptions,
 ): Promise<void> {
   refuseExtraWords(words, 0)
   limitHeapGrowth()
@@ -44,12 +47,7 @@ export async function serve(
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
   const upgrade = { keepCopy: !flagOption(options, 'no-copy'), onProgress: systemd.notifyUpgrading }
   const daemon = await startDaemon({
-    config,
-    clock,
-    log,
-    logTail,
-    addressHider,
-    upgrade,
+    ...{ config, clock, log, logTail, addressHider, upgrade },
     loadsAhead: true,
     ...daemonOptions,
   })
@@ -57,6 +55,7 @@ export async function serve(
   const report = createReporter(dataDir, log)
   // Before the line `serving`, after which operators reload. A signal that comes earlier waits.
   report(null)
+  warnOfShortNames(log, shortNames)
   const listening = logEndpoints(log, daemon, dataDir)
   reloads.use(createReloader({ log, daemon, reload, report, ...systemd.reloading }))
   systemd.notifyReady(listening, daemon)
@@ -67,6 +66,12 @@ export async function serve(
   await daemon.stop()
   log.info('stopped')
   systemd.close()
+}
+
+function warnOfShortNames(log: Log, shortNames: readonly Problem[]): void {
+  for (const { key: setting, message: reason } of shortNames) {
+    log.warn({ setting, reason }, 'a name of this server has one label: other servers may refuse its mail')
+  }
 }
 
 /** A full disk must not end a daemon that works: only the command `reload` needs the report. */

@@ -1,0 +1,40 @@
+/** The listeners that a configuration has, by the keys that name their addresses. */
+import { isLoopback } from '../platform/ip-address.js'
+import type { ApiListenAddress, ListenAddress } from './network-values.js'
+import type { Settings } from './schema.js'
+
+type ListenerAddress = ListenAddress | ApiListenAddress
+
+interface Listener {
+  /** Such as `api.listen[0]`. */
+  readonly key: string
+  readonly address: ListenerAddress
+}
+
+export function listListeners({ api, submission, inbound, dns, metrics, tls }: Settings): readonly Listener[] {
+  return [
+    ...withKeys('api.listen', api.listen),
+    ...withKeys('submission.listen', submission.listen),
+    ...withKeys('submission.listen_tls', submission.listen_tls),
+    ...withKeys('inbound.listen', inbound.listen),
+    ...withKeys('dns.zone_listen', dns.zone_listen),
+    ...withKeys('metrics.listen', metrics.listen),
+    ...(tls.acme.enabled ? withKeys('tls.acme.http_listen', tls.acme.http_listen) : []),
+  ]
+}
+
+function withKeys(key: string, addresses: readonly ListenerAddress[]): readonly Listener[] {
+  return addresses.map((address, at) => ({ key: `${key}[${at}]`, address }))
+}
+
+/** As in the file, without the protocol. */
+export function formatListenerAddress(address: ListenerAddress): string {
+  if ('path' in address) return `unix:${address.path}`
+  const { host, port } = address
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Whether only this machine reaches it: a Unix socket, loopback, or `localhost`, which is loopback by RFC 6761 section 6.3. */
+export function isLocal(address: ListenerAddress): boolean {
+  return 'path' in address || address.host === 'localhost' || isLoopback(address.host)
+}

@@ -151,7 +151,7 @@ t.test('suppressions by the domain of the address and by their time', async (t) 
   )
 })
 
-t.test('a recipient whose complaint is in the log is shown as complained', async (t) => {
+t.test('a recipient that complained is shown as complained', async (t) => {
   const { writes, id } = complainedEmail()
   const exporting = await prepare(t, 'email_logs', writes)
   await write(exporting)
@@ -174,9 +174,10 @@ function complainedEmail(): { readonly id: string; readonly writes: readonly Wri
     ...{ ...about, type: 'email.complained' },
     data: { ...data, feedback_type: 'abuse', complained_at: '' },
   })
+  const complained = { sql: `update recipients set complained_at = 1 where address = 'two@b.test'`, parameters: [] }
   return {
     id,
-    writes: [...enqueued.writes, { sql: `update emails set status = 'complained'`, parameters: [] }, complaint],
+    writes: [...enqueued.writes, complained, complaint],
   }
 }
 

@@ -25,8 +25,8 @@ async function findSubjects(search: EmailSearch): Promise<readonly string[]> {
 async function storeEmail(values: Partial<FoundEmail> & { readonly to: string; readonly at: number }): Promise<string> {
   const { to, at, subject = '', tags = '[]', status = 'queued' } = values
   const { email, writes } = bulkEmail({ workspaceId: 'ws', to, at, from: values.from_email ?? 'app@a.test' })
-  const sql = `update emails set subject = ?1, tags = ?2, status = ?3, recipients_bounced = (?3 = 'bounced') where id = ?4`
-  await commit([...writes, { sql, parameters: [subject, tags, status, email.id] }])
+  const sql = `update emails set subject = ?, tags = ?, status = ?, recipients_bounced = (? = 'bounced') where id = ?`
+  await commit([...writes, { sql, parameters: [subject, tags, status, status, email.id] }])
   return email.id
 }
 
@@ -122,7 +122,7 @@ t.test('messages of broadcasts are passed over in an index, and never read', asy
     await searchEmails(readAndExplain, { ...all('many'), ...(filter as object) }, { after: undefined, limit: 50 })
   }
   plans.delete('')
-  t.same([...plans].toSorted(), ['emails_by_status', 'emails_listed'])
+  t.same([...plans].toSorted(), ['emails_bounced', 'emails_listed'])
 })
 
 t.test('a page continues behind an email that is gone, at the time of its id', async (t) => {

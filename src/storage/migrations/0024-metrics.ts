@@ -35,11 +35,11 @@ export interface EmailSum {
 const sums: readonly EmailSum[] = [
   ...statuses.map((status) => ({
     column: status,
-    valueIn: (row: string) => `(${row}status = '${status}')`,
+    valueIn: (row: string) => `${row}status = '${status}'`,
     from: 'status',
   })),
-  { column: 'unique_opens', valueIn: (row) => `(${row}opened_at is not null)`, from: 'opened_at' },
-  { column: 'unique_clicks', valueIn: (row) => `(${row}clicked_at is not null)`, from: 'clicked_at' },
+  { column: 'unique_opens', valueIn: (row) => `${row}opened_at is not null`, from: 'opened_at' },
+  { column: 'unique_clicks', valueIn: (row) => `${row}clicked_at is not null`, from: 'clicked_at' },
 ]
 
 const columnsOf = (of: readonly EmailSum[]): readonly string[] => of.map(({ column }) => column)
@@ -125,15 +125,19 @@ const changingTagged = (row: 'new' | 'old', set: string): string =>
   `update email_metrics set ${set} where workspace_id = ${row}.workspace_id and domain in ('', ${row}.from_domain)
     and tag in (select ${tagOf('value')} from json_each(${row}.tags)) and bucket = ${bucketOf(`${row}.`)};`
 
+const sumsDiffer = `old.status <> new.status or (old.opened_at is null) <> (new.opened_at is null)
+  or (old.clicked_at is null) <> (new.clicked_at is null)`
+
 /** Triggers that keep the sums; `more`: those that a later migration added, which drops these triggers first. */
 export function keepSums(more: readonly EmailSum[] = []): readonly string[] {
   const all = [...sums, ...more]
   const inserted = (values: string): string =>
     `insert into email_metrics (${metricsKey}, ${columnsOf(all).join(', ')}) ${values} ${adding(columnsOf(all))};`
   const moved = all
-    .map(({ column, valueIn }) => `${column} = ${column} - ${valueIn('old.')} + ${valueIn('new.')}`)
+    .map(({ column, valueIn }) => `${column} = ${column} - (${valueIn('old.')}) + (${valueIn('new.')})`)
     .join(', ')
-  const hasMoved = `(${all.map(({ valueIn }) => `${valueIn('old.')} <> ${valueIn('new.')}`).join(' or ')})`
+  const differences = more.map(({ valueIn }) => `${valueIn('old.')} <> ${valueIn('new.')}`)
+  const hasMoved = `(${[sumsDiffer, ...differences].join(' or ')})`
   const changed = [...new Set(all.map(({ from }) => from))].join(', ')
   return [
     `create trigger email_metrics_come after insert on emails begin

@@ -39,9 +39,13 @@ async function storeEmail(raw: string, workspaceId = app.workspaceId): Promise<s
   return email.id
 }
 
+const noRecipients = {
+  ...{ queued: 0, sent: 0, delivered: 0, bounced: 0, failed: 0, suppressed: 0, cancelled: 0, complained: 0 },
+}
+
 t.test('emails are listed in two forms, both narrowed by status', async (t) => {
   const foreign = await storeEmail('x', app.otherWorkspaceId)
-  const first = await app.submitAccepted({ to: ['bob@b.test', 'carol@b.test'] })
+  const first = await app.submitAccepted({ to: ['bob@b.test', 'bad@b.test'] })
   const second = await app.submitAccepted({ to: ['bad@b.test'] })
   await app.waitUntilSettled(first)
   await app.waitUntilSettled(second)
@@ -64,9 +68,10 @@ t.test('emails are listed in two forms, both narrowed by status', async (t) => {
       id: first,
       from_email: 'app@a.test',
       from_name: 'App',
-      to_emails: ['bob@b.test', 'carol@b.test'],
+      to_emails: ['bob@b.test', 'bad@b.test'],
       subject: 'hello',
       status: 'delivered',
+      recipient_counts: { ...noRecipients, delivered: 1, bounced: 1 },
       created_at: '',
       sent_at: '',
     },
@@ -79,12 +84,16 @@ t.test('emails are listed in two forms, both narrowed by status', async (t) => {
   const paged = await get('?per_page=2')
   t.match(paged, { success: true, meta: { total: 3, page: 1, page_size: 2, pages: 2 } })
   t.same(await ids('?page=2&per_page=2'), [first])
+  t.same(await ids('?status=bounced'), [second, first], 'also the one of which one recipient is')
   const [item] = (await get('?page=1&status=bounced'))['data'] as unknown as Record<string, unknown>[]
   t.same(
     { ...item, created_at: '' },
-    { id: second, from: 'app@a.test', to: ['bad@b.test'], subject: 'hello', status: 'bounced', created_at: '' },
+    {
+      ...{ id: second, from: 'app@a.test', to: ['bad@b.test'], subject: 'hello', status: 'bounced', created_at: '' },
+      recipient_counts: { ...noRecipients, bounced: 1 },
+    },
   )
-  t.match(await get('?page=2&status=bounced'), { data: [], meta: { total: 1, page: 2, page_size: 50, pages: 1 } })
+  t.match(await get('?page=2&status=bounced'), { data: [], meta: { total: 2, page: 2, page_size: 50, pages: 1 } })
   t.match(await get('?page=1&status=failed'), { data: [], meta: { total: 0, pages: 0 } })
   t.notOk((await ids('?limit=100')).includes(foreign), 'nothing of another workspace')
 })
@@ -155,6 +164,7 @@ t.test('the record of an email has every field of the interface and no other', a
     priority: 'high',
     template_id: null,
     status: 'delivered',
+    recipient_counts: { ...noRecipients, delivered: 2, bounced: 1 },
     scheduled_for: null,
     opened_at: null,
     clicked_at: null,

@@ -1,6 +1,6 @@
 /** The row POST /v1/emails, and the rules for sending. */
 import { type Row, sends } from '../support/row.js'
-import { equals, list, matches, record, timestamp, uuid } from '../support/shapes.js'
+import { equals, integer, list, matches, record, timestamp, uuid } from '../support/shapes.js'
 
 export const plain = { from: 'app@a.test', subject: 'Hello', text: 'A line.' }
 const html = { from: 'App <app@a.test>', subject: 'Hello', html: '<p>A line.</p>' }
@@ -13,7 +13,15 @@ export const nested = {
 
 const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `b${at}@b.test`)
 
-const made = { id: uuid, from: equals('app@a.test'), to: list(matches(/@/), { atLeast: 1 }), created_at: timestamp }
+/** The document names them beside the rows. */
+export const recipientCounts = record({
+  ...{ queued: integer, sent: integer, delivered: integer, bounced: integer, failed: integer },
+  ...{ suppressed: integer, cancelled: integer, complained: integer },
+})
+const made = {
+  ...{ id: uuid, from: equals('app@a.test'), to: list(matches(/@/), { atLeast: 1 }), created_at: timestamp },
+  recipient_counts: recipientCounts,
+}
 export const createdEmail = record(made)
 const scheduled = record({ ...made, scheduled_for: timestamp, status: equals('scheduled') })
 const filtered = record({ ...made, suppressed: list(matches(/@/), { atLeast: 1 }), status: equals('queued') })
@@ -77,7 +85,7 @@ export const createEmail: Row = {
       body: { ...plain, to: ['bob@b.test', 'gone@b.test'] },
       status: 201,
       shape: filtered,
-      holds: { suppressed: ['gone@b.test'] },
+      holds: { suppressed: ['gone@b.test'], 'recipient_counts.suppressed': 1 },
     },
     {
       says: 'all recipients suppressed',

@@ -18,7 +18,7 @@ import {
   uuid,
 } from '../support/shapes.js'
 
-import { createdEmail, createEmail, nested, plain } from './emails-create.js'
+import { createdEmail, createEmail, nested, plain, recipientCounts } from './emails-create.js'
 
 const failedItem = record({ error: filledText, index: integer })
 
@@ -34,6 +34,7 @@ const limitItem = record({
   to_emails: list(matches(/@/)),
   subject: text,
   status,
+  recipient_counts: recipientCounts,
   created_at: timestamp,
   sent_at: nullable(timestamp),
 })
@@ -43,6 +44,7 @@ const pageItem = record({
   to: list(matches(/@/)),
   subject: text,
   status,
+  recipient_counts: recipientCounts,
   created_at: timestamp,
 })
 
@@ -79,6 +81,7 @@ const single = record({
   priority: equals('high', 'normal', 'low'),
   template_id: nullable(uuid),
   status,
+  recipient_counts: recipientCounts,
   created_at: timestamp,
   ...{ scheduled_for: moment, sent_at: moment, delivered_at: moment, opened_at: moment, clicked_at: moment },
   bounced_at: moment,

@@ -17,6 +17,7 @@ import {
 const types = [
   ...['email.queued', 'email.sent', 'email.delivered', 'email.deferred', 'email.bounced', 'email.failed'],
   ...['email.complained', 'email.opened', 'email.clicked', 'email.unsubscribed', 'email.received'],
+  'email.suppressed',
   ...['domain.verified', 'domain.failed'],
 ]
 const itemFields = {

@@ -1,6 +1,7 @@
 /** Rows of the section "Metrics and usage" but usage. */
 import { type Resource, reads } from '../support/row.js'
 import { filledText, integer, list, matches, number, record, timestamp } from '../support/shapes.js'
+import { recipientCounts } from './emails-create.js'
 
 const counts = {
   ...{ total: integer, sent: integer, delivered: integer, bounced: integer, failed: integer, queued: integer },
@@ -11,6 +12,7 @@ const series = (period: RegExp, exactly: number) =>
   record({
     period: record({ start: timestamp, end: timestamp, days: integer }),
     summary: record(counts),
+    recipients: recipientCounts,
     rates: record({ delivery_rate: number, bounce_rate: number, open_rate: number, click_rate: number }),
     time_series: list(record({ period: matches(period), count: integer }), { exactly }),
   })

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
-import { LostBytes, type MovedBytes } from '../storage/writer/write.js'
+import { type MovedBytes, orLost } from '../storage/writer/write.js'
 import { HEAD_BYTES, readHead } from './raw-message.js'
 
 /** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
@@ -87,19 +87,11 @@ interface MessageRef extends CopyKey {
  * are lost. A copy is as long as the message.
  */
 export function headOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer {
-  const head = readUnlessLost(read, { workspaceId, emailId }) ?? Buffer.alloc(0)
+  const stored = orLost(() => readHead(read, { workspaceId, emailId }))
+  const head = stored instanceof Buffer ? stored : Buffer.alloc(0)
   const [copy] = head.length === 0 ? [] : copyOfRecipient(read, { workspaceId, recipientId })
   if (copy === undefined) return head
   const { prefix, bytes } = copy
   const pieces = [head.subarray(0, prefix), bytes, head.subarray(prefix + bytes.length)]
   return Buffer.concat(pieces).subarray(0, HEAD_BYTES)
-}
-
-function readUnlessLost(read: Read, key: Parameters<typeof readHead>[1]): Buffer | undefined {
-  try {
-    return readHead(read, key)
-  } catch (error) {
-    if (error instanceof LostBytes) return undefined
-    throw error
-  }
 }

@@ -46,6 +46,7 @@ import * as hits from './migrations/0045-hits.js'
 import * as owners from './migrations/0046-owners.js'
 import * as mailReceivers from './migrations/0047-mail-receivers.js'
 import * as recipientCounts from './migrations/0048-recipient-counts.js'
+import * as spoolChecksum from './migrations/0049-spool-checksum.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -94,4 +95,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0046-owners': owners,
   '0047-mail-receivers': mailReceivers,
   '0048-recipient-counts': recipientCounts,
+  '0049-spool-checksum': spoolChecksum,
 }

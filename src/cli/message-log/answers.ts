@@ -9,6 +9,7 @@ import { readRaw } from '../../messages/raw-message.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../../storage/stepped-walk.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { orLost } from '../../storage/writer/write.js'
 import type { ShowProgress } from '../progress.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 
@@ -84,8 +85,8 @@ export async function sentAnswers(
 }
 
 function answers(read: Read, key: { workspaceId: string; emailId: string }, messageId: string): boolean {
-  const raw = readRaw(read, key)
-  if (raw === undefined) return false
+  const raw = orLost(() => readRaw(read, key))
+  if (!(raw instanceof Buffer)) return false
   const header = scanHeaderOrEmpty(raw)
   const fields = [...findFields(header, 'in-reply-to'), ...findFields(header, 'references')]
   return fields.some((field) => readFieldValue(raw, field).includes(messageId))

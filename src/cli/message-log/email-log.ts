@@ -21,6 +21,7 @@ import { readRaw } from '../../messages/raw-message.js'
 import { isPassedOn } from '../../messages/service-email.js'
 import { formatTimestamp } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
+import { LostBytes, orLost } from '../../storage/writer/write.js'
 import type { ShowProgress } from '../progress.js'
 import { inboundAnswers } from './answers.js'
 import { auditEntries } from './audit-entries.js'
@@ -41,7 +42,7 @@ export async function readEmailLog(
   const known = readEmailDetails(read, { workspaceId, id })
   if (known === null) return null
   const story = filterRecipients(lookup, known)
-  const raw = readRaw(read, { workspaceId, emailId: id })
+  const raw = orLost(() => readRaw(read, { workspaceId, emailId: id }))
   const events = eventsOfMessage(read, email, new Set(story.recipients.map(({ email: address }) => address)))
   const ids = new Set([id, ...story.recipients.map((recipient) => recipient.id)])
   const outcomes = new Set(story.recipients.flatMap(({ attempts }) => attempts.map(endOf)))
@@ -61,11 +62,11 @@ export async function readEmailLog(
   ])
 }
 
-function describeAcceptance(read: Read, email: Email, raw: Buffer | undefined): LogEntry {
+function describeAcceptance(read: Read, email: Email, raw: Buffer | LostBytes | undefined): LogEntry {
   const { workspace_id: workspaceId, source, key_id, size, created_at, envelope_from, message_id } = email
   const [key] = key_id === null ? [] : keyById(read, { workspaceId, id: key_id })
   const sender = key_id === null ? null : `key ${key === undefined ? key_id : `${key.key_prefix} (${key.name})`}`
-  const protocol = raw === undefined ? null : protocolOf(raw)
+  const protocol = raw instanceof Buffer ? protocolOf(raw) : null
   const from = source === 'smtp' ? `from <${envelope_from}>` : `from ${email.from_email}`
   return entryOf(
     created_at,
@@ -156,7 +157,11 @@ function presentEntries(recipient: RecipientDetails): LogEntry[] {
   return [entryOf(null, 'now', text, { recipient: address, status, held_by, later, next: nextText })]
 }
 
-function describeBytes(email: Email, raw: Buffer | undefined, keptFor: number): LogEntry {
+function describeBytes(email: Email, raw: Buffer | LostBytes | undefined, keptFor: number): LogEntry {
+  if (raw instanceof LostBytes) {
+    const facts = { stored: false, kept_until: null }
+    return entryOf(null, 'bytes', `the message is not sent or shown: ${raw.message}`, facts)
+  }
   const { created_at, size } = email
   if (isPassedOn(email)) {
     const when =

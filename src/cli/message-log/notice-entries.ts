@@ -3,6 +3,7 @@ import type { Email } from '../../messages/email.js'
 import { readRaw } from '../../messages/raw-message.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { orLost } from '../../storage/writer/write.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 
 /** Milliseconds from an outcome to the notification about it. */
@@ -41,5 +42,6 @@ export function noticeEntries(read: Read, email: Email, outcomes: readonly numbe
 }
 
 function isAbout(read: Read, emailId: string, { message_id }: Email): boolean {
-  return readRaw(read, { workspaceId: SERVICE_WORKSPACE, emailId })?.includes(message_id) === true
+  const raw = orLost(() => readRaw(read, { workspaceId: SERVICE_WORKSPACE, emailId }))
+  return raw instanceof Buffer && raw.includes(message_id)
 }

@@ -77,9 +77,12 @@ function nextRows(
   })
 }
 
-/** Changes nothing if the row is gone meanwhile. */
+/**
+ * Changes nothing if the row is gone meanwhile. The bytes are not checked here: their checksum stays in the row, so that
+ * a damaged message does not hinder the copy of all others, and is still recognized there.
+ */
 function toFold(table: string, { place, file, at }: SpooledRow): Write {
-  const sql = `update ${table} set raw = spooled_bytes(spool_file, spool_at, spool_bytes),
+  const sql = `update ${table} set raw = spooled_bytes(spool_file, spool_at, spool_bytes, null),
     spool_file = null, spool_at = null, spool_bytes = null where rowid = ? and spool_file = ? and spool_at = ?`
   return { sql, parameters: [place, file, at] }
 }

@@ -9,6 +9,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import type SQLite from 'better-sqlite3'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
@@ -19,6 +20,12 @@ export interface SpoolPlace {
   readonly file: number
   readonly at: number
   readonly bytes: number
+}
+
+/** Of bytes that were written now. */
+export interface WrittenPlace extends SpoolPlace {
+  /** CRC-32. */
+  readonly crc: number
 }
 
 /** The tables whose rows may name a place. */
@@ -58,7 +65,7 @@ export async function measureSpool(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Throws `LostBytes` unless all of the bytes are there, or a `StorageFault` if that is not known now. */
+/** Does not check the bytes. Throws `LostBytes` unless all of them are there, or a `StorageFault` if that is not known now. */
 function readPlace(folder: string, { file: number, at, bytes }: SpoolPlace): Buffer {
   const path = spoolFile(folder, number)
   const place = `${bytes} bytes at ${at} of ${path}`
@@ -87,15 +94,27 @@ function readWhole(file: number, from: number, found: Buffer): Buffer {
   return found
 }
 
+const CHANGED = 'they are not the bytes that were written, their checksum differs'
+
 /**
- * Gives the connection the function `spooled_bytes(file, at, bytes)`. It reads on the thread of the connection. A
- * trigger or a view of the database cannot call it.
+ * Gives the connection two functions, which run on its thread; a trigger or a view of the database cannot call them.
+ * `spooled_bytes(file, at, bytes, crc)` reads a place, `checked_bytes(bytes, crc)` returns bytes of a row. Both throw
+ * `LostBytes` where the bytes do not have the checksum; null: they are not checked.
  */
 export function registerSpooledBytes(db: SQLite.Database, folder: string): void {
-  db.function('spooled_bytes', { directOnly: true }, (file: number, at: number, bytes: number): Buffer => {
+  // SQLite has its own copy when the statement returns.
+  const freeLater = (found: Buffer): void => void setImmediate(() => freeMemory(found))
+  const spooledBytes = (file: number, at: number, bytes: number, crc: number | null): Buffer => {
     const found = readPlace(folder, { file, at, bytes })
-    // SQLite has its own copy when the statement returns.
-    setImmediate(() => freeMemory(found))
-    return found
-  })
+    freeLater(found)
+    if (crc === null || crc32(found) === crc) return found
+    throw new LostBytes(`${bytes} bytes at ${at} of ${spoolFile(folder, file)} are lost: ${CHANGED}`)
+  }
+  const checkedBytes = (found: Buffer, crc: number): Buffer => {
+    freeLater(found)
+    if (crc32(found) === crc) return found
+    throw new LostBytes(`${found.length} bytes of a message in the database are lost: ${CHANGED}`)
+  }
+  db.function('spooled_bytes', { directOnly: true }, spooledBytes)
+  db.function('checked_bytes', { directOnly: true }, checkedBytes)
 }

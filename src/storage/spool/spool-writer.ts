@@ -7,9 +7,10 @@
  */
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, mkdirSync, openSync, rmSync, writevSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { StorageFault } from '../writer/write.js'
-import { listSpoolFiles, type SpoolPlace, spoolFile } from './spool-files.js'
+import { listSpoolFiles, spoolFile, type WrittenPlace } from './spool-files.js'
 
 /** From this size on the next batch goes to a new file. */
 const MAX_FILE_BYTES = 67_108_864
@@ -50,13 +51,13 @@ export class SpoolWriter {
     return this.current?.number ?? null
   }
 
-  append(values: readonly SpooledValue[]): readonly SpoolPlace[] {
+  append(values: readonly SpooledValue[]): readonly WrittenPlace[] {
     const file = this.openCurrent()
-    const places: SpoolPlace[] = []
+    const places: WrittenPlace[] = []
     let at = file.end
     for (const pieces of values) {
       const bytes = countBytes(pieces)
-      places.push({ file: file.number, at, bytes })
+      places.push({ file: file.number, at, bytes, crc: pieces.reduce((crc, piece) => crc32(piece, crc), 0) })
       at += bytes
     }
     this.appended = at - file.end

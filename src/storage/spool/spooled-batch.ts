@@ -1,12 +1,12 @@
 /** The bytes of one batch of requests that are in a spool file: written once, however often its transaction runs. */
 import type { StorageFault, Write } from '../writer/write.js'
-import type { SpoolPlace } from './spool-files.js'
+import type { SpoolPlace, WrittenPlace } from './spool-files.js'
 import type { SpoolWriter } from './spool-writer.js'
 import { listSpooled, withPlace } from './spooled-insert.js'
 
 type Requests = readonly (readonly Write[])[]
 
-const NO_PLACES: ReadonlyMap<Write, SpoolPlace> = new Map()
+const NO_PLACES: ReadonlyMap<Write, WrittenPlace> = new Map()
 
 export class SpooledBatch {
   private places = NO_PLACES
@@ -21,7 +21,7 @@ export class SpooledBatch {
     const spooled = listSpooled(requests)
     if (spooled.size === 0) return
     const found = this.writer.append([...spooled.values()]).values()
-    const places = new Map<Write, SpoolPlace>()
+    const places = new Map<Write, WrittenPlace>()
     for (const write of spooled.keys()) {
       const { value } = found.next()
       if (value !== undefined) places.set(write, value)

@@ -6,7 +6,7 @@
  */
 import { createLruCache } from '../../platform/lru-cache.js'
 import { MovedBytes, type Write } from '../writer/write.js'
-import type { SpoolPlace } from './spool-files.js'
+import type { WrittenPlace } from './spool-files.js'
 import { countBytes, type SpooledValue } from './spool-writer.js'
 
 /** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */
@@ -19,7 +19,7 @@ const spooledInsert = /^(insert into "(?:raw_messages|inbound_raw)" \([^()]*"raw
 
 /** The statement that stores a place; null: the values of this one are not spooled. */
 export function toSpooledInsert(sql: string): string | null {
-  const spooled = sql.replace(spooledInsert, '$1, "spool_file", "spool_at", "spool_bytes"$2, ?, ?, ?)')
+  const spooled = sql.replace(spooledInsert, '$1, "spool_file", "spool_at", "spool_bytes", "spool_crc"$2, ?, ?, ?, ?)')
   return spooled === sql ? null : spooled
 }
 
@@ -37,9 +37,9 @@ function spooledTextOf(sql: string): string | null {
 const NO_BYTES = Buffer.alloc(0)
 
 /** The write that stores the place of its bytes instead of them. */
-export function withPlace(write: Write, { file, at, bytes }: SpoolPlace): Write {
+export function withPlace(write: Write, { file, at, bytes, crc }: WrittenPlace): Write {
   const sql = spooledTextOf(write.sql) ?? write.sql
-  return { ...write, sql, parameters: [...write.parameters.slice(0, -1), NO_BYTES, file, at, bytes] }
+  return { ...write, sql, parameters: [...write.parameters.slice(0, -1), NO_BYTES, file, at, bytes, crc] }
 }
 
 /** The writes whose bytes are spooled, with these bytes; empty: the batch has too few. */

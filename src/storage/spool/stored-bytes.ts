@@ -3,14 +3,20 @@ import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
 import type { PreparedRead, Read } from '../prepared.js'
 
-/** Fails with `LostBytes` where a spool file lacks them. */
-export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case when spool_file is null then raw
-  else spooled_bytes(spool_file, spool_at, spool_bytes) end`
+/** Fails with `LostBytes` where a spool file lacks them, or they are not those that were written to one. */
+export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case
+  when spool_file is not null then spooled_bytes(spool_file, spool_at, spool_bytes, spool_crc)
+  when spool_crc is not null then checked_bytes(raw, spool_crc) else raw end`
 
-/** The first of them. */
-export const storedHead = (bytes: number): RawBuilder<Buffer> =>
-  sql<Buffer>`case when spool_file is null then substr(raw, 1, ${sql.lit(bytes)})
-  else spooled_bytes(spool_file, spool_at, min(spool_bytes, ${sql.lit(bytes)})) end`
+/** The first of them. They are checked only if they are all: their checksum is of all. */
+export const storedHead = (most: number): RawBuilder<Buffer> => {
+  const limit = sql.lit(most)
+  return sql<Buffer>`case
+    when spool_file is not null then spooled_bytes(spool_file, spool_at, min(spool_bytes, ${limit}),
+      case when spool_bytes <= ${limit} then spool_crc end)
+    when spool_crc is not null and length(raw) <= ${limit} then checked_bytes(raw, spool_crc)
+    else substr(raw, 1, ${limit}) end`
+}
 
 /** Their number, without reading them. */
 export const storedSize: RawBuilder<number> = sql<number>`coalesce(spool_bytes, length(raw))`

@@ -99,6 +99,8 @@ export interface RawMessagesTable {
   spool_file: number | null
   spool_at: number | null
   spool_bytes: number | null
+  /** CRC-32 of the bytes as they were written to a spool file; it stays when they are folded. Null: they are not checked. */
+  spool_crc: number | null
 }
 
 export interface DkimSignaturesTable {

@@ -111,6 +111,8 @@ export interface InboundRawTable {
   spool_file: number | null
   spool_at: number | null
   spool_bytes: number | null
+  /** CRC-32 of the bytes as they were written to a spool file; it stays when they are folded. Null: they are not checked. */
+  spool_crc: number | null
 }
 
 /** Bytes of inbound mail of a workspace: a message counts its `size` while it has a row in `inbound_raw`. Maintained by triggers. */

@@ -96,11 +96,21 @@ export class StorageFault extends Error {
 }
 
 /**
- * Bytes that a row names are not in their spool file. It concerns that row alone and does not mend by itself, so it is
+ * Bytes that a row names are not in their spool file, or are not those that were written. It concerns that row alone and does not mend by itself, so it is
  * no `StorageFault`, for which all mail waits.
  */
 export class LostBytes extends Error {
   override name = 'LostBytes'
+}
+
+/** What the read returns, or why its bytes are lost, for a caller that can do without them. */
+export function orLost<Found>(read: () => Found): Found | LostBytes {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof LostBytes) return error
+    throw error
+  }
 }
 
 /** Resolves to whether the commit was made; false: one of its writes missed. */

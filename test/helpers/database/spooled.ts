@@ -1,5 +1,5 @@
 /** Messages that are large enough for a spool file, and what lies in its folder. */
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { insertRaw, readRaw, type StoredBytes } from '../../../src/messages/raw-message.js'
 import type { Database } from '../../../src/storage/database.js'
 import type { Read } from '../../../src/storage/prepared.js'
@@ -40,6 +40,13 @@ export const removeMessage = (id: string): Write => ({
 export function spoolFilesOf(file: string): readonly { readonly number: number; readonly bytes: Buffer }[] {
   const folder = spoolFolder(file)
   return listSpoolFiles(folder).map((number) => ({ number, bytes: readFileSync(spoolFile(folder, number)) }))
+}
+
+/** As a disk that has kept another byte there. */
+export function changeByte(file: string, at: number): void {
+  const descriptor = openSync(spoolFile(spoolFolder(file), 1), 'r+')
+  writeSync(descriptor, '#', at)
+  closeSync(descriptor)
 }
 
 export const placesOf = (read: Read): unknown[] =>

@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { listSpoolFiles, spoolFile } from '../../../src/storage/spool/spool-files.js'
 import { SpoolWriter } from '../../../src/storage/spool/spool-writer.js'
@@ -18,10 +19,10 @@ t.test('values of a batch lie one behind the other, in pieces or not', (t) => {
   const writer = new SpoolWriter({ folder, named: 0 })
   t.equal(writer.currentFile, null, 'a file is begun with the first value')
   t.same(writer.append([[bytes('one')], [bytes('t'), bytes(''), bytes('wo')]]), [
-    { file: 1, at: 0, bytes: 3 },
-    { file: 1, at: 3, bytes: 3 },
+    { file: 1, at: 0, bytes: 3, crc: crc32('one') },
+    { file: 1, at: 3, bytes: 3, crc: crc32('two') },
   ])
-  t.same(writer.append([[bytes('three')]]), [{ file: 1, at: 6, bytes: 5 }])
+  t.same(writer.append([[bytes('three')]]), [{ file: 1, at: 6, bytes: 5, crc: crc32('three') }])
   t.equal(readFileSync(spoolFile(folder, 1), 'utf8'), 'onetwothree')
   t.equal(statSync(folder).mode & 0o777, 0o700)
   t.equal(statSync(spoolFile(folder, 1)).mode & 0o777, 0o600)
@@ -55,10 +56,10 @@ t.test('what is taken back is cut off, and the next one begins there', (t) => {
   writer.takeBack()
   writer.takeBack()
   t.equal(readFileSync(spoolFile(folder, 1), 'utf8'), 'stays', 'only the last batch, and only once')
-  t.same(writer.append([[bytes('next')]]), [{ file: 1, at: 5, bytes: 4 }])
+  t.match(writer.append([[bytes('next')]]), [{ file: 1, at: 5, bytes: 4 }])
   writer.abandon()
   t.equal(readFileSync(spoolFile(folder, 1), 'utf8'), 'staysnext')
-  t.same(writer.append([[bytes('x')]]), [{ file: 2, at: 0, bytes: 1 }])
+  t.match(writer.append([[bytes('x')]]), [{ file: 2, at: 0, bytes: 1 }])
   writer.takeBack()
   writer.abandon()
   t.same(listSpoolFiles(folder), [1], 'a file without a byte goes')
@@ -78,7 +79,7 @@ t.test('a file that cannot grow refuses the batch, and keeps those before', (t) 
     code: 'SQLITE_FULL',
   })
   t.equal(readFileSync(spoolFile(folder, 1), 'utf8'), 'stays')
-  t.same(writer.append([[bytes('next')]]), [{ file: 1, at: 5, bytes: 4 }])
+  t.match(writer.append([[bytes('next')]]), [{ file: 1, at: 5, bytes: 4 }])
   t.end()
 })
 

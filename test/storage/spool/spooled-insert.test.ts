@@ -8,7 +8,7 @@ import { MovedBytes, type Write } from '../../../src/storage/writer/write.js'
 const insert = (raw: Buffer | MovedBytes): Write => insertRaw({ email_id: 'e', workspace_id: 'w', created_at: 1, raw })
 
 t.test('the statements that store messages are recognized, and no other', (t) => {
-  const spooled = `insert into "raw_messages" ("email_id", "workspace_id", "created_at", "raw", "spool_file", "spool_at", "spool_bytes") values (?, ?, ?, ?, ?, ?, ?)`
+  const spooled = `insert into "raw_messages" ("email_id", "workspace_id", "created_at", "raw", "spool_file", "spool_at", "spool_bytes", "spool_crc") values (?, ?, ?, ?, ?, ?, ?, ?)`
   t.equal(toSpooledInsert(insert(Buffer.alloc(1)).sql), spooled)
   const inbound = storeRecord({} as Parameters<typeof storeRecord>[0], Buffer.alloc(1))
   t.same(
@@ -39,9 +39,9 @@ t.test('a value of 16 KB is spooled where its batch has 128 KB', (t) => {
   t.end()
 })
 
-t.test('the place stands for the bytes, and the number of rows stays', (t) => {
-  const write = withPlace({ ...insert(Buffer.alloc(9)), rows: 1 }, { file: 7, at: 8, bytes: 9 })
-  t.same(write.parameters, ['e', 'w', 1, Buffer.alloc(0), 7, 8, 9])
+t.test('place and checksum stand for the bytes, and the number of rows stays', (t) => {
+  const write = withPlace({ ...insert(Buffer.alloc(9)), rows: 1 }, { file: 7, at: 8, bytes: 9, crc: 10 })
+  t.same(write.parameters, ['e', 'w', 1, Buffer.alloc(0), 7, 8, 9, 10])
   t.equal(write.rows, 1)
   t.end()
 })

@@ -4,6 +4,7 @@ import t from 'tap'
 import { databaseFile } from '../../src/storage/open.js'
 import { spoolFolder } from '../../src/storage/spool/spool-files.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
+import { changeByte } from '../helpers/database/spooled.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -84,22 +85,31 @@ function lastResponses({ rows }: Pick<Awaited<ReturnType<typeof testDaemon>>, 'r
     .join()
 }
 
-t.test('a message whose spool file is lost is deferred, and other mail goes out', async (t) => {
-  const busy = await openSink({ script: { rcpt: '451 4.2.0 try again later' } })
-  t.teardown(() => busy.close())
-  const first = await testDaemon(t, { routes: { 'b.test': busy } })
-  const raw = `From: app@a.test\r\nTo: bob@b.test\r\n\r\n${body}`
-  await first.submitAccepted({ raw })
-  await waitUntil('it was deferred', () => lastResponses(first).startsWith('451'))
-  await first.stop()
-  rmSync(spoolFolder(databaseFile(first.config.service.data_dir)), { recursive: true })
+const damages: Readonly<Record<string, (file: string) => void>> = {
+  lost: (file) => rmSync(spoolFolder(file), { recursive: true }),
+  changed: (file) => changeByte(file, 100),
+}
 
-  const sink = await openSink()
-  t.teardown(() => sink.close())
-  const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
-  await waitUntil('it was deferred again', () => lastResponses(app).includes('local error'))
-  t.match(app.errors.join('\n'), /attempt failed on our side/)
-  t.match(app.errors.join('\n'), /\d{7} bytes at 0 of .*0000000001\.spool are lost/)
-  await app.waitUntilSettled(await app.submitAccepted({ raw: 'From: app@a.test\r\nTo: bob@b.test\r\n\r\nsmall\r\n' }))
-  t.equal(sink.messages.length, 1)
-})
+for (const [what, damage] of Object.entries(damages)) {
+  t.test(`a message whose bytes are ${what} is deferred, and other mail goes out`, async (t) => {
+    const busy = await openSink({ script: { rcpt: '451 4.2.0 try again later' } })
+    t.teardown(() => busy.close())
+    const first = await testDaemon(t, { routes: { 'b.test': busy } })
+    const raw = `From: app@a.test\r\nTo: bob@b.test\r\n\r\n${body}`
+    const id = await first.submitAccepted({ raw })
+    await waitUntil('it was deferred', () => lastResponses(first).startsWith('451'))
+    await first.stop()
+    damage(databaseFile(first.config.service.data_dir))
+
+    const sink = await openSink()
+    t.teardown(() => sink.close())
+    const app = await testDaemon(t, { routes: { 'b.test': sink }, folder: first.folder, ahead: 3_600_000 })
+    await waitUntil('it was deferred again', () => lastResponses(app).includes('local error'))
+    const lost = /\d{7} bytes at 0 of .*0000000001\.spool are lost/
+    t.match(app.errors.join('\n'), /attempt failed on our side/)
+    t.match(app.errors.join('\n'), lost)
+    t.match(await app.cli('log', id), { status: 0, out: lost })
+    await app.waitUntilSettled(await app.submitAccepted({ raw: 'From: app@a.test\r\nTo: bob@b.test\r\n\r\nsmall\r\n' }))
+    t.equal(sink.messages.length, 1)
+  })
+}

@@ -29,6 +29,11 @@ export function isValidLabel(label: string): boolean {
   return !label.startsWith('xn--') || findLabelFault(label) === null
 }
 
+/** The predicate of a sentence if `text` has a lone surrogate, which UTF-8 cannot write; otherwise null. */
+export function explainSurrogate(text: string): string | null {
+  return text.isWellFormed() ? null : 'has half of a surrogate pair: send each character whole'
+}
+
 /** Why `text` is no mail address, as the predicate of a sentence; null: for no reason that these rules know. */
 export function explainAddressFault(text: string): string | null {
   const shown = text.slice(0, MAX_EXPLAINED)

@@ -12,6 +12,7 @@
 import { domainToASCII } from 'node:url'
 import {
   explainAddressFault,
+  explainSurrogate,
   hasLocalCharactersOnly,
   hasVisibleCharactersOnly,
   isValidLabel,
@@ -123,6 +124,9 @@ export function parseAddress(text: string): Address {
 
 /** The rule that an address breaks, with the character at fault where there is one. `rule`: the general one. */
 export function explainAddress(text: string, rule: string): string {
+  // Also in a name before the address.
+  const surrogate = explainSurrogate(text)
+  if (surrogate !== null) return `${rule}: it ${surrogate}`
   const inBrackets = text.slice(text.lastIndexOf('<') + 1)
   const fault = explainAddressFault(inBrackets.replace('>', ''))
   return fault === null ? rule : `${rule}: it ${fault}`

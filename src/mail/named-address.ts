@@ -5,6 +5,7 @@
  * name are not decoded.
  */
 import { type Address, tryParseAddress } from './address.js'
+import { explainSurrogate } from './address-characters.js'
 
 export interface NamedAddress {
   readonly address: Address
@@ -63,5 +64,5 @@ function isOneLine(text: string): boolean {
 /** Why the text cannot stand in a header field, as the predicate of a sentence; null: it can. */
 export function findLineFault(text: string): string | null {
   if (/[\r\n\0]/.test(text)) return 'must be one line: CR, LF and NUL are not allowed'
-  return /\p{Cs}/u.test(text) ? 'has half of a surrogate pair: send each character whole' : null
+  return explainSurrogate(text)
 }

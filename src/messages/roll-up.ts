@@ -56,6 +56,10 @@ function countUnder(column: RecipientCountColumn): RawBuilder<number> {
   return sql`sum(status in (${statuses}) and complained_at is null)`
 }
 
+const countedColumns = sql`(status, ${sql.join(recipientCountColumns.map((column) => sql.ref(column)))})`
+const rolledUp = sql`case when emails.status = 'complained' then 'complained' else ${rolledUpStatus} end,
+  ${sql.join(recipientCountColumns.map(countUnder))}`
+
 interface EmailTimes {
   readonly emailId: string
   readonly sentAt: number | null
@@ -71,29 +75,11 @@ interface EmailTimes {
 export const rollUpEmail = prepareWrite<EmailTimes>(({ db, slot }) =>
   db
     .updateTable('emails')
-    .from((eb) =>
-      eb
-        .selectFrom('recipients')
-        .select([
-          rolledUpStatus.as('rolled_up'),
-          ...recipientCountColumns.map((column) => countUnder(column).as(column)),
-        ])
-        .where('email_id', '=', slot('emailId'))
-        .as('counted'),
-    )
-    .set((eb) => ({
-      status: sql<EmailStatus>`case when emails.status = 'complained' then 'complained' else counted.rolled_up end`,
+    .set(countedColumns, sql`(select ${rolledUp} from recipients where email_id = ${slot('emailId')})`)
+    .set({
       sent_at: sql`coalesce(sent_at, ${slot('sentAt')})`,
       delivered_at: sql`coalesce(delivered_at, ${slot('deliveredAt')})`,
       bounced_at: sql`coalesce(bounced_at, ${slot('bouncedAt')})`,
-      recipients_queued: eb.ref('counted.recipients_queued'),
-      recipients_sent: eb.ref('counted.recipients_sent'),
-      recipients_delivered: eb.ref('counted.recipients_delivered'),
-      recipients_bounced: eb.ref('counted.recipients_bounced'),
-      recipients_failed: eb.ref('counted.recipients_failed'),
-      recipients_suppressed: eb.ref('counted.recipients_suppressed'),
-      recipients_cancelled: eb.ref('counted.recipients_cancelled'),
-      recipients_complained: eb.ref('counted.recipients_complained'),
-    }))
+    })
     .where('id', '=', slot('emailId')),
 )

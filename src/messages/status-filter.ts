@@ -7,8 +7,8 @@ import { prepareRead, type Read, type StatementBuilder } from '../storage/prepar
 import type { EmailStatus } from '../storage/tables/email-tables.js'
 
 const ofRecipients = {
-  bounced: sql<boolean>`(recipients_bounced > 0)`,
-  failed: sql<boolean>`(recipients_failed > 0 or status = 'failed')`,
+  bounced: sql<boolean>`(recipients_bounced > 0) = 1`,
+  failed: sql<boolean>`(recipients_failed > 0 or status = 'failed') = 1`,
 } as const
 
 /** `email_counts.listed` counts what the filter finds, not `count`. */

@@ -31,6 +31,9 @@ t.test('addresses with them are refused, and the character is named', async (t) 
     ['a@xn--a.test', /label xn--a/],
     ['a@XN--.test', /label xn--/],
     ['Ann <a\u200b@b.test>', /U\+200B/],
+    ...['a\ud800@b.test', 'a@b\udfff.test', '\ud83d <a@b.test>x'].map(
+      (text) => [text, /half of a surrogate pair/] as const,
+    ),
   ]
   for (const [text, fault] of table) {
     t.equal(tryParseAddress(text), null, JSON.stringify(text))

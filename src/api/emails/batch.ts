@@ -45,6 +45,9 @@ const batchExample = {
         from: 'app@example.com',
         to: ['bob@example.com'],
         created_at: '2030-01-31T09:00:00.000Z',
+        recipient_counts: {
+          ...{ queued: 1, sent: 0, delivered: 0, bounced: 0, failed: 0, suppressed: 0, cancelled: 0, complained: 0 },
+        },
       },
       { error: 'subject: is required', index: 1 },
     ],

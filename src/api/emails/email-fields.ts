@@ -1,6 +1,7 @@
 /** The fields of requests for an email: what a client may send, and the value that each is parsed to. */
 import { z } from 'zod'
 import { type Address, explainAddress, tryParseAddress } from '../../mail/address.js'
+import { explainSurrogate } from '../../mail/address-characters.js'
 import {
   findLineFault,
   isDisplayName,
@@ -43,7 +44,10 @@ export const mailboxObject = z
     name: z
       .string()
       .trim()
-      .refine(isDisplayName, `must be one line of at most ${MAX_NAME_LENGTH} characters`)
+      .refine(isDisplayName, {
+        error: ({ input }) =>
+          explainSurrogate(String(input)) ?? `must be one line of at most ${MAX_NAME_LENGTH} characters`,
+      })
       .meta({ description: 'The name that readers see.', example: 'Bob' })
       .optional(),
   })

@@ -21,14 +21,26 @@ const count = z.int().min(0)
 
 export const recipientCounts = z
   .object({
-    queued: count.meta({ description: 'Wait for an attempt, or for the time of a scheduled email.' }),
-    sent: count.meta({ description: 'Accepted by a host that is no MX of their domain.' }),
-    delivered: count.meta({ example: 1 }),
-    bounced: count,
-    failed: count,
-    suppressed: count.meta({ description: 'On the suppression list, never tried.' }),
+    queued: count.meta({
+      example: 0,
+      description: 'Wait for an attempt, or for the time of a scheduled email.',
+    }),
+    sent: count.meta({
+      example: 0,
+      description: 'Accepted by a host that is no MX of their domain.',
+    }),
+    delivered: count.meta({ example: 2 }),
+    bounced: count.meta({ example: 1 }),
+    failed: count.meta({ example: 0 }),
+    suppressed: count.meta({
+      example: 0,
+      description: 'On the suppression list, never tried.',
+    }),
     cancelled: count,
-    complained: count.meta({ description: 'Reported the email as spam; they count in no other state.' }),
+    complained: count.meta({
+      example: 0,
+      description: 'Reported the email as spam; they count in no other state.',
+    }),
   } satisfies Record<keyof RecipientCounts, z.ZodType>)
   .meta({ id: 'RecipientCounts', description: 'How many recipients are in each state. Each counts once.' })
 

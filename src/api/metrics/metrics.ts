@@ -66,11 +66,7 @@ const metrics = z
       machine_opens: countLike(75).meta({ description: 'By programs; in none of the numbers above.' }),
       machine_clicks: countLike(40).meta({ description: 'By programs; in none of the numbers above.' }),
     }),
-    recipients: recipientCounts.meta({
-      description:
-        'The recipients of these emails, each in one state: who complained is not under `delivered`, and who was ' +
-        'delivered to is not under `sent`.',
-    }),
+    recipients: recipientCounts,
     rates: z
       .strictObject({
         delivery_rate: percentageLike(97.25),
@@ -104,7 +100,10 @@ export function metricsRoute({ read }: { readonly read: Read }): Route {
     area: 'read',
     tag: 'Metrics',
     summary: 'Show how many emails were sent, delivered, opened and clicked',
-    description: 'An email counts when it was made, with what happened to it since; so do its opens and clicks.',
+    description:
+      'An email counts when it was made, with what happened to it since; so do its opens and clicks. `recipients` counts ' +
+      'the recipients of these emails, each in one state: who complained is not under `delivered`, and who was ' +
+      'delivered to is not under `sent`.',
     query,
     answers: { 200: { description: 'The metrics.', schema: metrics } },
     refusals: [],

@@ -129,7 +129,7 @@ export const exampleValues: Readonly<Record<string, readonly unknown[]>> = {
   still_unsubscribed: [2],
   subject: ['Hello'],
   success_count: [2],
-  suppressed: ['carol@example.com'],
+  suppressed: ['carol@example.com', 0],
   tags: ['campaign'],
   target: ['01a1ff35-3880-7ef5-bbba-0d7e1de2529c'],
   template_id: [null],

@@ -21,19 +21,7 @@ export interface Tag {
   readonly value: string
 }
 
-/** How many recipients an email has in each state, each in one: see `messages/recipient-counts.ts`. */
-export interface RecipientCountColumns {
-  recipients_queued: Generated<number>
-  recipients_sent: Generated<number>
-  recipients_delivered: Generated<number>
-  recipients_bounced: Generated<number>
-  recipients_failed: Generated<number>
-  recipients_suppressed: Generated<number>
-  recipients_cancelled: Generated<number>
-  recipients_complained: Generated<number>
-}
-
-export interface EmailsTable extends RecipientCountColumns {
+export interface EmailsTable {
   id: string
   workspace_id: string
   source: 'smtp' | 'rest' | 'service'
@@ -79,6 +67,15 @@ export interface EmailsTable extends RecipientCountColumns {
   from_domain: DomainName
   /** The broadcast whose message it is; lists of emails leave it out. */
   broadcast_id: string | null
+  /** How many recipients are in each state: see `messages/recipient-counts.ts`. */
+  recipients_queued: Generated<number>
+  recipients_sent: Generated<number>
+  recipients_delivered: Generated<number>
+  recipients_bounced: Generated<number>
+  recipients_failed: Generated<number>
+  recipients_suppressed: Generated<number>
+  recipients_cancelled: Generated<number>
+  recipients_complained: Generated<number>
 }
 
 /** Number of emails of a workspace in each status: maintained by triggers on `emails`. */

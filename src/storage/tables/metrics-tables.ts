@@ -3,13 +3,12 @@
  * what holds for all tables. What reads them: `metrics/`.
  */
 import type { Timestamp } from './columns.js'
-import type { RecipientCountColumns } from './email-tables.js'
 
 /** Days for which rows are kept, whatever the retention of the emails. */
 export const KEPT_METRICS_DAYS = 400
 
 /** Emails by the quarter of an hour in which they were made; what happens to them later counts there too. */
-export interface EmailMetricsTable extends RecipientCountColumns {
+export interface EmailMetricsTable {
   workspace_id: string
   /** Of the sender; empty: of all. */
   domain: string
@@ -34,6 +33,15 @@ export interface EmailMetricsTable extends RecipientCountColumns {
   clicks: number
   machine_opens: number
   machine_clicks: number
+  /** Recipients of the emails, in each state. */
+  recipients_queued: number
+  recipients_sent: number
+  recipients_delivered: number
+  recipients_bounced: number
+  recipients_failed: number
+  recipients_suppressed: number
+  recipients_cancelled: number
+  recipients_complained: number
   /** Emails that were removed since; they remain counted above. */
   removed: number
 }

@@ -1,7 +1,7 @@
 /** Attachments in base64: exactly what RFC 4648 section 4 calls the encoding of their bytes. */
 import fc from 'fast-check'
 import t from 'tap'
-import { base64, bodyText, templateData } from '../../../src/api/emails/email-fields.js'
+import { base64, bodyText, mailboxObject, mailboxText, templateData } from '../../../src/api/emails/email-fields.js'
 
 /** More than is compared at once. */
 const SIZES = [0, 1, 2, 3, 49_151, 49_152, 49_153, 98_304, 100_000]
@@ -25,6 +25,14 @@ t.test('any change of a character is refused, wherever it is', async (t) => {
     }),
   )
   t.pass('as asserted')
+})
+
+t.test('half of a surrogate pair in a name or an address is told as such', async (t) => {
+  const name = { address: 'a@b.test', name: 'Bob \ud83d' }
+  const message = /half of a surrogate pair: send each character whole/
+  t.match(mailboxObject.safeParse(name).error?.issues, [{ path: ['name'], message }])
+  t.match(mailboxText.safeParse('Bob \ud83d <a@b.test>').error?.issues, [{ message }])
+  t.match(mailboxText.safeParse('a\ude00@b.test').error?.issues, [{ message }])
 })
 
 t.test('padding and unused bits are strict', async (t) => {

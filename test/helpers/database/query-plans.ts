@@ -32,7 +32,11 @@ export const shortReads: readonly AllowedPlan[] = [
   },
   {
     statement: `select ${[
-      ...['scheduled', 'queued', 'sent', 'delivered', 'complained', 'bounced', 'failed', 'cancelled', 'opens'],
+      ...['scheduled', 'queued', 'sent', 'delivered', 'complained', 'bounced', 'failed', 'cancelled'],
+      ...['queued', 'sent', 'delivered', 'bounced', 'failed', 'suppressed', 'cancelled', 'complained'].map(
+        (state) => `recipients_${state}`,
+      ),
+      'opens',
       ...['unique_opens', 'clicks', 'unique_clicks', 'machine_opens', 'machine_clicks'],
     ]
       .map((column) => `sum("${column}") as "${column}"`)

@@ -12,6 +12,7 @@ import {
   tryParseDomainName,
   tryParseForeignAddress,
 } from '../../../mail/address.js'
+import { explainSurrogate } from '../../../mail/address-characters.js'
 import { Refusal, type RefusalKind } from '../../../mail/refusal.js'
 import { parseNetwork } from '../../../platform/ip-address.js'
 import { parseTimestamp } from '../../../sending/schedule.js'
@@ -97,11 +98,15 @@ export const dayOrMoment: z.ZodType<{ readonly start: number; readonly end: numb
   },
 )
 
+const nameRule = 'allowed: 1 to 100 characters, no control characters'
+
 /** A display name. No lone surrogates, which the database would not return unchanged. */
 export const name: z.ZodType<string, string> = textSchema(
-  'allowed: 1 to 100 characters, no control characters',
+  nameRule,
   100,
   (given) => (given.trim() === '' || /[\p{Cc}\p{Cs}]/u.test(given) ? null : given),
+  {},
+  (given) => explainSurrogate(given) ?? nameRule,
 )
 
 /** The URL of a picture: nothing that a page could execute, and no credentials. */

@@ -2,7 +2,11 @@
 //
 // Every number is one email that a client requested. `once` holds those that were sent under an
 // idempotency key, and again after every cut until there was an answer: each must be one email.
+import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+
+/** The listeners that accept messages. */
+const DOORS = ['smtp', 'rest', 'mx']
 
 export class Ledger {
   /** By number: the listener, and the id that was answered. */
@@ -11,6 +15,8 @@ export class Ledger {
   #once = new Map()
   #strange = []
   #number = 0
+  /** For each life of the daemon, the listeners that have accepted something in it. */
+  #lives = [new Set()]
 
   nextNumber() {
     this.#number += 1
@@ -19,6 +25,25 @@ export class Ledger {
 
   accepted(listener, number, id) {
     this.#accepted.set(number, { listener, id })
+    this.#lives.at(-1).add(listener)
+  }
+
+  /** To be called before each start of the daemon. */
+  beginLife() {
+    this.#lives.push(new Set())
+  }
+
+  /** Resolves when each listener has accepted something in this life, or after `limit` milliseconds. */
+  async allAccepting(limit) {
+    const life = this.#lives.at(-1)
+    for (let waited = 0; waited < limit && life.size < DOORS.length; waited += 10) await sleep(10)
+  }
+
+  /** By listener, what it has accepted, for `isExercised`. */
+  countAccepted() {
+    const accepted = [...this.#accepted.values()]
+    const count = (door) => accepted.filter(({ listener }) => listener === door).length
+    return Object.fromEntries(DOORS.map((door) => [`messages accepted by ${door}`, count(door)]))
   }
 
   expectOnce(number) {
@@ -35,17 +60,26 @@ export class Ledger {
     return this.#accepted.size
   }
 
-  /** Prints the figures; true if nothing is wrong. `arrivals`: by number, how often it came to the sink. */
+  /**
+   * Prints the figures; `good` if nothing is wrong. `arrivals`: by number, how often it came to the sink. `repeated`: requests
+   * with an idempotency key that were made again after a cut.
+   */
   balance(databaseFile, arrivals) {
     const emails = emailsByNumber(databaseFile)
     const listeners = ['smtp', 'rest'].map((listener) => this.#balanceOf(listener, emails, arrivals))
     listeners.push(this.#mxBalance(databaseFile))
     for (const { line } of listeners) console.log(line)
+    console.log(this.#livesLine())
     const once = this.#onceBalance(emails)
     console.log(once.line)
     for (const words of new Set(this.#strange)) console.log(`answered: ${words}`)
     const lost = listeners.reduce((sum, listener) => sum + listener.lost, 0)
-    return { lost, good: once.good && this.#strange.length === 0 }
+    return { lost, good: once.good && this.#strange.length === 0, repeated: once.repeated }
+  }
+
+  #livesLine() {
+    const count = (door) => this.#lives.filter((life) => life.has(door)).length
+    return `lives ${this.#lives.length - 1}, in which it accepted: ${DOORS.map((door) => `${door} ${count(door)}`).join(', ')}`
   }
 
   #balanceOf(listener, emails, arrivals) {
@@ -86,6 +120,7 @@ export class Ledger {
     ).length
     const words = `expected ${expectedOnce.length}, exactly one email ${exactlyOne}, repeated after a cut ${repeated.length}`
     return {
+      repeated: repeated.length,
       good: unanswered === 0 && exactlyOne === expectedOnce.length,
       line: `idempotent: ${words} (${again} had been taken before the cut), unanswered ${unanswered}`,
     }

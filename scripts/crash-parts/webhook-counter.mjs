@@ -32,7 +32,11 @@ export async function openWebhookCounter() {
         missing = missingOf(databaseFile, times)
       }
       const repeated = [...times.values()].filter((count) => count > 1).length
-      return { missing, line: `webhook: events ${times.size}, missing ${missing}, more than once ${repeated}` }
+      return {
+        missing,
+        count: times.size,
+        line: `webhook: events ${times.size}, missing ${missing}, more than once ${repeated}`,
+      }
     },
     close: () => {
       server.closeAllConnections()

@@ -57,7 +57,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     const readThread = new ReadThread(options.file)
     return {
       read: Object.assign(createRead(reader), { elsewhere: readThread.read.bind(readThread) }),
-      commit: (writes) => writer.commit(writes),
+      commit: (writes, options) => writer.commit(writes, options),
       reclaimPages: (pages) => writer.reclaimPages(pages),
       purgeLog: (options) => writer.purgeLog(options),
       sweepSpool: (holes) => writer.sweepSpool(holes),
@@ -88,9 +88,9 @@ export async function openStore(options: OpenOptions): Promise<OpenStore> {
   let writer: Promise<Writer> | null = null
   return {
     read: createRead(reader),
-    commit: async (writes) => {
+    commit: async (...asked) => {
       writer ??= Writer.open(options)
-      await (await writer).commit(writes)
+      await (await writer).commit(...asked)
     },
     close: async () => {
       await writer?.then(

@@ -3,8 +3,8 @@
  * to the sender, in one commit.
  *
  * An outcome is never dropped: while the database cannot take it, it is kept and tried again every
- * second. Only if the process ends in that time, the message may be sent again. A notification that
- * cannot be built does not hold up the outcome.
+ * second. Only if the process ends before it is on disk, the message may be sent again, so its commit is urgent. A
+ * notification that cannot be built does not hold up the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workspaceById } from '../../accounts/workspaces.js'
@@ -205,7 +205,7 @@ async function commitWithRetry(
 ): Promise<void> {
   for (;;) {
     try {
-      await commit(writes)
+      await commit(writes, { isUrgent: true })
       return
     } catch (error) {
       if (!(error instanceof StorageFault)) throw error

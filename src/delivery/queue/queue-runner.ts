@@ -204,15 +204,15 @@ export class QueueRunner {
       this.startTurns()
       return
     }
+    const { signal } = this.abortController
+    // The commit of the outcome begins before other attempts do: until it is on disk, a crash repeats this one.
+    const ended = finished === 'changed' ? this.leases.release(entry, signal) : this.settle(turn, finished)
     this.endAttempt(turn)
-    if (finished === 'changed') {
-      turn.needsRecheck = true
-      await this.leases.release(entry, this.abortController.signal)
-    } else await this.settle(turn, finished)
+    await ended
     this.lanes.forget(entry)
     const isTaken = finished !== 'changed' && finished.result.outcome.kind === 'accepted'
     this.deps.messageCache.release(entry.email_id, entry.id, isTaken)
-    if (turn.needsRecheck) this.recheckDue(entry)
+    if (turn.needsRecheck || finished === 'changed') this.recheckDue(entry)
   }
 
   private endAttempt(turn: Turn): void {

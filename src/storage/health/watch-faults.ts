@@ -5,7 +5,7 @@
  * seconds. The first probe that succeeds ends it, if no fault occurred since the previous probe: on a full
  * disk small commits still succeed between large ones that fail, and all of that is one outage.
  */
-import { type Commit, StorageFault, type Write } from '../writer/write.js'
+import { type Commit, type CommitOptions, StorageFault, type Write } from '../writer/write.js'
 
 interface FaultWatchOptions {
   readonly onOutageStart: (fault: StorageFault) => void
@@ -37,9 +37,9 @@ export function watchFaults(
     timer = null
   }
 
-  async function watchedCommit(writes: readonly Write[]): Promise<void> {
+  async function watchedCommit(writes: readonly Write[], options?: CommitOptions): Promise<void> {
     try {
-      await commit(writes)
+      await commit(writes, options)
     } catch (error) {
       if (error instanceof StorageFault) recordFault(error)
       throw error

@@ -66,8 +66,16 @@ export class LentBytes {
   }
 }
 
+export interface CommitOptions {
+  /**
+   * It goes to the writer at once, with all that is gathered, and not when the turn of the event loop ends. For what has
+   * happened outside already, as a message that another server has taken: a crash before the commit repeats it.
+   */
+  readonly isUrgent?: boolean
+}
+
 /** Resolves when every write of the list is on disk. If it rejects, none of them was made. */
-export type Commit = (writes: readonly Write[]) => Promise<void>
+export type Commit = (writes: readonly Write[], options?: CommitOptions) => Promise<void>
 
 /** A write changed another number of rows than it must: the rows have changed since they were read. It "missed". */
 export class WriteConflict extends Error {

@@ -1,6 +1,6 @@
 /**
  * The main thread's side of the writer: `commit` gathers the requests of one turn of the event loop, posts
- * them to the writer thread in a few messages, and resolves when they are on disk.
+ * them to the writer thread in a few messages, and resolves when they are on disk. An urgent one ends the gathering.
  *
  * If the thread exits, its unanswered requests are rejected with a StorageFault; they may or may not be on
  * disk, as after a power cut. The thread is restarted after `restartAfter`; until it has opened the
@@ -12,7 +12,7 @@ import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../connection.js'
 import type { WrittenBatch } from '../database.js'
 import type { SpoolPlace } from '../spool/spool-files.js'
-import { type LentBytes, StorageFault, type Write } from './write.js'
+import { type CommitOptions, type LentBytes, StorageFault, type Write } from './write.js'
 import {
   type FromWriter,
   failureFromWire,
@@ -101,13 +101,13 @@ export class Writer {
     return busyTimeOf(this.worker)
   }
 
-  commit(writes: readonly Write[]): Promise<void> {
+  commit(writes: readonly Write[], { isUrgent = false }: CommitOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.ready) return reject(this.notReadyFault())
       const loans = this.gathering.add(writes, this.numbers)
-      if (this.gatheredPromises.length === 0) setImmediate(() => this.post())
+      if (this.gatheredPromises.length === 0 && !isUrgent) setImmediate(() => this.post())
       this.gatheredPromises.push({ resolve, reject, loans })
-      if (this.gatheredPromises.length === POST_BATCH) this.post()
+      if (isUrgent || this.gatheredPromises.length === POST_BATCH) this.post()
     })
   }
 

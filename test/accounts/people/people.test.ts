@@ -111,7 +111,7 @@ t.test('a concurrent transfer, role change and removal leave one owner', async (
   const demote = (userId: string) => [setRole({ workspaceId: 'ws_1', id: `m-${userId}`, role: 'member' })]
   const acts = [of('a', 'b'), of('a', 'c'), remove('b'), demote('b'), remove('a'), demote('a'), of('b', 'a')]
   for (let shift = 0; shift < acts.length; shift += 1) {
-    await Promise.allSettled([...acts.slice(shift), ...acts.slice(0, shift)].map(commit))
+    await Promise.allSettled([...acts.slice(shift), ...acts.slice(0, shift)].map((writes) => commit(writes)))
     t.equal(read(`select 1 from members where role = 'owner'`, []).length, 1)
   }
 })

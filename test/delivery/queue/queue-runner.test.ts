@@ -12,7 +12,7 @@ import { QueueRunner } from '../../../src/delivery/queue/queue-runner.js'
 import type { RunnerDeps } from '../../../src/delivery/queue/runner-deps.js'
 import { writesWithLease } from '../../../src/messages/queue/enqueue.js'
 import type { Database } from '../../../src/storage/database.js'
-import { StorageFault, type Write } from '../../../src/storage/writer/write.js'
+import { type Commit, StorageFault, type Write } from '../../../src/storage/writer/write.js'
 import { type BulkEmail, bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-data.js'
@@ -54,7 +54,11 @@ interface Running {
   readonly pass: (milliseconds: number) => void
 }
 
-async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running> {
+async function running(
+  t: Test,
+  deps: Partial<RunnerDeps> = {},
+  onCommit: (...request: Parameters<Commit>) => void = () => undefined,
+): Promise<Running> {
   const { database } = await temporaryDatabase(t)
   const accounts = await seedDatabase(database)
   const faults: Running['faults'] = { commit: null, read: false }
@@ -63,9 +67,10 @@ async function running(t: Test, deps: Partial<RunnerDeps> = {}): Promise<Running
   const time = { now: Date.UTC(2026, 10, 21) }
   const now = (): number => time.now
   const log = pino({ level: 'error' }, { write: (line) => errors.push(line) })
-  const commit = async (writes: readonly Write[]): Promise<void> => {
+  const commit: Commit = async (writes, options) => {
+    onCommit(writes, options)
     if (faults.commit !== null && writes.some(faults.commit)) throw full
-    return database.commit(writes)
+    return database.commit(writes, options)
   }
   const read: Database['read'] = (sql, parameters) => {
     if (faults.read) throw full
@@ -262,6 +267,26 @@ t.test('an outcome that cannot be stored is kept, and nothing more is taken mean
   faults.commit = null
   await waitUntil('both arrive', () => status('one@b.test') === 'delivered' && status('two@b.test') === 'delivered')
   t.same(attempted, ['one@b.test', 'two@b.test'], 'no message went twice')
+})
+
+t.test('the commit of an outcome is urgent, and begins before the next attempt', async (t) => {
+  const acts: string[] = []
+  const findHoldRule: RunnerDeps['findHoldRule'] = () => {
+    acts.push('look-up')
+    return null
+  }
+  const { runner, add, status } = await running(
+    t,
+    { findHoldRule, maxConnections: () => 1 },
+    (writes, { isUrgent } = {}) => {
+      if (writes.some(isOutcome)) acts.push(isUrgent === true ? 'urgent outcome' : 'outcome')
+    },
+  )
+  const recipients = ['one@b.test', 'two@b.test']
+  for (const to of recipients) await add(to, false)
+  await runner.start()
+  await waitUntil('both are settled', () => recipients.every((to) => status(to) === 'delivered'))
+  t.same(acts, ['look-up', 'urgent outcome', 'look-up', 'urgent outcome'])
 })
 
 t.test('at the end of the process an outcome that cannot be stored keeps its lease', async (t) => {

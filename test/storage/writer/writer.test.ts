@@ -33,6 +33,7 @@ const add = (word: string, bytes: Buffer | null = null): Write => ({
   parameters: [word, bytes],
 })
 const words = (db: SQLite.Database): unknown[] => db.prepare('select word from words order by word').pluck().all()
+const script = new URL('../../../src/storage/writer/writer-worker.js', import.meta.url)
 const names = (outcomes: readonly (Error | undefined)[]): unknown[] => outcomes.map((error) => error?.name)
 
 t.test('a request that fails after it changed rows is undone alone', async (t) => {
@@ -241,7 +242,6 @@ t.test('commits of another process are noticed; our own, and the opening by anot
 
 t.test('a writer thread that dies fails its running requests, and is restarted', async (t) => {
   let worker: Worker | undefined
-  const script = new URL('../../../src/storage/writer/writer-worker.js', import.meta.url)
   const startThread = (options: ConnectionOptions): Worker => {
     worker = new Worker(script, { workerData: options })
     return worker
@@ -263,6 +263,34 @@ t.test('a writer thread that dies fails its running requests, and is restarted',
   await restarted
   await database.commit([stateWrite('after', 'x')])
   t.same(stateKeys(database.read), ['after'])
+})
+
+t.test('an urgent request goes to the writer at once, with all that is gathered', async (t) => {
+  let messages = 0
+  const startThread = (options: ConnectionOptions): Worker => {
+    const worker = new Worker(script, { workerData: options })
+    const post = worker.postMessage.bind(worker)
+    return Object.assign(worker, {
+      postMessage: (...message: Parameters<typeof post>) => {
+        messages += 1
+        post(...message)
+      },
+    })
+  }
+  const { database } = await temporaryDatabase(t, { startThread })
+  const outage = { onOutageStart: () => t.fail('no outage'), onOutageEnd: () => undefined }
+  const { commit, stop } = watchFaults(database.commit, { ...outage, buildProbe: () => stateWrite('probe', 'x') })
+  t.teardown(stop)
+  messages = 0
+  const earlier = commit([stateWrite('earlier', 'x')])
+  t.equal(messages, 0, 'one that is not urgent waits for others of the turn')
+  const urgent = commit([stateWrite('urgent', 'x')], { isUrgent: true })
+  t.equal(messages, 1)
+  const later = commit([stateWrite('later', 'x')])
+  t.equal(messages, 1)
+  await Promise.all([earlier, urgent, later])
+  t.equal(messages, 2)
+  t.same(stateKeys(database.read).toSorted(), ['earlier', 'later', 'urgent'])
 })
 
 t.test('closing finishes earlier requests, and refuses later ones', async (t) => {

@@ -55,7 +55,10 @@ const records = (dkim) => ({
       ...{ private_key: dkim.privateKey, public_record: dkim.publicRecord },
     },
   ],
-  emails: [email(WAITING, 'queued'), email(DELIVERED, 'delivered', { sent_at: AT, delivered_at: AT })],
+  emails: [
+    email(WAITING, 'queued', { recipients_queued: 1 }),
+    email(DELIVERED, 'delivered', { sent_at: AT, delivered_at: AT, recipients_delivered: 1 }),
+  ],
   raw_messages: EMAILS.map((email_id) => ({ email_id, raw: message })),
   dkim_signatures: [{ email_id: DELIVERED, field: 'DKIM-Signature: v=1' }],
   recipients: [

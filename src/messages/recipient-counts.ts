@@ -53,9 +53,14 @@ export function countRecipients(recipients: readonly CountedRecipient[]): Recipi
   return counts
 }
 
-/** The statuses that a recipient has while it is counted under `column`, as long as it did not complain. */
-export function statusesUnder(column: RecipientCountColumn): readonly RecipientStatus[] {
-  if (column === 'recipients_complained') return []
-  if (column === 'recipients_queued') return ['queued', 'scheduled']
-  return [column.slice('recipients_'.length) as Exclude<CountedState, 'complained'>]
+/** The statuses that a recipient has while it is counted in a column, as long as it did not complain. */
+export const statusesIn: Readonly<Record<RecipientCountColumn, readonly RecipientStatus[]>> = {
+  recipients_queued: ['queued', 'scheduled'],
+  recipients_sent: ['sent'],
+  recipients_delivered: ['delivered'],
+  recipients_bounced: ['bounced'],
+  recipients_failed: ['failed'],
+  recipients_suppressed: ['suppressed'],
+  recipients_cancelled: ['cancelled'],
+  recipients_complained: [],
 }

@@ -15,7 +15,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { prepareWrite } from '../storage/prepared.js'
 import type { EmailStatus, RecipientStatus } from '../storage/tables/email-tables.js'
-import { type RecipientCountColumn, recipientCountColumns, statusesUnder } from './recipient-counts.js'
+import { type RecipientCountColumn, recipientCountColumns, statusesIn } from './recipient-counts.js'
 
 const statusOrder: readonly RecipientStatus[] = [
   'queued',
@@ -52,7 +52,7 @@ const rolledUpStatus = sql<EmailStatus>`case min(case status ${rankCases} end) $
 
 function countUnder(column: RecipientCountColumn): RawBuilder<number> {
   if (column === 'recipients_complained') return sql`count(complained_at)`
-  const statuses = sql.join(statusesUnder(column).map((status) => sql.lit(status)))
+  const statuses = sql.join(statusesIn[column].map((status) => sql.lit(status)))
   return sql`sum(status in (${statuses}) and complained_at is null)`
 }
 

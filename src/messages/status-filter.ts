@@ -22,11 +22,13 @@ interface Filtered {
 
 type ReadFiltered<Values, Rows> = (read: Read, values: Values & { readonly status: EmailStatus | null }) => Rows
 
+type FilteredReadFactory<Values> = <Query extends Compilable<unknown>>(
+  build: (builder: StatementBuilder<Values & Filtered>, condition: RawBuilder<boolean>) => Query,
+) => ReadFiltered<Values, InferResult<Query>>
+
 /** A read for each kind of filter; `build` gets the condition, which may use the slot `status`. */
-export function prepareFilteredRead<Values extends object>() {
-  return <Query extends Compilable<unknown>>(
-    build: (builder: StatementBuilder<Values & Filtered>, condition: RawBuilder<boolean>) => Query,
-  ): ReadFiltered<Values, InferResult<Query>> => {
+export function prepareFilteredRead<Values extends object>(): FilteredReadFactory<Values> {
+  return (build) => {
     const readAll = prepareRead<Values & Filtered>()((builder) => build(builder, sql<boolean>`true`))
     const readStatus = prepareRead<Values & Filtered>()((builder) =>
       build(builder, sql<boolean>`status = ${builder.slot('status')}`),

@@ -188,19 +188,22 @@ t.test('emails are found by their recipient, subject, tag, status and time', { s
   await page.getByText('No email yet').waitFor()
   await expectPresentable(t, dashboard, 'no emails')
   for (const [to, subject, value] of [
-    ['bob@b.test', 'Invoice 7', 'spring'],
+    [['bob@b.test', 'gone@b.test'], 'Invoice 7', 'spring'],
     ['eve@b.test', `Invoice ${HOSTILE}`, 'autumn'],
     ['gone@b.test', '', HOSTILE],
-  ]) {
+  ] as const) {
     const tags = [{ name: 'campaign', value }]
     const body = { from: 'app@a.test', to, subject: subject === '' ? ' ' : subject, text: 'x', tags }
-    t.equal((await app.rest('POST', '/v1/emails', { body })).status, 201)
+    const answer = await app.rest('POST', '/v1/emails', { body })
+    t.equal(answer.status, 201)
+    await app.waitUntilSettled(answer.json<{ id: string }>().id)
   }
   await page.reload()
   const rows = page.locator('tbody tr')
   await rows.nth(2).waitFor()
   await page.getByRole('rowheader', { name: '(no subject)' }).waitFor()
   await page.locator('tbody').getByText('Bounced', { exact: true }).waitFor()
+  await page.locator('tbody').getByText('1 delivered, 1 bounced', { exact: true }).waitFor()
   await expectPresentable(t, dashboard, 'the list of emails')
 
   const expectRows = async (count: number): Promise<void> => {

@@ -22,7 +22,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   const { page } = dashboard
   const body = {
     from: 'app@a.test',
-    to: 'bob@b.test',
+    to: ['bob@b.test', 'ann@b.test'],
     subject: 'Hi',
     text: 'hi',
     tags: [{ name: 'kind', value: 'news' }],
@@ -46,6 +46,7 @@ t.test('numbers of mail by tag, clicked links, and what is used of the plan', { 
   await dashboard.signIn()
   await page.getByRole('link', { name: 'Metrics', exact: true }).click()
   await page.getByText('More numbers').waitFor()
+  await page.getByText('They have 2 recipients: 2 delivered.').waitFor()
   await expectPresentable(t, dashboard, 'metrics')
   await page.getByLabel('Tag').fill('kind')
   await page.getByRole('button', { name: 'Filter' }).click()

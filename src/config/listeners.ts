@@ -27,7 +27,7 @@ function withKeys(key: string, addresses: readonly ListenerAddress[]): readonly 
   return addresses.map((address, at) => ({ key: `${key}[${at}]`, address }))
 }
 
-/** As in the file, without the protocol. */
+/** Writes an address as the file does, without the protocol. */
 export function formatListenerAddress(address: ListenerAddress): string {
   if ('path' in address) return `unix:${address.path}`
   const { host, port } = address

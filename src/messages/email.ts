@@ -6,6 +6,7 @@
 import type { Selectable } from 'kysely'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'
+import { recipientCountColumns } from './recipient-counts.js'
 
 export type Email = Selectable<Tables['emails']>
 
@@ -45,14 +46,7 @@ const columns = [
   'template_id',
   'from_domain',
   'broadcast_id',
-  'recipients_queued',
-  'recipients_sent',
-  'recipients_delivered',
-  'recipients_bounced',
-  'recipients_failed',
-  'recipients_suppressed',
-  'recipients_cancelled',
-  'recipients_complained',
+  ...recipientCountColumns,
 ] as const satisfies readonly (keyof Email)[]
 
 export const insertEmail = prepareWrite<Email>(({ db, slots }) => db.insertInto('emails').values(slots(columns)))

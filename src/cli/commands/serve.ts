@@ -26,7 +26,7 @@ interface ServeOptions {
   readonly journal: boolean
   /** Reads the configuration again, from the same file. */
   readonly reload: () => LoadedConfig
-  /** Of the loaded configuration, for the log. */
+  /** Names of one label that the loaded configuration has; the log tells of them. */
   readonly shortNames?: readonly Problem[]
   readonly stopTimeouts?: NonNullable<DaemonOptions['stopTimeouts']>
 }

@@ -12,7 +12,7 @@ const states = ['queued', 'sent', 'delivered', 'bounced', 'failed', 'suppressed'
 const columns = states.map((state) => `recipients_${state}`)
 const added = columns.map((column) => `${column} integer not null default 0`)
 
-/** In the order of `columns`. */
+/** An expression for each of `columns`, in their order. */
 const ofRecipients = states.map((state) => {
   if (state === 'complained') return 'count(complained_at)'
   const isIn = state === 'queued' ? `status in ('queued', 'scheduled')` : `status = '${state}'`
@@ -38,7 +38,7 @@ const asOneRecipient: Readonly<Record<(typeof states)[number], string>> = {
 const statusOf = (state: (typeof states)[number]): string =>
   state === 'queued' ? `emails.status in ('queued', 'scheduled')` : `emails.status = '${state}'`
 
-/** Where the recipients of an email are not one in the state of the email, the difference. */
+/** What is to be added for an email whose recipients are not one in the state of the email; 0 for all others. */
 const differences: readonly EmailSum[] = states.map((state) => {
   const column = `recipients_${state}`
   return { column, valueIn: () => `emails.${column} - (${statusOf(state)})`, from: column }
@@ -54,7 +54,7 @@ const countListed = (row: 'new' | 'old', status: string, by: string): string =>
   `insert into email_counts (workspace_id, status, count, listed) values (${row}.workspace_id, '${status}', 0, ${by})
     on conflict (workspace_id, status) do update set listed = listed + excluded.listed;`
 
-/** Of emails that belong to no broadcast: the messages of one have one recipient each. */
+/** They leave messages of broadcasts out, which have one recipient each: `broadcast_counts` counts those. */
 const keepListed = (['bounced', 'failed'] as const).flatMap((status) => [
   `create trigger emails_${status}_come after insert on emails
     when new.broadcast_id is null and ${isListed[status]('new.')} begin

@@ -100,7 +100,7 @@ class SpoolReader {
 
   constructor(private readonly folder: string) {}
 
-  /** Of the file that is open; 0: there is none. */
+  /** Bytes that the open file has; 0: the file is not there. */
   get size(): number {
     return this.bytes
   }
@@ -121,13 +121,13 @@ class SpoolReader {
     }
   }
 
-  /** Of the open file. What is wrong, in a list; empty: nothing. */
+  /** Reads a range of the open file, and returns what is wrong with it: an empty list if nothing is. */
   compare({ file, at, bytes, id }: Named, crc: number): readonly string[] {
     const place = `${bytes} bytes at ${at} of ${spoolFile(this.folder, file)}`
     try {
       return this.checksumOf(at, bytes) === crc ? [] : [`${id} (${place})`]
     } catch (error) {
-      // As of a sector that the disk cannot read.
+      // The disk cannot read a sector, for example.
       return [`${id} (${place}: ${errorMessageOf(error)})`]
     }
   }

@@ -22,7 +22,7 @@ export interface SpoolPlace {
   readonly bytes: number
 }
 
-/** Of bytes that were written now. */
+/** Where bytes were written just now, and their checksum. */
 export interface WrittenPlace extends SpoolPlace {
   /** CRC-32. */
   readonly crc: number

@@ -4,14 +4,15 @@
  * A recipient counts once: as `complained` if it complained, otherwise by its status, and under `queued` while its email
  * is scheduled. `roll-up.ts` sets the columns in the commit that changes a recipient.
  */
+import type { Selectable } from 'kysely'
 import type { RecipientStatus } from '../storage/tables/email-tables.js'
-import type { Email } from './email.js'
-import type { Recipient } from './recipients.js'
+import type { Tables } from '../storage/tables/tables.js'
 
-export type RecipientCountColumn = Extract<keyof Email, `recipients_${string}`>
+type EmailRow = Selectable<Tables['emails']>
+export type RecipientCountColumn = Extract<keyof EmailRow, `recipients_${string}`>
 type CountedState = RecipientCountColumn extends `recipients_${infer State}` ? State : never
 
-type CountedRecipient = Pick<Recipient, 'status' | 'complained_at'>
+type CountedRecipient = Pick<Selectable<Tables['recipients']>, 'status' | 'complained_at'>
 
 export type RecipientCounts = Readonly<Record<CountedState, number>>
 
@@ -26,7 +27,7 @@ export const recipientCountColumns = [
   'recipients_complained',
 ] as const satisfies readonly RecipientCountColumn[]
 
-export function toRecipientCounts(row: Pick<Email, RecipientCountColumn>): RecipientCounts {
+export function toRecipientCounts(row: Pick<EmailRow, RecipientCountColumn>): RecipientCounts {
   return {
     queued: row.recipients_queued,
     sent: row.recipients_sent,

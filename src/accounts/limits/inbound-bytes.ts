@@ -4,8 +4,9 @@
  * counts apart from the others of its owner.
  *
  * Triggers count the stored bytes in the table `inbound_totals`, from the commit that stores a message
- * to the one that removes its bytes. A commit that stores a message begins with `requireRoom`, which
- * checks the count in that commit, so that concurrent sessions cannot pass the limit.
+ * to the one that removes its bytes. A message holds its room before its bytes are written (`holdRoom`), and the commit that
+ * stores it begins with `requireRoom`, which checks the count in that commit, so that concurrent sessions and processes
+ * cannot pass the limit.
  *
  * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any
  * external sender may write to both, so they have a limit even without one in a plan.
@@ -31,7 +32,14 @@ export interface InboundBytes {
   readonly readHeld: (workspaceId: string) => number
   /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
   readonly roomOf: (workspaceId: string) => number | null
+  /**
+   * Holds room for a message until its commit has ended, before its bytes go to the disk: those of a commit that is
+   * refused stay there until the next sweep. Null: there is no room.
+   */
+  readonly holdRoom: (workspaceId: string, bytes: number) => ReleaseRoom | null
 }
+
+export type ReleaseRoom = () => void
 
 interface InboundBytesDeps {
   readonly read: Read
@@ -82,18 +90,31 @@ export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
   const readHeld = (workspaceId: string): number => readHeldInboundBytes(read, workspaceId)
   const roomInPlan = createRoomReader({ limitOf, readHeld }, clock)
   const roomOnDisk = createRoomReader({ limitOf: diskShare(deps), readHeld }, clock)
+  const roomOf = (workspaceId: string): number | null => {
+    const [room, share] = [roomInPlan(workspaceId), roomOnDisk(workspaceId)]
+    if (share === null || share >= MUCH_ROOM) return room
+    return Math.min(room ?? Number.POSITIVE_INFINITY, share)
+  }
+  const underWay = new Map<string, number>()
+  const change = (workspaceId: string, bytes: number): void => {
+    const sum = (underWay.get(workspaceId) ?? 0) + bytes
+    if (sum > 0) underWay.set(workspaceId, sum)
+    else underWay.delete(workspaceId)
+  }
   return {
     limitOf,
     readHeld,
+    roomOf,
+    holdRoom: (workspaceId, bytes) => {
+      const room = roomOf(workspaceId)
+      if (room !== null && bytes + (underWay.get(workspaceId) ?? 0) > room) return null
+      change(workspaceId, bytes)
+      return () => change(workspaceId, -bytes)
+    },
     limitNow: (workspaceId) => {
       const [limit, share] = [limitOf(workspaceId), roomOnDisk(workspaceId)]
       if (share === null || share >= MUCH_ROOM) return limit
       return Math.min(limit ?? Number.POSITIVE_INFINITY, readHeld(workspaceId) + share)
-    },
-    roomOf: (workspaceId) => {
-      const [room, share] = [roomInPlan(workspaceId), roomOnDisk(workspaceId)]
-      if (share === null || share >= MUCH_ROOM) return room
-      return Math.min(room ?? Number.POSITIVE_INFINITY, share)
     },
   }
 }

@@ -115,6 +115,23 @@ t.test('all workspaces of an owner share a part of the room on the disk', async 
   t.equal(limitOf('ws_1'), null, 'the plan has no limit')
 })
 
+t.test('what is under way holds its room, before its bytes are written', async (t) => {
+  const { state, hold, holdRoom } = await openShares(t)
+  state.planLimit = 1_000
+  state.room = 1_000_000_000
+  await hold('ws_1', 400)
+  const first = holdRoom('ws_1', 350)
+  t.type(first, 'function')
+  t.equal(holdRoom('ws_1', 251), null, 'beside the first')
+  const second = holdRoom('ws_1', 250)
+  t.type(second, 'function')
+  t.type(holdRoom('ws_3', 1_000), 'function', 'another owner')
+  first?.()
+  t.type(holdRoom('ws_1', 350), 'function', 'the first has given its room back')
+  state.planLimit = undefined
+  t.type(holdRoom('ws_1', 2_000), 'function', 'no limit is near')
+})
+
 t.test('the lower of plan and share holds', async (t) => {
   const { state, hold, roomOf, limitNow } = await openShares(t)
   await hold('ws_1', 1_000)

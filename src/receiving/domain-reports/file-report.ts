@@ -3,7 +3,8 @@
  * removes the message. A message that is not filed is removed too, so these addresses fill no disk.
  *
  * Limits: the messages of a reporter, its reports about one domain, and what the reports of a domain weigh together:
- * if that is too much, the reporter with the most gives way with its oldest, so that one who floods displaces itself.
+ * if that is too much, the reporter with the most gives way with its oldest, so that one who floods displaces itself. Those
+ * to whom the domain has sent no mail give way first, so that forged reports, however many, displace no others.
  */
 import type { DomainName } from '../../mail/address.js'
 import { removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
@@ -17,6 +18,7 @@ import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { DomainReportKind } from '../../storage/tables/domain-report-tables.js'
 import type { Write } from '../../storage/writer/write.js'
+import { rememberReceivers } from './mail-receivers.js'
 import type { ReportDigest } from './report-digest.js'
 import {
   type DomainRef,
@@ -30,7 +32,8 @@ import { findReporter, listEnclosingNames } from './report-trust.js'
 import type { ReportedDomain } from './reported-domain.js'
 
 /**
- * `unauthenticated`: no domain is proved for its message. `rate`: too many of its reporter. `unknown-domain`: no workspace
+ * `unauthenticated`: no domain is proved for its message. `rate`: too many of its reporter, or no room for one to whom
+ * nothing was sent. `unknown-domain`: no workspace
  * has the domain verified. `repeated`: it is stored already.
  */
 export type ReportOutcome = 'filed' | 'unauthenticated' | 'rate' | 'unreadable' | 'unknown-domain' | 'repeated'
@@ -138,9 +141,11 @@ function buildFiling(deps: DomainReportDeps, limits: TokenBuckets, reporter: str
   if (findStoredReport(read, { ...owner, ...facts, reportId }).length > 0) return notFiled('repeated', about, reported)
   const now = clock()
   if (limits.take(`${reporter} ${owner.domainId}`, now) > 0) return notFiled('rate', about, reported)
+  const room = makeRoom(read, owner, reporter, reported)
+  if (room === null) return notFiled('rate', about, reported)
   const { messages, passed } = reported
   return {
-    writes: [...makeRoom(read, owner, reported.rows.length), ...writesOf(owner, reporter, reported, now)],
+    writes: [...room, ...writesOf(owner, reporter, reported, now)],
     outcome: 'filed',
     reported,
     facts: { ...about, messages, passed },
@@ -155,12 +160,24 @@ function findOwner({ findDomain }: DomainReportDeps, domain: string): DomainRef 
   return null
 }
 
-function makeRoom(read: Read, owner: DomainRef, size: number): readonly Write[] {
+/** Null: the reports of those who received mail of the domain take all room, and this reporter is none of them. */
+function makeRoom(
+  read: Read,
+  owner: DomainRef,
+  from: string,
+  { domain, rows }: ReportedDomain,
+): readonly Write[] | null {
   const reporters = weighReporters(read, owner)
-  const weight = reporters.reduce((sum, { weight }) => sum + weight, size)
+  const weight = reporters.reduce((sum, { weight }) => sum + weight, rows.length)
   if (weight <= MAX_WEIGHT) return []
-  const heaviest = reporters.reduce((one, other) => (other.weight > one.weight ? other : one))
-  return oldestOfReporter(read, { ...owner, reporter: heaviest.reporter, limit: REMOVED_AT_ONCE }).map(removeReport)
+  const isReceiver = rememberReceivers(read)
+  const received = (reporter: string): boolean => isReceiver({ workspace_id: owner.workspaceId, domain, reporter })
+  const heaviestFirst = reporters.toSorted((one, other) => other.weight - one.weight)
+  // The heaviest come first, so few are looked up: receivers are not many.
+  const unproven = heaviestFirst.find(({ reporter }) => !received(reporter))
+  const displaced = unproven ?? (received(from) ? heaviestFirst[0] : undefined)
+  if (displaced === undefined) return null
+  return oldestOfReporter(read, { ...owner, reporter: displaced.reporter, limit: REMOVED_AT_ONCE }).map(removeReport)
 }
 
 function writesOf(

@@ -147,6 +147,26 @@ t.test('who floods displaces itself', async (t) => {
   t.equal(database.read('select 1 from domain_report_rows', []).length, stored().length, 'rows go with their report')
 })
 
+t.test('forged reports, however many reporters they name, displace no report of a receiver', async (t) => {
+  const { arrive, know, stored } = await home(t)
+  await know('gmail.com')
+  const rows = (octets: number) =>
+    toJson([{ policy_type: 'x'.repeat(octets), result: '', sessions: 1, passed: true, source_ip: '', mx_host: '' }])
+  const ofReceiver = (): number => stored().filter(({ reporter }) => reporter === 'google.com').length
+  for (let at = 0; at < 20; at += 1) {
+    t.equal(await arrive([reported({ reportId: `r${at}`, rows: rows(400_000) })], 'google.com'), 'filed')
+  }
+  for (let at = 0; at < 40; at += 1) {
+    t.equal(await arrive([reported({ rows: rows(400_000) })], `forged${at}.test`), 'filed')
+  }
+  t.equal(ofReceiver(), 20)
+  for (let at = 20; at < 41; at += 1) {
+    t.equal(await arrive([reported({ reportId: `r${at}`, rows: rows(400_000) })], 'google.com'), 'filed')
+  }
+  t.same([...new Set(stored().map(({ reporter }) => reporter))], ['google.com'], 'who was sent nothing has given way')
+  t.equal(await arrive([reported({ rows: rows(400_000) })], 'forged.test'), 'rate', 'it would displace a receiver')
+})
+
 t.test('old reports are removed', async (t) => {
   const { arrive, advance, stored, database } = await home(t)
   await arrive([reported()])

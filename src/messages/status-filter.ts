@@ -17,29 +17,28 @@ export function findsByRecipient(status: EmailStatus): status is keyof typeof of
 }
 
 interface Filtered {
-  readonly status: EmailStatus
+  /** Null: any. */
+  readonly status: EmailStatus | null
 }
 
-type ReadFiltered<Values, Rows> = (read: Read, values: Values & { readonly status: EmailStatus | null }) => Rows
+type ReadFiltered<Values, Rows> = (read: Read, values: Values & Filtered) => Rows
 
 type FilteredReadFactory<Values> = <Query extends Compilable<unknown>>(
   build: (builder: StatementBuilder<Values & Filtered>, condition: RawBuilder<boolean>) => Query,
 ) => ReadFiltered<Values, InferResult<Query>>
 
-/** A read for each kind of filter; `build` gets the condition, which may use the slot `status`. */
+/** A read for each kind of filter. `build` gets the condition. */
 export function prepareFilteredRead<Values extends object>(): FilteredReadFactory<Values> {
   return (build) => {
-    const readAll = prepareRead<Values & Filtered>()((builder) => build(builder, sql<boolean>`true`))
-    const readStatus = prepareRead<Values & Filtered>()((builder) =>
-      build(builder, sql<boolean>`status = ${builder.slot('status')}`),
-    )
-    const readBounced = prepareRead<Values & Filtered>()((builder) => build(builder, ofRecipients.bounced))
-    const readFailed = prepareRead<Values & Filtered>()((builder) => build(builder, ofRecipients.failed))
+    const prepare = prepareRead<Values & Filtered>()
+    const readAny = prepare((builder) => build(builder, sql<boolean>`true`))
+    const readStatus = prepare((builder) => build(builder, sql<boolean>`status = ${builder.slot('status')}`))
+    const readBounced = prepare((builder) => build(builder, ofRecipients.bounced))
+    const readFailed = prepare((builder) => build(builder, ofRecipients.failed))
     return (read, values) => {
-      const { status } = values
-      if (status === null) return readAll(read, { ...values, status: 'queued' })
-      const statement = status === 'bounced' ? readBounced : status === 'failed' ? readFailed : readStatus
-      return statement(read, { ...values, status })
+      if (values.status === null) return readAny(read, values)
+      if (values.status === 'bounced') return readBounced(read, values)
+      return (values.status === 'failed' ? readFailed : readStatus)(read, values)
     }
   }
 }

@@ -2,8 +2,8 @@
  * An email has the numbers of its recipients in each state, and so do the roll-ups of metrics.
  *
  * A recipient is counted in one state: `complained` if it complained, otherwise its status, with those of a scheduled
- * email under `queued`. What an email of one recipient had is counted for emails that were removed before: how many
- * recipients they had is not known any more.
+ * email under `queued`. How many recipients an email had that was removed before is not known any more: the roll-ups count
+ * it as one recipient.
  */
 import { runStatements } from '../migrate.js'
 import { addSums, type EmailSum, keepSums } from './0024-metrics.js'

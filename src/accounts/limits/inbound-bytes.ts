@@ -21,6 +21,7 @@ import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
+import type { WorkspaceOwners } from '../workspace-owners.js'
 import type { PlanCache } from './plans.js'
 
 export interface InboundBytes {
@@ -34,7 +35,8 @@ export interface InboundBytes {
   readonly roomOf: (workspaceId: string) => number | null
   /**
    * Holds room for a message until its commit has ended, before its bytes go to the disk: those of a commit that is
-   * refused stay there until the next sweep. Null: there is no room.
+   * refused stay there until the next sweep. Messages under way count for all workspaces of the owner, as stored ones do.
+   * Null: there is no room.
    */
   readonly holdRoom: (workspaceId: string, bytes: number) => ReleaseRoom | null
 }
@@ -45,6 +47,7 @@ interface InboundBytesDeps {
   readonly read: Read
   readonly clock: Clock
   readonly planOf: PlanCache['find']
+  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   readonly operatorWorkspace: OperatorWorkspaceCache['find']
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
   /** Bytes that the disk has room for. */
@@ -80,7 +83,7 @@ const COUNT_AGE = 250
 const MAX_COUNTS = 1_000
 
 export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
-  const { read, clock, planOf, operatorWorkspace, limits } = deps
+  const { read, clock, planOf, owners, operatorWorkspace, limits } = deps
   const limitOf = (workspaceId: string): number | null => {
     const { operator_inbound_bytes: operatorLimit } = limits
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
@@ -95,27 +98,44 @@ export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
     if (share === null || share >= MUCH_ROOM) return room
     return Math.min(room ?? Number.POSITIVE_INFINITY, share)
   }
-  const underWay = new Map<string, number>()
-  const change = (workspaceId: string, bytes: number): void => {
-    const sum = (underWay.get(workspaceId) ?? 0) + bytes
-    if (sum > 0) underWay.set(workspaceId, sum)
-    else underWay.delete(workspaceId)
-  }
+  const underWay = new UnderWay()
+  const countsWith = (workspaceId: string): string =>
+    workspaceId === operatorWorkspace() ? workspaceId : owners.ownerOf(workspaceId)
   return {
     limitOf,
     readHeld,
     roomOf,
     holdRoom: (workspaceId, bytes) => {
       const room = roomOf(workspaceId)
-      if (room !== null && bytes + (underWay.get(workspaceId) ?? 0) > room) return null
-      change(workspaceId, bytes)
-      return () => change(workspaceId, -bytes)
+      const holder = countsWith(workspaceId)
+      if (room !== null && bytes + underWay.of(holder) > room) return null
+      return underWay.add(holder, bytes)
     },
     limitNow: (workspaceId) => {
       const [limit, share] = [limitOf(workspaceId), roomOnDisk(workspaceId)]
       if (share === null || share >= MUCH_ROOM) return limit
       return Math.min(limit ?? Number.POSITIVE_INFINITY, readHeld(workspaceId) + share)
     },
+  }
+}
+
+/** Bytes of messages that are being stored, by whoever holds them. */
+class UnderWay {
+  private readonly bytes = new Map<string, number>()
+
+  of(holder: string): number {
+    return this.bytes.get(holder) ?? 0
+  }
+
+  add(holder: string, bytes: number): ReleaseRoom {
+    this.change(holder, bytes)
+    return () => this.change(holder, -bytes)
+  }
+
+  private change(holder: string, bytes: number): void {
+    const sum = this.of(holder) + bytes
+    if (sum > 0) this.bytes.set(holder, sum)
+    else this.bytes.delete(holder)
   }
 }
 

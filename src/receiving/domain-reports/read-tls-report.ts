@@ -9,7 +9,7 @@
  */
 import { isRecord, ownValueOf } from '../../platform/records.js'
 import type { TlsRow } from '../../storage/tables/domain-report-tables.js'
-import { MAX_COUNT, MAX_ROW_COUNT, ReportRows, type RowTotals } from './report-rows.js'
+import { addTotals, MAX_ROW_COUNT, ReportRows, type RowTotals } from './report-rows.js'
 import { toAddressText, toDomainText, toLabel, toTime, toWord } from './report-values.js'
 import type { ReportedDomain } from './reported-domain.js'
 import { UnreadableReport } from './unreadable-report.js'
@@ -69,13 +69,6 @@ function readHead(report: unknown): ReportHead {
   if (beginsAt === null || endsAt === null || endsAt < beginsAt)
     throw new UnreadableReport('a TLS report without its times')
   return { organization: toLabel(textOf(report, 'organization-name')), reportId, beginsAt, endsAt }
-}
-
-function addTotals(one: RowTotals, other: RowTotals): RowTotals {
-  return {
-    messages: Math.min(one.messages + other.messages, MAX_COUNT),
-    passed: Math.min(one.passed + other.passed, MAX_COUNT),
-  }
 }
 
 function addResult(rows: ReportRows<TlsRow>, type: string, result: unknown): RowTotals {

@@ -5,6 +5,7 @@
 import t, { type Test } from 'tap'
 import { createInboundBytes } from '../../../src/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../src/accounts/limits/plans.js'
+import { WorkspaceOwners } from '../../../src/accounts/workspace-owners.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -27,6 +28,7 @@ function createRooms(limit: number | null) {
     read,
     clock: () => held.now,
     planOf: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan,
+    owners: { ownerOf: (id) => id },
     operatorWorkspace: () => null,
     limits: { operator_inbound_bytes: 0, inbound_disk_percent: 100 },
     diskRoom: () => 0,
@@ -84,12 +86,13 @@ async function openShares(t: Test, percent = 80) {
       build('members', { id: `${user_id}-${workspace_id}`, user_id, workspace_id, role }),
     ),
   )
-  const state = { now: 0, room: 0, planLimit: undefined as number | undefined }
+  const state = { now: 0, room: 0, planLimit: undefined as number | undefined, operator: null as string | null }
   const rooms = createInboundBytes({
     read: database.read,
     clock: () => state.now,
     planOf: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan,
-    operatorWorkspace: () => null,
+    owners: new WorkspaceOwners(database),
+    operatorWorkspace: () => state.operator,
     limits: { operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent },
     diskRoom: () => state.room,
   })
@@ -123,6 +126,7 @@ t.test('what is under way holds its room, before its bytes are written', async (
   const first = holdRoom('ws_1', 350)
   t.type(first, 'function')
   t.equal(holdRoom('ws_1', 251), null, 'beside the first')
+  t.equal(holdRoom('ws_2', 251), null, 'to another workspace of the owner')
   const second = holdRoom('ws_1', 250)
   t.type(second, 'function')
   t.type(holdRoom('ws_3', 1_000), 'function', 'another owner')
@@ -130,6 +134,16 @@ t.test('what is under way holds its room, before its bytes are written', async (
   t.type(holdRoom('ws_1', 350), 'function', 'the first has given its room back')
   state.planLimit = undefined
   t.type(holdRoom('ws_1', 2_000), 'function', 'no limit is near')
+})
+
+t.test("what is under way to the operator's workspace counts apart from the owner's others", async (t) => {
+  const { state, holdRoom } = await openShares(t)
+  state.planLimit = 1_000
+  state.room = 1_000_000_000
+  state.operator = 'ws_2'
+  t.type(holdRoom('ws_2', 900), 'function')
+  t.type(holdRoom('ws_1', 900), 'function')
+  t.equal(holdRoom('ws_2', 101), null)
 })
 
 t.test('the lower of plan and share holds', async (t) => {

@@ -119,7 +119,7 @@ export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
   }
 }
 
-/** Bytes of messages that are being stored, by whoever holds them. */
+/** Bytes of messages that are being stored, by owner. */
 class UnderWay {
   private readonly bytes = new Map<string, number>()
 

@@ -92,7 +92,6 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
     shareByOwner: (budget, share) => shareByOwner(createMemoryShares(budget, share), deps.workspaceOwners),
     inboundBytes: createInboundBytes({
       ...{ ...deps, read, limits, operatorWorkspace, planOf: plans.find, diskRoom: deps.disk.room },
-      owners: deps.workspaceOwners,
     }),
     stop: saver.stop,
   }

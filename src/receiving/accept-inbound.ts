@@ -67,7 +67,7 @@ export interface AcceptInboundDeps {
   /** Asked of any other if all recipients refuse spam. */
   readonly isSpamForAll: IsSpamForAll
   /** Stored bytes of workspaces, and of the service, which stores reports. */
-  readonly inboundBytes: Pick<InboundBytes, 'limitNow' | 'holdRoom'>
+  readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
   /** A message of the workspace is on disk and is to be processed; reports belong to the service. */
   readonly onStored: (workspaceId: string) => void
 }

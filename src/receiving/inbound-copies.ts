@@ -2,7 +2,7 @@
  * The copies of an accepted message, one for each workspace that it is addressed to and one for reports: their records,
  * their bytes with the trace fields, and the one commit that stores all of them.
  */
-import { type InboundBytes, type ReleaseRoom, requireRoom } from '../accounts/limits/inbound-bytes.js'
+import { type InboundBytes, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import type { Authentication } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import { Refusal } from '../mail/refusal.js'
@@ -52,7 +52,7 @@ export function buildCopy(source: CopySource): InboundCopy {
 
 interface StoreDeps {
   readonly commit: Commit
-  readonly inboundBytes: Pick<InboundBytes, 'limitNow' | 'holdRoom'>
+  readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
   readonly log: Pick<Log, 'info' | 'error'>
 }
 
@@ -62,48 +62,24 @@ interface StoreDeps {
  * failed, and the copy was stored without them.
  */
 export async function storeCopies(
-  deps: StoreDeps,
+  { commit, inboundBytes, log }: StoreDeps,
   copies: readonly InboundCopy[],
   processed: ProcessedMail | null,
   session: string,
 ): Promise<boolean> {
-  const held: ReleaseRoom[] = []
-  try {
-    for (const { email } of copies) {
-      const release = deps.inboundBytes.holdRoom(email.workspace_id, email.size)
-      if (release === null) throw refuseFull(deps, copies, session)
-      held.push(release)
-    }
-    return await commitCopies(deps, copies, processed, session)
-  } finally {
-    for (const release of held) release()
-  }
-}
-
-async function commitCopies(
-  deps: StoreDeps,
-  copies: readonly InboundCopy[],
-  processed: ProcessedMail | null,
-  session: string,
-): Promise<boolean> {
-  const { commit, inboundBytes } = deps
   const rooms: Write[] = []
   for (const { email } of copies) {
     const limit = inboundBytes.limitNow(email.workspace_id)
     if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: email.size, limit }))
   }
-  if (processed !== null && (await storeProcessed(deps, rooms, copies, processed, session))) return true
+  if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true
   const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))
   if (await tryCommit(commit([...rooms, ...writes]))) return false
-  throw refuseFull(deps, copies, session)
-}
-
-function refuseFull({ log }: Pick<StoreDeps, 'log'>, copies: readonly InboundCopy[], session: string): Refusal {
   log.info(
     { session, workspaces: copies.map(({ email }) => email.workspace_id) },
     'a message was refused: no room for inbound mail',
   )
-  return new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+  throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 
 /** False if a write missed or failed: whatever is wrong with the results, the message itself can be stored. */

@@ -56,7 +56,7 @@ function recordAcceptance(
     authenticate: async (raw) => ({ raw, authentication: found, authenticationJson: toJson(found), form: null }),
     recipientOf,
     operatorWorkspace: () => 'home',
-    inboundBytes: { limitNow: () => null, holdRoom: () => () => undefined },
+    inboundBytes: { limitNow: () => null },
     policyOf: () => defaultInboundPolicy,
     processEarly: async () => null,
     isSpamForAll: async () => false,

@@ -61,19 +61,16 @@ function processed(...writes: Write[]): ProcessedMail {
   return { content: { ...content, ...header, ...counts, ...spam }, writes, onCommitted: () => undefined }
 }
 
-async function store(t: Test, size: number, results: ProcessedMail, limit: number | null = null, room = size * 2) {
+async function store(t: Test, size: number, results: ProcessedMail, limit: number | null = null) {
   const { database } = await temporaryDatabase(t)
   const logged: unknown[] = []
   const log = { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) }
-  const held: number[] = []
-  const holdRoom = (_: string, bytes: number) => (bytes > room ? null : () => held.push(bytes))
-  const deps = { commit: database.commit, log, inboundBytes: { limitNow: () => limit, holdRoom } }
+  const deps = { commit: database.commit, log, inboundBytes: { limitNow: () => limit } }
   const copy = copyOf(received(size))
   const outcome = await storeCopies(deps, [copy], results, 's').catch((error: unknown) => error)
   const [row] = database.read<{ status: string }>('select status from inbound_emails', [])
   const raw = await readInboundRaw(database.read, { id: 'x', workspaceId: 'ws_1' })
-  const spooled = database.read<{ n: number }>('select count(*) as n from spool_holes', [])[0]?.n
-  return { outcome, status: row?.status, bytes: raw?.length, expected: copy.email.size, logged, held, spooled }
+  return { outcome, status: row?.status, bytes: raw?.length, expected: copy.email.size, logged }
 }
 
 const missing: Write = { sql: `delete from emails where id = 'gone'`, parameters: [], rows: 1 }
@@ -90,8 +87,5 @@ for (const size of [1_000, 16_384, 60_000]) {
     }
     const full = await store(t, size, processed(), 10)
     t.match(full, { outcome: { kind: 'mailbox-full' }, status: undefined })
-    t.equal(full.held.length, 1, 'the room is held until the commit has ended')
-    const refused = await store(t, size, processed(), null, 10)
-    t.match(refused, { outcome: { kind: 'mailbox-full' }, status: undefined, held: [], spooled: 0 })
   })
 }

@@ -4,9 +4,8 @@
  * counts apart from the others of its owner.
  *
  * Triggers count the stored bytes in the table `inbound_totals`, from the commit that stores a message
- * to the one that removes its bytes. A message holds its room before its bytes are written (`holdRoom`), and the commit that
- * stores it begins with `requireRoom`, which checks the count in that commit, so that concurrent sessions and processes
- * cannot pass the limit.
+ * to the one that removes its bytes. A commit that stores a message begins with `requireRoom`, which
+ * checks the count in that commit, so that concurrent sessions cannot pass the limit.
  *
  * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any
  * external sender may write to both, so they have a limit even without one in a plan.
@@ -21,7 +20,6 @@ import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
-import type { WorkspaceOwners } from '../workspace-owners.js'
 import type { PlanCache } from './plans.js'
 
 export interface InboundBytes {
@@ -33,21 +31,12 @@ export interface InboundBytes {
   readonly readHeld: (workspaceId: string) => number
   /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
   readonly roomOf: (workspaceId: string) => number | null
-  /**
-   * Holds room for a message until its commit has ended, before its bytes go to the disk: those of a commit that is
-   * refused stay there until the next sweep. Messages under way count for all workspaces of the owner, as stored ones do.
-   * Null: there is no room.
-   */
-  readonly holdRoom: (workspaceId: string, bytes: number) => ReleaseRoom | null
 }
-
-export type ReleaseRoom = () => void
 
 interface InboundBytesDeps {
   readonly read: Read
   readonly clock: Clock
   readonly planOf: PlanCache['find']
-  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   readonly operatorWorkspace: OperatorWorkspaceCache['find']
   readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
   /** Bytes that the disk has room for. */
@@ -83,7 +72,7 @@ const COUNT_AGE = 250
 const MAX_COUNTS = 1_000
 
 export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
-  const { read, clock, planOf, owners, operatorWorkspace, limits } = deps
+  const { read, clock, planOf, operatorWorkspace, limits } = deps
   const limitOf = (workspaceId: string): number | null => {
     const { operator_inbound_bytes: operatorLimit } = limits
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
@@ -93,49 +82,19 @@ export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
   const readHeld = (workspaceId: string): number => readHeldInboundBytes(read, workspaceId)
   const roomInPlan = createRoomReader({ limitOf, readHeld }, clock)
   const roomOnDisk = createRoomReader({ limitOf: diskShare(deps), readHeld }, clock)
-  const roomOf = (workspaceId: string): number | null => {
-    const [room, share] = [roomInPlan(workspaceId), roomOnDisk(workspaceId)]
-    if (share === null || share >= MUCH_ROOM) return room
-    return Math.min(room ?? Number.POSITIVE_INFINITY, share)
-  }
-  const underWay = new UnderWay()
-  const countsWith = (workspaceId: string): string =>
-    workspaceId === operatorWorkspace() ? workspaceId : owners.ownerOf(workspaceId)
   return {
     limitOf,
     readHeld,
-    roomOf,
-    holdRoom: (workspaceId, bytes) => {
-      const room = roomOf(workspaceId)
-      const holder = countsWith(workspaceId)
-      if (room !== null && bytes + underWay.of(holder) > room) return null
-      return underWay.add(holder, bytes)
-    },
     limitNow: (workspaceId) => {
       const [limit, share] = [limitOf(workspaceId), roomOnDisk(workspaceId)]
       if (share === null || share >= MUCH_ROOM) return limit
       return Math.min(limit ?? Number.POSITIVE_INFINITY, readHeld(workspaceId) + share)
     },
-  }
-}
-
-/** Bytes of messages that are being stored, by owner. */
-class UnderWay {
-  private readonly bytes = new Map<string, number>()
-
-  of(holder: string): number {
-    return this.bytes.get(holder) ?? 0
-  }
-
-  add(holder: string, bytes: number): ReleaseRoom {
-    this.change(holder, bytes)
-    return () => this.change(holder, -bytes)
-  }
-
-  private change(holder: string, bytes: number): void {
-    const sum = this.of(holder) + bytes
-    if (sum > 0) this.bytes.set(holder, sum)
-    else this.bytes.delete(holder)
+    roomOf: (workspaceId) => {
+      const [room, share] = [roomInPlan(workspaceId), roomOnDisk(workspaceId)]
+      if (share === null || share >= MUCH_ROOM) return room
+      return Math.min(room ?? Number.POSITIVE_INFINITY, share)
+    },
   }
 }
 

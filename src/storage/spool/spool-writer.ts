@@ -1,9 +1,9 @@
 /**
- * Appends bytes to the current spool file: one write and one fdatasync for all of a batch.
+ * Appends the bytes of a batch to the current spool file: one write a value, one fdatasync for all.
  *
- * Invariant: what `append` returns is on disk, in a file whose name is on disk. It throws a `StorageFault`, and then no
- * byte of the call counts. A file that was begun by an earlier writer is never appended to: after a crash its end is
- * unknown. Nor is one whose fdatasync failed: which of its pages reached the disk is unknown too.
+ * Invariant: after `sync` what was written and not undone is on disk, in a file whose name is on disk. Where a call throws
+ * a `StorageFault`, the batch is to be taken back. A file that was begun by an earlier writer is never appended to: after
+ * a crash its end is unknown. Nor is one whose fdatasync failed: which of its pages reached the disk is unknown too.
  */
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, mkdirSync, openSync, rmSync, writevSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -39,8 +39,8 @@ interface SpoolWriterOptions {
 export class SpoolWriter {
   private current: OpenFile | null = null
   private lastNumber: number
-  /** Of the last call of `append`. */
-  private appended = 0
+  /** Where the bytes of the batch begin in the current file; null: it has none yet. */
+  private batchStart: number | null = null
 
   constructor(private readonly options: SpoolWriterOptions) {
     this.lastNumber = options.named
@@ -51,24 +51,42 @@ export class SpoolWriter {
     return this.current?.number ?? null
   }
 
-  append(values: readonly SpooledValue[]): readonly WrittenPlace[] {
+  /** A batch begins. The one before can no longer be taken back. */
+  begin(): void {
+    this.batchStart = null
+  }
+
+  /** Writes a value behind those before it. */
+  write(pieces: SpooledValue): WrittenPlace {
     const file = this.openCurrent()
-    const places: WrittenPlace[] = []
-    let at = file.end
-    for (const pieces of values) {
-      const bytes = countBytes(pieces)
-      places.push({ file: file.number, at, bytes, crc: pieces.reduce((crc, piece) => crc32(piece, crc), 0) })
-      at += bytes
-    }
-    this.appended = at - file.end
+    this.batchStart ??= file.end
+    const bytes = countBytes(pieces)
+    const crc = pieces.reduce((crc, piece) => crc32(piece, crc), 0)
     try {
-      writeAll(file, values.flat())
+      writeAll(file, pieces)
     } catch (error) {
-      this.appended = 0
-      this.cutBack(file)
       throw toFault(error, 'SQLITE_IOERR_WRITE')
     }
+    const place = { file: file.number, at: file.end, bytes, crc }
+    file.end += bytes
+    return place
+  }
+
+  /** No row will name this value of the batch, and those that were written behind it. */
+  undo({ at }: WrittenPlace): void {
+    const file = this.current
+    if (file === null) return
     file.end = at
+    try {
+      ftruncateSync(file.descriptor, at)
+    } catch (error) {
+      throw toFault(error, 'SQLITE_IOERR_TRUNCATE')
+    }
+  }
+
+  sync(): void {
+    const file = this.current
+    if (file === null || file.end === (this.batchStart ?? file.end)) return
     try {
       fdatasyncSync(file.descriptor)
     } catch (error) {
@@ -76,16 +94,19 @@ export class SpoolWriter {
       this.abandon()
       throw toFault(error, 'SQLITE_IOERR_FSYNC')
     }
-    return places
   }
 
-  /** No row names what the last call of `append` has written, and none will. */
+  /** No row names what the batch has written, and none will. */
   takeBack(): void {
     const file = this.current
-    if (file === null) return
-    file.end -= this.appended
-    this.appended = 0
-    this.cutBack(file)
+    if (file === null || this.batchStart === null) return
+    file.end = this.batchStart
+    this.batchStart = null
+    try {
+      ftruncateSync(file.descriptor, file.end)
+    } catch {
+      this.abandon()
+    }
   }
 
   /** Ends the current file. What no row names at its end is removed by the next sweep. */
@@ -101,17 +122,10 @@ export class SpoolWriter {
     }
   }
 
-  private cutBack(file: OpenFile): void {
-    try {
-      ftruncateSync(file.descriptor, file.end)
-    } catch {
-      this.abandon()
-    }
-  }
-
   private openCurrent(): OpenFile {
     const { folder, maxFileBytes = MAX_FILE_BYTES } = this.options
-    if (this.current !== null && this.current.end >= maxFileBytes) this.abandon()
+    const isBetweenBatches = this.batchStart === null
+    if (isBetweenBatches && this.current !== null && this.current.end >= maxFileBytes) this.abandon()
     if (this.current !== null) return this.current
     try {
       if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) syncFolder(dirname(folder))

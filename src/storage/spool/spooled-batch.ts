@@ -1,43 +1,55 @@
-/** The bytes of one batch of requests that are in a spool file: written once, however often its transaction runs. */
+/**
+ * The bytes of one batch of requests that go to a spool file. A value is written when its statement runs, behind the
+ * conditions that its request begins with: what a quota refuses never reaches the disk.
+ */
 import type { StorageFault, Write } from '../writer/write.js'
-import type { SpoolPlace, WrittenPlace } from './spool-files.js'
-import type { SpoolWriter } from './spool-writer.js'
+import type { WrittenPlace } from './spool-files.js'
+import type { SpooledValue, SpoolWriter } from './spool-writer.js'
 import { listSpooled, withPlace } from './spooled-insert.js'
 
 type Requests = readonly (readonly Write[])[]
 
-const NO_PLACES: ReadonlyMap<Write, WrittenPlace> = new Map()
-
 export class SpooledBatch {
-  private places = NO_PLACES
+  private spooled: ReadonlyMap<Write, SpooledValue> = new Map()
+  /** The first value of the request that runs. */
+  private first: WrittenPlace | null = null
 
   /** `writer` null: all bytes are stored in the database. */
   constructor(private readonly writer: SpoolWriter | null) {}
 
-  /** The places of the batch before are forgotten. Throws a `StorageFault`. */
   begin(requests: Requests): void {
-    this.places = NO_PLACES
     if (this.writer === null) return
-    const spooled = listSpooled(requests)
-    if (spooled.size === 0) return
-    const found = this.writer.append([...spooled.values()]).values()
-    const places = new Map<Write, WrittenPlace>()
-    for (const write of spooled.keys()) {
-      const { value } = found.next()
-      if (value !== undefined) places.set(write, value)
-    }
-    this.places = places
+    this.writer.begin()
+    this.spooled = listSpooled(requests)
   }
 
-  /** The write as it is run. */
+  beginRequest(): void {
+    this.first = null
+  }
+
+  /** The write as it is run; its bytes are written. Throws a `StorageFault`. */
   toStored(write: Write): Write {
-    const place = this.places.get(write)
-    return place === undefined ? write : withPlace(write, place)
+    const value = this.spooled.get(write)
+    if (this.writer === null || value === undefined) return write
+    const place = this.writer.write(value)
+    this.first ??= place
+    return withPlace(write, place)
   }
 
-  /** What these requests of the batch have spooled. */
-  placesOf(requests: Requests): readonly SpoolPlace[] {
-    return requests.flat().flatMap((write) => this.places.get(write) ?? [])
+  /** The request that ran has failed. Throws a `StorageFault`. */
+  undoRequest(): void {
+    if (this.first !== null) this.writer?.undo(this.first)
+    this.first = null
+  }
+
+  /** The transaction was rolled back, and runs again. */
+  undoAll(): void {
+    this.writer?.takeBack()
+  }
+
+  /** To be called before the commit, whose rows name what was written. Throws a `StorageFault`. */
+  sync(): void {
+    this.writer?.sync()
   }
 
   /**
@@ -45,7 +57,7 @@ export class SpooledBatch {
    * what was spooled: that stays. A full disk has kept the commit from being written.
    */
   takeBack({ code }: StorageFault, { wasCommitting }: { readonly wasCommitting: boolean }): void {
-    if (this.places.size === 0) return
+    if (this.spooled.size === 0) return
     if (wasCommitting && code !== 'SQLITE_FULL') this.writer?.abandon()
     else this.writer?.takeBack()
   }

@@ -11,8 +11,8 @@
  * changed a row needs no undo (mostly a lease or a key that is taken). Only if something must be undone is
  * the batch rolled back and run again with a savepoint for each request.
  *
- * Large messages are written to a spool file before the transaction, which then stores their places. What a request that
- * failed has spooled becomes a hole in the same transaction.
+ * Large messages are written to a spool file while the transaction runs, which stores their places, and synced before it
+ * commits. What a request that failed has written is cut off.
  */
 
 import type SQLite from 'better-sqlite3'
@@ -66,8 +66,6 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
   }
 }
 
-const NOTE_HOLE = 'insert or replace into spool_holes (file, at, bytes) values (?, ?, ?)'
-
 /** `spool` null: all bytes are stored in the database. */
 export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null = null): GroupCommit {
   const statement = createStatementCache(db)
@@ -79,6 +77,7 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
   function applyRequest(request: WriteRequest): Failure | undefined {
     /** A statement on a view reports no changes, whatever its trigger has written. */
     let touched = false
+    spooled.beginRequest()
     try {
       for (const write of request) {
         const { sql, parameters, rows } = spooled.toStored(write)
@@ -92,6 +91,7 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
     } catch (failure) {
       const error = toStorageError(failure)
       if (error instanceof StorageFault || !db.inTransaction) throw error
+      spooled.undoRequest()
       return { error, dirty: touched }
     }
   }
@@ -120,8 +120,10 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
     const result = body()
     if (result === undefined) {
       statement('rollback').run()
+      spooled.undoAll()
       return result
     }
+    spooled.sync()
     const begun = performance.now()
     isCommitting = true
     statement('commit').run()
@@ -130,19 +132,12 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
     return result
   }
 
-  function withHoles(requests: readonly WriteRequest[], outcomes: WriteOutcome[] | undefined): typeof outcomes {
-    const failed = spooled.placesOf(requests.filter((_, request) => outcomes?.[request] !== undefined))
-    for (const { file, at, bytes } of failed) statement(NOTE_HOLE).run(file, at, bytes)
-    return outcomes
-  }
-
   function run(requests: readonly WriteRequest[]): WriteOutcome[] {
     isCommitting = false
     try {
       spooled.begin(requests)
       const outcomes =
-        runTransaction(() => withHoles(requests, runWithoutSavepoints(requests))) ??
-        runTransaction(() => withHoles(requests, requests.map(runInSavepoint)))
+        runTransaction(() => runWithoutSavepoints(requests)) ?? runTransaction(() => requests.map(runInSavepoint))
       return outcomes ?? []
     } catch (error) {
       const fault = toStorageFault(error)

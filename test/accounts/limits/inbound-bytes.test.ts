@@ -5,7 +5,6 @@
 import t, { type Test } from 'tap'
 import { createInboundBytes } from '../../../src/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../src/accounts/limits/plans.js'
-import { WorkspaceOwners } from '../../../src/accounts/workspace-owners.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -28,7 +27,6 @@ function createRooms(limit: number | null) {
     read,
     clock: () => held.now,
     planOf: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan,
-    owners: { ownerOf: (id) => id },
     operatorWorkspace: () => null,
     limits: { operator_inbound_bytes: 0, inbound_disk_percent: 100 },
     diskRoom: () => 0,
@@ -86,13 +84,12 @@ async function openShares(t: Test, percent = 80) {
       build('members', { id: `${user_id}-${workspace_id}`, user_id, workspace_id, role }),
     ),
   )
-  const state = { now: 0, room: 0, planLimit: undefined as number | undefined, operator: null as string | null }
+  const state = { now: 0, room: 0, planLimit: undefined as number | undefined }
   const rooms = createInboundBytes({
     read: database.read,
     clock: () => state.now,
     planOf: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan,
-    owners: new WorkspaceOwners(database),
-    operatorWorkspace: () => state.operator,
+    operatorWorkspace: () => null,
     limits: { operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent },
     diskRoom: () => state.room,
   })
@@ -116,34 +113,6 @@ t.test('all workspaces of an owner share a part of the room on the disk', async 
   t.equal(roomOf('ws_3'), 360_000_000, 'has mail taken as long as there is room')
   t.equal(roomOf(SERVICE_WORKSPACE), 1_000_000, 'the limit of reports is lower')
   t.equal(limitOf('ws_1'), null, 'the plan has no limit')
-})
-
-t.test('what is under way holds its room, before its bytes are written', async (t) => {
-  const { state, hold, holdRoom } = await openShares(t)
-  state.planLimit = 1_000
-  state.room = 1_000_000_000
-  await hold('ws_1', 400)
-  const first = holdRoom('ws_1', 350)
-  t.type(first, 'function')
-  t.equal(holdRoom('ws_1', 251), null, 'beside the first')
-  t.equal(holdRoom('ws_2', 251), null, 'to another workspace of the owner')
-  const second = holdRoom('ws_1', 250)
-  t.type(second, 'function')
-  t.type(holdRoom('ws_3', 1_000), 'function', 'another owner')
-  first?.()
-  t.type(holdRoom('ws_1', 350), 'function', 'the first has given its room back')
-  state.planLimit = undefined
-  t.type(holdRoom('ws_1', 2_000), 'function', 'no limit is near')
-})
-
-t.test("what is under way to the operator's workspace counts apart from the owner's others", async (t) => {
-  const { state, holdRoom } = await openShares(t)
-  state.planLimit = 1_000
-  state.room = 1_000_000_000
-  state.operator = 'ws_2'
-  t.type(holdRoom('ws_2', 900), 'function')
-  t.type(holdRoom('ws_1', 900), 'function')
-  t.equal(holdRoom('ws_2', 101), null)
 })
 
 t.test('the lower of plan and share holds', async (t) => {

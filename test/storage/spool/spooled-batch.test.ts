@@ -9,6 +9,7 @@ import { LentBytes, MovedBytes } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 import {
+  holesOf,
   LARGE_BYTES,
   largeMessage,
   placesOf,
@@ -89,6 +90,55 @@ t.test('a batch whose transaction fails leaves nothing in the spool', async (t) 
   )
   await storeLarge(database, 'third')
   t.equal(readMessage(read, 'third'), largeMessage('third').toString())
+})
+
+t.test('a request that its first condition refuses writes no byte', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  const { read, commit } = database
+  const impossible = { sql: 'update emails set status = status where id = ?', parameters: ['none'], rows: 1 }
+  const outcomes = await Promise.allSettled([
+    commit(storeMessage(read, 'first')),
+    commit([impossible, ...storeMessage(read, 'refused')]),
+    commit(storeMessage(read, 'last')),
+  ])
+  t.match(outcomes, [{ status: 'fulfilled' }, { reason: { name: 'WriteConflict' } }, { status: 'fulfilled' }])
+  t.match(placesOf(read), [
+    { id: 'first', at: 0 },
+    { id: 'last', at: LARGE_BYTES },
+  ])
+  t.same(
+    spoolFilesOf(file).map(({ bytes }) => bytes.length),
+    [2 * LARGE_BYTES],
+  )
+  t.same(holesOf(read), [])
+})
+
+t.test('what a request has written before it failed is cut off, and the others keep theirs', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  const { read, commit } = database
+  const impossible = { sql: 'update emails set status = status where id = ?', parameters: ['none'], rows: 1 }
+  const outcomes = await Promise.allSettled([
+    commit(storeMessage(read, 'first')),
+    commit([...storeMessage(read, 'failed'), impossible]),
+    commit(storeMessage(read, 'last', new MovedBytes([largeMessage('last')]))),
+    commit([...storeMessage(read, 'failed too'), impossible]),
+  ])
+  t.same(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'rejected'],
+  )
+  t.same(
+    [readMessage(read, 'first'), readMessage(read, 'last')],
+    [`${largeMessage('first')}`, `${largeMessage('last')}`],
+  )
+  t.same(
+    spoolFilesOf(file).map(({ bytes }) => bytes.length),
+    [2 * LARGE_BYTES],
+  )
+  t.same(
+    verifyData(file).filter(({ check }) => check.startsWith('spool')),
+    [],
+  )
 })
 
 t.test('a spool that cannot be written refuses the batch, and the database goes on', async (t) => {

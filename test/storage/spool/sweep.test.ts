@@ -10,7 +10,6 @@ import {
   LARGE_BYTES,
   largeMessage,
   placesOf,
-  readMessage,
   removeMessage,
   spoolFilesOf,
   storeLarge,
@@ -19,33 +18,6 @@ import {
 } from '../../helpers/database/spooled.js'
 
 const { signal } = new AbortController()
-
-t.test('what a failed request has spooled is overwritten, whether its rows had to be undone or not', async (t) => {
-  const { database, file } = await temporaryDatabase(t, { spool: true })
-  const { read, commit } = database
-  await storeLarge(database, 'first')
-  const missed = { sql: 'delete from emails where id = ?', parameters: ['nothing'], rows: 1 }
-  const outcomes = await Promise.allSettled([
-    commit([missed, ...storeMessage(read, 'early')]),
-    commit(storeMessage(read, 'second')),
-    commit([...storeMessage(read, 'late'), missed]),
-  ])
-  t.same(
-    outcomes.map(({ status }) => status),
-    ['rejected', 'fulfilled', 'rejected'],
-  )
-  const [spooled] = spoolFilesOf(file)
-  t.equal(spooled?.bytes.length, 4 * LARGE_BYTES, 'although the transaction ran twice, each was written once')
-  t.same(holesOf(read), [
-    { file: 1, at: LARGE_BYTES, bytes: LARGE_BYTES },
-    { file: 1, at: 3 * LARGE_BYTES, bytes: LARGE_BYTES },
-  ])
-  t.ok(await purgeSpool(database, signal))
-  const content = spoolFilesOf(file)[0]?.bytes.toString() ?? ''
-  t.notMatch(content, /early|late/)
-  t.equal(readMessage(read, 'second'), largeMessage('second').toString())
-  t.same(holesOf(read), [])
-})
 
 t.test('deleted bytes are overwritten, and a file without rows is removed unless it is written to', async (t) => {
   const { database, file } = await temporaryDatabase(t, { spool: true })

@@ -112,16 +112,6 @@ export interface SmppServer {
   readonly secure: boolean
 }
 
-const NTP_PORT = 123
-
-/** `pool.ntp.org`, or with a port as a listening address has one. */
-export function parseTimeServer(text: string): ListenAddress | undefined {
-  const host = parsePlainHost(text) ?? (isIP(text) === 6 ? text : undefined)
-  if (host !== undefined) return { host, port: NTP_PORT }
-  const server = parseListenAddress(text)
-  return server === undefined || server.port === 0 ? undefined : server
-}
-
 const SMPP_PORTS = { 'smpp:': 2775, 'smpps:': 3550 } as const
 
 export function parseSmppUrl(text: string): SmppServer | undefined {

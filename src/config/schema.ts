@@ -240,7 +240,6 @@ const limits = section({
 const doctor = section({
   daily: value.flag.prefault(true),
   mx_domains: value.list(value.hostName, 'domains').prefault(['gmail.com', 'outlook.com', 'gmx.net']),
-  ntp_servers: value.list(value.timeServer, 'time servers').prefault(['pool.ntp.org']),
   time_url: value.httpsUrlOrNone.prefault('https://www.debian.org/'),
   block_lists: value
     .list(value.hostName, 'zones of DNS block lists')

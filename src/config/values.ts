@@ -152,11 +152,6 @@ export const dnsServer: z.ZodType<DnsServer, string> = textValue(
   'the address of a DNS server such as "192.0.2.53", "127.0.0.1:5353", "[::1]:5353"',
   (written) => parseDnsServer(written) ?? undefined,
 )
-/** The port is 123 if none is given. */
-export const timeServer: z.ZodType<ListenAddress, string> = textValue(
-  'the name or address of a time server such as "pool.ntp.org", "192.0.2.1:123"',
-  parsers.parseTimeServer,
-)
 export const workspaceId: z.ZodType<string, string> = textValue('the id of a workspace, "ws_..."', (written) =>
   /^ws_[0-9a-f-]+$/.test(written) ? written : undefined,
 )

@@ -24,6 +24,8 @@ export interface CheckDeps {
   readonly dialer: Dialer
   /** PEM certificates that are trusted instead of the system's; undefined: the system's. */
   readonly authorities: string | undefined
+  /** Whether the system keeps its clock synchronized; null: it does not say. */
+  readonly readClockState: () => Promise<boolean | null>
   /** Addresses of this machine's interfaces. */
   readonly ownAddresses: readonly string[]
   /** Ends what is under way: the time is over. */

@@ -6,6 +6,7 @@ import { openResolver, type ResolverSettings } from '../platform/dns/resolver.js
 import { listOwnAddresses } from '../platform/processes/host-facts.js'
 import type { Read } from '../storage/prepared.js'
 import type { CheckDeps, DoctorResolver } from './check.js'
+import { readClockState } from './checks/clock-checks.js'
 
 /** Short: with a dead server an answer is given up after 4.5 seconds. The cache lives for one run. */
 const resolverSettings: Omit<ResolverSettings, 'servers'> = { timeout: 1_500, tries: 2, cacheSize: 5_000 }
@@ -27,6 +28,7 @@ export function openCheckDeps(edges: DoctorEdges, signal: AbortSignal): CheckDep
     resolver: edges.resolver ?? openResolver({ ...resolverSettings, servers: config.dns.servers }, clock, signal),
     openServerResolver: (server) => openResolver({ ...resolverSettings, servers: [server] }, clock, signal),
     dialer: edges.dialer ?? createDialer(authorities),
+    readClockState,
     ownAddresses: listOwnAddresses(),
   }
 }

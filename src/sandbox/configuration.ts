@@ -88,7 +88,7 @@ ${othersText}`
 }
 
 const othersText = `[doctor]
-# The daily checks would ask name servers, mail hosts, a time server and a web site, and mail what fails in a sandbox.
+# The daily checks would ask name servers, mail hosts and a web site, and mail what fails in a sandbox.
 # "posthorn doctor" runs them by hand.
 daily = false
 

@@ -101,7 +101,7 @@ t.test('every finding that is not all right has a remedy', async (t) => {
     const config = testConfig({
       service: { public_addresses: ['93.184.216.34', '2001:db8::1'] },
       dns: { servers: [server.address], nameservers: ['ns.mail.example.net', 'ns.other.example'] },
-      doctor: { block_lists: ['list.example'], backup_folder: '/nowhere/backups', ntp_servers: ['ntp.example'] },
+      doctor: { block_lists: ['list.example'], backup_folder: '/nowhere/backups' },
     })
     const clock = (): number => Date.now()
     const found = await runChecks(allChecks, (signal) => openCheckDeps({ config, clock, read: null }, signal))

@@ -5,7 +5,6 @@ import t, { type Test } from 'tap'
 import type { Finding } from '../../src/doctor/finding.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { type DnsRecord, dnsServer } from '../helpers/dns/dns-server.js'
-import { sntpServer } from '../helpers/doctor/sntp-server.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -36,14 +35,13 @@ async function openWorld(t: Test): Promise<World> {
   await once(peer, 'listening')
   t.teardown(() => peer.close())
   const { port } = peer.address() as { readonly port: number }
-  const ntp = await sntpServer(t)
   const app = await testDaemon(t, {
     zone: 'dns.servers',
     settings: {
       service: { public_addresses: [address] },
       dns: { servers: [dns.address] },
       outbound: { port },
-      doctor: { mx_domains: ['peer.test'], ntp_servers: [`127.0.0.1:${ntp}`], time_url: '', block_lists: ['bl.test'] },
+      doctor: { mx_domains: ['peer.test'], time_url: '', block_lists: ['bl.test'] },
     },
   })
   return { app, zone }

@@ -202,7 +202,7 @@ t.test('certificates, daily checks, standby and backups', async (t) => {
     settings: {
       ...settings,
       standby: { folder: standby, interval: '1s' },
-      doctor: { backup_folder: backups, mx_domains: [], ntp_servers: [], time_url: '', block_lists: [] },
+      doctor: { backup_folder: backups, mx_domains: [], time_url: '', block_lists: [] },
     },
   })
   t.match(await app.cli('backup', backups), { status: 0 })

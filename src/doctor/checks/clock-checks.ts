@@ -1,16 +1,15 @@
-/** Checks the clock against time servers (SNTP), or else against the field Date of a web server. */
-import { isIP } from 'node:net'
+/** Checks the clock: whether the system keeps it synchronized, or else against the field Date of a web server. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { errorMessageOf } from '../../platform/errors.js'
 import { getOverHttps } from '../../platform/http/https-get.js'
-import { measureClockOffset } from '../../platform/sntp.js'
 import { recordsOf } from '../answers.js'
 import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
-/** Milliseconds for one time server. */
-const SNTP_TIMEOUT = 2_000
-/** Milliseconds that are a finding; the field Date has whole seconds. */
+/** Milliseconds that are a finding. */
 const [WARN_OFFSET, FAIL_OFFSET] = [2_000, 60_000]
+/** The field Date has whole seconds. */
 const DATE_PRECISION = 1_000
 
 export const clockChecks: readonly Check[] = [
@@ -18,38 +17,43 @@ export const clockChecks: readonly Check[] = [
 ]
 
 async function checkClock(deps: CheckDeps): Promise<readonly Judgement[]> {
-  const { config, clock, resolver } = deps
-  if (config.doctor.ntp_servers.length === 0 && config.doctor.time_url === null) {
-    return [good('clock', 'not checked: doctor.ntp_servers and doctor.time_url are empty')]
-  }
-  for (const { host, port } of config.doctor.ntp_servers) {
-    const address = isIP(host) === 0 ? recordsOf(await resolver.resolveAddresses(host))[0] : host
-    if (address === undefined) continue
-    const offset = await measureClockOffset({ address, port }, { clock, timeout: SNTP_TIMEOUT })
-    if (offset !== null) return [judgeOffset(`SNTP ${host}`, offset, 0)]
-  }
-  return [await checkDate(deps)]
+  const isSynchronized = await deps.readClockState()
+  if (isSynchronized === true) return [good('clock', 'the system keeps the clock synchronized')]
+  const url = deps.config.doctor.time_url
+  if (url !== null) return [await checkDate(deps, url)]
+  if (isSynchronized === false) return [warning('clock', 'the system does not synchronize the clock', commands)]
+  return [good('clock', 'not checked: timedatectl says nothing of the clock, and doctor.time_url is empty')]
 }
 
-async function checkDate({ config, clock, resolver, authorities }: CheckDeps): Promise<Judgement> {
-  const url = config.doctor.time_url
-  if (url === null) return undecided('clock', 'no time server answered', commands)
+/** What systemd says of the clock; null: it does not run here. */
+export async function readClockState(): Promise<boolean | null> {
+  try {
+    const asked = ['show', '--property=NTPSynchronized', '--value']
+    const { stdout } = await promisify(execFile)('timedatectl', asked, { timeout: ANSWER_TIMEOUT })
+    return stdout.trim() === '' ? null : stdout.trim() === 'yes'
+  } catch {
+    return null
+  }
+}
+
+async function checkDate({ clock, resolver, authorities }: CheckDeps, url: URL): Promise<Judgement> {
+  const problem = 'the system does not say that it synchronizes the clock'
   try {
     const addresses = recordsOf(await resolver.resolveAddresses(url.hostname))
     const limits = { timeout: ANSWER_TIMEOUT, maxBytes: 1, authorities }
     const { date } = await getOverHttps(url, { ...limits, addresses })
-    if (date === null) return undecided('clock', `no time server answered, and ${url.host} sent no date`, commands)
-    return judgeOffset(`Date of ${url.host}`, clock() - date, DATE_PRECISION)
+    if (date === null) return undecided('clock', `${problem}, and ${url.host} sent no date`, commands)
+    return judgeOffset(`Date of ${url.host}`, clock() - date)
   } catch (error) {
-    return undecided('clock', `no time server answered, nor ${url.host}: ${errorMessageOf(error)}`, commands)
+    return undecided('clock', `${problem}, and ${url.host} did not answer: ${errorMessageOf(error)}`, commands)
   }
 }
 
 const commands: Remedy = ['timedatectl', 'apt-get install systemd-timesyncd', 'timedatectl set-ntp true']
 
-/** `offset`: milliseconds that this clock is ahead. */
-export function judgeOffset(subject: string, offset: number, precision: number): Judgement {
-  const size = Math.max(0, Math.abs(offset) - precision)
+/** `offset`: milliseconds that this clock is ahead of a Date. */
+export function judgeOffset(subject: string, offset: number): Judgement {
+  const size = Math.max(0, Math.abs(offset) - DATE_PRECISION)
   const text = `the clock is ${formatSeconds(Math.abs(offset))} s ${offset < 0 ? 'behind' : 'ahead'}`
   if (size >= FAIL_OFFSET) return failure(subject, `${text}: DKIM, certificates and one-time codes fail`, commands)
   return size >= WARN_OFFSET ? warning(subject, text, commands) : good(subject, text)

@@ -76,6 +76,11 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
     source('src/mail/a.ts', 'class A {', '  long(): void {', ...Array<string>(39).fill('//'), '  }', '}'),
   ],
   [
+    'a long function beside a long list',
+    /a\.ts:3: long has 41 lines, more than 40/,
+    source('src/mail/a.ts', 'class A {', '  long(): object {', ...Array<string>(38).fill('//'), 'return {', ...Array<string>(9).fill('a,'), '} }', '}'),
+  ],
+  [
     'a long callback',
     /outer has 42 lines/,
     source('src/mail/a.ts', 'function outer() {', '  each((a) => {', ...Array<string>(38).fill('//'), '  })', '}'),

@@ -52,7 +52,7 @@ const MAX_CHANGED = 10_000
 interface BreakerDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  readonly limits: BreakerLimits & { readonly enabled: boolean }
+  readonly limits: () => BreakerLimits & { readonly enabled: boolean }
   readonly counts: PendingCounts
   readonly broadcasts: BroadcastSwitch
   /** Hold rules or broadcasts have changed. */
@@ -106,7 +106,7 @@ export class Breaker {
       const isMinute = Math.abs(now - this.judgedAt) >= JUDGE_INTERVAL
       if (isMinute) this.judgedAt = now
       if (isMinute) this.promoteActive()
-      if (!this.deps.limits.enabled) this.changed.clear()
+      if (!this.deps.limits().enabled) this.changed.clear()
       await this.judgeChanged()
       if (isMinute) await this.judgeStates()
     })
@@ -179,7 +179,7 @@ export class Breaker {
     const now = clock()
     const [state] = stateOfScope(read, ref)
     if (state?.state === 'held' && !isHolding(this.deps, state)) return this.forgetHold(state, now)
-    const verdict = limits.enabled ? this.judgeScope(ref, now) : ({ state: 'ok' } as const)
+    const verdict = limits().enabled ? this.judgeScope(ref, now) : ({ state: 'ok' } as const)
     if (verdict.state === 'ok') {
       if (state !== undefined) await this.leave(state, now)
     } else if (verdict.state === 'held') {
@@ -191,7 +191,8 @@ export class Breaker {
 
   /** A workspace by its own figures and by those of all workspaces of its owner: the worse of both counts. */
   private judgeScope(ref: ScopeRef, now: number): Verdict {
-    const { read, limits } = this.deps
+    const { read } = this.deps
+    const limits = this.deps.limits()
     const own = judgeFigures(readFigures(read, ref, now), limits)
     const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
     return owner === null ? own : worseOf(own, judgeFigures(readFigures(read, owner, now), limits))

@@ -4,7 +4,7 @@
  * A name is skipped that no certificate authority can validate: `localhost`, a name of one label, an address.
  */
 import { isIP } from 'node:net'
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import { policyHostOf } from '../domains/mta-sts/own-policy.js'
 import { mailHostOf, type SendingDomain, verifiedAfter } from '../domains/sending-domains.js'
 import { parseRecordStates } from '../domains/verification/check-outcome.js'
@@ -12,7 +12,11 @@ import { type DomainName, tryParseDomainName } from '../mail/address.js'
 import type { Read } from '../storage/prepared.js'
 import { ROW_STEP, waitForStep } from '../storage/stepped-walk.js'
 
-export function listServiceNames({ service, inbound, api }: Pick<Config, 'service' | 'inbound' | 'api'>): DomainName[] {
+export function listServiceNames({
+  service,
+  inbound,
+  api,
+}: Pick<StartSettings, 'service' | 'inbound' | 'api'>): DomainName[] {
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const publicHost = tryParseDomainName(new URL(service.public_url).hostname)
   const policyHost = tryParseDomainName(policyHostOf(service.zone))

@@ -1,18 +1,28 @@
 /**
- * The configuration that is in force: one holder, whose view all rooms read. A reload replaces it in one assignment.
+ * The configuration that is in force. A reload replaces it in one assignment.
  *
- * The view has the shape of a `Config`. A setting that a reload applies is a getter of the newest value; any other keeps
- * the value of the start. A room that copies a value when it is wired keeps that copy: it is given the section, or a
- * function.
+ * Rooms hold the function that reads it (`ReadSettings`) and call it at each use. What is fixed until the next start has a
+ * type of its own (`StartSettings`), so that no room keeps a value that a reload may change.
  */
 import type { Config } from './complete.js'
-import { addGetters } from './follow-setting.js'
 
-interface LiveConfig {
-  /** What rooms read. */
-  readonly view: Config
-  /** The configuration as it was loaded last. */
-  readonly loaded: () => Config
+/** The settings in force: those that a reload applies are of the last one, all others of the start. */
+export type ReadSettings = () => Config
+
+/** Of the settings those that only a restart changes (`settingsByEffect.restarted`). */
+export interface StartSettings extends Pick<Config, 'service' | 'dns' | 'metrics' | 'standby'> {
+  readonly tls: Pick<Config['tls'], 'acme'>
+  readonly api: Pick<Config['api'], 'listen'>
+  readonly submission: Pick<Config['submission'], 'listen' | 'listen_tls'>
+  readonly inbound: Pick<Config['inbound'], 'listen' | 'mta_sts' | 'mta_sts_max_age'>
+  readonly ui: Pick<Config['ui'], 'enabled'>
+  readonly sms: Pick<Config['sms'], 'provider' | 'smpp'>
+  readonly retention: Pick<Config['retention'], 'exports'>
+  readonly log: Pick<Config['log'], 'format'>
+}
+
+export interface LiveConfig {
+  readonly settings: ReadSettings
   /** Puts a loaded configuration in force. */
   readonly apply: (next: Config) => ReloadedSettings
 }
@@ -83,12 +93,13 @@ export const tables: ReadonlySet<string> = new Set(['outbound.routes', 'limits.p
 
 export function createLiveConfig(started: Config): LiveConfig {
   let loaded = started
+  let inForce = started
   return {
-    view: buildView(started, () => loaded),
-    loaded: () => loaded,
+    settings: () => inForce,
     apply: (next) => {
       const before = loaded
       loaded = next
+      inForce = merge(started, next)
       return {
         applied: listDifferences(before, next).filter(isReloadable),
         pending: listDifferences(started, next).filter((name) => !isReloadable(name)),
@@ -103,16 +114,17 @@ export function isReloadable(name: string): boolean {
   return parts.some((_part, at) => reloadable.has(parts.slice(0, at + 1).join('.')))
 }
 
-function buildView<Section extends object>(started: Section, current: () => Section, path = ''): Section {
-  const getters = Object.keys(started).map((key): [string, () => unknown] => {
+/** What a reload applies as it is in `next`, and all else as it was at the start. */
+function merge<Section extends object>(started: Section, next: Section, path = ''): Section {
+  const merged = { ...started, ...next }
+  for (const key of Object.keys(merged)) {
     const name = path === '' ? key : `${path}.${key}`
-    const value: unknown = Reflect.get(started, key)
-    const read = (): unknown => Reflect.get(current(), key)
-    if (!isSection(value, name)) return [key, isReloadable(name) ? read : () => value]
-    const section = buildView(value, () => Object(read()), name)
-    return [key, () => section]
-  })
-  return addGetters(Object.create(null), getters)
+    const [before, now]: unknown[] = [Reflect.get(started, key), Reflect.get(next, key)]
+    const isWhole = !(isSection(before, name) && isSection(now, name))
+    const value = isWhole ? (isReloadable(name) ? now : before) : merge(before, now, name)
+    Reflect.set(merged, key, value)
+  }
+  return Object.freeze(merged)
 }
 
 function isSection(value: unknown, name: string): value is object {

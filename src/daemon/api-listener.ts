@@ -23,8 +23,8 @@ import type { BrowserRoute } from '../api/http/session-route.js'
 import { nameOfLargeBody } from '../api/large-bodies.js'
 import { buildOpenApiDocument } from '../api/openapi/openapi.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
-import type { Config } from '../config/complete.js'
-import { followSetting, readEachTime } from '../config/follow-setting.js'
+import { followSetting } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { FindPolicy } from '../domains/mta-sts/find-policy.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { appFolder, loadAppFiles } from '../pages/app-files.js'
@@ -57,7 +57,8 @@ const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
 const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
 
 interface ApiDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly tls: ListenerTls
@@ -88,8 +89,8 @@ export interface ServedRoutes {
 }
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
-  const { config, log, tls } = deps
-  const proxyCheck = followSetting(() => config.api.trusted_proxies, createProxyCheck)
+  const { config, settings, log, tls } = deps
+  const proxyCheck = followSetting(() => settings().api.trusted_proxies, createProxyCheck)
   const isProxy = (address: string): boolean => proxyCheck()(address)
   const lines = new ClientLog(log, addressKeyOf)
   const connections = admitConnections(deps, isProxy, lines)
@@ -124,26 +125,20 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
 }
 
 function admitConnections(
-  { config, clock, observers }: ApiDeps,
+  { settings, clock, observers }: ApiDeps,
   isProxy: (address: string) => boolean,
   lines: ClientLog,
 ): Connections {
   const observer = observers?.observeListener('rest')
-  const fixed = {
+  return new Connections({
+    limits: () => settings().api,
     ...{ isProxy, clock, givesWayAfter: EVICTABLE_AFTER },
     onEntered: () => observer?.onSession(),
-    onShortage: (reason: keyof typeof turnAwayReasons, client: string) => {
+    onShortage: (reason, client) => {
       observer?.onTurnedAway(turnAwayReasons[reason])
       lines.info({ client, reason }, 'an API client was turned away')
     },
-  }
-  return new Connections(
-    readEachTime(fixed, {
-      maxConnections: () => config.api.max_connections,
-      maxConnectionsPerAddress: () => config.api.max_connections_per_address,
-      maxConnectionsPerNetwork: () => config.api.max_connections_per_network,
-    }),
-  )
+  })
 }
 
 /** In the words of the SMTP listeners. */

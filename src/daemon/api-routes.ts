@@ -1,4 +1,5 @@
 /** Builds all routes of the REST interface, in the order of its document. */
+
 import { createBatchQuotaCheck } from '../accounts/limits/quota.js'
 import type { AcceptDeps } from '../accounts/people/accept-invitation.js'
 import type { CheckSession } from '../accounts/sessions/session-check.js'
@@ -46,7 +47,7 @@ import { transferRoute } from '../api/workspaces/transfer.js'
 import { usageRoutes } from '../api/workspaces/usage.js'
 import { workspaceRoutes } from '../api/workspaces/workspaces.js'
 import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
-import { readEachTime } from '../config/follow-setting.js'
+import type { ReadSettings } from '../config/live-config.js'
 import type { TemplateCache } from '../content/template-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { exportFolder } from '../exports/export-file.js'
@@ -79,6 +80,7 @@ const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
 export interface RouteDeps extends DomainRouteDeps {
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly limits: Limits
   readonly prepare: PrepareEmail
@@ -216,32 +218,38 @@ function emailRoutes(deps: RouteDeps, creating: CreateDeps): readonly Route[] {
   ]
 }
 
-function numberRoutes({ config, database: { read }, limits }: RouteDeps): readonly Route[] {
-  const smsPerDay = (): number => config.sms.limits.per_workspace_per_day
+function numberRoutes({ settings, database: { read }, limits }: RouteDeps): readonly Route[] {
+  const smsPerDay = (): number => settings().sms.limits.per_workspace_per_day
   return [
     metricsRoute({ read }),
     linkMetricsRoute({ read }),
-    ...usageRoutes(readEachTime({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes }, { smsPerDay })),
+    ...usageRoutes({ read, planOf: limits.plans.find, inboundBytes: limits.inboundBytes, smsPerDay }),
   ]
 }
 
 function peopleRoutes(deps: RouteDeps): readonly Route[] {
-  const { config, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
+  const { settings, database, acceptDeps, onInvited: onMemberInvited, onMemberChanged, onWorkspaceClosed } = deps
   const { read, commit } = database
-  const invitationsPerDay = (): number => config.limits.invitations_per_day
+  const invitationsPerDay = (): number => settings().limits.invitations_per_day
   return [
-    ...workspaceRoutes({ read, commit, onWorkspaceClosed, planOf: deps.limits.plans.find, limits: config.limits }),
+    ...workspaceRoutes({
+      read,
+      commit,
+      onWorkspaceClosed,
+      planOf: deps.limits.plans.find,
+      limits: () => settings().limits,
+    }),
     transferRoute({ ...deps.accountDeps, onMemberChanged }),
-    ...memberRoutes(readEachTime({ read, commit, onMemberInvited, onMemberChanged }, { invitationsPerDay })),
+    ...memberRoutes({ read, commit, onMemberInvited, onMemberChanged, invitationsPerDay }),
     ...invitationRoutes({ read, commit, acceptDeps }),
   ]
 }
 
 function webhookEndpoints(deps: RouteDeps): readonly Route[] {
-  const { config, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
+  const { settings, database, rotationDeps, onWebhookChanged, onWebhookDeleted } = deps
   const { read, commit } = database
   const checkUrl = createUrlCheck({
-    mayConnect: (address) => createAddressGuard(config.webhooks.allowed_private_networks)(address),
+    mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
     resolveAddresses: rotationDeps.resolver.resolveAddresses,
   })
   return [

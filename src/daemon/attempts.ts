@@ -1,6 +1,6 @@
 /** Wires an attempt: to hosts over the session pool, with what the message demands of TLS, or to the simulator. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import { type AttemptDeps, attemptDelivery } from '../delivery/attempt/attempt.js'
 import { defaultAttemptLimits } from '../delivery/attempt/attempt-decision.js'
 import { createCallLimiter } from '../delivery/attempt/call-limit.js'
@@ -12,7 +12,7 @@ import { type OnTlsResult, toRefusedResult } from '../delivery/transport-securit
 import type { Clock } from '../platform/clock.js'
 
 interface AttemptWiring {
-  readonly config: Config
+  readonly config: StartSettings
   readonly clock: Clock
   readonly onTlsResult: OnTlsResult
 }

@@ -5,7 +5,7 @@ import type { ScopeRef } from '../breaker/outcome-counts.js'
 import { PendingCounts } from '../breaker/pending-counts.js'
 import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
-import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { SettleDeps } from '../delivery/attempt/settle-attempt.js'
 import type { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Clock } from '../platform/clock.js'
@@ -14,7 +14,8 @@ import type { ReportDeps } from '../receiving/reports/act-on-report.js'
 import type { Database } from '../storage/database.js'
 
 interface BreakerDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -38,7 +39,7 @@ export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
 
 /** To be stopped after delivery and receiving, whose last outcomes it stores. */
 export function wireBreaker(
-  { config, clock, log, database, workspaceOwners: { ownerOf } }: BreakerDeps,
+  { config, settings, clock, log, database, workspaceOwners: { ownerOf } }: BreakerDeps,
   findHolders: FindHolders,
 ): BreakerService {
   const { read, commit } = database
@@ -51,7 +52,7 @@ export function wireBreaker(
   }
   const breaker = new Breaker({
     ...{ read, commit, clock, log, counts, onHoldsChanged },
-    limits: config.limits.breaker,
+    limits: () => settings().limits.breaker,
     broadcasts: createBroadcastSwitch(read),
   })
   return {

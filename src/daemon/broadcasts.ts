@@ -1,6 +1,6 @@
 /** Wires broadcasts to delivery, limits and caches. */
 import { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
@@ -11,7 +11,7 @@ import type { Delivery } from './delivery.js'
 import type { Limits } from './workspace-limits.js'
 
 interface BroadcastsDeps {
-  readonly config: Config
+  readonly config: StartSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database

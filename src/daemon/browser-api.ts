@@ -65,9 +65,15 @@ function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
   ]
 }
 
-function operatorRoutes({ config, database: { read, commit }, limits, operator }: RouteDeps): readonly BrowserRoute[] {
+function operatorRoutes({
+  config,
+  settings,
+  database: { read, commit },
+  limits,
+  operator,
+}: RouteDeps): readonly BrowserRoute[] {
   const { plans, inboundBytes } = limits
-  const naming = { publicUrl: config.service.public_url, planSettings: config.limits }
+  const naming = { publicUrl: config.service.public_url, planSettings: () => settings().limits }
   return [
     ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
     ...queueRoutes({ ...operator, read, commit }),

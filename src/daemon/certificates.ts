@@ -23,6 +23,7 @@ import { readCertificateFacts } from '../certificates/renewal-plan.js'
 import { RenewalWindows } from '../certificates/renewal-windows.js'
 import { ServedCertificates } from '../certificates/served-certificates.js'
 import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import type { ListenAddress } from '../config/network-values.js'
 import type { DomainName } from '../mail/address.js'
 import { type CertificateOrigin, composeCertificateNotices } from '../notices/certificate-notice.js'
@@ -31,7 +32,7 @@ import { createHttpClient, type HttpClient } from '../platform/http/http-client.
 import { type ListenerTls, loadTlsFiles, readAuthorities, type TlsFiles } from '../platform/tls-files.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
-import type { DaemonOptions, StopSteps } from './daemon-options.js'
+import type { DaemonOptions, StartOptions, StopSteps } from './daemon-options.js'
 import type { Delivery } from './delivery.js'
 import { systemEdges } from './edges.js'
 
@@ -107,7 +108,7 @@ function loadConfiguredTls(
   return loadTlsFiles(configured, { folder: join(data_dir, 'tls'), hostname, now })
 }
 
-interface CertificateDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'log' | 'edges'> {
+interface CertificateDeps extends Pick<StartOptions, 'config' | 'settings' | 'clock' | 'log' | 'edges'> {
   readonly database: Database
   readonly services: { readonly delivery: Delivery }
   readonly certificates: Certificates
@@ -209,7 +210,7 @@ function createOrdering(
 }
 
 /** In the order of the tries: the second is for a name with which the first failed. */
-function listChallengeTypes({ tls: { acme }, api }: Config): readonly ChallengeType[] {
+function listChallengeTypes({ tls: { acme }, api }: StartSettings): readonly ChallengeType[] {
   const servesHttp = acme.http_listen.length > 0
   const servesAlpn = api.listen.some(
     (address) => address.kind === 'tls' && (!servesHttp || address.port === HTTPS_PORT),
@@ -222,13 +223,13 @@ function readOwnAddresses(): readonly string[] {
 }
 
 /** Read for each notice: a reload may name other files. */
-function originOf({ tls }: Config): CertificateOrigin {
+function originOf({ tls }: Pick<Config, 'tls'>): CertificateOrigin {
   if (tls.acme.enabled) return 'acme'
   return tls.cert_file === null ? 'self-signed' : 'files'
 }
 
 function createExpiryWatch(
-  { config, clock, log, database, services }: CertificateDeps,
+  { config, settings, clock, log, database, services }: CertificateDeps,
   list: () => readonly WatchedCertificate[],
   stopSteps: StopSteps,
 ): ExpiryWatch {
@@ -238,7 +239,7 @@ function createExpiryWatch(
     ...{ read, commit, clock, log, list },
     composeNotices: (workspaceId, warnings, now) => {
       const notices = composeCertificateNotices(
-        { read, hostname, mailFrom, origin: originOf(config) },
+        { read, hostname, mailFrom, origin: originOf(settings()) },
         workspaceId,
         warnings,
         now,

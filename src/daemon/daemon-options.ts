@@ -1,5 +1,6 @@
 /** What the daemon is given from outside, and how its parts are stopped. */
 import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -31,8 +32,10 @@ export interface DaemonOptions {
   readonly upgrade?: UpgradeSettings | undefined
 }
 
-/** As the parts of the daemon are given them: `config` is the view of the one in force. */
-export interface StartOptions extends DaemonOptions {
+/** As the parts of the daemon are given them. */
+export interface StartOptions extends Omit<DaemonOptions, 'config'> {
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly logs: RoomLogs
   /** Null: nothing is measured. */
   readonly observers: Observers | null

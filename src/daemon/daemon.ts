@@ -8,7 +8,7 @@ import { mkdir } from 'node:fs/promises'
 import type { ApiEndpoint } from '../api/http/server/listener.js'
 import type { CertificateView } from '../certificates/certificate-list.js'
 import type { Config } from '../config/complete.js'
-import { createLiveConfig, type ReloadedSettings } from '../config/live-config.js'
+import { createLiveConfig, type LiveConfig, type ReloadedSettings } from '../config/live-config.js'
 import type { ListenAddress } from '../config/network-values.js'
 import type { Endpoint as DnsEndpoint } from '../dns/tcp-listener.js'
 import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
@@ -67,15 +67,14 @@ export interface Daemon extends ServedRoutes {
 export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const { clock, log } = started
   const live = createLiveConfig(started.config)
-  const config = live.view
   const monitoring = buildMonitoring(started)
-  const logs = createRoomLogs(log, config.log.levels)
-  const options: StartOptions = { ...started, config, logs, observers: monitoring?.observers ?? null }
+  const logs = createRoomLogs(log, started.config.log.levels)
+  const options: StartOptions = { ...started, settings: live.settings, logs, observers: monitoring?.observers ?? null }
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)
   try {
     const { opened, database, suppressions, lateSteps } = await openStorage(options, stopSteps)
-    const certificates = await openCertificates(options)
+    const certificates = await openCertificates(started)
     const services = await openServices(options, database, suppressions, stopSteps)
     if (options.loadsAhead === true) await services.receiving.loadAhead()
     const listeners = await openListeners(options, database, certificates, services, { stopSteps, lateSteps })
@@ -171,7 +170,7 @@ interface Parts {
 
 function createReload(
   options: StartOptions,
-  live: ReturnType<typeof createLiveConfig>,
+  live: LiveConfig,
   { services, listeners, certificates }: Parts,
 ): Pick<Daemon, 'loadCertificate' | 'reload'> {
   const loadCertificate: Daemon['loadCertificate'] = async (tls) => {
@@ -192,9 +191,10 @@ function createReload(
 }
 
 /** For the parts that do not read the configuration for each use. */
-function putInForce({ config, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
-  logs.setLevels(config.log.level, config.log.levels)
-  addressHider?.setEnabled(config.log.hash_local_parts)
+function putInForce({ settings, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
+  const { log } = settings()
+  logs.setLevels(log.level, log.levels)
+  addressHider?.setEnabled(log.hash_local_parts)
   limits.onReload()
   // Mail that waited for another route or for a free connection is looked at again.
   delivery.wake()

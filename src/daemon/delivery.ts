@@ -1,7 +1,7 @@
 /** Wires delivery: DNS, routes, TLS policies, the session pool, signatures, and the queue runner. */
 import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
-import type { Config } from '../config/complete.js'
-import { followSetting, readEachTime } from '../config/follow-setting.js'
+import { followSetting } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { isLeftOut, type LeaveOutDeps, leaveOut } from '../delivery/attempt/leave-out.js'
 import { MessageCache } from '../delivery/attempt/message-cache.js'
 import { buildMinimalMessage, prepareMessage, type ReadyDeps } from '../delivery/attempt/ready-message.js'
@@ -13,10 +13,9 @@ import { createRouteFinder } from '../delivery/hosts/routes.js'
 import { createSteadyRandom } from '../delivery/hosts/steady-random.js'
 import { UnreachableHosts } from '../delivery/hosts/unreachable-hosts.js'
 import { QueueRunner } from '../delivery/queue/queue-runner.js'
-import type { RetryPolicy } from '../delivery/queue/retry-schedule.js'
 import type { RunnerDeps } from '../delivery/queue/runner-deps.js'
 import { createSessionOpener } from '../delivery/sessions/session-opener.js'
-import { defaultPoolSettings, SessionPool } from '../delivery/sessions/session-pool.js'
+import { SessionPool } from '../delivery/sessions/session-pool.js'
 import type { Paces } from '../delivery/shaping/paces.js'
 import type { SecureDestination } from '../delivery/transport-security/secure-destination.js'
 import type { OnTlsResult } from '../delivery/transport-security/session-result.js'
@@ -46,7 +45,8 @@ import { wireTransportSecurity } from './transport-security.js'
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly workspaceOwners: WorkspaceOwners
   readonly clock: Clock
   readonly log: Log
@@ -77,7 +77,7 @@ export interface Delivery {
 }
 
 export function wireDelivery(deps: DeliveryDeps): Delivery {
-  const { config, clock, log, database } = deps
+  const { config, settings, clock, log, database } = deps
   const { read, commit } = database
   const [abortController, messageCache] = [new AbortController(), new MessageCache(MESSAGE_CACHE_BYTES)]
   const onTlsResult = tlsObserverOf(deps)
@@ -95,9 +95,10 @@ export function wireDelivery(deps: DeliveryDeps): Delivery {
     checkReachability: (hosts) => unreachable.checkReachability(hosts, clock()),
     ...wireLeaveOut(deps),
     ...wireHoldRules(holdRules),
-    ...{ attempt: createAttempt(pool, { config, clock, onTlsResult }), retryPolicy: retryPolicyOf(config) },
+    attempt: createAttempt(pool, { config, clock, onTlsResult }),
+    retryPolicy: () => settings().outbound,
     settle: createSettle(deps, (enqueued, raw) => runner.offer(enqueued, raw)),
-    ...connectionsOf(config),
+    connections: () => settings().outbound,
   })
   return {
     ...{ runner, holdRules },
@@ -153,13 +154,6 @@ function wireMessages(
   }
 }
 
-function connectionsOf({ outbound }: Config): Pick<RunnerDeps, 'maxConnections' | 'maxConnectionsPerHost'> {
-  return {
-    maxConnections: () => outbound.max_connections,
-    maxConnectionsPerHost: () => outbound.max_connections_per_host,
-  }
-}
-
 function tlsObserverOf({ observers, onTlsResult }: DeliveryDeps): OnTlsResult {
   return (result) => {
     observers?.onTlsResult(result)
@@ -189,18 +183,18 @@ function wireDestinations(deps: DeliveryDeps, onTlsResult: OnTlsResult, signal: 
 }
 
 function findDestinationOf(
-  { config: { outbound, service }, edges: { random }, receivingDomains }: DeliveryDeps,
+  { config: { service }, settings, edges: { random }, receivingDomains }: DeliveryDeps,
   resolver: Resolver,
   secure: SecureDestination | undefined,
 ): FindDestination {
-  const findRouteNow = followSetting(() => outbound.routes, createRouteFinder)
-  const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
+  const findRouteNow = followSetting(() => settings().outbound.routes, createRouteFinder)
+  const guardNow = followSetting(() => settings().outbound.allowed_private_networks, createAddressGuard)
   return createDestinationFinder({
     resolver,
     secure,
     findRoute: (domain) => findRouteNow()(domain),
     mayDial: (address) => guardNow()(address),
-    port: () => outbound.port,
+    port: () => settings().outbound.port,
     random: createSteadyRandom(random, () => performance.now()),
     ownNames: new Set([service.hostname]),
     receives: (domain) => receivesMail(receivingDomains, domain),
@@ -231,19 +225,17 @@ function wireHoldRules(rules: HoldRuleRunner): Pick<RunnerDeps, 'findHoldRule' |
 }
 
 function createSettle(
-  { config, clock, log, edges: { random }, database: { read, commit }, observers, breaker }: DeliveryDeps,
+  { config, settings, clock, log, edges: { random }, database: { read, commit }, observers, breaker }: DeliveryDeps,
   offer: SettleDeps['offer'],
 ): RunnerDeps['settle'] {
-  const policy = retryPolicyOf(config)
-  const { hostname, mail_from } = config.service
-  const notices = createSenderNoticeBuilder(
-    readEachTime({ hostname, mailFrom: mail_from }, { expireAfter: () => policy.expireAfter }),
-  )
+  const { hostname, mail_from: mailFrom } = config.service
+  const expireAfter = (): number => settings().outbound.expire_after
+  const notices = createSenderNoticeBuilder({ hostname, mailFrom, expireAfter })
   const onAttempt: SettleDeps['onAttempt'] = (attempt) => {
     observers?.onAttempt(attempt)
     breaker.countAttempt(attempt)
   }
-  const common = { read, commit, clock, random, log, policy }
+  const common = { read, commit, clock, random, log, retryPolicy: () => settings().outbound }
   return createAttemptSettler({ ...common, buildSenderNotice: notices, offer, onAttempt })
 }
 
@@ -254,7 +246,7 @@ interface SessionDeps {
 }
 
 function createSessionPool(
-  { config: { outbound, service }, clock, edges: { dialer, timeouts } }: DeliveryDeps,
+  { config: { service }, settings, clock, edges: { dialer, timeouts } }: DeliveryDeps,
   { unreachable: unreachableHosts, paces, onTlsResult }: SessionDeps,
 ): SessionPool {
   const open = createSessionOpener({
@@ -267,21 +259,7 @@ function createSessionPool(
   })
   return new SessionPool(
     open,
-    readEachTime(defaultPoolSettings, {
-      connections: () => outbound.max_connections,
-      connectionsPerHost: () => outbound.max_connections_per_host,
-    }),
+    () => settings().outbound,
     (host) => paces.of(host),
-  )
-}
-
-function retryPolicyOf({ outbound }: Config): RetryPolicy {
-  return readEachTime(
-    {},
-    {
-      steps: () => outbound.retry_schedule,
-      noticeAfter: () => outbound.delay_notice_after,
-      expireAfter: () => outbound.expire_after,
-    },
   )
 }

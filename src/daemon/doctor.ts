@@ -4,7 +4,7 @@
  * The runs of a daemon follow each other, also those that the operator asks for; requests that wait for a run share it,
  * so however many there are, one run is under way and one waits.
  */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { allChecks } from '../doctor/all-checks.js'
 import { storeDailyRun } from '../doctor/daily-run.js'
 import type { Finding } from '../doctor/finding.js'
@@ -23,7 +23,8 @@ const FIRST_RUN = 600_000
 const POLL_INTERVAL = 60_000
 
 interface DoctorDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -39,7 +40,7 @@ export interface Doctor {
 }
 
 export function wireDoctor(deps: DoctorDeps): Doctor {
-  const { config, clock, log, database } = deps
+  const { settings, clock, log, database } = deps
   const startedAt = clock()
   const stopped = new AbortController()
   let lastRun: Promise<unknown> = Promise.resolve()
@@ -52,7 +53,7 @@ export function wireDoctor(deps: DoctorDeps): Doctor {
     return running
   }
   const runWhenDue = async (): Promise<void> => {
-    if (!config.doctor.daily) return
+    if (!settings().doctor.daily) return
     const { at: lastAt } = readLastRun(database.read)
     if (isRunning || !isRunDue({ lastAt, startedAt, now: clock() })) return
     isRunning = true
@@ -86,14 +87,18 @@ export function isRunDue({
 
 /** A run that a stop cuts off is not stored: it found nothing out. */
 async function runAndStore(
-  { config, clock, log, database, edges }: DoctorDeps,
+  { settings, clock, log, database, edges }: DoctorDeps,
   stopped: AbortSignal,
 ): Promise<readonly Finding[]> {
   stopped.throwIfAborted()
   const { read, commit } = database
-  const findings = await runChecks(allChecks, (signal) => openCheckDeps({ config, clock, read, ...edges }, signal), {
-    stopped,
-  })
+  const findings = await runChecks(
+    allChecks,
+    (signal) => openCheckDeps({ config: settings(), clock, read, ...edges }, signal),
+    {
+      stopped,
+    },
+  )
   stopped.throwIfAborted()
   await storeDailyRun({ read, commit, log }, findings, clock())
   return findings

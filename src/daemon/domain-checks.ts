@@ -1,5 +1,5 @@
 /** Wires the checks of sending domains: their DNS resolver, key rotation, and the periodic recheck. */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import { buildRotationDeps, openDomainResolver } from '../domains/verification/domain-resolver.js'
 import type { RecheckDeps } from '../domains/verification/recheck-domains.js'
@@ -10,7 +10,8 @@ import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
 interface DomainCheckDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
@@ -25,6 +26,7 @@ export interface DomainChecks extends RecheckRunner {
 
 export function wireDomainChecks({
   config,
+  settings,
   clock,
   log,
   edges,
@@ -33,7 +35,11 @@ export function wireDomainChecks({
 }: DomainCheckDeps): DomainChecks {
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openDomainResolver(config, clock, abortController.signal)
-  const rotationDeps = buildRotationDeps(config, { ...database, resolver, random: edges.random })
+  const rotationDeps = buildRotationDeps(config, () => settings().outbound.expire_after, {
+    ...database,
+    resolver,
+    random: edges.random,
+  })
   const runner = createRecheckRunner({ rotationDeps, clock, log, onDomainChanged })
   return {
     ...runner,

@@ -1,5 +1,5 @@
 /** Wires the reports about domains: which messages are such, and whose domain a name is. */
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import { verifiedByName } from '../domains/sending-domains.js'
 import { isInside } from '../domains/zone/zone-records.js'
 import { type DomainName, domainOf } from '../mail/address.js'
@@ -16,7 +16,7 @@ import { parseJson } from '../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 
 interface DomainReportsDeps {
-  readonly config: Config
+  readonly config: StartSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Pick<Database, 'read'>

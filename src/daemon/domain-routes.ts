@@ -2,14 +2,14 @@
 import { type DomainRef, domainRoutes } from '../api/domains/domains.js'
 import { type ForwardRouteDeps, forwardRoutes } from '../api/domains/forwards.js'
 import type { Route } from '../api/http/route.js'
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import type { RotationDeps } from '../domains/dkim/rotate-keys.js'
 import { createCheckLimiter } from '../domains/verification/verify-domain.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import type { Database } from '../storage/database.js'
 
 export interface DomainRouteDeps {
-  readonly config: Config
+  readonly config: StartSettings
   readonly database: Database
   readonly rotationDeps: RotationDeps
   readonly onDomainChanged: (domain: DomainRef) => void

@@ -1,5 +1,5 @@
 /** Wires greylisting: its settings, which a reload changes, and the exempt networks. */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings } from '../config/live-config.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { Clock } from '../platform/clock.js'
@@ -10,7 +10,7 @@ import type { MxDeps } from '../smtp/mx/mx-deps.js'
 import type { Store } from '../storage/database.js'
 
 interface GreylistDeps {
-  readonly config: Config
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Store
@@ -24,7 +24,7 @@ interface OpenGreylist {
 }
 
 export function openGreylist({
-  config: { inbound },
+  settings,
   clock,
   log,
   database: { read, commit },
@@ -34,7 +34,7 @@ export function openGreylist({
   const greylist = new Greylist({
     ...{ read, commit, clock, log, secret: identity.returnPathSecret },
     readTimes: () => {
-      const { delay, retry_window: retryWindow, remember } = inbound.greylisting
+      const { delay, retry_window: retryWindow, remember } = settings().inbound.greylisting
       return { delay, retryWindow, remember }
     },
     onDecision: observers?.onGreylisted,
@@ -42,7 +42,7 @@ export function openGreylist({
   return {
     asked: {
       applies: (setting, client) => {
-        const { enabled, exempt } = inbound.greylisting
+        const { enabled, exempt } = settings().inbound.greylisting
         return (setting === 'default' ? enabled : setting === 'on') && !isInSomeNetwork(exempt, client)
       },
       check: (tuple) => greylist.check(tuple),

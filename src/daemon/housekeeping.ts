@@ -12,6 +12,7 @@ import { removeOldPasswordLinks } from '../accounts/sessions/password-links.js'
 import { removeOldSessions } from '../accounts/sessions/session-records.js'
 import { removeOldCounts } from '../breaker/outcome-counts.js'
 import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { USE_INTERVAL } from '../content/cached-files.js'
 import { removeExpiredFiles } from '../content/file-retention.js'
 import { exportFolder } from '../exports/export-file.js'
@@ -47,7 +48,8 @@ const STEP_PAUSE = 50
 const SENDING_TIME = 60_000
 
 interface Deps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -91,8 +93,8 @@ function greylistLimits(
 type RemovalStep = () => Promise<boolean>
 
 /** Each removes a portion, and resolves to whether there is more. */
-function listSteps({ config, database }: Pick<Deps, 'config' | 'database'>, now: number): readonly RemovalStep[] {
-  const { retention } = config
+function listSteps({ config, settings, database }: Deps, now: number): readonly RemovalStep[] {
+  const { retention } = settings()
   const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
   const linksBefore = now - retention.messages - retention.links
   return [
@@ -119,16 +121,16 @@ function listSteps({ config, database }: Pick<Deps, 'config' | 'database'>, now:
     () => removeOldCounts(database, now),
     () => removeOldHolds(database, now),
     () => removeOldCodes(database, limits.messagesBefore),
-    () => removeOldGreylistEntries(database, greylistLimits(config, now)),
+    () => removeOldGreylistEntries(database, greylistLimits(settings(), now)),
   ]
 }
 
 /** A fault is logged; the next run is in an hour. */
-async function runHousekeeping({ config, clock, log, database }: Deps, signal: AbortSignal): Promise<void> {
+async function runHousekeeping(deps: Deps, signal: AbortSignal): Promise<void> {
+  const { clock, log, database } = deps
   try {
     const now = clock()
-    for (const step of listSteps({ config, database }, now))
-      while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
+    for (const step of listSteps(deps, now)) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })
     await reclaimFreePages(database, signal)
     if (!(await purgeSpool(database, signal)))

@@ -61,21 +61,35 @@ interface Watched extends Pick<Operator, 'readCensus'> {
 type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
 
 export async function openListeners(
-  { config, clock, log, logs, logTail, stopTimeouts = defaultStopTimeouts, uiFolder, observers }: StartOptions,
+  options: StartOptions,
   database: Database,
   { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
   services: Services,
   { stopSteps, lateSteps }: ListenerSteps,
 ): Promise<Listeners> {
+  const { config, settings, clock, log, logs, logTail, uiFolder, observers } = options
+  const { listeners: stopTimeout } = options.stopTimeouts ?? defaultStopTimeouts
   const open: Listener[] = []
   const served = { cert: tls.cert }
   const certificateOf = (): string => served.cert
-  const stop = runOnce(() => stopListeners(open, stopTimeouts.listeners))
+  const stop = runOnce(() => stopListeners(open, stopTimeout))
   const composing = startComposing(stopSteps, stop)
   const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
   const { hasRoom: hasDiskSpace } = services.disk
-  const memory = createMessageMemory(config)
-  const common = { config, clock, log, tls, apiKeyCache, domains, hasDiskSpace, memory, observers, findPolicy }
+  const memory = createMessageMemory(settings)
+  const common = {
+    config,
+    settings,
+    clock,
+    log,
+    tls,
+    apiKeyCache,
+    domains,
+    hasDiskSpace,
+    memory,
+    observers,
+    findPolicy,
+  }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
   registerApi(api.listener, open, lateSteps)
   await startServices(services, hasDiskSpace)

@@ -6,7 +6,7 @@
  * A message of the listener's maximum size always fits an empty share, also after a reload has raised that size.
  * Large messages of all listeners wait in one queue for released memory.
  */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings } from '../config/live-config.js'
 import { createBudgetShare, createMemoryBudget, type MemoryBudget } from '../platform/memory/budget.js'
 
 const MB = 1_048_576
@@ -27,9 +27,9 @@ export interface MessageMemory {
 }
 
 /** The sizes are read each time: a reload may change them. */
-export function createMessageMemory({ inbound, submission }: Pick<Config, 'inbound' | 'submission'>): MessageMemory {
-  const mxShare = (): number => Math.max(SHARE, inbound.max_size * MX_COPIES)
-  const submissionShare = (): number => Math.max(SHARE, submission.max_size * SUBMISSION_COPIES)
+export function createMessageMemory(settings: ReadSettings): MessageMemory {
+  const mxShare = (): number => Math.max(SHARE, settings().inbound.max_size * MX_COPIES)
+  const submissionShare = (): number => Math.max(SHARE, settings().submission.max_size * SUBMISSION_COPIES)
   const total = createMemoryBudget(() => Math.max(TOTAL, mxShare(), submissionShare()))
   return {
     mx: createBudgetShare(total, mxShare, MX_COPIES),

@@ -17,7 +17,7 @@ import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
 import { databaseFile } from '../storage/open.js'
 import { readStandbyStatus, standbyLag } from '../storage/standby/standby-status.js'
-import { type DaemonOptions, defaultStopTimeouts, type StopSteps } from './daemon-options.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import type { Listeners } from './listeners.js'
 import type { Services } from './services.js'
 
@@ -37,7 +37,7 @@ interface MonitoredParts {
 /** Opens the listener; returns where it listens. */
 export async function openMonitoring(
   monitoring: Monitoring | null,
-  options: DaemonOptions,
+  options: StartOptions,
   { database, services, listeners, listCertificates }: MonitoredParts,
   stopSteps: StopSteps,
 ): Promise<readonly MetricsEndpoint[]> {
@@ -70,7 +70,7 @@ export async function openMonitoring(
 }
 
 function readUpkeep(
-  { config, clock }: DaemonOptions,
+  { config, settings, clock }: StartOptions,
   { read }: Database,
 ): Omit<Parameters<typeof reportUpkeep>[1], 'clock' | 'listCertificates'> {
   const { service, standby } = config
@@ -87,7 +87,10 @@ function readUpkeep(
       // A status of another folder is from before a change of the setting.
       return status?.folder === standby.folder ? standbyLag(status, clock()) : null
     },
-    readBackupSettings: () => ({ folder: config.doctor.backup_folder, maxAge: config.doctor.backup_max_age }),
+    readBackupSettings: () => {
+      const { backup_folder: folder, backup_max_age: maxAge } = settings().doctor
+      return { folder, maxAge }
+    },
   }
 }
 

@@ -17,9 +17,9 @@ import { countFreePages, type Database, PAGE_BYTES } from '../storage/database.j
 import { databaseFile } from '../storage/open.js'
 import { measureSpool, spoolFolder } from '../storage/spool/spool-files.js'
 import { readWebhookBacklog } from '../webhooks/webhook-backlog.js'
-import type { DaemonOptions } from './daemon-options.js'
+import type { StartOptions } from './daemon-options.js'
 
-interface OperatorDeps extends Pick<DaemonOptions, 'config' | 'clock' | 'logTail'>, DoctorRouteDeps {
+interface OperatorDeps extends Pick<StartOptions, 'config' | 'clock' | 'logTail'>, DoctorRouteDeps {
   readonly database: Database
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>

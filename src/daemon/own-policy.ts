@@ -1,5 +1,5 @@
 /** Wires our own MTA-STS policy: which hosts have it, by the domains that receive mail here and their MX records. */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { createPolicyFinder, type FindPolicy } from '../domains/mta-sts/find-policy.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import type { Clock } from '../platform/clock.js'
@@ -7,7 +7,8 @@ import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.
 import type { Edges } from './edges.js'
 
 interface OwnPolicyDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly edges: Edges
   readonly receivingDomains: ReceivingDomainCache

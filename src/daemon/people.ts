@@ -3,11 +3,11 @@
 import { type AcceptDeps, createAttemptLimits } from '../accounts/people/accept-invitation.js'
 import { createPasswordHasher } from '../accounts/people/passwords.js'
 import { type CheckSession, createSessionCheck } from '../accounts/sessions/session-check.js'
+import type { SessionTimes } from '../accounts/sessions/session-records.js'
 import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sign-in-limits.js'
 import type { PasswordDeps } from '../api/account/password.js'
 import type { ForwardRouteDeps } from '../api/domains/forwards.js'
-import type { Config } from '../config/complete.js'
-import { readEachTime } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
 import { createForwardNotices } from '../notices/forward-notice.js'
@@ -20,7 +20,8 @@ import { createErasureRunner, type ErasureRunner } from '../storage/maintenance/
 import type { Delivery } from './delivery.js'
 
 interface PeopleDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -44,13 +45,15 @@ export interface People {
   readonly stop: () => Promise<void>
 }
 
-export function wirePeople({ config, clock, log, database, identity, delivery }: PeopleDeps): People {
+export function wirePeople({ config, settings, clock, log, database, identity, delivery }: PeopleDeps): People {
   const { read, commit } = database
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const secret = identity.linkSecret
   const passwords = createPasswordHasher()
-  const { ui } = config
-  const sessionTimes = readEachTime({}, { idle: () => ui.session_idle, max: () => ui.session_max })
+  const sessionTimes = (): SessionTimes => {
+    const { session_idle: idle, session_max: max } = settings().ui
+    return { idle, max }
+  }
   const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
     delivery.runner.offer(enqueued, raw)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }

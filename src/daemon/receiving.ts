@@ -8,8 +8,8 @@
 import { join } from 'node:path'
 import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
-import type { Config } from '../config/complete.js'
-import { followSetting, readEachTime } from '../config/follow-setting.js'
+import { followSetting } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
 import { defaultInboundPolicy } from '../domains/inbound-policy.js'
 import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
@@ -66,7 +66,8 @@ const NO_OPERATOR =
   'mail to postmaster is put off: no workspace is the operator\'s yet ("posthorn setup", or "posthorn workspace set-operator")'
 
 export interface ReceivingDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly logs: RoomLogs
@@ -114,7 +115,7 @@ export interface Receiving {
 const MAX_LOADING = 10_000
 
 export function wireReceiving(deps: ReceivingDeps): Receiving {
-  const { config, clock, log, edges, mime, observers } = deps
+  const { config, settings, clock, log, edges, mime, observers } = deps
   const abortController = new AbortController()
   const resolver = edges.resolver ?? openOwnResolver(config, clock, abortController.signal)
   const threads = openThreads(deps, resolver)
@@ -127,6 +128,7 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   const { processor, crashGuard } = openProcessor(deps, policy, processMail)
   const accepting = {
     ...{ ...recipients, clock, log, hostname: config.service.hostname },
+    dmarcSetting: () => settings().inbound.dmarc,
     commit: gatherCommits(deps.database.commit, () => threads.isBusy()),
     processEarly: createEarlyProcessor({ analyzeEarly, processMail }),
     isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam: judge }),
@@ -135,9 +137,9 @@ export function wireReceiving(deps: ReceivingDeps): Receiving {
   }
   return {
     recipients,
-    acceptInbound: createAcceptInbound(readEachTime(accepting, { dmarc: () => config.inbound.dmarc })),
-    findListings: createListingFinder(config, resolver),
-    findAllowListings: createAllowListingFinder(config, resolver, log),
+    acceptInbound: createAcceptInbound(accepting),
+    findListings: createListingFinder(settings, resolver),
+    findAllowListings: createAllowListingFinder(settings, resolver, log),
     ...{ greylist: greylist.asked, busyTimes: threads.busyTimes },
     loadAhead: () => threads.loadCode(MAX_LOADING),
     start: () => {
@@ -163,12 +165,13 @@ function observeResults(authenticate: AuthenticateInbound, observers: Observers 
   }
 }
 
-function createListingFinder({ inbound }: Config, { resolveAddresses }: Resolver): Receiving['findListings'] {
-  return (address) => findListings(address, { lists: inbound.dnsbl, resolveAddresses, timeLimit: DNSBL_TIMEOUT })
+function createListingFinder(settings: ReadSettings, { resolveAddresses }: Resolver): Receiving['findListings'] {
+  return (address) =>
+    findListings(address, { lists: settings().inbound.dnsbl, resolveAddresses, timeLimit: DNSBL_TIMEOUT })
 }
 
 function createAllowListingFinder(
-  { inbound }: Config,
+  settings: ReadSettings,
   { resolveAddresses }: Resolver,
   log: Log,
 ): Receiving['findAllowListings'] {
@@ -178,7 +181,12 @@ function createAllowListingFinder(
     reported.add(zone)
   }
   return (address) =>
-    findAllowListings(address, { lists: inbound.dnswl, resolveAddresses, timeLimit: DNSBL_TIMEOUT, onRefusedQuery })
+    findAllowListings(address, {
+      lists: settings().inbound.dnswl,
+      resolveAddresses,
+      timeLimit: DNSBL_TIMEOUT,
+      onRefusedQuery,
+    })
 }
 
 function openThreads({ clock, log }: ReceivingDeps, resolver: RecordResolver): MessageThreads {
@@ -186,7 +194,7 @@ function openThreads({ clock, log }: ReceivingDeps, resolver: RecordResolver): M
   return new MessageThreads({ resolver, clock, onFailure })
 }
 
-function openOwnResolver({ dns }: Config, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {
+function openOwnResolver({ dns }: StartSettings, clock: Clock, ended: AbortSignal): Resolver & RecordResolver {
   return openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, ended)
 }
 
@@ -219,32 +227,26 @@ function buildRecipients(
 }
 
 function createReportActs(
-  { config: { service, outbound }, clock, log, database: { read }, offer, breaker }: ReceivingDeps,
+  { config: { service }, settings, clock, log, database: { read }, offer, breaker }: ReceivingDeps,
   policy: RecipientPolicy,
 ): ReportHandler {
   const notices = { hostname: service.hostname, mailFrom: service.mail_from }
-  return createReportHandler(
-    readEachTime(
-      {
-        ...{ read, clock, log, policy, offer, onLateOutcome: breaker.countReport },
-      },
-      {
-        notices: () => (outbound.forward_bounces ? notices : null),
-      },
-    ),
-  )
+  return createReportHandler({
+    ...{ read, clock, log, policy, offer, onLateOutcome: breaker.countReport },
+    notices: () => (settings().outbound.forward_bounces ? notices : null),
+  })
 }
 
 function createSpamJudge(deps: ReceivingDeps): JudgeSpam {
-  const { config, clock, logs, database } = deps
-  const { spam } = config
+  const { settings, clock, logs, database } = deps
   const rspamdOf = followSetting(
-    () => spam.rspamd_url,
+    () => settings().spam.rspamd_url,
     (url) => (url === null ? null : createRspamdClient({ url, clock, log: logs.of('spam') })),
   )
   const learned = new LearnedCounts(database.read, clock)
   return (email, raw, analysis) => {
-    const thresholds = { suspicious: spam.suspicious_score, spam: spam.spam_score }
+    const { suspicious_score: suspicious, spam_score: spam } = settings().spam
+    const thresholds = { suspicious, spam }
     return judgeSpam({ learned, thresholds, rspamd: rspamdOf() })(email, raw, analysis)
   }
 }

@@ -8,10 +8,10 @@ import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import type { Database } from '../storage/database.js'
 import { type BeginTracking, createEmailTracker } from '../tracking/track-email.js'
 import { createTrackingHost, type TrackingBaseFor } from '../tracking/tracking-host.js'
-import type { DaemonOptions } from './daemon-options.js'
+import type { StartOptions } from './daemon-options.js'
 import type { Services } from './services.js'
 
-interface SendingDeps extends Pick<DaemonOptions, 'config' | 'clock'> {
+interface SendingDeps extends Pick<StartOptions, 'config' | 'clock'> {
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
   readonly servesName: (name: DomainName) => boolean

@@ -90,11 +90,11 @@ export async function openServices(
   suppressions: SuppressionCache,
   stopSteps: StopSteps,
 ): Promise<Services> {
-  const { config, clock, log, logs, observers, stopTimeouts = defaultStopTimeouts } = options
+  const { config, settings, clock, log, logs, observers, stopTimeouts = defaultStopTimeouts } = options
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   options.addressHider?.useKey(identity.linkSecret)
   const edges = { ...systemEdges(), ...options.edges }
-  const common = { config, clock, log, logs, edges, database, identity, observers }
+  const common = { config, settings, clock, log, logs, edges, database, identity, observers }
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
@@ -169,7 +169,7 @@ function openCaches({ clock, database }: CommonDeps): Caches {
 
 type CommonDeps = Pick<
   ReceivingDeps,
-  'config' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
+  'config' | 'settings' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
 >
 type Caches = Pick<
   Services,

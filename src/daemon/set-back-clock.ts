@@ -3,7 +3,7 @@
  * deliveries of webhooks, and times the housekeeping again. A step during the work of the daemon is seen by its own clock, one before its start by the
  * newest event.
  */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings } from '../config/live-config.js'
 import { newestEventTime } from '../events/event-times.js'
 import { makeFutureEntriesDue } from '../messages/queue/future-entries.js'
 import type { Clock } from '../platform/clock.js'
@@ -19,7 +19,7 @@ const MAX_HOST_WAIT = 300_000
 const SPREAD = 1.2
 
 interface SetBackDeps extends Store {
-  readonly config: Pick<Config, 'outbound' | 'webhooks'>
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly delivery: { readonly runner: { readonly wake: () => void } }
@@ -62,7 +62,8 @@ export function watchSetBack(deps: SetBackDeps): { readonly stop: () => Promise<
   }
 }
 
-async function makeDue({ config: { outbound, webhooks }, clock, ...work }: SetBackDeps): Promise<void> {
+async function makeDue({ settings, clock, ...work }: SetBackDeps): Promise<void> {
+  const { outbound, webhooks } = settings()
   const now = clock()
   await makeFutureEntriesDue(work, { now, latest: now + maxWaitOf(outbound.retry_schedule) })
   await work.commit([makeFutureDeliveriesDue({ now, latest: now + maxWaitOf(webhooks.retry_schedule) })])

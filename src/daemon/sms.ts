@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Observers } from '../monitoring/monitoring.js'
@@ -31,7 +32,8 @@ import type { Store } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
 interface SmsDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Store
@@ -54,18 +56,18 @@ const MAX_SMS_STOP = 3_000
 
 /** Rejects if `sms.smpp.ca_file` cannot be read. */
 export async function wireSms(deps: SmsDeps): Promise<Sms> {
-  const { config, clock, log, database, identity, observers } = deps
+  const { config, settings, clock, log, database, identity, observers } = deps
   const { read, commit } = database
   const store = { read, commit, clock, log }
   const abortController = new AbortController()
   const applyReceipt = createReceiptApplier(store)
   const provider = await openProvider(deps, applyReceipt, abortController.signal)
   const codeKey = deriveCodeKey(identity.smsSecret)
-  const guards = { ...store, limits: config.sms.limits }
+  const guards = { ...store, settings: () => settings().sms }
   const sends = trackWork(
     createCodeSender({
       ...{ ...store, codeKey, provider, countSent },
-      allowedCountries: () => config.sms.allowed_countries,
+      allowedCountries: () => settings().sms.allowed_countries,
       findHold: createConversionWatch(guards),
       chargeSend: createSendCharger(guards),
       onSend: observers?.onSmsSend,
@@ -78,7 +80,7 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
       provider === null ? refuseCheck : createCodeChecker({ ...store, codeKey, onCheck: observers?.onSmsCheck }),
     applyReceipt,
     start: async () => {
-      warnOfSettings(config, log)
+      warnOfSettings(settings(), log)
       // All of them, also if the clock was set back since.
       await recoverCodes({ read, commit, log }, { before: Number.MAX_SAFE_INTEGER, now: clock() })
     },
@@ -100,29 +102,30 @@ function warnOfSettings({ sms: { provider, allowed_countries: allowed } }: Confi
 }
 
 async function openProvider(
-  { config: { sms, dns }, clock, log, edges }: SmsDeps,
+  { config: { sms, dns }, settings, clock, log, edges }: SmsDeps,
   onReceipt: ReceiptApplier,
   signal: AbortSignal,
 ): Promise<SmsProvider | null> {
-  const { http, smpp } = sms
+  const { smpp } = sms
   const { random, authorities } = edges
   if (sms.provider === 'log') return createLogProvider({ log })
-  if (sms.provider === 'http' && http.url !== null) {
-    const { url: urlAtStart } = http
+  if (sms.provider === 'http') {
+    const { url: urlAtStart } = settings().sms.http
+    if (urlAtStart === null) return null
     return createHttpProvider({
       ...{ clock, random, authorities },
       settings: () => {
-        const { style, url, username, password, body_template } = http
+        const { style, url, username, password, body_template } = settings().sms.http
         return { style, url: url ?? urlAtStart, username, password, body_template }
       },
-      sender: () => sms.sender,
+      sender: () => settings().sms.sender,
     })
   }
   if (sms.provider === 'smpp' && smpp.url !== null) {
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
     return createSmppProvider({
       ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password },
-      sender: () => sms.sender,
+      sender: () => settings().sms.sender,
       dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readAuthorities(smpp.ca_file)),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
       ...{ clock, random, log, onReceipt },

@@ -1,6 +1,7 @@
 /** Wires the choice of source addresses: pools of the configuration, the warm-up, and the route for what is beyond its caps. */
 import type { Config } from '../config/complete.js'
 import { followSetting } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { AttemptSteps } from '../delivery/attempt/make-attempt.js'
 import type { FindDestination } from '../delivery/hosts/destination.js'
 import { createDestinationFinder } from '../delivery/hosts/mx-hosts.js'
@@ -19,7 +20,8 @@ import type { Database } from '../storage/database.js'
 import type { Edges } from './edges.js'
 
 interface SourcesDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
@@ -35,21 +37,20 @@ interface Sources {
 }
 
 export function wireSources(deps: SourcesDeps, signal: AbortSignal): Sources {
-  const { config, clock, log, database } = deps
-  const { outbound } = config
-  const warmUps = new WarmUps({ ...database, clock, log, readPlan: () => outbound.warm_up_plan })
+  const { settings, clock, log, database } = deps
+  const warmUps = new WarmUps({ ...database, clock, log, readPlan: () => settings().outbound.warm_up_plan })
   const newDomains = new NewDomains({ read: database.read, clock })
   const missing = new MissingSources({ clock, log })
   const findOverflowHosts = overflowFinderOf(deps, signal)
   return {
     steps: {
       assignSources: createSourceAssigner({
-        readPools: poolsOf(outbound),
+        readPools: poolsOf(settings),
         ...{ warmUps, missing },
-        warmsDomains: () => outbound.domain_warm_up,
+        warmsDomains: () => settings().outbound.domain_warm_up,
         isNewDomain: (workspaceId, domain) => newDomains.has(workspaceId, domain),
         readSenderDomain: (entry) => readSenderDomain(database.read, entry),
-        findOverflow: async () => (readOverflow(outbound) === null ? null : await findOverflowHosts()),
+        findOverflow: async () => (readOverflow(settings()) === null ? null : await findOverflowHosts()),
       }),
       onMissingSource: (address) => missing.add(address),
     },
@@ -62,29 +63,29 @@ export function wireSources(deps: SourcesDeps, signal: AbortSignal): Sources {
 }
 
 /** A reload replaces each setting, changed or not, and all of them at once. */
-function poolsOf(outbound: Config['outbound']): () => SourcePools | null {
+function poolsOf(settings: ReadSettings): () => SourcePools | null {
   return followSetting(
-    () => outbound.sources,
-    () => compilePools(outbound),
+    () => settings().outbound.sources,
+    () => compilePools(settings().outbound),
   )
 }
 
-function readOverflow({ warm_up_route, routes }: Config['outbound']): Route | null {
+function readOverflow({ outbound: { warm_up_route, routes } }: Config): Route | null {
   return warm_up_route ?? routes['*'] ?? null
 }
 
 /** With a resolver of its own, which is asked for the names of routes alone. */
 function overflowFinderOf(
-  { config: { outbound, dns, service }, clock, edges: { random, resolver } }: SourcesDeps,
+  { config: { dns, service }, settings, clock, edges: { random, resolver } }: SourcesDeps,
   signal: AbortSignal,
 ): () => ReturnType<FindDestination> {
   const findRoute = (): RouteMatch | null => {
-    const route = readOverflow(outbound)
+    const route = readOverflow(settings())
     return route === null ? null : { route, final: false }
   }
   const find = createDestinationFinder({
     resolver: resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal),
-    ...{ findRoute, random, port: () => outbound.port },
+    ...{ findRoute, random, port: () => settings().outbound.port },
     mayDial: () => false,
     ownNames: new Set([service.hostname]),
   })

@@ -1,10 +1,10 @@
 /** Starts the copy of the database to the standby folder, if one is set. */
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import type { Log } from '../platform/log.js'
 import { databaseFile } from '../storage/open.js'
 import { StandbyRunner } from '../storage/standby/standby-runner.js'
 
-export async function startStandby({ service, standby }: Config, log: Log): Promise<StandbyRunner | null> {
+export async function startStandby({ service, standby }: StartSettings, log: Log): Promise<StandbyRunner | null> {
   const { data_dir: dataDir } = service
   const { folder, interval, snapshot_every: snapshotEvery, keep } = standby
   if (folder === '') return null

@@ -1,5 +1,5 @@
 /** Logs when the disk or the database cannot store anything new, and when they can again. */
-import type { Config } from '../config/complete.js'
+import type { StartSettings } from '../config/live-config.js'
 import type { Clock } from '../platform/clock.js'
 import { readDiskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
@@ -9,7 +9,7 @@ import { setServiceState } from '../storage/service-state.js'
 import type { Commit, Write } from '../storage/writer/write.js'
 
 interface Deps {
-  readonly config: Config
+  readonly config: StartSettings
   readonly clock: Clock
   readonly log: Log
 }

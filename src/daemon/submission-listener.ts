@@ -2,8 +2,7 @@
 import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { authenticateSender, findTrustedPrincipal } from '../accounts/keys/submission-principal.js'
 import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.js'
-import type { Config } from '../config/complete.js'
-import { readEachTime } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { Refusal } from '../mail/refusal.js'
 import type { Observers } from '../monitoring/monitoring.js'
@@ -12,12 +11,12 @@ import type { Log } from '../platform/log.js'
 import type { ListenerTls } from '../platform/tls-files.js'
 import type { AcceptSubmission } from '../sending/accept-submission.js'
 import { checkEnvelopeSender } from '../sending/sender-policy.js'
-import { defaultSubmissionLimits, type SubmissionSettings } from '../smtp/submission/submission-deps.js'
 import { type SubmissionListener, startSubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { MessageMemory } from './message-memory.js'
 
 interface SubmissionDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly tls: ListenerTls
@@ -32,10 +31,10 @@ interface SubmissionDeps {
 }
 
 export function openSubmissionListener(deps: SubmissionDeps): Promise<SubmissionListener> {
-  const { config, clock, log, apiKeyCache, domains, requests, accept, hasDiskSpace } = deps
+  const { config, settings, clock, log, apiKeyCache, domains, requests, accept, hasDiskSpace } = deps
   return startSubmissionListener({
     authenticate: (password, address) => authenticateSender(apiKeyCache, password, address),
-    trusted: (address) => findTrustedPrincipal(config.submission, address),
+    trusted: (address) => findTrustedPrincipal(settings().submission, address),
     checkSender: (principal, sender) => {
       if (!apiKeyCache.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
       const rate = requests.take(principal.workspaceId, clock())
@@ -48,32 +47,8 @@ export function openSubmissionListener(deps: SubmissionDeps): Promise<Submission
     observer: deps.observers?.observeListener('submission') ?? null,
     clock,
     log,
-    settings: buildSubmissionSettings(config, deps.tls),
+    hostname: config.service.hostname,
+    tls: deps.tls,
+    settings: () => settings().submission,
   })
-}
-
-/** What a reload changes is in force for the next connection or command. */
-function buildSubmissionSettings({ service, submission }: Config, tls: ListenerTls): SubmissionSettings {
-  return readEachTime(
-    {
-      ...defaultSubmissionLimits,
-      hostname: service.hostname,
-      listen: submission.listen,
-      listenTls: submission.listen_tls,
-      tls,
-    },
-    {
-      allowPlaintextLoopback: () => submission.allow_plaintext_loopback,
-      maxConnections: () => submission.max_connections,
-      maxConnectionsPerAddress: () => submission.max_connections_per_address,
-      maxConnectionsPerNetwork: () => submission.max_connections_per_network,
-      handshakeTimeout: () => submission.auth_timeout,
-      loginTimeout: () => submission.auth_timeout,
-      dataPace: () => ({ bytesPerSecond: submission.min_data_rate, patience: submission.min_data_rate_patience }),
-      maxSize: () => submission.max_size,
-      maxRecipients: () => submission.max_recipients,
-      maxLineLength: () => submission.max_line_length,
-      sessionDeadline: () => submission.session_deadline,
-    },
-  )
 }

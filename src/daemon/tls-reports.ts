@@ -1,6 +1,7 @@
 /** Wires TLS reports: the counter of sessions, which delivery calls, and the runner that sends the reports of each day. */
-import type { Config } from '../config/complete.js'
+
 import { followSetting } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { createMailboxLimit } from '../delivery/tls-reports/mailbox-limit.js'
 import { createReportPost } from '../delivery/tls-reports/post-report.js'
 import { TlsReportRunner } from '../delivery/tls-reports/report-runner.js'
@@ -18,7 +19,8 @@ import type { Delivery } from './delivery.js'
 import type { Edges } from './edges.js'
 
 interface TlsReportDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -35,13 +37,13 @@ interface TlsReports {
 }
 
 export function wireTlsReports(deps: TlsReportDeps): TlsReports {
-  const { config, log, database } = deps
+  const { settings, log, database } = deps
   const { read, commit } = database
   const counter = new TlsResultCounter({ read, commit })
   const stopped = new AbortController()
   return {
     onTlsResult: (result) => {
-      if (config.outbound.tls_reports) counter.count(result)
+      if (settings().outbound.tls_reports) counter.count(result)
     },
     startSending: (delivery) => {
       const runner = createRunner(deps, { counter, delivery }, stopped.signal)
@@ -67,18 +69,18 @@ interface RunnerParts {
 }
 
 function createRunner(
-  { config, clock, log, database: { read, commit }, edges, observers }: TlsReportDeps,
+  { config, settings, clock, log, database: { read, commit }, edges, observers }: TlsReportDeps,
   { counter, delivery }: RunnerParts,
   signal: AbortSignal,
 ): TlsReportRunner {
   const { hostname, mail_from: mailFrom, zone } = config.service
-  const settings = { ...defaultResolverSettings, servers: config.dns.servers, cacheSize: 0 }
-  const resolver = edges.resolver ?? openResolver(settings, clock, signal)
-  const guard = followSetting(() => config.outbound.allowed_private_networks, createAddressGuard)
+  const asking = { ...defaultResolverSettings, servers: config.dns.servers, cacheSize: 0 }
+  const resolver = edges.resolver ?? openResolver(asking, clock, signal)
+  const guard = followSetting(() => settings().outbound.allowed_private_networks, createAddressGuard)
   return new TlsReportRunner({
     ...{ read, commit, clock, log, counter, resolver, hostname, mailFrom },
     reporter: { submitter: domainOf(mailFrom), contact: `postmaster@${zone}` },
-    isEnabled: () => config.outbound.tls_reports,
+    isEnabled: () => settings().outbound.tls_reports,
     post: createReportPost({
       authorities: edges.authorities,
       userAgent: `Posthorn/${version}`,

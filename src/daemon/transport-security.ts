@@ -1,6 +1,7 @@
 /** Wires what delivery knows of the TLS policies of recipients' domains: DANE, and MTA-STS with its cache. */
-import type { Config } from '../config/complete.js'
-import { followSetting, readEachTime } from '../config/follow-setting.js'
+
+import { followSetting } from '../config/follow-setting.js'
+import type { ReadSettings } from '../config/live-config.js'
 import { createPolicyFetcher } from '../delivery/transport-security/fetch-sts-policy.js'
 import { createDestinationSecurer, type SecureDestination } from '../delivery/transport-security/secure-destination.js'
 import { type OnTlsResult, toPolicyFailureResult } from '../delivery/transport-security/session-result.js'
@@ -16,7 +17,7 @@ import type { Edges } from './edges.js'
 const FIRST_POLICY_WAIT = 5_000
 
 interface TransportSecurityDeps {
-  readonly config: Config
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly edges: Edges
@@ -31,9 +32,8 @@ interface TransportSecurity {
 }
 
 export function wireTransportSecurity(deps: TransportSecurityDeps): TransportSecurity {
-  const { config, clock, log, edges, database, resolver, onTlsResult } = deps
-  const { outbound } = config
-  const guardNow = followSetting(() => outbound.allowed_private_networks, createAddressGuard)
+  const { settings, clock, log, edges, database, resolver, onTlsResult } = deps
+  const guardNow = followSetting(() => settings().outbound.allowed_private_networks, createAddressGuard)
   const fetchPolicy = createPolicyFetcher({
     resolveAddresses: resolver.resolveAddresses,
     mayDial: (address) => guardNow()(address),
@@ -47,6 +47,6 @@ export function wireTransportSecurity(deps: TransportSecurityDeps): TransportSec
     maxWait: FIRST_POLICY_WAIT,
     onFetchFailure: (domain, failure) => onTlsResult(toPolicyFailureResult(domain, failure, clock())),
   })
-  const settings = { dane: () => outbound.dane === 'auto', mtaSts: () => outbound.mta_sts }
-  return { secure: createDestinationSecurer(readEachTime({ resolver, stsPolicies }, settings)), stsPolicies }
+  const secure = createDestinationSecurer({ resolver, stsPolicies, settings: () => settings().outbound })
+  return { secure, stsPolicies }
 }

@@ -1,7 +1,6 @@
 /** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
 import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
-import type { Config } from '../config/complete.js'
-import { readEachTime } from '../config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
@@ -9,7 +8,7 @@ import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.
 import type { Log } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
-import { Dispatcher, type DispatcherDeps } from '../webhooks/dispatcher.js'
+import { Dispatcher } from '../webhooks/dispatcher.js'
 import { RequestThread } from '../webhooks/request-thread.js'
 import type { Edges } from './edges.js'
 
@@ -17,7 +16,8 @@ import type { Edges } from './edges.js'
 const MAX_STOP = 3_000
 
 interface WebhookDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -34,8 +34,8 @@ export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload
 
 /** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
 export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
-  const { config, clock, log, edges, observers } = deps
-  const { webhooks, dns } = config
+  const { config, settings, clock, log, edges, observers } = deps
+  const { dns } = config
   const { read, commit } = deps.database
   const abortController = new AbortController()
   const { signal } = abortController
@@ -44,15 +44,15 @@ export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
   const thread = new RequestThread(threadData, (err) =>
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
-  const fixed: Omit<DispatcherDeps, 'timeout' | 'schedule'> = {
+  const dispatcher = new Dispatcher({
     ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
-    mayConnect: (address) => createAddressGuard(webhooks.allowed_private_networks)(address),
+    mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
     request: (content) => thread.request(content),
+    timeout: () => settings().webhooks.timeout,
+    retrySchedule: () => settings().webhooks.retry_schedule,
     onAttempt: observers?.onWebhookAttempt,
-  }
-  const times = { timeout: () => webhooks.timeout, schedule: () => webhooks.retry_schedule }
-  const dispatcher = new Dispatcher(readEachTime(fixed, times))
+  })
   return {
     start: () => dispatcher.start(),
     refresh: (webhook) => dispatcher.refresh(webhook),

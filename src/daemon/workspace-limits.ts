@@ -10,7 +10,8 @@ import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.j
 import { createDailyRequests } from '../accounts/limits/rate-limit-days.js'
 import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import type { WorkspaceOwners } from '../accounts/workspace-owners.js'
-import type { Config } from '../config/complete.js'
+import type { LimitsConfig } from '../config/complete.js'
+import type { ReadSettings } from '../config/live-config.js'
 import type { PlanLimits } from '../config/plans.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -53,7 +54,7 @@ export interface Limits {
 }
 
 interface WorkspaceLimitsDeps {
-  readonly config: Config
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -65,14 +66,14 @@ interface WorkspaceLimitsDeps {
 export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   const { log, database } = deps
   const { read } = database
-  const { limits } = deps.config
+  const limits = (): LimitsConfig => deps.settings().limits
   const { find: operatorWorkspace } = deps.operatorWorkspace
-  const plans = createPlanCache({ read, limits })
+  const plans = createPlanCache({ read, settings: limits })
   const days = createDailyRequests(database)
   const saver = saveRegularly(days, log)
   const warnOfUnknownPlans = (): void => {
-    for (const { id, plan } of findUnknownPlans(read, limits)) {
-      log.warn({ workspace: id, plan, instead: limits.default_plan }, 'a plan is not configured any more')
+    for (const { id, plan } of findUnknownPlans(read, limits())) {
+      log.warn({ workspace: id, plan, instead: limits().default_plan }, 'a plan is not configured any more')
     }
   }
   warnOfUnknownPlans()
@@ -83,7 +84,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
     open: createRateLimit({ limitsOf: () => openLimits }),
     charge: createEmailCharger({
       ...{ read, planOf: plans.find },
-      domainEmailsPerDay: () => limits.domain_emails_per_day,
+      domainEmailsPerDay: () => limits().domain_emails_per_day,
     }),
     onReload: () => {
       plans.drop()

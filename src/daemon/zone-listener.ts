@@ -1,5 +1,5 @@
 /** Wires the DNS listener of the service zone to the rooms below it. */
-import type { Config } from '../config/complete.js'
+import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import { startZoneListener, type ZoneListener } from '../dns/zone-listener.js'
 import { createServiceZone } from '../domains/zone/zone.js'
 import { syncZoneSerial } from '../domains/zone/zone-change.js'
@@ -9,7 +9,8 @@ import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 
 interface ZoneDeps {
-  readonly config: Config
+  readonly config: StartSettings
+  readonly settings: ReadSettings
   readonly clock: Clock
   readonly log: Log
   readonly database: Database
@@ -20,13 +21,13 @@ export interface PublishedZone extends ZoneListener {
   readonly onReload: () => Promise<void>
 }
 
-export async function openZoneListener({ config, clock, log, database }: ZoneDeps): Promise<PublishedZone> {
+export async function openZoneListener({ config, settings, clock, log, database }: ZoneDeps): Promise<PublishedZone> {
   const { zone_listen: listen, secondaries, notify } = config.dns
   const sync = async (restarted: boolean): Promise<void> => {
-    if (listen.length > 0) await syncZoneSerial(database, toZoneSettings(config), { now: clock(), restarted })
+    if (listen.length > 0) await syncZoneSerial(database, toZoneSettings(settings()), { now: clock(), restarted })
   }
   await sync(true)
-  const zone = createServiceZone(database, () => toZoneSettings(config))
+  const zone = createServiceZone(database, () => toZoneSettings(settings()))
   const listener = await startZoneListener({ zone, listen, secondaries, notify, clock, log })
   return { ...listener, onReload: () => sync(false) }
 }

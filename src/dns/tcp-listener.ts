@@ -25,14 +25,14 @@ export interface DnsListener {
 }
 
 /** The limits of one listener. */
-const connectionLimits = { maxConnections: 500, maxConnectionsPerAddress: 20, maxConnectionsPerNetwork: 100 }
+const connectionLimits = { max_connections: 500, max_connections_per_address: 20, max_connections_per_network: 100 }
 
 export async function openTcpListener(
   { host, port }: Endpoint,
   responder: Responder,
   log: Pick<Log, 'error'>,
 ): Promise<DnsListener> {
-  const limiter = createConnectionLimiter(connectionLimits)
+  const limiter = createConnectionLimiter(() => connectionLimits)
   const connections = new Map<Socket, DnsConnection>()
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress } = socket

@@ -56,7 +56,7 @@ export interface AcceptInboundDeps {
   readonly log: Pick<Log, 'info' | 'error'>
   /** Our own: the authserv-id of our results. */
   readonly hostname: string
-  readonly dmarc: DmarcSetting
+  readonly dmarcSetting: () => DmarcSetting
   readonly authenticate: AuthenticateInbound
   readonly recipientOf: (address: Address) => InboundRecipient
   readonly operatorWorkspace: () => OperatorWorkspace
@@ -120,7 +120,12 @@ async function acceptAuthenticated(
   const { client, envelopeFrom, recipients } = message
   const { now, ignoredAddresses } = plan
   const bytes = message.raw.length
-  const decisions = decideForRecipients(authentication, recipients, (address) => findPolicy(deps, address), deps.dmarc)
+  const decisions = decideForRecipients(
+    authentication,
+    recipients,
+    (address) => findPolicy(deps, address),
+    deps.dmarcSetting(),
+  )
   requireAuthenticated(decisions.message)
   const results = form === null ? buildResultFields(authentication, connection) : []
   const copies = plan.copies.map(({ destination, trace }): InboundCopy => {

@@ -12,7 +12,7 @@ interface RecipientCheckDeps extends Pick<AcceptInboundDeps, 'recipientOf' | 'op
   /** The id of the forwarding rule that matches an address of the workspace; null: none does. */
   readonly forwardRuleOf: (workspaceId: string, address: Address) => string | null
   /** Bytes of the largest message that the listener accepts. */
-  readonly maxSize: number
+  readonly maxSize: () => number
 }
 
 interface CheckedRecipient {
@@ -68,6 +68,6 @@ export function checkRecipient(
     workspaceId,
     greylisting,
     forwardRule,
-    alone: room !== null && size === 0 && room < maxSize + MAX_TRACE_BYTES,
+    alone: room !== null && size === 0 && room < maxSize() + MAX_TRACE_BYTES,
   }
 }

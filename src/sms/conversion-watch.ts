@@ -79,9 +79,9 @@ interface WatchDeps extends SendLimitDeps, Store {
 
 /** Resolves to why no code is sent to the prefix now; null: one may be. Places a hold if it is due. */
 export function createConversionWatch(deps: WatchDeps): (send: PlannedSend) => Promise<Refusal | null> {
-  const { read, limits } = deps
+  const { read, settings } = deps
   return async (send) => {
-    const { min_verified_percent: minPercent } = limits
+    const { min_verified_percent: minPercent } = settings().limits
     if (minPercent === 0) return null
     for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
       const newest = readNewestHold(read, send)
@@ -102,7 +102,7 @@ function readConversion(read: Read, { workspaceId, prefix, now }: PlannedSend, a
 
 /** Resolves to whether it was placed: not if another request has done so, or the operator has released one since. */
 async function placeHold(
-  { commit, limits, log }: WatchDeps,
+  { commit, settings, log }: WatchDeps,
   { workspaceId, prefix, now }: PlannedSend,
   { sent, verified }: Conversion,
   since: number,
@@ -112,7 +112,7 @@ async function placeHold(
     ...{ held_at: now, until_at: now + HOUR },
   }
   const data: SmsHeldData = {
-    ...{ prefix, sent, verified, min_verified_percent: limits.min_verified_percent },
+    ...{ prefix, sent, verified, min_verified_percent: settings().limits.min_verified_percent },
     ...{ held_at: formatTimestamp(hold.held_at), until_at: formatTimestamp(hold.until_at) },
   }
   const event = { workspaceId, type: 'sms.held', emailId: null, recipient: null, at: now, data } as const

@@ -30,7 +30,7 @@ export type SendLimits = Config['sms']['limits']
 
 export interface SendLimitDeps {
   readonly read: Read
-  readonly limits: SendLimits
+  readonly settings: () => { readonly limits: SendLimits }
 }
 
 /** All workspaces together have so many times the limits of a phone and of a range. */
@@ -106,7 +106,7 @@ export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => S
     const { prefix, now } = given
     const send = countByOwner(deps.read, given)
     const { workspaceId } = send
-    const limits = limitsOf(send, deps.limits)
+    const limits = limitsOf(send, deps.settings().limits)
     const boundsOf = (workspace: string): readonly Bound[] =>
       limits
         .filter((limit) => limit.workspaceId === workspace)
@@ -122,7 +122,7 @@ export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => S
         addWithinBounds(row(SERVICE_WORKSPACE, phone, phoneHour), boundsOf(SERVICE_WORKSPACE)),
         addUsage(row(workspaceId, range, rangeHour)),
         addUsage(row(SERVICE_WORKSPACE, range, rangeHour)),
-        deps.limits.min_verified_percent === 0
+        deps.settings().limits.min_verified_percent === 0
           ? addUsage(minutely)
           : addUnlessHeld({ ...minutely, sender: given.workspaceId, prefix, now }),
         addUsage(row(workspaceId, SMS_HOURLY, workspaceHour)),
@@ -144,7 +144,9 @@ interface Obstacle {
 export function findSendRefusal(deps: SendLimitDeps, send: PlannedSend): Refusal | null {
   const { now } = send
   const obstacles = [
-    ...limitsOf(countByOwner(deps.read, send), deps.limits).map((limit) => findReached(deps.read, limit, now)),
+    ...limitsOf(countByOwner(deps.read, send), deps.settings().limits).map((limit) =>
+      findReached(deps.read, limit, now),
+    ),
     findHeld(deps, send),
   ]
   const last = obstacles.reduce((one, other) =>
@@ -179,8 +181,8 @@ function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null
   }
 }
 
-function findHeld({ read, limits }: SendLimitDeps, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
-  if (limits.min_verified_percent === 0) return null
+function findHeld({ read, settings }: SendLimitDeps, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
+  if (settings().limits.min_verified_percent === 0) return null
   const hold = findHoldInForce(read, { workspaceId, prefix }, now)
   if (hold === undefined) return null
   const { until_at: free, sent, verified } = hold

@@ -16,7 +16,7 @@ export interface AttemptDeps {
   readonly clock: Clock
   readonly findAddresses: FindAddresses
   /** Milliseconds. */
-  readonly timeout: number
+  readonly timeout: () => number
   /** Null: the outcome is not known. */
   readonly request: (content: RequestContent) => Promise<RequestOutcome | NotMade | null>
 }
@@ -34,14 +34,14 @@ export async function attemptDelivery(
   { webhook, limit, task }: PlannedAttempt,
 ): Promise<RequestOutcome | NotMade | null> {
   const event = eventOf(task)
-  const { clock, timeout } = deps
+  const { clock } = deps
   const at = clock()
   const begun = performance.now()
   const found = await deps.findAddresses(webhook.url)
   if (found.kind === 'refused') return { kind: 'fault', reason: 'the host has no address that may be dialled' }
   if (found.kind === 'unresolved') return { kind: 'fault', reason: found.reason }
   const spent = performance.now() - begun
-  const left = timeout - Math.floor(spent / TIME_STEP) * TIME_STEP
+  const left = deps.timeout() - Math.floor(spent / TIME_STEP) * TIME_STEP
   const { previous_secret: previous, previous_secret_until: until } = webhook
   return deps.request({
     deliveryId: task.kind === 'event' ? task.deliveryId : task.delivery.id,

@@ -6,7 +6,6 @@
  * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes first:
  * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
  */
-import { readEachTime } from '../config/follow-setting.js'
 import type { Log } from '../platform/log.js'
 import { createLoadMeter } from '../platform/thread-load.js'
 import type { Store } from '../storage/database.js'
@@ -22,10 +21,10 @@ import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
-export interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
+interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
-  readonly schedule: readonly number[]
+  readonly retrySchedule: () => readonly number[]
   /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
   readonly readLoad?: () => number
   /** Who shares the requests under way: the owner of a workspace. Absent: each workspace has a share. */
@@ -64,8 +63,7 @@ export class Dispatcher {
     this.readLoad = readLoad
     this.turns = new FairTurns(deps.ownerOf)
     this.events = createEventReader(read)
-    const attempting = { clock, findAddresses: createAddressFinder(deps), request: deps.request }
-    this.attemptDeps = readEachTime(attempting, { timeout: () => deps.timeout })
+    this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), request: deps.request, timeout: deps.timeout }
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
@@ -205,9 +203,14 @@ export class Dispatcher {
   }
 
   private settle(lane: WebhookLane, task: Task, attempt: SettledBy): void {
-    const { clock, schedule, log } = this.deps
+    const { clock, retrySchedule, log } = this.deps
     if (attempt.outcome.kind === 'answer') lane.losses = 0
-    const { settled, disabling } = settleOutcome(lane, task, { ...attempt, now: clock(), schedule, log })
+    const { settled, disabling } = settleOutcome(lane, task, {
+      ...attempt,
+      now: clock(),
+      schedule: retrySchedule(),
+      log,
+    })
     if (disabling !== null) {
       lane.isEnabled = false
       this.turns.remove(lane)

@@ -10,7 +10,7 @@ export interface AddressRules {
   readonly mayConnect: AddressGuard
   readonly resolveAddresses: Resolver['resolveAddresses']
   /** Milliseconds. */
-  readonly timeout: number
+  readonly timeout: () => number
 }
 
 export type FindAddresses = (url: string) => Promise<HostAddresses>
@@ -28,7 +28,7 @@ export function createAddressFinder(rules: AddressRules): FindAddresses {
 }
 
 function findWithin(rules: AddressRules, url: URL): Promise<HostAddresses> {
-  const { timeout } = rules
+  const timeout = rules.timeout()
   return new Promise((resolve, reject) => {
     const reason = `DNS gave no answer within ${timeout / 1000} s`
     const timer = setTimeout(() => resolve({ kind: 'unresolved', reason }), timeout)

@@ -56,7 +56,7 @@ async function openBench(t: Test) {
     new Breaker({
       ...{ read: database.read, commit: database.commit, clock: () => bench.now, counts, broadcasts },
       ...{
-        limits: settings,
+        limits: () => settings,
         log,
         onHoldsChanged: () => {
           bench.changes += 1

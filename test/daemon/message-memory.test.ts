@@ -81,7 +81,7 @@ t.test(
 t.test('a reload that raises the size of messages makes room for one of that size', (t) => {
   const MB = 1_048_576
   const config = { inbound: { max_size: 25 * MB }, submission: { max_size: 25 * MB } }
-  const memory = createMessageMemory(config as Parameters<typeof createMessageMemory>[0])
+  const memory = createMessageMemory((() => config) as unknown as Parameters<typeof createMessageMemory>[0])
   const sizes = [60 * MB, 200 * MB]
   for (const part of [memory.mx, memory.submission]) for (const size of sizes) t.notOk(part.hasRoomFor(size))
   Object.assign(config.inbound, { max_size: 200 * MB })

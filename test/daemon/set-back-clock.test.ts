@@ -37,7 +37,7 @@ async function open(t: Test): Promise<Fixture> {
     const housekeeping = { reschedule: () => woken.push('housekeeping') }
     const started = watchSetBack({
       ...{ read: database.read, commit, clock, log, delivery, webhooks, housekeeping },
-      config: config as never,
+      settings: () => config as never,
     })
     t.teardown(started.stop)
   }

@@ -163,6 +163,7 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   let now = 10 * day
   const errors: string[] = []
   const parts = {
+    settings: () => config,
     config,
     clock: () => now,
     log: pino({ level: 'error' }, { write: (line) => errors.push(line) }),

@@ -52,7 +52,7 @@ function recordAcceptance(
     clock: () => 1000,
     log: { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) },
     hostname: 'mx.test',
-    dmarc: 'reject',
+    dmarcSetting: () => 'reject',
     authenticate: async (raw) => ({ raw, authentication: found, authenticationJson: toJson(found), form: null }),
     recipientOf,
     operatorWorkspace: () => 'home',

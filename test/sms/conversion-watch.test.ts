@@ -21,7 +21,12 @@ const row = rowOf(read)
 const warnings: object[] = []
 const log = { warn: (fields: object) => void warnings.push(fields) }
 const watch = (percent = 10) =>
-  createConversionWatch({ read, commit, log, limits: { ...ampleLimits, min_verified_percent: percent } })
+  createConversionWatch({
+    read,
+    commit,
+    log,
+    settings: () => ({ limits: { ...ampleLimits, min_verified_percent: percent } }),
+  })
 let serial = 0
 const nextPlace = (): HeldPrefix => {
   serial += 1
@@ -87,7 +92,7 @@ t.test('a change of the setting is in force for the next code', async (t) => {
   const place = nextPlace()
   await store(place, many(20, 'pending', half))
   const limits = { ...ampleLimits, min_verified_percent: 0 }
-  const findHold = createConversionWatch({ read, commit, log: { warn: () => undefined }, limits })
+  const findHold = createConversionWatch({ read, commit, log: { warn: () => undefined }, settings: () => ({ limits }) })
   t.equal(await findHold(planned(place, noon)), null)
   limits.min_verified_percent = 10
   t.not(await findHold(planned(place, noon)), null)
@@ -150,7 +155,7 @@ t.test('requests at the same moment place one hold, and none of them passes', as
   await store(place, many(25, 'pending', half))
   const events = (): unknown[] =>
     read(`select data from events where type = 'sms.held' and workspace_id = ?`, [place.workspaceId])
-  const charge = createSendCharger({ read, limits: ampleLimits })(planned(place, noon))
+  const charge = createSendCharger({ read, settings: () => ({ limits: ampleLimits }) })(planned(place, noon))
   const answers = await Promise.all(Array.from({ length: 50 }, () => watch()(planned(place, noon))))
   t.ok(answers.every((answer) => answer?.details['reason'] === 'prefix_held'))
   t.equal(read('select * from sms_holds where workspace_id = ?', [place.workspaceId]).length, 1)

@@ -49,7 +49,9 @@ interface Answer {
 
 /** Null: admitted. */
 async function send(limits: Partial<SendLimits>, sending: Sending): Promise<Answer | null> {
-  const charge = createSendCharger({ read, limits: { ...ampleLimits, ...limits } })(planned(sending))
+  const charge = createSendCharger({ read, settings: () => ({ limits: { ...ampleLimits, ...limits } }) })(
+    planned(sending),
+  )
   if (await tryCommit(commit(charge.writes))) return null
   const refusal = charge.findRefusal()
   if (refusal === null) throw new Error('refused without a reason')
@@ -216,7 +218,9 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
           t.ok(countLike(past, one, longer), 'refused only if a limit was reached, with one slice more')
           const later = { ...one, now: now + answer.retryAfter * SECOND }
           t.equal(
-            createSendCharger({ read, limits: { ...ampleLimits, ...limits } })(later).findRefusal(),
+            createSendCharger({ read, settings: () => ({ limits: { ...ampleLimits, ...limits } }) })(
+              later,
+            ).findRefusal(),
             null,
             'a retry passes',
           )
@@ -243,8 +247,13 @@ t.test('the provider is asked no more often than the limits allow, whatever come
       stop: async () => undefined,
     },
     allowedCountries: () => ['AT'],
-    findHold: createConversionWatch({ read, commit, limits: deepest, log: { warn: () => undefined } }),
-    chargeSend: createSendCharger({ read, limits: deepest }),
+    findHold: createConversionWatch({
+      read,
+      commit,
+      settings: () => ({ limits: deepest }),
+      log: { warn: () => undefined },
+    }),
+    chargeSend: createSendCharger({ read, settings: () => ({ limits: deepest }) }),
     countSent,
     buildReceiptUrl: () => '',
   })

@@ -359,7 +359,7 @@ async function openListeners(t: Test): Promise<Record<Session['listener'], Runni
     strict,
     tls: strict,
     trusting: await runSubmission(t, {}, trusted),
-    hurried: await runSubmission(t, { idleTimeout: 50, sessionDeadline: 5000, finishWithin: 50 }, trusted),
+    hurried: await runSubmission(t, { idleTimeout: 50, session_deadline: 5000, finishWithin: 50 }, trusted),
   }
 }
 
@@ -418,7 +418,7 @@ t.test('commands sent behind STARTTLS in plaintext are not executed inside TLS',
 t.test('a client that trickles cannot outlast the deadline of its session', async (t) => {
   const { open, listener, taken } = await runSubmission(
     t,
-    { sessionDeadline: 60, finishWithin: 60 },
+    { session_deadline: 60, finishWithin: 60 },
     { trusted: () => printer },
   )
   const idle = await open()

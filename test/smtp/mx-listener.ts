@@ -1,10 +1,11 @@
 /** A real MX listener on loopback for tests: a few recipients, a list of accepted messages, waits that take no time. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import { type AcceptedRecipient, defaultMxLimits, type MxDeps, type MxSettings } from '../../src/smtp/mx/mx-deps.js'
+import type { AcceptedRecipient, MxDeps } from '../../src/smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../../src/smtp/mx/mx-listener.js'
 import type { RecipientRefusal } from '../../src/smtp/mx/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
+import { type MxSettings, mxSettings } from './listener-settings.js'
 import { sharedCertificate } from './submission-listener.js'
 
 interface RunningMx {
@@ -35,7 +36,7 @@ function recipient(address: string): AcceptedRecipient | RecipientRefusal {
 
 export async function runMx(
   t: Pick<Test, 'teardown'>,
-  settings: Partial<MxSettings> = {},
+  settings: MxSettings = {},
   deps: Partial<MxDeps> = {},
 ): Promise<RunningMx> {
   const taken: ReceivedMessage[] = []
@@ -59,17 +60,10 @@ export async function runMx(
     },
     clock: () => now,
     log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
+    hostname: 'mail.test',
+    tls: await sharedCertificate(),
+    ...mxSettings({ max_connections_per_address: 1000, connections_per_minute: 10_000, ...settings }),
     ...deps,
-    settings: {
-      ...defaultMxLimits,
-      hostname: 'mail.test',
-      listen: [{ host: '127.0.0.1', port: 0 }],
-      tls: await sharedCertificate(),
-      proxies: [],
-      maxConnectionsPerAddress: 1000,
-      connectionsPerMinute: 10_000,
-      ...settings,
-    },
   })
   t.teardown(() => listener.stop(0))
   const port = listener.endpoints[0]?.port ?? 0

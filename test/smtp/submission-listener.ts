@@ -7,13 +7,10 @@ import { Refusal } from '../../src/mail/refusal.js'
 import type { TlsPair } from '../../src/platform/tls-files.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
 
-import {
-  defaultSubmissionLimits,
-  type SubmissionDeps,
-  type SubmissionSettings,
-} from '../../src/smtp/submission/submission-deps.js'
+import type { SubmissionDeps } from '../../src/smtp/submission/submission-deps.js'
 import { type SubmissionListener, startSubmissionListener } from '../../src/smtp/submission/submission-listener.js'
 import { type DialOptions, type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
+import { type SubmissionSettings, submissionSettings } from './listener-settings.js'
 
 export const app: Principal = { ...createKeylessPrincipal('ws_1'), keyId: 'key_app' }
 export const other: Principal = { ...createKeylessPrincipal('ws_2'), keyId: 'key_other' }
@@ -52,7 +49,7 @@ export async function createSelfSigned(): Promise<TlsPair> {
 
 export async function runSubmission(
   t: Pick<Test, 'teardown'>,
-  settings: Partial<SubmissionSettings> = {},
+  settings: SubmissionSettings = {},
   deps: Partial<SubmissionDeps> = {},
 ): Promise<RunningSubmission> {
   const taken: AcceptedMessage[] = []
@@ -77,16 +74,10 @@ export async function runSubmission(
     hasDiskSpace: () => true,
     clock: () => now,
     log: { info: () => undefined, warn: () => undefined, error: (line: unknown) => errors.push(line) },
+    hostname: 'mail.test',
+    tls: await sharedCertificate(),
+    ...submissionSettings(settings),
     ...deps,
-    settings: {
-      ...defaultSubmissionLimits,
-      hostname: 'mail.test',
-      listen: [{ host: '127.0.0.1', port: 0 }],
-      listenTls: [{ host: '127.0.0.1', port: 0 }],
-      tls: await sharedCertificate(),
-      allowPlaintextLoopback: false,
-      ...settings,
-    },
   })
   t.teardown(() => listener.stop(0))
 

@@ -41,9 +41,9 @@ function attemptWith(answers: LookupResult<string>[], requests: RequestContent[]
     findAddresses: createAddressFinder({
       mayConnect: createAddressGuard([]),
       resolveAddresses: async () => answers.shift() ?? { kind: 'no-domain' },
-      timeout: 10_000,
+      timeout: () => 10_000,
     }),
-    timeout: 10_000,
+    timeout: () => 10_000,
     request: async (content) => {
       requests.push(content)
       return { kind: 'answer', status: 200, body: '', took: 1 }

@@ -59,11 +59,11 @@ async function open(
   const dispatcher = new Dispatcher({
     ...{ read: database.read, commit: database.commit, clock: readClock },
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-    schedule: [MINUTE],
+    retrySchedule: () => [MINUTE],
     readLoad,
     mayConnect: createAddressGuard([]),
     resolveAddresses: async () => ({ kind: 'no-domain' }),
-    timeout: 10_000,
+    timeout: () => 10_000,
     request: async (content) => outcomeOf(requests.push(content)),
   })
   dispatcher.start()

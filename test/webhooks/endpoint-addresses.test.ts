@@ -17,7 +17,7 @@ t.test('one look-up for what begins in the same turn, another one for the next',
     asked.push(host)
     return answers.get(host)?.shift() ?? { kind: 'no-domain' }
   }
-  const find = createAddressFinder({ mayConnect, resolveAddresses, timeout: 10_000 })
+  const find = createAddressFinder({ mayConnect, resolveAddresses, timeout: () => 10_000 })
   const urls = ['https://a.test/x', 'https://a.test/x', 'https://b.test/', 'http://1.1.1.1/', 'http://10.0.0.1/']
   t.same(await Promise.all(urls.map(find)), [
     { kind: 'addresses', addresses: ['8.8.8.8'] },
@@ -34,6 +34,6 @@ t.test('one look-up for what begins in the same turn, another one for the next',
 
 t.test('DNS that never answers is a fault within the time limit', async (t) => {
   const resolveAddresses = (): Promise<LookupResult<string>> => new Promise(() => undefined)
-  const find = createAddressFinder({ mayConnect, resolveAddresses, timeout: 20 })
+  const find = createAddressFinder({ mayConnect, resolveAddresses, timeout: () => 20 })
   t.match(await find('https://a.test/'), { kind: 'unresolved', reason: 'DNS gave no answer within 0.02 s' })
 })

@@ -38,7 +38,7 @@ interface InboundBytesDeps {
   readonly clock: Clock
   readonly planOf: PlanCache['find']
   readonly operatorWorkspace: OperatorWorkspaceCache['find']
-  readonly limits: Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
+  readonly limits: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
   /** Bytes that the disk has room for. */
   readonly diskRoom: () => number
 }
@@ -74,7 +74,7 @@ const MAX_COUNTS = 1_000
 export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
   const { read, clock, planOf, operatorWorkspace, limits } = deps
   const limitOf = (workspaceId: string): number | null => {
-    const { operator_inbound_bytes: operatorLimit } = limits
+    const { operator_inbound_bytes: operatorLimit } = limits()
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
     const ofPlan = planOf(workspaceId).limits.inbound_bytes
     return ofPlan ?? (operatorWorkspace() === workspaceId ? operatorLimit : null)
@@ -109,7 +109,7 @@ interface LimitedCount {
  */
 function diskShare({ limits, diskRoom }: Pick<InboundBytesDeps, 'limits' | 'diskRoom'>): () => number | null {
   return () => {
-    const { inbound_disk_percent: percent } = limits
+    const { inbound_disk_percent: percent } = limits()
     return percent === 100 ? null : Math.floor((diskRoom() * percent) / (100 - percent))
   }
 }

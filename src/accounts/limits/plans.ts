@@ -39,13 +39,19 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
 
 type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
-/** `limits`: validated, so the default plan is configured. */
-export function createPlanCache({ read, limits: plansConfig }: { read: Read; limits: PlansConfig }): PlanCache {
+/** `settings`: validated, so the default plan is configured. */
+export function createPlanCache({
+  read,
+  settings,
+}: {
+  readonly read: Read
+  readonly settings: () => PlansConfig
+}): PlanCache {
   const cache = createLruCache<Plan>({ max: MAX_WORKSPACES })
   function readPlan(workspaceId: string): Plan {
-    const name = selectPlanName(read, { workspaceId })[0]?.plan ?? plansConfig.default_plan
-    const limits = limitsOfPlan(plansConfig.plans, name)
-    return limits === undefined ? readDefaultPlan(plansConfig) : { name, limits }
+    const name = selectPlanName(read, { workspaceId })[0]?.plan ?? settings().default_plan
+    const limits = limitsOfPlan(settings().plans, name)
+    return limits === undefined ? readDefaultPlan(settings()) : { name, limits }
   }
 
   return {

@@ -23,7 +23,7 @@ export interface OpenSession {
 export type CheckSession = (token: string) => OpenSession | null
 
 interface SessionCheckDeps extends Store {
-  readonly sessionTimes: Pick<SessionTimes, 'idle'>
+  readonly sessionTimes: () => Pick<SessionTimes, 'idle'>
   readonly clock: Clock
 }
 
@@ -42,7 +42,7 @@ export function createSessionCheck({ read, commit, clock, sessionTimes }: Sessio
     if (row === undefined) return null
     const now = clock()
     const usedAt = Math.max(row.last_used_at, lastTouched.get(row.id) ?? 0)
-    if (row.expires_at <= now || usedAt + sessionTimes.idle <= now) return null
+    if (row.expires_at <= now || usedAt + sessionTimes().idle <= now) return null
     touch(row.id, usedAt, now)
     return { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
   }

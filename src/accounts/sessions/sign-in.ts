@@ -34,7 +34,7 @@ export interface SignInDeps extends Store {
   /** For a session, a link, or a known browser: others cannot fill its line. */
   readonly provedPasswords: PasswordHasher
   readonly attempts: SignInLimits
-  readonly sessionTimes: Pick<SessionTimes, 'max'>
+  readonly sessionTimes: () => Pick<SessionTimes, 'max'>
   readonly prepareNotice: PrepareNotice
 }
 
@@ -111,7 +111,7 @@ export function openSession(
   { sessionTimes }: Pick<SignInDeps, 'sessionTimes'>,
   { userId, client, now }: SessionRequest,
 ): SignedIn & { readonly writes: readonly Write[] } {
-  const session = buildSession({ userId, ...client, lifetime: sessionTimes.max, now })
+  const session = buildSession({ userId, ...client, lifetime: sessionTimes().max, now })
   const browserToken = client.browserToken ?? generateToken()
   return {
     session,

@@ -20,7 +20,7 @@ import { buildSessionView, type ServiceNames, sessionView } from './session-view
 
 export interface AccountDeps extends SignInDeps {
   readonly names: ServiceNames
-  readonly sessionTimes: SessionTimes
+  readonly sessionTimes: () => SessionTimes
 }
 
 const codeRule = 'allowed: a code of the authenticator, or a recovery code'
@@ -140,7 +140,7 @@ function listRoute({ read, sessionTimes }: AccountDeps): BrowserRoute {
     answers: { 200: { description: 'All of them.', schema: z.strictObject({ data: z.array(listedSession) }) } },
     refusals: [],
     run: ({ session, now }) => {
-      const rows = sessionsOfUser(read, { userId: session.userId, now, idleSince: now - sessionTimes.idle })
+      const rows = sessionsOfUser(read, { userId: session.userId, now, idleSince: now - sessionTimes().idle })
       const data = rows.map(({ id, created_at, last_used_at, expires_at, user_agent, ip_address }) => ({
         id,
         created_at: iso(created_at),

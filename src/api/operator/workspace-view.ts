@@ -42,16 +42,17 @@ export const operatedWorkspace = z
 export interface WorkspaceViewDeps {
   readonly read: Read
   readonly inboundBytes: Pick<InboundBytes, 'limitOf' | 'readHeld'>
-  readonly planSettings: { readonly plans: Plans; readonly default_plan: string }
+  readonly planSettings: () => { readonly plans: Plans; readonly default_plan: string }
 }
 
 type Row = ReturnType<typeof workspaceWithOwner>[number]
 
 export function showOperatedWorkspace(
-  { read, inboundBytes, planSettings: { plans, default_plan } }: WorkspaceViewDeps,
+  { read, inboundBytes, planSettings }: WorkspaceViewDeps,
   { id, name, slug, plan, created_at, owner_id, owner_email, owner_password }: Row,
   now: number,
 ): z.output<typeof operatedWorkspace> {
+  const { plans, default_plan } = planSettings()
   const ownLimits = limitsOfPlan(plans, plan)
   const limits = ownLimits ?? limitsOfPlan(plans, default_plan) ?? {}
   return {

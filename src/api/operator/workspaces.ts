@@ -24,7 +24,7 @@ import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from
 interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
   readonly plans: PlanCache
   /** Those of the configuration, and the plan of new workspaces. */
-  readonly planSettings: { readonly plans: Plans; readonly default_plan: string }
+  readonly planSettings: () => { readonly plans: Plans; readonly default_plan: string }
   readonly publicUrl: string
 }
 
@@ -99,7 +99,7 @@ function plansRoute({ planSettings }: OperatorWorkspaceDeps): BrowserRoute {
     },
     refusals: [],
     run: () => {
-      const { plans, default_plan } = planSettings
+      const { plans, default_plan } = planSettings()
       const data = [UNLIMITED, ...Object.keys(plans)].map((name) => ({ name, limits: limitsOfPlan(plans, name) ?? {} }))
       return json(200, { default_plan, data })
     },
@@ -118,8 +118,8 @@ function createRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
     body: newWorkspace,
     answers: { 201: { description: 'The workspace; the link is shown this once.', schema: created } },
     refusals: ['invalid_email_address'],
-    run: async ({ session, body: { name, email, plan = planSettings.default_plan }, now }) => {
-      requirePlan(planSettings.plans, plan)
+    run: async ({ session, body: { name, email, plan = planSettings().default_plan }, now }) => {
+      requirePlan(planSettings().plans, plan)
       const { workspaceId, userId, writes } = buildOwnedWorkspace(read, { name, email, plan, now })
       const link = hasPassword(deps, userId) ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now })
       const act = recordAuditEntry({
@@ -158,7 +158,7 @@ function changeRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
     answers: { 200: { description: 'The workspace; the plan counts at once.', schema: operatedWorkspace } },
     refusals: ['not_found'],
     run: async ({ session: { userId }, params: { id = '' }, body: { plan }, now }) => {
-      requirePlan(planSettings.plans, plan)
+      requirePlan(planSettings().plans, plan)
       requireWorkspaceRow(deps, id)
       const act = recordAuditEntry({
         ...{ workspaceId: id, actor: { id: userId, keyId: null }, at: now },

@@ -34,7 +34,7 @@ import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } 
 
 export interface MemberDeps extends Store {
   /** Invitations that the service may send in a day. */
-  readonly invitationsPerDay: number
+  readonly invitationsPerDay: () => number
   /** A mail for a new invitation must be written. */
   readonly onMemberInvited: () => void
   /** The rights of a user in the workspace have changed; `removed`: the user has none any more. */
@@ -121,7 +121,7 @@ async function runInvite(
   const request: InvitationRequest = { workspaceId, email, role, userId, actor: actorOf(principal), now }
   requireInvitable(read, request)
   refuseSuppressed(read, email)
-  const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay)
+  const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay())
   const { row, writes } = buildInvitation(read, request)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const

@@ -14,7 +14,7 @@ interface UsageDeps {
   readonly planOf: (workspaceId: string) => Plan
   readonly inboundBytes: Pick<InboundBytes, 'limitOf' | 'readHeld'>
   /** The limit of codes by SMS of a workspace. */
-  readonly smsPerDay: number
+  readonly smsPerDay: () => number
 }
 
 const inbound = z
@@ -85,7 +85,7 @@ export function usageRoutes(deps: UsageDeps): readonly Route[] {
           bytes_held: inboundBytes.readHeld(workspaceId),
           bytes_limit: inboundBytes.limitOf(workspaceId),
         }
-        const sms = readSmsUsage(read, workspaceId, deps.smsPerDay, now)
+        const sms = readSmsUsage(read, workspaceId, deps.smsPerDay(), now)
         return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound, sms })
       },
     }),

@@ -41,7 +41,7 @@ import { workspaceChange as change, detailedWorkspace, workspace, workspaceReque
 
 interface WorkspaceDeps extends Store {
   readonly planOf: PlanCache['find']
-  readonly limits: Pick<LimitsConfig, 'create_workspaces' | 'default_plan' | 'plans'>
+  readonly limits: () => Pick<LimitsConfig, 'create_workspaces' | 'default_plan' | 'plans'>
   /** Drops what is cached of a closed workspace, and starts erasing its records. */
   readonly onWorkspaceClosed: (workspaceId: string) => void
 }
@@ -110,7 +110,8 @@ async function createWorkspace(
 ): Promise<Answer> {
   const userId = requireUser(principal)
   const { name, icon_url: iconUrl = null } = body
-  const { read, limits } = deps
+  const { read } = deps
+  const limits = deps.limits()
   const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
   checkOwnedLimit(read, userId)
   await countWithinHour(deps, creationLimit, userId, now)

@@ -69,7 +69,13 @@ async function withDns<T>(call: Call, database: Store, work: (deps: RotationDeps
   const ended = new AbortController()
   const resolver = openDomainResolver(call.config, call.clock, ended.signal)
   try {
-    return await work(buildRotationDeps(call.config, { ...database, resolver, random: systemRandom }))
+    return await work(
+      buildRotationDeps(call.config, () => call.config.outbound.expire_after, {
+        ...database,
+        resolver,
+        random: systemRandom,
+      }),
+    )
   } finally {
     ended.abort()
   }

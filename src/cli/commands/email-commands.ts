@@ -132,7 +132,11 @@ async function submit(call: Call, database: Store, from: Address, to: Address, r
 function createAccept({ config, clock }: Call, { read, commit }: Store): AcceptSubmission {
   const { limits, service } = config
   const domainEmailsPerDay = (): number => limits.domain_emails_per_day
-  const charge = createEmailCharger({ read, planOf: createPlanCache({ read, limits }).find, domainEmailsPerDay })
+  const charge = createEmailCharger({
+    read,
+    planOf: createPlanCache({ read, settings: () => limits }).find,
+    domainEmailsPerDay,
+  })
   const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
   const findSuppressionReason: PrepareDeps['findSuppressionReason'] = (workspaceId, address) =>
     findSuppression(read, workspaceId, address)?.reason ?? null

@@ -38,7 +38,10 @@ async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => P
   const { config, clock } = call
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   const log = createLog(destination({ dest: 2, sync: true }), { level: 'info', format: 'pretty' }, {})
-  const sms = await wireSms({ config, clock, log, database, identity, edges: systemEdges(), observers: null })
+  const sms = await wireSms({
+    ...{ config, settings: () => config, clock, log, database, identity },
+    ...{ edges: systemEdges(), observers: null },
+  })
   try {
     return await work(sms, workspaceId)
   } finally {

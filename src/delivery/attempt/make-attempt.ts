@@ -76,7 +76,7 @@ export interface AttemptSteps {
     },
     signal: AbortSignal,
   ) => Promise<AttemptResult | Outage>
-  readonly retryPolicy: RetryPolicy
+  readonly retryPolicy: () => RetryPolicy
 }
 
 export interface MakeAttemptDeps extends AttemptSteps {
@@ -114,7 +114,7 @@ async function attemptFrom(
   deps: MakeAttemptDeps,
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
   const { entry, at } = turn
-  const ignoreOutages = isForced(entry, at, deps.retryPolicy)
+  const ignoreOutages = isForced(entry, at, deps.retryPolicy())
   const { destination } = sources
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
   const reachability = deps.checkReachability(hosts)

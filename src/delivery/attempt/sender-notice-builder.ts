@@ -21,7 +21,7 @@ export interface ReportedMessage {
 }
 
 interface NotifySettings extends ServiceSender {
-  readonly expireAfter: number
+  readonly expireAfter: () => number
 }
 
 export type BuildSenderNotice = (
@@ -42,7 +42,7 @@ export function createSenderNoticeBuilder(settings: NotifySettings): BuildSender
       diagnostic: record.response,
       remoteMta: isReply(record.response) ? record.mx : null,
       lastAttemptAt: record.endedAt,
-      willRetryUntil: dsnFields.kind === 'delayed' ? record.entry.enqueued_at + settings.expireAfter : null,
+      willRetryUntil: dsnFields.kind === 'delayed' ? record.entry.enqueued_at + settings.expireAfter() : null,
     }
     const subject = { email, raw: readRaw(), notify: message.notify }
     return buildSenderNotice(settings, subject, { kind: dsnFields.kind, recipient }, now)

@@ -40,7 +40,7 @@ export interface SettleDeps extends Store {
   readonly clock: Clock
   readonly random: RandomSource
   readonly log: Log
-  readonly policy: RetryPolicy
+  readonly retryPolicy: () => RetryPolicy
   readonly buildSenderNotice: BuildSenderNotice
   /** Offers a notification that is on disk to the queue. */
   readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
@@ -71,7 +71,13 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
   return async (finished, options) => {
     const { result, pendingWrites } = finished
     const now = deps.clock()
-    const decision = decideOutcome(result.outcome, entryAgeOf(deps.read, finished), deps.policy, now, deps.random())
+    const decision = decideOutcome(
+      result.outcome,
+      entryAgeOf(deps.read, finished),
+      deps.retryPolicy(),
+      now,
+      deps.random(),
+    )
     const record = toAttemptRecord(finished, decision, now)
     const notice = buildNotice(deps, finished, record, decision, now)
     const outcome = [...writesOf(record, decision, finished, now), ...releaseBytes(finished, decision)]

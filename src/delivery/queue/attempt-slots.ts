@@ -58,7 +58,7 @@ export class AttemptSlots {
   private readonly all = nothingHeld()
 
   constructor(
-    private readonly limits: SlotLimits,
+    private readonly limits: () => SlotLimits,
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -73,7 +73,7 @@ export class AttemptSlots {
   }
 
   isFreeFor(ownerId: string): boolean {
-    const { total } = this.limits
+    const { total } = this.limits()
     const { slots, slow } = this.heldBy(ownerId)
     if (slots < OWNER_SHARE * (total - this.all.slots)) return true
     return slots + slow < Math.max(1, Math.floor(total / 10)) && this.all.slots < 2 * total
@@ -81,7 +81,7 @@ export class AttemptSlots {
 
   /** May a message of a broadcast begin, as far as the share of broadcasts goes? */
   isFreeForBulk(ownerId: string): boolean {
-    const max = Math.max(1, Math.floor(this.limits.total / 2))
+    const max = Math.max(1, Math.floor(this.limits().total / 2))
     return this.heldBy(ownerId).bulkSlots < OWNER_SHARE * (max - this.all.bulkSlots)
   }
 
@@ -124,7 +124,7 @@ export class AttemptSlots {
 
   private hasSlowRoom({ ownerId, bytes }: Attempt): boolean {
     const held = this.heldBy(ownerId)
-    const freePlaces = this.limits.total * SLOW_PER_SLOT - this.all.slow
+    const freePlaces = this.limits().total * SLOW_PER_SLOT - this.all.slow
     const freeBytes = MAX_SLOW_BYTES - this.all.slowBytes
     return held.slow < freePlaces && (bytes === 0 || held.slowBytes + bytes <= freeBytes)
   }

@@ -75,7 +75,7 @@ export class HostConcurrency {
   private readonly probes = new Map<string, Probe>()
 
   constructor(
-    private readonly limits: HostLimits,
+    private readonly limits: () => HostLimits,
     private readonly findPace: FindPace = () => undefined,
   ) {}
 
@@ -184,7 +184,7 @@ class Shares {
   private takenByBulk = 0
 
   constructor(
-    private readonly limits: HostLimits,
+    private readonly limits: () => HostLimits,
     private readonly perSession: number,
   ) {}
 
@@ -193,11 +193,11 @@ class Shares {
   }
 
   get isFull(): boolean {
-    return this.taken >= this.limits.perHost * this.perSession
+    return this.taken >= this.limits().perHost * this.perSession
   }
 
   isFreeFor({ ownerId, isBulk }: Taker): boolean {
-    const { perHost } = this.limits
+    const { perHost } = this.limits()
     const limitOfBulk = Math.max(1, Math.floor((perHost * 3) / 4) * this.perSession)
     if (this.isFull || (isBulk && this.takenByBulk >= limitOfBulk)) return false
     const limitOfOwner = Math.max(1, (perHost - 1) * this.perSession)

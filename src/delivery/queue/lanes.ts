@@ -17,6 +17,7 @@
 import type { WorkspaceOwners } from '../../accounts/workspace-owners.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { ConnectionLimits } from '../sessions/session-pool.js'
 import { acquirePermit } from '../shaping/pace-permit.js'
 import { AttemptSlots } from './attempt-slots.js'
 import type { BulkPace } from './bulk-pace.js'
@@ -43,6 +44,13 @@ export interface LaneLimits extends WaitingLimits {
   readonly perHost: number
 }
 
+export function laneLimits(waiting: WaitingLimits, connections: () => ConnectionLimits): () => LaneLimits {
+  return () => {
+    const { max_connections: total, max_connections_per_host: perHost } = connections()
+    return { ...waiting, total, perHost }
+  }
+}
+
 export class Lanes {
   private readonly workspaces: WorkspaceRound
   private readonly entryIds = new Set<string>()
@@ -56,7 +64,7 @@ export class Lanes {
   waitsForSlot = false
 
   constructor(
-    private readonly limits: LaneLimits,
+    private readonly limits: () => LaneLimits,
     private readonly pace: Pick<BulkPace, 'mayBegin' | 'noteBulk' | 'noteOther'>,
     owners: Pick<WorkspaceOwners, 'ownerOf'>,
     private readonly findPace: FindPace = () => undefined,
@@ -268,7 +276,7 @@ export class Lanes {
   }
 
   private markShort(workspace: WorkspaceLanes, lane: Lane): void {
-    if (!lane.hasMore || lane.entries.length > this.limits.perLane / 2) return
+    if (!lane.hasMore || lane.entries.length > this.limits().perLane / 2) return
     lane.hasMore = false
     addShortLane(workspace, lane)
     if (lane.entries.length === 0) workspace.rounds[lane.priority].delete(lane.domain)

@@ -23,7 +23,7 @@ interface PostponementDeps {
   readonly commit: Commit
   readonly clock: Clock
   readonly log: Log
-  readonly retryPolicy: RetryPolicy
+  readonly retryPolicy: () => RetryPolicy
   readonly lanes: Pick<Lanes, 'drop'>
   readonly leases: Pick<Leases, 'has' | 'postpone'>
   /** The entry does not need its message soon. */
@@ -44,7 +44,7 @@ export class Postponements {
     const isLeased = leases.has(entry.id)
     if (isLeased || isOfEntry === true) {
       const age = { enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }
-      const at = Math.min(until, forcedAttemptTimeOf(age, retryPolicy))
+      const at = Math.min(until, forcedAttemptTimeOf(age, retryPolicy()))
       if (isLeased) await leases.postpone(entry, at, why)
       else {
         const { id, attempts, next_attempt_at: dueAt } = entry
@@ -68,7 +68,7 @@ export class Postponements {
     const { commit, clock, log, retryPolicy, lanes, leases, releaseMessage, onDueMoved } = this.deps
     const { workspace_id: workspaceId, domain, priority } = entry
     const now = clock()
-    const { noticeAfter, expireAfter } = retryPolicy
+    const { delay_notice_after: noticeAfter, expire_after: expireAfter } = retryPolicy()
     const limits = { firstLimit: Math.min(noticeAfter, expireAfter), lastLimit: expireAfter }
     const lane = { workspaceId, domain, priority }
     await commit([postponeLane({ ...lane, ...limits, now, until, waitsFor, maxEntries: PORTION_SIZE })])

@@ -7,7 +7,6 @@
  * is written as soon as the disk takes it. Any other fault of ours defers that one entry alone. Stopping lets attempts
  * finish; those that outlast the limit are released, and attempted again at the next start.
  */
-import { readEachTime } from '../../config/follow-setting.js'
 import type { EnqueuedEmail } from '../../messages/queue/enqueue.js'
 import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../messages/queue/queue.js'
 import { createLoadMeter } from '../../platform/thread-load.js'
@@ -18,7 +17,7 @@ import { buildFreshMessage, type FreshCopies } from '../attempt/message-cache.js
 import { releaseScheduled } from '../attempt/ready-message.js'
 import { BulkPace } from './bulk-pace.js'
 import { DueSweep } from './due-sweep.js'
-import { Lanes } from './lanes.js'
+import { Lanes, laneLimits } from './lanes.js'
 import { type Claim, Leases } from './leases.js'
 import { Postponements } from './postponements.js'
 import type { RunnerDeps } from './runner-deps.js'
@@ -27,8 +26,10 @@ import { RunningTurns } from './running-turns.js'
 const POLL_INTERVAL = 500
 /** Milliseconds after a page of which nothing had room; reading it takes one. */
 const REFUSED_PAUSE = 20
-/** Milliseconds until messages of broadcasts that had to yield are looked at again, and those that wait for a slot. */
-const [PACE_INTERVAL, SLOT_INTERVAL] = [5, 50]
+/** Milliseconds until messages of broadcasts that had to yield are looked at again. */
+const PACE_INTERVAL = 5
+/** Milliseconds until messages that wait for a slot are looked at again. */
+const SLOT_INTERVAL = 50
 /** How long nothing is taken after a fault of the database. */
 const FAULT_PAUSE = 1_000
 /** How long attempts that were cut off may take to end. */
@@ -63,9 +64,8 @@ export class QueueRunner {
   private readonly abortController = new AbortController()
 
   constructor(private readonly deps: RunnerDeps) {
-    const limits = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
-    const connections = { total: deps.maxConnections, perHost: deps.maxConnectionsPerHost }
-    this.lanes = new Lanes(readEachTime(limits, connections), this.pace, deps.owners, deps.paces.find)
+    const waiting = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
+    this.lanes = new Lanes(laneLimits(waiting, deps.connections), this.pace, deps.owners, deps.paces.find)
     deps.paces.onRoom(() => this.startTurns())
     this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
     this.leases = new Leases(deps)

@@ -11,16 +11,15 @@
  *
  * Invariant: the last attempt falls exactly on the expiry, so that an entry is neither given up early
  * nor kept longer. Known limit: the delay notice is sent with the first deferral at or after
- * `noticeAfter`, which may be one wait late.
+ * `delay_notice_after`, which may be one wait late.
  */
-export interface RetryPolicy {
-  /** Waits before attempts 2, 3, …; the last one repeats. */
-  readonly steps: readonly [number, ...number[]]
-  /** Age at which the sender gets a "delayed" DSN, once. */
-  readonly noticeAfter: number
-  /** Age at which the entry expires. */
-  readonly expireAfter: number
-}
+import type { Config } from '../../config/complete.js'
+
+/**
+ * `retry_schedule`: waits before attempts 2, 3, …; the last one repeats. `delay_notice_after`: age at which the sender gets
+ * a "delayed" DSN, once. `expire_after`: age at which the entry expires.
+ */
+export type RetryPolicy = Pick<Config['outbound'], 'retry_schedule' | 'delay_notice_after' | 'expire_after'>
 
 interface DeferredEntry {
   readonly enqueuedAt: number
@@ -36,14 +35,14 @@ export type Retry =
 /** `random` is in [0, 1) and spreads a burst of deferrals over a tenth of the wait. */
 export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: number, random: number): Retry {
   const age = now - entry.enqueuedAt
-  if (age >= policy.expireAfter) return { kind: 'expired' }
+  if (age >= policy.expire_after) return { kind: 'expired' }
 
-  const step = Math.min(Math.max(entry.attempts, 1) - 1, stepOfAge(age, policy.steps))
-  const wait = policy.steps[step] ?? policy.steps[0]
+  const step = Math.min(Math.max(entry.attempts, 1) - 1, stepOfAge(age, policy.retry_schedule))
+  const wait = policy.retry_schedule[step] ?? policy.retry_schedule[0]
   return {
     kind: 'again',
-    at: Math.min(now + Math.round(wait * (1 + random / 10)), entry.enqueuedAt + policy.expireAfter),
-    notice: !entry.noticed && age >= policy.noticeAfter,
+    at: Math.min(now + Math.round(wait * (1 + random / 10)), entry.enqueuedAt + policy.expire_after),
+    notice: !entry.noticed && age >= policy.delay_notice_after,
   }
 }
 
@@ -51,7 +50,7 @@ export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: nu
  * The step of an entry that has waited for each of those before it. An age below zero says nothing: the clock was set
  * back.
  */
-function stepOfAge(age: number, steps: RetryPolicy['steps']): number {
+function stepOfAge(age: number, steps: RetryPolicy['retry_schedule']): number {
   if (age < 0) return steps.length - 1
   let waited = 0
   const step = steps.findIndex((wait) => {
@@ -66,6 +65,6 @@ function stepOfAge(age: number, steps: RetryPolicy['steps']): number {
  * notice is due, and when the entry expires. So neither happens without an attempt.
  */
 export function forcedAttemptTimeOf(entry: Pick<DeferredEntry, 'enqueuedAt' | 'noticed'>, policy: RetryPolicy): number {
-  const { noticeAfter, expireAfter } = policy
+  const { delay_notice_after: noticeAfter, expire_after: expireAfter } = policy
   return entry.enqueuedAt + (entry.noticed ? expireAfter : Math.min(noticeAfter, expireAfter))
 }

@@ -8,6 +8,7 @@ import type { AttemptSteps } from '../attempt/make-attempt.js'
 import type { MessageCache } from '../attempt/message-cache.js'
 import type { ReadyMessage } from '../attempt/ready-message.js'
 import type { SettleAttempt } from '../attempt/settle-attempt.js'
+import type { ConnectionLimits } from '../sessions/session-pool.js'
 import type { Paces } from '../shaping/paces.js'
 
 export interface RunnerDeps extends Store, AttemptSteps {
@@ -19,7 +20,6 @@ export interface RunnerDeps extends Store, AttemptSteps {
   /** As much of the message as it takes to report a fault; null: the email is gone. */
   readonly buildMinimalMessage: (entry: QueueEntry) => ReadyMessage | null
   readonly settle: SettleAttempt
-  /** Read for each attempt that begins, like the next one. */
-  readonly maxConnections: () => number
-  readonly maxConnectionsPerHost: () => number
+  /** Asked for each attempt that begins. */
+  readonly connections: () => ConnectionLimits
 }

@@ -9,7 +9,9 @@
  * - Each session has the pace of its provider (`shaping/`), which counts its open sessions, says how many messages one
  *   takes, and learns from each reply.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../config/complete.js'
 import { isIpv6Refusal } from '../attempt/ipv6-refusal.js'
 import { type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
@@ -22,21 +24,16 @@ import { isServiceClosing } from '../smtp/transaction.js'
 import { IdleSessions } from './idle-sessions.js'
 import type { OpenSession } from './session-opener.js'
 
-export interface SessionPoolSettings {
-  readonly connectionsPerHost: number
-  /** With all hosts; idle sessions are closed beyond it, though not more than half of it. */
-  readonly connections: number
+/** Idle sessions are closed beyond `max_connections`, though not more than half of it. */
+export type ConnectionLimits = Pick<Config['outbound'], 'max_connections' | 'max_connections_per_host'>
+
+export interface SessionPoolLimits {
   readonly messagesPerSession: number
   /** Milliseconds. */
   readonly idleTimeout: number
 }
 
-export const defaultPoolSettings: SessionPoolSettings = {
-  connectionsPerHost: 10,
-  connections: 100,
-  messagesPerSession: 100,
-  idleTimeout: 10_000,
-}
+const defaultPoolLimits: SessionPoolLimits = { messagesPerSession: 100, idleTimeout: 10_000 }
 
 /** A connection that is open, or is being opened. */
 interface OpenSessionOf {
@@ -55,7 +52,6 @@ const MAX_ROOM_WAITS = 5
 
 export class SessionPool {
   private readonly openSession: OpenSession
-  private readonly settings: SessionPoolSettings
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
   private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
@@ -67,12 +63,12 @@ export class SessionPool {
 
   constructor(
     open: OpenSession,
-    settings: SessionPoolSettings,
+    private readonly settings: () => ConnectionLimits,
     private readonly paceOf: (host: Host) => PaceControl,
+    private readonly limits = defaultPoolLimits,
   ) {
     this.openSession = open
-    this.settings = settings
-    this.idleSessions = new IdleSessions(settings.idleTimeout, (session) => this.quitSession(session))
+    this.idleSessions = new IdleSessions(limits.idleTimeout, (session) => this.quitSession(session))
   }
 
   /**
@@ -166,7 +162,7 @@ export class SessionPool {
   }
 
   private returnSession({ host, pace }: OpenSessionOf, session: SmtpSession): void {
-    const maxMessages = Math.min(this.settings.messagesPerSession, pace.messagesPerSession)
+    const maxMessages = Math.min(this.limits.messagesPerSession, pace.messagesPerSession)
     if (this.isClosed || session.sentCount >= maxMessages) this.quitSession(session)
     else if (session.isUsable) this.idleSessions.put(host, session)
     else {
@@ -186,7 +182,7 @@ export class SessionPool {
 
   /** Makes room for the connection to come, which counts as busy already. */
   private makeRoom(path: string): void {
-    const { connections, connectionsPerHost } = this.settings
+    const { max_connections: connections, max_connections_per_host: connectionsPerHost } = this.settings()
     if (this.idleSessions.countByPath(path) + this.countBusy(path) > connectionsPerHost)
       this.idleSessions.evict((host) => pathOf(host) === path)
     // However many wait for slow servers, half of the sessions may be idle.

@@ -4,6 +4,7 @@
  *
  * Routes of the operator have no policy. The look-ups for a domain without any are answered from memory.
  */
+import type { Config } from '../../config/complete.js'
 import type { DomainName } from '../../mail/address.js'
 import type { DnssecResolver } from '../../platform/dns/resolver.js'
 import type { Destination, Host } from '../hosts/destination.js'
@@ -16,9 +17,7 @@ import type { AppliedPolicy } from './tls-result.js'
 interface SecurityLookupDeps {
   readonly resolver: DnssecResolver
   readonly stsPolicies: Pick<StsPolicies, 'find'>
-  /** Read for each destination, like the next one. */
-  readonly dane: boolean
-  readonly mtaSts: boolean
+  readonly settings: () => Pick<Config['outbound'], 'dane' | 'mta_sts'>
 }
 
 /** `finding`: the hosts by MX or address, whose look-up goes on meanwhile. */
@@ -26,10 +25,13 @@ export type SecureDestination = (domain: DomainName, finding: Promise<Destinatio
 
 export function createDestinationSecurer(deps: SecurityLookupDeps): SecureDestination {
   return async (domain, finding) => {
-    const [destination, policy] = await Promise.all([finding, deps.mtaSts ? deps.stsPolicies.find(domain) : null])
+    const [destination, policy] = await Promise.all([
+      finding,
+      deps.settings().mta_sts ? deps.stsPolicies.find(domain) : null,
+    ])
     if (destination.kind !== 'hosts') return destination
     // The answer that the destination was found by, unless it has left the cache meanwhile.
-    const mx = deps.dane ? await deps.resolver.judgeMx(domain) : null
+    const mx = deps.settings().dane === 'auto' ? await deps.resolver.judgeMx(domain) : null
     if (mx?.lookup.kind === 'failure') return toTemporaryFailure(domain, mx.lookup.detail)
     const isMxAuthentic = mx?.isAuthentic === true
     if (!isMxAuthentic && policy === null)

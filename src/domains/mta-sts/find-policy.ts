@@ -2,13 +2,13 @@
  * Which policy a policy host has: ours for the service zone, and for a domain that receives mail here, as long as each of
  * its MX records names our host. A policy that does not list a domain's other hosts would keep mail from them.
  */
-import type { Config } from '../../config/complete.js'
+import type { StartSettings } from '../../config/live-config.js'
 import { type DomainName, tryParseDomainName } from '../../mail/address.js'
 import type { Resolver } from '../../platform/dns/resolver.js'
 import { buildOwnPolicy, domainOfPolicyHost } from './own-policy.js'
 
 interface PolicyDeps {
-  readonly config: Pick<Config, 'inbound' | 'service'>
+  readonly config: Pick<StartSettings, 'inbound' | 'service'>
   readonly receives: (domain: DomainName) => boolean
   readonly resolveMx: Resolver['resolveMx']
 }

@@ -3,7 +3,7 @@
  * is brought to `service.inbound_mx_host` over verified TLS. Pure.
  */
 import { createHash } from 'node:crypto'
-import type { Config } from '../../config/complete.js'
+import type { StartSettings } from '../../config/live-config.js'
 import { type DomainName, tryParseDomainName } from '../../mail/address.js'
 
 interface OwnPolicy {
@@ -17,7 +17,7 @@ const HOST_LABEL = 'mta-sts.'
 /** RFC 8461 section 3.1 allows 32 characters. */
 const ID_LENGTH = 32
 
-type PolicySettings = Pick<Config, 'inbound' | 'service'>
+type PolicySettings = Pick<StartSettings, 'inbound' | 'service'>
 
 /** Null: none is published. */
 export function buildOwnPolicy({ inbound, service }: PolicySettings): OwnPolicy | null {

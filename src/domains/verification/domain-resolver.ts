@@ -27,13 +27,14 @@ const DAY = 24 * 3_600_000
 const TRANSIT_MARGIN = 3 * DAY
 
 export function buildRotationDeps(
-  { service, outbound, dns }: Pick<Config, 'service' | 'outbound' | 'dns'>,
+  { service, dns }: Pick<Config, 'service' | 'dns'>,
+  expireAfter: () => number,
   edges: Pick<RotationDeps, 'read' | 'commit' | 'resolver' | 'random'>,
 ): RotationDeps {
   return {
     ...edges,
     names: service,
-    retirementTime: () => outbound.expire_after + TRANSIT_MARGIN,
+    retirementTime: () => expireAfter() + TRANSIT_MARGIN,
     settlingTime: Math.max(DAY, dns.ttl),
   }
 }

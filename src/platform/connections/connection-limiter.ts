@@ -14,11 +14,12 @@
  *
  * Cost: a full listener scans all its connections for each new one.
  */
+/** Named as in the configuration. */
 export interface ConnectionLimitSettings {
-  readonly maxConnections: number
-  readonly maxConnectionsPerAddress: number
-  /** At least `maxConnectionsPerAddress` holds. */
-  readonly maxConnectionsPerNetwork: number
+  readonly max_connections: number
+  readonly max_connections_per_address: number
+  /** At least `max_connections_per_address` holds. */
+  readonly max_connections_per_network: number
 }
 
 export interface ConnectionOrigin {
@@ -70,7 +71,7 @@ interface Candidate {
   readonly state: ConnectionState
 }
 
-export function createConnectionLimiter(settings: ConnectionLimitSettings): ConnectionLimiter {
+export function createConnectionLimiter(settings: () => ConnectionLimitSettings): ConnectionLimiter {
   const allSlots = new Set<HeldSlot>()
   const slotsByAddress = new SlotGroups()
   const slotsByNetwork = new SlotGroups()
@@ -105,8 +106,12 @@ export function createConnectionLimiter(settings: ConnectionLimitSettings): Conn
 
   return {
     acquire(origin, occupant) {
-      const { maxConnections, maxConnectionsPerAddress } = settings
-      const maxConnectionsPerNetwork = Math.max(settings.maxConnectionsPerNetwork, maxConnectionsPerAddress)
+      const {
+        max_connections: maxConnections,
+        max_connections_per_address: maxConnectionsPerAddress,
+        ...limits
+      } = settings()
+      const maxConnectionsPerNetwork = Math.max(limits.max_connections_per_network, maxConnectionsPerAddress)
       const neighbours = slotsByAddress.slotsOf(origin?.address)
       if (neighbours.size >= maxConnectionsPerAddress && !evictOne(neighbours, findNone)) return 'too-many-of-address'
       const network = slotsByNetwork.slotsOf(origin?.network)

@@ -39,7 +39,7 @@ export interface ReportDeps {
   readonly log: Log
   readonly policy: RecipientPolicy
   /** Null if apps are not notified of later bounces. */
-  readonly notices: ServiceSender | null
+  readonly notices: () => ServiceSender | null
   /** Hands a stored notification to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
   /** A report has shown that the address is dead, or that the email was taken for spam; called once it is on disk. */
@@ -251,7 +251,8 @@ function buildSuppressions(
 
 /** A notification that cannot be built does not hold up the rest. */
 function buildNotice(deps: ReportDeps, subject: OutcomeSubject, bounce: Bounce | null, now: number): LateNotice | null {
-  const { read, notices, log } = deps
+  const { read, log } = deps
+  const notices = deps.notices()
   if (notices === null || bounce === null) return null
   try {
     return buildLateNotice(read, notices, subject, bounce, now)

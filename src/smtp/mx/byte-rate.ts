@@ -10,14 +10,15 @@
  * reserve of the same size: else one client would shut out its neighbours at a large hoster.
  *
  * In one minute a network brings at most its rate and what a full bucket holds, the reserve as much again, and each may
- * be exceeded by one message of `maxSize`. Cost: a few look-ups in maps for each message.
+ * be exceeded by one message of `max_size`. Cost: a few look-ups in maps for each message.
  */
+
+import type { Config } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import type { ConnectionOrigin } from '../../platform/connections/connection-limiter.js'
 import { TokenBuckets } from '../../platform/token-buckets.js'
-import type { MxSettings } from './mx-deps.js'
 
-type ByteLimits = Pick<MxSettings, 'bytesPerMinute' | 'maxSize' | 'maxClients'>
+type ByteLimits = () => Pick<Config['inbound'], 'bytes_per_minute' | 'max_size'>
 
 /** The part of its network's rate that an address may bring beside busy neighbours. */
 const SHARE_OF_ADDRESS = 1 / 8
@@ -34,11 +35,12 @@ export class ByteRate {
 
   constructor(
     private readonly limits: ByteLimits,
+    maxClients: number,
     private readonly clock: Clock,
   ) {
-    this.networks = openBuckets(limits, 1)
-    this.reserves = openBuckets(limits, 1)
-    this.addresses = openBuckets(limits, SHARE_OF_ADDRESS)
+    this.networks = openBuckets(limits, 1, maxClients)
+    this.reserves = openBuckets(limits, 1, maxClients)
+    this.addresses = openBuckets(limits, SHARE_OF_ADDRESS, maxClients)
   }
 
   /** What takes the bytes of a message of this size from the rate; 0: its size is unknown. Null: there is no room. */
@@ -46,7 +48,7 @@ export class ByteRate {
     const { address } = origin
     const network = origin.network ?? address
     const now = this.clock()
-    const { bytesPerMinute } = this.limits
+    const { bytes_per_minute: bytesPerMinute } = this.limits()
     const hasRoom = (buckets: TokenBuckets, key: string, full: number): boolean =>
       buckets.countTokens(key, now) >= Math.min(Math.max(1, size), full)
     if (hasRoom(this.networks, network, bytesPerMinute)) {
@@ -59,7 +61,7 @@ export class ByteRate {
 
   private spend(shared: TokenBuckets, network: string, address: string, bytes: number): boolean {
     const now = this.clock()
-    const { bytesPerMinute, maxSize } = this.limits
+    const { bytes_per_minute: bytesPerMinute, max_size: maxSize } = this.limits()
     shared.spend(network, now, { cost: bytes, maxDebt: maxSize })
     this.addresses.spend(address, now, { cost: bytes, maxDebt: bytesPerMinute })
     return shared.countTokens(network, now) > -maxSize
@@ -110,14 +112,14 @@ export class SessionBytes {
   }
 }
 
-function openBuckets(limits: ByteLimits, share: number): TokenBuckets {
+function openBuckets(limits: ByteLimits, share: number, maxKeys: number): TokenBuckets {
   return new TokenBuckets({
     get burst() {
-      return limits.bytesPerMinute * share
+      return limits().bytes_per_minute * share
     },
     get perSecond() {
-      return (limits.bytesPerMinute * share) / SECONDS
+      return (limits().bytes_per_minute * share) / SECONDS
     },
-    maxKeys: limits.maxClients,
+    maxKeys,
   })
 }

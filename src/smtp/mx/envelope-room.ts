@@ -5,17 +5,17 @@
  */
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { AcceptedRecipient, MxSettings } from './mx-deps.js'
-
-type SpreadLimits = Pick<MxSettings, 'maxRecipients' | 'maxWorkspaces' | 'maxForwardRules'>
+import type { AcceptedRecipient } from './mx-deps.js'
+import type { MxGate } from './mx-gate.js'
 
 /** Throws a Refusal `too-many-recipients`. */
 export function requireRoomInEnvelope(
   accepted: ReadonlyMap<Address, AcceptedRecipient>,
   recipient: Address,
   added: AcceptedRecipient,
-  { maxRecipients, maxWorkspaces, maxForwardRules }: SpreadLimits,
+  { settings, limits: { maxWorkspaces, maxForwardRules } }: Pick<MxGate, 'settings' | 'limits'>,
 ): void {
+  const { max_recipients: maxRecipients } = settings()
   if (accepted.size >= maxRecipients) {
     throw new Refusal('too-many-recipients', `at most ${maxRecipients} recipients in one message`, { recipient })
   }

@@ -7,12 +7,13 @@ import { createMemoryBudget } from '../../platform/memory/budget.js'
 import { createMemoryShares } from '../../platform/memory/shares.js'
 import type { SessionFacts, SessionGate } from '../session/session-gate.js'
 import { ByteRate } from './byte-rate.js'
-import type { MxDeps, MxSettings } from './mx-deps.js'
+import { defaultMxLimits, type MxDeps, type MxLimits } from './mx-deps.js'
 import type { MxReason } from './mx-refusals.js'
 
 export interface MxGate extends SessionGate {
   readonly deps: MxDeps
-  readonly settings: MxSettings
+  readonly settings: MxDeps['settings']
+  readonly limits: MxLimits
   readonly newConnections: RateLimit
   readonly messages: RateLimit
   readonly bytes: ByteRate
@@ -24,20 +25,24 @@ export interface MxGate extends SessionGate {
 }
 
 export function createMxGate(deps: MxDeps): MxGate {
-  const { settings, log, observer = null } = deps
+  const { hostname, tls, settings, limits = defaultMxLimits, log, observer = null } = deps
   const refusals = new Map<MxReason, number>()
   const lines = new ClientLog(log, addressKeyOf)
-  const memory = createMemoryBudget(settings.maxBytesInFlight, deps.memory)
+  const memory = createMemoryBudget(limits.maxBytesInFlight, deps.memory)
   return {
     deps,
+    hostname,
+    tls,
     settings,
+    limits,
+    handshakeTimeout: () => limits.handshakeTimeout,
     clock: deps.clock,
     connections: createConnectionLimiter(settings),
     memory,
-    memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
-    newConnections: perMinuteLimit(() => settings.connectionsPerMinute, settings.maxClients),
-    messages: perMinuteLimit(() => settings.messagesPerMinute, settings.maxClients),
-    bytes: new ByteRate(settings, deps.clock),
+    memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, limits.maxWaitingPerAddress),
+    newConnections: perMinuteLimit(() => settings().connections_per_minute, limits.maxClients),
+    messages: perMinuteLimit(() => settings().messages_per_minute, limits.maxClients),
+    bytes: new ByteRate(settings, limits.maxClients, deps.clock),
     hasDiskSpace: () => deps.hasDiskSpace(),
     lines,
     note(reason, about) {

@@ -33,7 +33,7 @@ export interface MxListener {
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startMxListener(deps: MxDeps): Promise<MxListener> {
   const gate = createMxGate(deps)
-  const endpoints = deps.settings.listen.map((endpoint) => ({ ...endpoint, tls: false }))
+  const endpoints = deps.settings().listen.map((endpoint) => ({ ...endpoint, tls: false }))
   const servers = await bindServers(endpoints, listenerRules(gate))
   return {
     endpoints: servers.map(boundEndpointOf),
@@ -61,7 +61,7 @@ function listenerRules(gate: MxGate): ListenerRules<MxSession> {
       gate.note('connection-rate', { client })
       return mxReplies['connection-rate']
     },
-    isProxy: (address) => isInSomeNetwork(settings.proxies, address),
+    isProxy: (address) => isInSomeNetwork(settings().proxies, address),
     forSubmission: false,
     logFault: (facts) => lines.info(facts, 'an MX client failed'),
   }

@@ -74,11 +74,11 @@ export class MxSession implements SmtpSession {
   }
 
   connect(): Answer<SmtpReply | null> {
-    const { deps, settings } = this.gate
+    const { deps, limits } = this.gate
     this.ending.startDeadline()
     this.listings = deps.findListings(this.connection.remoteAddress)
     this.allowListings = deps.findAllowListings(this.connection.remoteAddress)
-    return this.delay(settings.greetingDelay, () => this.greet())
+    return this.delay(limits.greetingDelay, () => this.greet())
   }
 
   private greet(): SmtpReply | null {
@@ -94,7 +94,7 @@ export class MxSession implements SmtpSession {
   }
 
   private refuseEarlyTalker(): SmtpReply | null {
-    return this.gate.settings.earlyTalkers === 'refuse' ? this.turnAway('early-talker') : null
+    return this.gate.settings().early_talkers === 'refuse' ? this.turnAway('early-talker') : null
   }
 
   onCommand(): void {
@@ -120,7 +120,7 @@ export class MxSession implements SmtpSession {
   private beginTransaction(line: Buffer): SmtpReply {
     if (this.transaction !== null) throw buildNestedMailFault()
     const { deps, settings, messages } = this.gate
-    const mail = parsePlainMail(line, { maxSize: settings.maxSize, isEncrypted: this.connection.tls !== null })
+    const mail = parsePlainMail(line, { maxSize: settings().max_size, isEncrypted: this.connection.tls !== null })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     const { origin } = this.connection
@@ -141,14 +141,14 @@ export class MxSession implements SmtpSession {
   private async addRecipient(line: Buffer): Promise<SmtpReply> {
     if (this.transaction === null) throw buildNeedMailFault()
     const { mail, recipients } = this.transaction
-    const address = parsePlainRcpt(line, { hostname: this.gate.settings.hostname, smtputf8: mail.smtputf8 })
+    const address = parsePlainRcpt(line, { hostname: this.gate.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
     const verdict = this.gate.deps.checkRecipient(address, mail.size, mail.from)
     if (typeof verdict === 'string') {
       if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
     }
-    requireRoomInEnvelope(recipients, address, verdict, this.gate.settings)
+    requireRoomInEnvelope(recipients, address, verdict, this.gate)
     if (await this.isRefusedAsListed(address)) return this.turnAway('listed', { recipient: address })
     const delayed = await this.findDelay(mail, address, verdict)
     if (delayed !== null) return delayed
@@ -170,8 +170,8 @@ export class MxSession implements SmtpSession {
 
   /** The postmaster takes mail of listed clients too: they may ask to be taken off a list. */
   private async isRefusedAsListed(recipient: Address): Promise<boolean> {
-    const { refuseListedFrom } = this.gate.settings
-    if (refuseListedFrom === null || localPartOf(recipient).toLowerCase() === 'postmaster') return false
+    const { refuse_listed_from: refuseListedFrom } = this.gate.settings()
+    if (refuseListedFrom === undefined || localPartOf(recipient).toLowerCase() === 'postmaster') return false
     if (totalWeight(await this.listings) < refuseListedFrom) return false
     return (await this.allowListings).length === 0
   }
@@ -180,7 +180,7 @@ export class MxSession implements SmtpSession {
     const reply = this.replyTo(error)
     if (recipientReasonOf(error) === null) return reply
     this.refusedRecipients += 1
-    const { maxRefusedRecipients, tarpit } = this.gate.settings
+    const { max_refused_recipients: maxRefusedRecipients, tarpit } = this.gate.settings()
     if (this.refusedRecipients > maxRefusedRecipients) return this.turnAway('harvest')
     return this.delay(tarpitDelay(this.refusedRecipients, tarpit, maxRefusedRecipients), () => reply)
   }
@@ -200,7 +200,7 @@ export class MxSession implements SmtpSession {
     received: Buffer,
   ): Promise<SmtpReply> {
     const onMailboxLine = (): void => noteMailboxLine(this.gate.lines, this.buildFacts())
-    const raw = await checkLines(received, { maxLineOctets: this.gate.settings.maxLineLength, onMailboxLine })
+    const raw = await checkLines(received, { maxLineOctets: this.gate.limits.maxLineLength, onMailboxLine })
     const header = scanHeader(raw)
     checkHopCount(header)
     const { id } = await this.gate.deps.accept(await this.buildReceived(mail, recipients, { raw, header }))

@@ -73,8 +73,8 @@ export class ListenerSlot implements LimitedConnection {
 
   state(): ConnectionState | null {
     if (this.session !== null) return this.session.state()
-    const { clock, settings } = this.gate
-    return { rank: 'unproved', since: this.since, isFresh: clock() - this.since < settings.givesWayAfter }
+    const { clock, limits } = this.gate
+    return { rank: 'unproved', since: this.since, isFresh: clock() - this.since < limits.givesWayAfter }
   }
 
   evict(): void {

@@ -90,7 +90,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     const release = super._acceptSocket(socket, handshake)
     if (release === false || !this._pendingSockets.has(socket)) return release
     // smtp-server's own timeout starts again with every byte.
-    const timeout = this.rules.gate.settings.handshakeTimeout
+    const timeout = this.rules.gate.handshakeTimeout()
     const timer = setTimeout(() => this._pendingSockets.get(socket)?.destroy(), timeout)
     socket.once('close', () => clearTimeout(timer))
     return () => {
@@ -162,17 +162,17 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
 }
 
 function toServerOptions<Session extends SmtpSession>(
-  { gate: { settings }, forSubmission }: ListenerRules<Session>,
+  { gate: { hostname, tls: certificate, settings, limits }, forSubmission }: ListenerRules<Session>,
   tls: boolean,
 ): SMTPServerOptions {
   return {
-    name: settings.hostname,
+    name: hostname,
     secure: tls,
-    ...settings.tls,
+    ...certificate,
     ...serverTlsSettings,
     // Read at each EHLO and MAIL.
     get size() {
-      return settings.maxSize
+      return settings().max_size
     },
     authOptional: true, // the session decides
     authMethods: ['PLAIN', 'LOGIN'],
@@ -183,8 +183,8 @@ function toServerOptions<Session extends SmtpSession>(
     hideREQUIRETLS: false,
     heloResponse: '%s',
     disableReverseLookup: true,
-    maxCommandLength: settings.maxCommandLength,
-    socketTimeout: settings.idleTimeout,
+    maxCommandLength: limits.maxCommandLength,
+    socketTimeout: limits.idleTimeout,
     logger: false,
   }
 }

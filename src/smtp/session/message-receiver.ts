@@ -133,11 +133,11 @@ export class MessageReceiver {
 
   /** False: there was no room in time, or the session was closed. */
   private async reserve(size: number): Promise<boolean> {
-    const { memoryByClient, settings } = this.gate
+    const { memoryByClient, limits } = this.gate
     const waiting = new AbortController()
     this.waiting = waiting
     const memory = memoryByClient.forOwner(addressKeyOf(this.connection.remoteAddress))
-    const reserved = await reserveMemory(memory, size, { timeout: settings.memoryWait, signal: waiting.signal })
+    const reserved = await reserveMemory(memory, size, { timeout: limits.memoryWait, signal: waiting.signal })
     this.waiting = null
     if (waiting.signal.aborted) reserved?.end()
     else this.reserved = reserved
@@ -145,11 +145,12 @@ export class MessageReceiver {
   }
 
   private createMessage(): IncomingMessage {
-    const { settings, memory } = this.gate
+    const { memory } = this.gate
+    const { max_size: maxSize, min_data_rate: bytesPerSecond, min_data_rate_patience: patience } = this.gate.settings()
     const { buildNoRoomRefusal, countBytes } = this.rules
     const budget = this.reserved ?? memory
-    const message = new IncomingMessage(settings.maxSize, budget, buildNoRoomRefusal, undefined, countBytes)
-    this.watch = new TransferWatch(new Progress(message), settings.dataPace, this.rules.onTooSlow)
+    const message = new IncomingMessage(maxSize, budget, buildNoRoomRefusal, undefined, countBytes)
+    this.watch = new TransferWatch(new Progress(message), { bytesPerSecond, patience }, this.rules.onTooSlow)
     message.once('end', () => this.release())
     this.message = message
     return message

@@ -39,12 +39,12 @@ export class SessionEnding {
   ) {}
 
   startDeadline(): void {
-    const { sessionDeadline, finishWithin } = this.gate.settings
+    const { settings, limits } = this.gate
     const endSession = (): void => {
       this.note('deadline')
-      this.finish(deadlineReply, finishWithin)
+      this.finish(deadlineReply, limits.finishWithin)
     }
-    this.deadline = setTimeout(endSession, sessionDeadline).unref()
+    this.deadline = setTimeout(endSession, settings().session_deadline).unref()
   }
 
   /** Ends the session with this 421: now, or after the message that is coming in. */
@@ -67,7 +67,7 @@ export class SessionEnding {
     const { receiver, gate } = this
     if (receiver.isWaiting) return null
     if (receiver.isActive) return receiver.isBehind() ? { rank: 'slow', since, isFresh: false } : null
-    return { rank: isProved ? 'idle' : 'unproved', since, isFresh: gate.clock() - since < gate.settings.givesWayAfter }
+    return { rank: isProved ? 'idle' : 'unproved', since, isFresh: gate.clock() - since < gate.limits.givesWayAfter }
   }
 
   /** Ends the session for another client, which has its slot already. */
@@ -85,12 +85,15 @@ export class SessionEnding {
   }
 
   countReply(code: number): void {
-    const { maxFaults, maxRecipients } = this.gate.settings
+    const { maxFaults } = this.gate.limits
     this.idleReplies += 1
     if (faultCodes.has(code)) {
       this.faultCount += 1
       if (this.faultCount >= maxFaults) this.end('faults', tooManyFaults)
-    } else if (this.idleReplies > maxRecipients + MAX_IDLE_REPLIES && code !== tooManyCommands.code) {
+    } else if (
+      this.idleReplies > this.gate.settings().max_recipients + MAX_IDLE_REPLIES &&
+      code !== tooManyCommands.code
+    ) {
       this.end('commands', tooManyCommands)
     }
   }

@@ -1,20 +1,19 @@
 /** What all sessions of one listener share, of either kind: limits, memory, log. */
+import type { Config } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
-import type { ConnectionLimiter, ConnectionLimitSettings } from '../../platform/connections/connection-limiter.js'
-import type { TransferPace } from '../../platform/connections/transfer-pace.js'
+import type { ConnectionLimiter } from '../../platform/connections/connection-limiter.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { MemoryShares } from '../../platform/memory/shares.js'
 import type { ListenerTls } from '../../platform/tls-files.js'
 
-/** Sizes in bytes, times in milliseconds. */
-export interface SessionLimits extends ConnectionLimitSettings {
-  readonly maxSize: number
-  readonly maxRecipients: number
-  /** Octets in one line of a message, CRLF not counted. */
-  readonly maxLineLength: number
+/** The settings that both listeners have. Asked at each use: a reload is in force for the next connection or command. */
+type SessionSettings = Pick<Config['inbound'], keyof Config['inbound'] & keyof Config['submission']>
+
+/** What the configuration does not set. Sizes in bytes, times in milliseconds. */
+export interface SessionLimits {
   /** Octets in one command. */
   readonly maxCommandLength: number
-  /** The limit of message bytes in memory, in all sessions together; at least `maxSize`. */
+  /** The limit of message bytes in memory, in all sessions together; at least `max_size`. */
   readonly maxBytesInFlight: number
   /** The longest wait of DATA for memory. Clients wait two minutes for the 354 (RFC 5321 section 4.5.3.2.5). */
   readonly memoryWait: number
@@ -23,13 +22,8 @@ export interface SessionLimits extends ConnectionLimitSettings {
   /** Replies 500 to 504, 530, 538 and 555 since the last accepted message; the last gets a 421 too. */
   readonly maxFaults: number
   readonly idleTimeout: number
-  /** From the connection to the end of a TLS handshake, or to the end of a PROXY line. */
-  readonly handshakeTimeout: number
-  /** How fast a message must come in. */
-  readonly dataPace: TransferPace
   /** A session that is idle for so long may be closed for a client that finds no slot. */
   readonly givesWayAfter: number
-  readonly sessionDeadline: number
   /** The time for the rest of a message when its session must end. */
   readonly finishWithin: number
 }
@@ -38,11 +32,6 @@ export interface SessionLimits extends ConnectionLimitSettings {
 export interface Endpoint {
   readonly host: string
   readonly port: number
-}
-
-export interface ListenerSettings extends SessionLimits {
-  readonly hostname: string
-  readonly tls: ListenerTls
 }
 
 /** Why a client is turned away, by either kind of listener. */
@@ -77,7 +66,12 @@ export interface SessionFacts {
 }
 
 export interface SessionGate {
-  readonly settings: ListenerSettings
+  readonly hostname: string
+  readonly tls: ListenerTls
+  readonly settings: () => SessionSettings
+  readonly limits: SessionLimits
+  /** Milliseconds from the connection to the end of a TLS handshake, or to the end of a PROXY line. */
+  readonly handshakeTimeout: () => number
   readonly clock: Clock
   /** Logs that a client was turned away. */
   readonly note: (reason: CommonReason, about: SessionFacts) => void

@@ -49,7 +49,7 @@ export class KeyLogin {
   /** AUTH is refused, and not offered, where a key could be read on its way. */
   get isOffered(): boolean {
     const { tls, remoteAddress } = this.connection
-    return tls !== null || (this.gate.settings.allowPlaintextLoopback && isLoopback(remoteAddress))
+    return tls !== null || (this.gate.settings().allow_plaintext_loopback && isLoopback(remoteAddress))
   }
 
   get facts(): Readonly<Record<string, string>> {
@@ -84,7 +84,7 @@ export class KeyLogin {
       if (this.connection.isInHandshake) this.connection.destroy()
       else this.connection.reply(loginTimeoutReply)
     }
-    this.timer = setTimeout(endSession, Math.max(0, settings.loginTimeout - passed)).unref()
+    this.timer = setTimeout(endSession, Math.max(0, settings().auth_timeout - passed)).unref()
   }
 
   /** TLS is in place: a key that was sent before is forgotten. */
@@ -126,10 +126,10 @@ export class KeyLogin {
   }
 
   private countWrongKey(client: string): void {
-    const { authLimit, deps, settings } = this.gate
+    const { authLimit, deps, limits } = this.gate
     this.failureCount += 1
     const isNowBanned = authLimit.recordFailure(client, deps.clock())
-    this.isOver = isNowBanned || this.failureCount >= settings.maxAuthFailures
+    this.isOver = isNowBanned || this.failureCount >= limits.maxAuthFailures
   }
 
   onReply(code: number): void {

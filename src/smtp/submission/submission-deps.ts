@@ -1,12 +1,13 @@
-/** The dependencies of the submission listener: functions of the rooms below, and settings. */
+/** The dependencies of the submission listener: functions of the rooms below, settings and limits. */
 import type { Principal } from '../../accounts/principal.js'
+import type { Config } from '../../config/complete.js'
 import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
-import { minTransferPace } from '../../platform/connections/transfer-pace.js'
 import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
+import type { ListenerTls } from '../../platform/tls-files.js'
 import type { SubmittedMessage } from '../../sending/submitted-message.js'
-import type { Endpoint, ListenerSettings, SessionLimits, SessionObserver } from '../session/session-gate.js'
+import type { SessionLimits, SessionObserver } from '../session/session-gate.js'
 import type { AuthLimitSettings } from './auth-limit.js'
 
 export interface SubmissionDeps {
@@ -29,36 +30,25 @@ export interface SubmissionDeps {
   readonly observer?: SessionObserver | null
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
-  readonly settings: SubmissionSettings
+  readonly hostname: string
+  readonly tls: ListenerTls
+  readonly settings: () => Config['submission']
+  /** Absent: the defaults. */
+  readonly limits?: SubmissionLimits
 }
 
 /** Times in milliseconds. */
-interface SubmissionLimits extends SessionLimits {
-  /** From the connection to a successful AUTH, whatever the client sends meanwhile. */
-  readonly loginTimeout: number
+export interface SubmissionLimits extends SessionLimits {
   /** Wrong keys in one session; the last gets a 421 too. */
   readonly maxAuthFailures: number
   /** Wrong keys from one address. */
   readonly authFailures: AuthLimitSettings
 }
 
-export interface SubmissionSettings extends SubmissionLimits, ListenerSettings {
-  readonly listen: readonly Endpoint[]
-  readonly listenTls: readonly Endpoint[]
-  readonly allowPlaintextLoopback: boolean
-}
-
 const MINUTE = 60_000
 const MB = 1_048_576
 
-/** The defaults of what the configuration does not set. */
 export const defaultSubmissionLimits: SubmissionLimits = {
-  maxConnections: 1000,
-  maxConnectionsPerAddress: 200,
-  maxConnectionsPerNetwork: 500,
-  maxSize: 15 * MB,
-  maxRecipients: 100,
-  maxLineLength: 998,
   maxCommandLength: 4096,
   maxBytesInFlight: 256 * MB,
   memoryWait: MINUTE,
@@ -67,10 +57,6 @@ export const defaultSubmissionLimits: SubmissionLimits = {
   maxAuthFailures: 3,
   authFailures: { failures: 10, window: MINUTE, ban: 5 * MINUTE, maxClients: 10_000 },
   idleTimeout: 5 * MINUTE,
-  handshakeTimeout: MINUTE / 2,
-  loginTimeout: MINUTE / 2,
-  dataPace: minTransferPace,
   givesWayAfter: 10_000,
-  sessionDeadline: 60 * MINUTE,
   finishWithin: 5 * MINUTE,
 }

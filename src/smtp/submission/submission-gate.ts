@@ -6,11 +6,12 @@ import { createMemoryBudget } from '../../platform/memory/budget.js'
 import { createMemoryShares } from '../../platform/memory/shares.js'
 import type { CommonReason, SessionFacts, SessionGate } from '../session/session-gate.js'
 import { type AuthLimit, createAuthLimit } from './auth-limit.js'
-import type { SubmissionDeps, SubmissionSettings } from './submission-deps.js'
+import { defaultSubmissionLimits, type SubmissionDeps, type SubmissionLimits } from './submission-deps.js'
 
 export interface SubmissionGate extends SessionGate {
   readonly deps: SubmissionDeps
-  readonly settings: SubmissionSettings
+  readonly settings: SubmissionDeps['settings']
+  readonly limits: SubmissionLimits
   readonly authLimit: AuthLimit
   readonly lines: ClientLog
   readonly note: (reason: SubmissionReason, about: SessionFacts) => void
@@ -24,22 +25,26 @@ type SubmissionReason =
   | 'login-timeout'
 
 export function createSubmissionGate(deps: SubmissionDeps): SubmissionGate {
-  const { settings, log, observer = null } = deps
+  const { hostname, tls, settings, limits = defaultSubmissionLimits, log, observer = null } = deps
   const lines = new ClientLog(log, addressKeyOf)
-  const memory = createMemoryBudget(settings.maxBytesInFlight, deps.memory)
+  const memory = createMemoryBudget(limits.maxBytesInFlight, deps.memory)
   return {
     deps,
+    hostname,
+    tls,
     settings,
+    limits,
+    handshakeTimeout: () => settings().auth_timeout,
     clock: deps.clock,
     lines,
     note: (reason, about) => {
       observer?.onTurnedAway(reason)
       lines.info({ ...about, reason }, 'a submission client was turned away')
     },
-    authLimit: createAuthLimit(settings.authFailures),
+    authLimit: createAuthLimit(limits.authFailures),
     connections: createConnectionLimiter(settings),
     memory,
-    memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, settings.maxWaitingPerAddress),
+    memoryByClient: createMemoryShares(memory, Number.POSITIVE_INFINITY, limits.maxWaitingPerAddress),
     hasDiskSpace: () => deps.hasDiskSpace(),
     report: (error, session) => log.error({ err: error, session }, 'submission failed'),
     observer,

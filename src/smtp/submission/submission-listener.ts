@@ -27,8 +27,9 @@ export interface SubmissionListener {
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startSubmissionListener(deps: SubmissionDeps): Promise<SubmissionListener> {
-  const { listen, listenTls, finishWithin } = deps.settings
+  const { listen, listen_tls: listenTls } = deps.settings()
   const gate = createSubmissionGate(deps)
+  const { finishWithin } = gate.limits
   const endpoints = [
     ...listen.map((endpoint) => ({ ...endpoint, tls: false })),
     ...listenTls.map((endpoint) => ({ ...endpoint, tls: true })),

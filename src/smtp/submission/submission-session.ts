@@ -105,7 +105,7 @@ export class SubmissionSession implements SmtpSession {
     const { deps, settings } = this.gate
     const { principal } = this
     if (principal === null) throw this.authenticationRequired()
-    const mail = parseMail(line, { maxSize: settings.maxSize, isEncrypted: this.connection.tls !== null })
+    const mail = parseMail(line, { maxSize: settings().max_size, isEncrypted: this.connection.tls !== null })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
     deps.checkSender(principal, mail.from)
@@ -124,7 +124,8 @@ export class SubmissionSession implements SmtpSession {
 
   private addRecipient(line: Buffer): SmtpReply {
     if (this.transaction === null) throw buildNeedMailFault()
-    const { hostname, maxRecipients } = this.gate.settings
+    const { hostname, settings } = this.gate
+    const { max_recipients: maxRecipients } = settings()
     const { mail, recipients } = this.transaction
     const recipient = parseRcpt(line, { hostname, smtputf8: mail.smtputf8 })
     if (recipients.size >= maxRecipients && !recipients.has(recipient.address)) {
@@ -144,7 +145,7 @@ export class SubmissionSession implements SmtpSession {
   private async accept(transaction: Transaction, received: Buffer): Promise<SmtpReply> {
     const { deps, settings } = this.gate
     const onMailboxLine = (): void => noteMailboxLine(deps.log, this.buildFacts())
-    const raw = await checkLines(received, { maxLineOctets: settings.maxLineLength, onMailboxLine })
+    const raw = await checkLines(received, { maxLineOctets: settings().max_line_length, onMailboxLine })
     const { smtputf8 } = transaction.mail
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: this.login.isByKey })
     const bytes = raw.length // `accept` may move the memory to another thread

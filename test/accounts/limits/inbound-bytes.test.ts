@@ -28,7 +28,7 @@ function createRooms(limit: number | null) {
     clock: () => held.now,
     planOf: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan,
     operatorWorkspace: () => null,
-    limits: { operator_inbound_bytes: 0, inbound_disk_percent: 100 },
+    limits: () => ({ operator_inbound_bytes: 0, inbound_disk_percent: 100 }),
     diskRoom: () => 0,
   })
   return { held, roomOf, readHeld }
@@ -90,7 +90,7 @@ async function openShares(t: Test, percent = 80) {
     clock: () => state.now,
     planOf: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan,
     operatorWorkspace: () => null,
-    limits: { operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent },
+    limits: () => ({ operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent }),
     diskRoom: () => state.room,
   })
   const hold = (workspace_id: string, bytes: number): Promise<void> =>

@@ -347,7 +347,7 @@ t.test('a plan is cached until it is invalidated; an unknown plan is the default
   }
   const gone = await found('gone', noon)
   const pro = await found('pro', noon + 1)
-  const planCache = createPlanCache({ read, limits })
+  const planCache = createPlanCache({ read, settings: () => limits })
   t.match(planCache.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
   await commit([setPlan({ workspaceId: pro, plan: UNLIMITED })])
   t.equal(planCache.find(pro).name, 'pro')

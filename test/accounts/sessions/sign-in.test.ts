@@ -16,7 +16,7 @@ const NOW = Date.UTC(2026, 0, 1)
 const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', browserToken: null }
 
 function buildDeps(database: Store, passwords: PasswordHasher, provedPasswords = passwords): SignInDeps {
-  const rest = { sessionTimes: { max: 3_600_000 }, prepareNotice: () => null }
+  const rest = { sessionTimes: () => ({ max: 3_600_000 }), prepareNotice: () => null }
   return { ...database, passwords, provedPasswords, attempts: createSignInLimits(), ...rest }
 }
 

@@ -32,7 +32,7 @@ t.test('a hold is mailed to the administrators of the workspace', async (t) => {
   const findHold = createConversionWatch({
     read,
     commit,
-    limits: app.config.sms.limits,
+    settings: () => app.config.sms,
     log: { warn: () => undefined },
   })
   const refusal = await findHold({ workspaceId, prefix, range: '+436601234', phone: '+4366012345678', now })

@@ -326,7 +326,7 @@ t.test('each call holds a slot of the host that is dialled, and of no other', as
 })
 
 t.test('a fallback host is shared like any other: the message of another workspace finds a slot', async (t) => {
-  const concurrency = new HostConcurrency({ perHost: 2 })
+  const concurrency = new HostConcurrency(() => ({ perHost: 2 }))
   const sink = await sinkFor(t, { script: { message: ({ connection }) => (connection === 0 ? held : '250 ok') } })
   let take: (answer: SinkAnswer) => void = () => undefined
   const held = new Promise<SinkAnswer>((resolve) => {
@@ -386,7 +386,7 @@ t.test('many attempts at once keep to the slots of the host', async (t) => {
   const sink = await sinkFor(t)
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const concurrency = new HostConcurrency({ perHost: 10 })
+  const concurrency = new HostConcurrency(() => ({ perHost: 10 }))
   const acquireSlot: AttemptDeps['acquireSlot'] = (host, until) =>
     concurrency.acquireSlot(host, { ownerId: 'owner', isBulk: false }, until)
   const deps = { ...commonDeps, acquireSlot, send: sendThrough(pool) }

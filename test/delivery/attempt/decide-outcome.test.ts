@@ -10,7 +10,7 @@ import type { ServiceNotice } from '../../../src/messages/service-email.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 
 const hour = 3_600_000
-const policy = { steps: [hour, 2 * hour], noticeAfter: 4 * hour, expireAfter: 24 * hour } as const
+const policy = { retry_schedule: [hour, 2 * hour], delay_notice_after: 4 * hour, expire_after: 24 * hour } as const
 const fresh: EntryAge = { enqueuedAt: 0, attempts: 1, noticed: false, wasReachedBefore: () => false }
 
 const accepted: AttemptOutcome = {
@@ -123,7 +123,7 @@ t.test('each outcome has one decision', async (t) => {
 const notify = createSenderNoticeBuilder({
   hostname: 'mail.test',
   mailFrom: parseAddress('posthorn@mail.test'),
-  expireAfter: 24 * hour,
+  expireAfter: () => 24 * hour,
 })
 
 interface Asked {

@@ -5,7 +5,10 @@ import { AttemptSlots } from '../../../src/delivery/queue/attempt-slots.js'
 
 function openSlots(total: number) {
   const time = { now: 10_000 }
-  const slots = new AttemptSlots({ total }, () => time.now)
+  const slots = new AttemptSlots(
+    () => ({ total }),
+    () => time.now,
+  )
   let number = 0
   return {
     slots,

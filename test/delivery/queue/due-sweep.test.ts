@@ -41,7 +41,7 @@ t.test('every entry is served once, however small memory is', async (t) => {
       }),
       async (limits) => {
         await queueOf(database, 120, 1000)
-        const lanes = new Lanes(limits, unpaced, ownOwners)
+        const lanes = new Lanes(() => limits, unpaced, ownOwners)
         const sweep = new DueSweep(database.read, lanes, limits.perLane)
         const served: string[] = []
         for (let idle = 0; idle < 3; ) {
@@ -72,7 +72,7 @@ t.test('an entry is fetched when it becomes due, and a sweep keeps its position'
     await database.commit(writes)
     return entries[0] as QueueEntry
   }
-  const lanes = new Lanes(roomy, unpaced, ownOwners)
+  const lanes = new Lanes(() => roomy, unpaced, ownOwners)
   let reads = 0
   const read: Database['read'] = (sql, parameters) => {
     reads += 1
@@ -123,7 +123,7 @@ t.test('other mail of a lane is found behind many entries of a stopped broadcast
   await database.commit(low(30, 1000).flatMap(({ writes }) => writes))
   await database.commit([{ sql: `update queue set broadcast_id = 'news'`, parameters: [] }])
   await database.commit(low(20, 1500).flatMap(({ writes }) => writes))
-  const lanes = new Lanes({ ...roomy, perLane: 4 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, perLane: 4 }), unpaced, ownOwners)
   const sweep = new DueSweep(database.read, lanes, 4)
   lanes.stopBroadcast('news')
   const served = new Set<string>()

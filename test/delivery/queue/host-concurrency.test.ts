@@ -16,7 +16,7 @@ function startAll(hosts: HostConcurrency, workspaceId: string, host: string, isB
 }
 
 t.test('slots of a host are given in turn, and one of another host at once', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 2 })
+  const hosts = new HostConcurrency(() => ({ perHost: 2 }))
   const order: number[] = []
   const releases: ReleaseSlot[] = []
   const waiting = [0, 1, 2, 3].map(async (number) => {
@@ -33,7 +33,7 @@ t.test('slots of a host are given in turn, and one of another host at once', asy
 })
 
 t.test('a waiter can give up, and the others keep their turn', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 1 })
+  const hosts = new HostConcurrency(() => ({ perHost: 1 }))
   const reason = new Error('stopping')
   const stopping = new AbortController()
   const release = await hosts.acquireSlot('mx', mailOf('a'), never)
@@ -47,7 +47,7 @@ t.test('a waiter can give up, and the others keep their turn', async (t) => {
 })
 
 t.test('no workspace gets all slots of a host, and another one is served past its waiters', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 3 })
+  const hosts = new HostConcurrency(() => ({ perHost: 3 }))
   const served: string[] = []
   const acquire = async (workspaceId: string): Promise<ReleaseSlot> => {
     const release = await hosts.acquireSlot('mx', mailOf(workspaceId), never)
@@ -70,16 +70,20 @@ t.test('no workspace gets all slots of a host, and another one is served past it
 })
 
 t.test('entries under way: two for each slot, by the same rule', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 10 })
+  const hosts = new HostConcurrency(() => ({ perHost: 10 }))
   t.equal(startAll(hosts, 'a', 'mx'), 18, 'those of one session stay free')
   t.equal(startAll(hosts, 'b', 'mx'), 2)
   t.equal(startAll(hosts, 'c', 'mx'), 0)
   t.equal(startAll(hosts, 'a', 'other'), 18)
-  t.equal(startAll(new HostConcurrency({ perHost: 1 }), 'a', 'mx'), 1, 'any workspace may have the only session')
+  t.equal(
+    startAll(new HostConcurrency(() => ({ perHost: 1 })), 'a', 'mx'),
+    1,
+    'any workspace may have the only session',
+  )
 })
 
 t.test('an entry moves to the host of its domain if there is room', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 2 })
+  const hosts = new HostConcurrency(() => ({ perHost: 2 }))
   t.equal(startAll(hosts, 'a', 'mx'), 2)
   hosts.start('one', mailOf('a'), 'domain.test')
   t.equal(hosts.moveTo('one', mailOf('a'), 'mx'), false)
@@ -91,7 +95,7 @@ t.test('an entry moves to the host of its domain if there is room', async (t) =>
 })
 
 t.test('a host that is probed takes no entry before the result is known', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 2 })
+  const hosts = new HostConcurrency(() => ({ perHost: 2 }))
   let isPending = true
   hosts.start('one', mailOf('a'), 'mx')
   t.equal(
@@ -108,7 +112,7 @@ t.test('a host that is probed takes no entry before the result is known', async 
 })
 
 t.test('hosts that are not in use take no memory', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 1 })
+  const hosts = new HostConcurrency(() => ({ perHost: 1 }))
   const inside = hosts as unknown as Record<'states' | 'placeByEntry', { readonly size: number }>
   hosts.start('one', mailOf('a'), 'mx')
   const release = await hosts.acquireSlot('fallback', mailOf('a'), never)
@@ -121,14 +125,18 @@ t.test('hosts that are not in use take no memory', async (t) => {
 })
 
 t.test('broadcasts leave a quarter of a host to other mail, which comes first where both wait', async (t) => {
-  const hosts = new HostConcurrency({ perHost: 10 })
+  const hosts = new HostConcurrency(() => ({ perHost: 10 }))
   t.equal(startAll(hosts, 'a', 'mx', true), 14, 'the places of seven sessions')
   t.equal(startAll(hosts, 'b', 'mx', true), 0, 'for the broadcasts of all workspaces')
   t.equal(startAll(hosts, 'a', 'mx'), 4)
   t.equal(startAll(hosts, 'b', 'mx'), 2)
-  t.equal(startAll(new HostConcurrency({ perHost: 1 }), 'a', 'mx', true), 1, 'a broadcast may have the only session')
+  t.equal(
+    startAll(new HostConcurrency(() => ({ perHost: 1 })), 'a', 'mx', true),
+    1,
+    'a broadcast may have the only session',
+  )
 
-  const narrow = new HostConcurrency({ perHost: 2 })
+  const narrow = new HostConcurrency(() => ({ perHost: 2 }))
   const served: string[] = []
   const acquire = async (name: string, isBulk: boolean): Promise<ReleaseSlot> => {
     const release = await narrow.acquireSlot('mx', mailOf(name, isBulk), never)

@@ -37,7 +37,7 @@ function entry(place: string, priority: 0 | 1 | 2 = 1, dueAt = 0): QueueEntry {
 }
 
 function fillLanes(places: Readonly<Record<string, number>>, limits: Partial<LaneLimits> = {}): Lanes {
-  const lanes = new Lanes({ ...roomy, ...limits }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, ...limits }), unpaced, ownOwners)
   for (const [place, count] of Object.entries(places)) {
     for (let n = 0; n < count; n += 1) lanes.add(entry(place))
   }
@@ -81,7 +81,7 @@ t.test('one workspace takes neither all attempts nor all of a domain', async (t)
 })
 
 t.test('an attempt that has ended makes room', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 1 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, total: 1 }), unpaced, ownOwners)
   const [first, second] = [entry('a/x'), entry('a/x')]
   lanes.add(first)
   lanes.add(second)
@@ -147,7 +147,7 @@ t.test('a lane that was changed in the database is dropped, but for leased entri
 })
 
 t.test('high goes before normal before low', async (t) => {
-  const lanes = new Lanes(roomy, unpaced, ownOwners)
+  const lanes = new Lanes(() => roomy, unpaced, ownOwners)
   for (const priority of [2, 1, 0, 2, 1, 0] as const) lanes.add(entry('a/x', priority))
   t.same(
     Array.from({ length: 6 }, () => lanes.take()?.priority),
@@ -156,7 +156,7 @@ t.test('high goes before normal before low', async (t) => {
 })
 
 t.test('no class waits for ever behind another', async (t) => {
-  const lanes = new Lanes(roomy, unpaced, ownOwners)
+  const lanes = new Lanes(() => roomy, unpaced, ownOwners)
   lanes.add(entry('a/x', 2, 0))
   lanes.add(entry('a/x', 1, 9 * minute))
   lanes.add(entry('a/x', 0, 19 * minute))
@@ -177,7 +177,7 @@ t.test('high goes before low of other domains too', async (t) => {
 })
 
 t.test('domains that turn out to lie at one host share its room, and hold none while they wait', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 100, perHost: 3 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, total: 100, perHost: 3 }), unpaced, ownOwners)
   for (let n = 0; n < 120; n += 1) lanes.add(entry(`a/d${n}`))
   const bound: QueueEntry[] = []
   const putBack: QueueEntry[] = []
@@ -207,7 +207,7 @@ t.test('domains that turn out to lie at one host share its room, and hold none w
 })
 
 t.test('the more workspaces wait, the less of each is in memory', async (t) => {
-  const lanes = new Lanes({ ...roomy, perLane: 10, perWorkspace: 4000 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, perLane: 10, perWorkspace: 4000 }), unpaced, ownOwners)
   let inside = 0
   for (let workspace = 0; workspace < 500; workspace += 1) {
     for (let n = 0; n < 100; n += 1) if (lanes.add(entry(`w${workspace}/d${n}`))) inside += 1
@@ -241,7 +241,7 @@ t.test('a full workspace is refilled when there is room for a lane of it', async
 })
 
 t.test('what is over leaves nothing in memory', async (t) => {
-  const lanes = new Lanes({ ...roomy, perLane: 2 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, perLane: 2 }), unpaced, ownOwners)
   for (let round = 0; round < 100; round += 1) {
     const all = Array.from({ length: 3 }, () => entry(`w${round}/d${round}`))
     for (const each of all) lanes.add(each)
@@ -265,7 +265,7 @@ const ofBroadcast = (place: string, broadcastId: string): QueueEntry => ({
 })
 
 t.test('a stopped broadcast is dropped and stays out, and other mail of its lane goes on', async (t) => {
-  const lanes = new Lanes(roomy, unpaced, ownOwners)
+  const lanes = new Lanes(() => roomy, unpaced, ownOwners)
   for (let n = 0; n < 5; n += 1) lanes.add(ofBroadcast('a/x', 'stopped'))
   const [other, plain] = [ofBroadcast('a/x', 'other'), entry('a/x', 2)]
   lanes.add(other)
@@ -281,7 +281,7 @@ t.test('a stopped broadcast is dropped and stays out, and other mail of its lane
 })
 
 t.test('broadcasts get half of the attempts, and other mail is next whatever waits of them', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 10, perHost: 1000 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, total: 10, perHost: 1000 }), unpaced, ownOwners)
   for (let n = 0; n < 20; n += 1) lanes.add(ofBroadcast(`${n % 2 === 0 ? 'a' : 'b'}/d${n}`, 'news'))
   t.equal(takeAll(lanes).length, 5)
   const mail = entry('a/x')
@@ -291,7 +291,7 @@ t.test('broadcasts get half of the attempts, and other mail is next whatever wai
 })
 
 t.test('a broadcast whose hosts all hang leaves places to those of other workspaces', async (t) => {
-  const lanes = new Lanes({ ...roomy, total: 16, perHost: 1000 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, total: 16, perHost: 1000 }), unpaced, ownOwners)
   const hanging = Array.from({ length: 20 }, (_, n) => ofBroadcast(`a/d${n}`, 'news'))
   for (const one of hanging) lanes.add(one)
   t.equal(takeAll(lanes).length, 6)
@@ -302,7 +302,7 @@ t.test('a broadcast whose hosts all hang leaves places to those of other workspa
 })
 
 t.test('a broadcast that has to yield waits, and says so', async (t) => {
-  const lanes = new Lanes(roomy, { ...unpaced, mayBegin: () => false }, ownOwners)
+  const lanes = new Lanes(() => roomy, { ...unpaced, mayBegin: () => false }, ownOwners)
   lanes.add(ofBroadcast('a/x', 'news'))
   t.same([lanes.take(), lanes.waitsForPace], [null, true])
   const mail = entry('a/x')
@@ -311,7 +311,7 @@ t.test('a broadcast that has to yield waits, and says so', async (t) => {
 })
 
 t.test('many domains behind one busy host leave turns and room to other mail of their workspace', async (t) => {
-  const lanes = new Lanes({ ...roomy, perHost: 2, perLane: 100, perWorkspace: 1000 }, unpaced, ownOwners)
+  const lanes = new Lanes(() => ({ ...roomy, perHost: 2, perLane: 100, perWorkspace: 1000 }), unpaced, ownOwners)
   for (let n = 0; n < 900; n += 1) lanes.add(entry(`a/d${n}`))
   let under = 0
   for (let next = lanes.take(); next !== null; next = lanes.take()) if (lanes.bind(next, 'mx')) under += 1
@@ -327,19 +327,25 @@ t.test('many domains behind one busy host leave turns and room to other mail of 
 
 t.test('workspaces of one owner share turns, slots and hosts', async (t) => {
   const owners = { ownerOf: (workspaceId: string) => workspaceId.replace(/\d/, '') }
-  const lanes = new Lanes({ ...roomy, total: 4, perHost: 3 }, unpaced, owners)
+  const lanes = new Lanes(() => ({ ...roomy, total: 4, perHost: 3 }), unpaced, owners)
   for (let n = 0; n < 9; n += 1) lanes.add(entry(`a${n}/x`))
   lanes.add(entry('b1/y'))
   lanes.add(entry('b1/x'))
   t.same(takeAll(lanes), ['a0/x', 'b1/y', 'a1/x', 'b1/x'])
-  const hosts = new Lanes({ ...roomy, perHost: 2 }, unpaced, owners)
+  const hosts = new Lanes(() => ({ ...roomy, perHost: 2 }), unpaced, owners)
   for (let n = 0; n < 9; n += 1) hosts.add(entry(`a${n}/x`))
   t.equal(takeAll(hosts).length, 2, 'all but one of the sessions of the host, and as many entries behind them')
 })
 
 t.test('an entry takes the slot of an attempt that lasts, and until one does says that it waits', async (t) => {
   const time = { now: 0 }
-  const lanes = new Lanes({ ...roomy, total: 2, perHost: 1000 }, unpaced, ownOwners, undefined, () => time.now)
+  const lanes = new Lanes(
+    () => ({ ...roomy, total: 2, perHost: 1000 }),
+    unpaced,
+    ownOwners,
+    undefined,
+    () => time.now,
+  )
   for (let n = 0; n < 9; n += 1) lanes.add(entry('a/stalls'))
   t.same(takeAll(lanes), ['a/stalls', 'a/stalls'])
   t.equal(lanes.waitsForSlot, true)

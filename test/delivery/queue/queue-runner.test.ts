@@ -78,9 +78,18 @@ async function running(
   }
   const messageCache = new MessageCache(1_000_000)
   const ready = readyDeps(t, read, messageCache)
-  const policy = { steps: [60_000], noticeAfter: 3_600_000, expireAfter: 7_200_000 } as const
+  const policy = { retry_schedule: [60_000], delay_notice_after: 3_600_000, expire_after: 7_200_000 } as const
   const offer: QueueRunner['offer'] = (...fresh) => runner.offer(...fresh)
-  const settleDeps = { read, commit, clock: now, random: () => 0, log, policy, buildSenderNotice: () => null, offer }
+  const settleDeps = {
+    read,
+    commit,
+    clock: now,
+    random: () => 0,
+    log,
+    retryPolicy: () => policy,
+    buildSenderNotice: () => null,
+    offer,
+  }
   const runner: QueueRunner = new QueueRunner({
     read,
     commit,
@@ -110,9 +119,8 @@ async function running(
     }),
     onMissingSource: () => undefined,
     settle: createAttemptSettler(settleDeps),
-    retryPolicy: policy,
-    maxConnections: () => 10,
-    maxConnectionsPerHost: () => 10,
+    retryPolicy: () => policy,
+    connections: () => ({ max_connections: 10, max_connections_per_host: 10 }),
     ...deps,
   })
   t.teardown(async () => {
@@ -277,7 +285,7 @@ t.test('the commit of an outcome is urgent, and begins before the next attempt',
   }
   const { runner, add, status } = await running(
     t,
-    { findHoldRule, maxConnections: () => 1 },
+    { findHoldRule, connections: () => ({ max_connections: 1, max_connections_per_host: 10 }) },
     (writes, { isUrgent } = {}) => {
       if (writes.some(isOutcome)) acts.push(isUrgent === true ? 'urgent outcome' : 'outcome')
     },
@@ -482,7 +490,10 @@ t.test('an attempt that can begin at once is counted by the commit that accepts 
 
 t.test('no claim where the attempt cannot begin at once, or several would', async (t) => {
   const ends = pendingAttempts([])
-  const { runner, take, row, accounts, now } = await running(t, { attempt: ends.attempt, maxConnections: () => 1 })
+  const { runner, take, row, accounts, now } = await running(t, {
+    attempt: ends.attempt,
+    connections: () => ({ max_connections: 1, max_connections_per_host: 10 }),
+  })
   await runner.start()
   t.equal(await take(['a@b.test', 'b@c.test']), null, 'two recipients')
   t.equal(
@@ -562,7 +573,7 @@ t.test('a message goes out beside receivers that do not answer, though they have
   const { runner, add, status } = await running(t, {
     attempt: (message, ...call) =>
       message.domain === 'b.test' ? Promise.resolve(taken) : pending.attempt(message, ...call),
-    maxConnections: () => 2,
+    connections: () => ({ max_connections: 2, max_connections_per_host: 10 }),
   })
   await runner.start()
   await add('one@slow.test', true)

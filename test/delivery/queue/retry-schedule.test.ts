@@ -5,9 +5,9 @@ import { forcedAttemptTimeOf, type RetryPolicy, scheduleRetry } from '../../../s
 const minute = 60_000
 const hour = 60 * minute
 const policy: RetryPolicy = {
-  steps: [5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour],
-  noticeAfter: 4 * hour,
-  expireAfter: 96 * hour,
+  retry_schedule: [5 * minute, 15 * minute, 30 * minute, hour, 2 * hour, 4 * hour],
+  delay_notice_after: 4 * hour,
+  expire_after: 96 * hour,
 }
 
 t.test('each deferral waits its step, and the last step repeats', async (t) => {
@@ -42,7 +42,7 @@ t.test('chance spreads a wait over a tenth of it', async (t) => {
 t.test('an entry is tried in any case when its sender is to be notified, and when it expires', async (t) => {
   t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, policy), 7 + 4 * hour)
   t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: true }, policy), 7 + 96 * hour)
-  t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, { ...policy, expireAfter: hour }), 7 + hour)
+  t.equal(forcedAttemptTimeOf({ enqueuedAt: 7, noticed: false }, { ...policy, expire_after: hour }), 7 + hour)
 })
 
 t.test('the last attempt falls exactly on the expiry, and after it the entry has expired', async (t) => {
@@ -68,9 +68,9 @@ t.test('an entry that is tried whenever it is due ends at its expiry, whatever t
     fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
     ([first = 1, ...rest], expireAfter, random) => {
       const given: RetryPolicy = {
-        steps: [first * 1000, ...rest.map((step) => step * 1000)],
-        noticeAfter: 1,
-        expireAfter,
+        retry_schedule: [first * 1000, ...rest.map((step) => step * 1000)],
+        delay_notice_after: 1,
+        expire_after: expireAfter,
       }
       let [now, attempts] = [0, 1]
       for (;;) {

@@ -1,10 +1,6 @@
 import t, { type Test } from 'tap'
 import type { OpenSession } from '../../../src/delivery/sessions/session-opener.js'
-import {
-  defaultPoolSettings,
-  SessionPool,
-  type SessionPoolSettings,
-} from '../../../src/delivery/sessions/session-pool.js'
+import { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/send-result.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
@@ -12,7 +8,15 @@ import type { Clock } from '../../../src/platform/clock.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 import { createFreePace } from '../../helpers/free-pace.js'
 import { openSink, type ScriptedSink, type SinkAnswer, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
-import { clientDeps, hostAt, never, outbound, poolOf } from '../../helpers/smtp/sink-client.js'
+import {
+  clientDeps,
+  hostAt,
+  manyConnections,
+  never,
+  outbound,
+  type PoolSettings,
+  poolOf,
+} from '../../helpers/smtp/sink-client.js'
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
   const sink = await openSink(options)
@@ -20,12 +24,7 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
   return sink
 }
 
-function poolFor(
-  t: Test,
-  settings: Partial<SessionPoolSettings> = {},
-  deps?: SmtpClientDeps,
-  clock?: Clock,
-): SessionPool {
+function poolFor(t: Test, settings: PoolSettings = {}, deps?: SmtpClientDeps, clock?: Clock): SessionPool {
   const pool = poolOf(deps, settings, clock)
   t.teardown(() => pool.close())
   return pool
@@ -43,7 +42,7 @@ t.test('keeps a session for the next message to the same host', async (t) => {
 
 t.test('each of our addresses keeps its sessions', async (t) => {
   const sink = await sinkFor(t)
-  const pool = poolFor(t, { connectionsPerHost: 1 })
+  const pool = poolFor(t, { max_connections_per_host: 1 })
   for (let round = 0; round < 3; round++) {
     for (const source of ['127.0.0.2', '127.0.0.3'])
       t.match(await pool.send(hostAt(sink, { source }), outbound('a\r\n'), never), { sent: { kind: 'accepted' } })
@@ -124,11 +123,11 @@ t.test('a fresh session that fails at MAIL is not tried again, nor a kept one th
 })
 
 t.test('idle sessions make room: within a name, and in all', async (t) => {
-  for (const settings of [{ connectionsPerHost: 1 }, { connections: 1 }]) {
+  for (const settings of [{ max_connections_per_host: 1 }, { max_connections: 1 }]) {
     const one = await sinkFor(t)
     const two = await sinkFor(t)
     const pool = poolFor(t, { ...settings, idleTimeout: 600_000 })
-    const other = { mx: settings.connections === undefined ? 'mx.test' : 'other.test' }
+    const other = { mx: settings.max_connections === undefined ? 'mx.test' : 'other.test' }
     await pool.send(hostAt(one), outbound('a\r\n'), never)
     await pool.send(hostAt(two, other), outbound('a\r\n'), never)
     await one.waitUntil(() => one.open === 0)
@@ -215,7 +214,11 @@ t.test('a refusal because of IPv6 is no matter of pace', async (t) => {
     ['your IPv6 address has no PTR record', false],
     ['your address is blocked', true],
   ] as const) {
-    const pool = new SessionPool(shut(text), defaultPoolSettings, () => pace)
+    const pool = new SessionPool(
+      shut(text),
+      () => manyConnections,
+      () => pace,
+    )
     const exchange = await pool.send(host, outbound('a\r\n'), never)
     t.equal('retryAt' in exchange, isPaused, text)
     t.equal(pace.state.pause !== null, isPaused)

@@ -20,7 +20,7 @@ interface Case {
   readonly failing?: readonly string[]
   readonly isMxAuthentic?: boolean
   readonly isMxFailing?: boolean
-  readonly settings?: { readonly dane?: boolean; readonly mtaSts?: boolean }
+  readonly settings?: { readonly dane?: 'off'; readonly mta_sts?: boolean }
 }
 
 async function secure(given: Case, destination?: Destination): Promise<Destination> {
@@ -43,7 +43,7 @@ async function secure(given: Case, destination?: Destination): Promise<Destinati
       },
     },
     stsPolicies: { find: async () => given.policy ?? null },
-    ...{ dane: true, mtaSts: true, ...settings },
+    settings: () => ({ dane: 'auto', mta_sts: true, ...settings }),
   })
   const hosts: Destination = { kind: 'hosts', hosts: [host('mx1.b.test'), host('mx2.b.test')] }
   return find(domain, Promise.resolve(destination ?? hosts))
@@ -92,8 +92,8 @@ t.test('DANE goes before MTA-STS, host by host', async (t) => {
         ['refused', true, 'sts'],
       ],
     ],
-    ['DANE off', { dane: ['mx1.b.test'], settings: { dane: false } }, [none, none]],
-    ['MTA-STS off', { policy, isMxAuthentic: false, settings: { mtaSts: false } }, [none, none]],
+    ['DANE off', { dane: ['mx1.b.test'], settings: { dane: 'off' } }, [none, none]],
+    ['MTA-STS off', { policy, isMxAuthentic: false, settings: { mta_sts: false } }, [none, none]],
   ]
   for (const [what, given, rules] of rows) t.same(await rulesOf(given), rules, what)
 })
@@ -101,7 +101,7 @@ t.test('DANE goes before MTA-STS, host by host', async (t) => {
 t.test('MX records that cannot be asked for again say nothing about DNSSEC: the mail waits', async (t) => {
   const response = 'the MX records of b.test cannot be looked up: TIMEOUT'
   t.match(await secure({ isMxFailing: true, dane: ['mx1.b.test'] }), { kind: 'temporary', reason: 'dns', response })
-  t.match(await secure({ isMxFailing: true, settings: { dane: false } }), { kind: 'hosts' })
+  t.match(await secure({ isMxFailing: true, settings: { dane: 'off' } }), { kind: 'hosts' })
 })
 
 t.test('the names of a certificate under an issuer are those of the host and of the domain', async (t) => {

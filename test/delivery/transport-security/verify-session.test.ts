@@ -2,13 +2,13 @@ import t, { type Test } from 'tap'
 import type { Host } from '../../../src/delivery/hosts/destination.js'
 import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
 import { createSessionOpener } from '../../../src/delivery/sessions/session-opener.js'
-import { defaultPoolSettings, SessionPool } from '../../../src/delivery/sessions/session-pool.js'
+import { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
 import { noPolicy, noSecurity, type TlsRule } from '../../../src/delivery/transport-security/host-security.js'
 import type { TlsSessionResult } from '../../../src/delivery/transport-security/tls-result.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 import { createFreePace } from '../../helpers/free-pace.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../../helpers/smtp/scripted-sink.js'
-import { clientDeps, hostAt, never, outbound } from '../../helpers/smtp/sink-client.js'
+import { clientDeps, hostAt, manyConnections, never, outbound } from '../../helpers/smtp/sink-client.js'
 
 interface Bench {
   readonly sink: ScriptedSink
@@ -26,7 +26,11 @@ async function bench(t: Test, options: SinkOptions, authority?: string): Promise
     onTlsResult,
   })
   const pace = createFreePace()
-  const pool = new SessionPool(opener, defaultPoolSettings, () => pace)
+  const pool = new SessionPool(
+    opener,
+    () => manyConnections,
+    () => pace,
+  )
   t.teardown(async () => {
     await pool.close()
     await sink.close()

@@ -487,8 +487,8 @@ t.test('rotation to the other key', (t) => {
 
 t.test('how long a retired key stays follows a reload, also through a copy of the dependencies', (t) => {
   const outbound = { expire_after: DAY }
-  const config = { service: {}, dns: { ttl: 0 }, outbound } as unknown as Config
-  const { retirementTime } = { ...buildRotationDeps(config, {} as never) }
+  const config = { service: {}, dns: { ttl: 0 } } as unknown as Config
+  const { retirementTime } = buildRotationDeps(config, () => outbound.expire_after, {} as never)
   t.equal(retirementTime(), 4 * DAY)
   outbound.expire_after = 2 * DAY
   t.equal(retirementTime(), 5 * DAY)

@@ -54,13 +54,32 @@ function linesOf(node: ts.Node): number {
   return lineOf(file, node.getEnd()) - lineOf(file, node.getStart()) + 1
 }
 
-/** Function declarations inside count for themselves, as the methods of a class do; callbacks count as lines. */
+/**
+ * Function declarations inside count for themselves, as the methods of a class do; callbacks count as lines. The members
+ * of a list (an object, an array, names that are taken from an object) do not count unless they contain functions: a flat
+ * list may be long.
+ */
 function innerLines(node: ts.Node): number {
   let lines = 0
   ts.forEachChild(node, (child) => {
-    lines += ts.isFunctionDeclaration(child) ? linesOf(child) : innerLines(child)
+    const isFlatMember = isList(node) && !ts.isFunctionLike(child) && !holdsFunction(child)
+    if (ts.isFunctionDeclaration(child)) lines += linesOf(child)
+    else lines += isFlatMember && startsLine(child) ? linesOf(child) : innerLines(child)
   })
   return lines
+}
+
+function isList(node: ts.Node): boolean {
+  return ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node) || ts.isObjectBindingPattern(node)
+}
+
+function startsLine(node: ts.Node): boolean {
+  const { text } = node.getSourceFile()
+  return text.slice(text.lastIndexOf('\n', node.getStart()), node.getStart()).trim() === ''
+}
+
+function holdsFunction(node: ts.Node): boolean {
+  return ts.forEachChild(node, (child) => ts.isFunctionLike(child) || holdsFunction(child) || undefined) ?? false
 }
 
 function privateFault(node: ts.Node): string | null {

@@ -158,9 +158,11 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
   const connections = new Connections({
     isProxy,
     clock: options.clock ?? systemClock,
-    maxConnections,
-    maxConnectionsPerAddress,
-    maxConnectionsPerNetwork: options.maxConnectionsPerNetwork ?? 100,
+    limits: () => ({
+      max_connections: maxConnections,
+      max_connections_per_address: maxConnectionsPerAddress,
+      max_connections_per_network: options.maxConnectionsPerNetwork ?? 100,
+    }),
     givesWayAfter: options.givesWayAfter ?? 10_000,
     onShortage: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
   })

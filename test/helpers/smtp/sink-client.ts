@@ -4,9 +4,9 @@ import type { Host } from '../../../src/delivery/hosts/destination.js'
 import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
 import { createSessionOpener } from '../../../src/delivery/sessions/session-opener.js'
 import {
-  defaultPoolSettings,
+  type ConnectionLimits,
   SessionPool,
-  type SessionPoolSettings,
+  type SessionPoolLimits,
 } from '../../../src/delivery/sessions/session-pool.js'
 import type { OutboundMessage } from '../../../src/delivery/smtp/outbound-message.js'
 import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
@@ -48,12 +48,22 @@ export function clientDeps(impatient: Partial<Timeouts> = {}, authorities?: stri
   }
 }
 
+export const manyConnections: ConnectionLimits = { max_connections: 100, max_connections_per_host: 10 }
+
+export type PoolSettings = Partial<SessionPoolLimits & ConnectionLimits>
+
 export function poolOf(
   deps: SmtpClientDeps = clientDeps(),
-  settings: Partial<SessionPoolSettings> = {},
+  settings: PoolSettings = {},
   clock: Clock = () => 0,
 ): SessionPool {
   const open = createSessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() })
   const pace = createFreePace()
-  return new SessionPool(open, { ...defaultPoolSettings, ...settings }, () => pace)
+  const limits = { messagesPerSession: 100, idleTimeout: 10_000, ...settings }
+  return new SessionPool(
+    open,
+    () => ({ ...manyConnections, ...settings }),
+    () => pace,
+    limits,
+  )
 }

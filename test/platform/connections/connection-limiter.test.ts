@@ -9,8 +9,8 @@ import {
 
 /** A limiter of connections with given states, and the names of those that were evicted. */
 function createLimiter(settings: Partial<ConnectionLimitSettings>) {
-  const all = { maxConnections: 100, maxConnectionsPerAddress: 100, maxConnectionsPerNetwork: 100 }
-  const limit = createConnectionLimiter({ ...all, ...settings })
+  const all = { max_connections: 100, max_connections_per_address: 100, max_connections_per_network: 100 }
+  const limit = createConnectionLimiter(() => ({ ...all, ...settings }))
   const evicted: string[] = []
   const enter = (origin: ConnectionOrigin | null, name: string, state: ConnectionState | null = null) =>
     limit.acquire(origin, { state: () => state, evict: () => evicted.push(name) })
@@ -23,9 +23,9 @@ const fresh: ConnectionState = { rank: 'unproved', since: 0, isFresh: true }
 
 t.test('connections are limited in total, per address and per network', async (t) => {
   const { limit, enter } = createLimiter({
-    maxConnections: 4,
-    maxConnectionsPerAddress: 2,
-    maxConnectionsPerNetwork: 3,
+    max_connections: 4,
+    max_connections_per_address: 2,
+    max_connections_per_network: 3,
   })
   const entered = ['a1', 'a1', 'a1', 'a2', 'a3', 'b1', 'c1'].map((address) => enter(from(address), address))
   const isSlot = (entry: unknown): boolean => typeof entry !== 'string'
@@ -47,7 +47,7 @@ t.test('connections are limited in total, per address and per network', async (t
 
 t.test('when a limit is reached, the connection with the least use for its slot is evicted', async (t) => {
   t.test('in the order of ranks, and within a rank the one that is idle longest', async (t) => {
-    const { evicted, enter } = createLimiter({ maxConnections: 6 })
+    const { evicted, enter } = createLimiter({ max_connections: 6 })
     enter(from('a1'), 'unread', idle('unread'))
     enter(from('b1'), 'idle', idle('idle'))
     enter(from('c1'), 'slow', idle('slow', 5))
@@ -60,7 +60,7 @@ t.test('when a limit is reached, the connection with the least use for its slot 
   })
 
   t.test('only one of the same address or network when that limit is reached', async (t) => {
-    const { evicted, enter } = createLimiter({ maxConnectionsPerAddress: 2, maxConnectionsPerNetwork: 3 })
+    const { evicted, enter } = createLimiter({ max_connections_per_address: 2, max_connections_per_network: 3 })
     enter(from('b1'), 'other', idle('unproved'))
     enter(from('a1'), 'first', idle('unproved', 2))
     enter(from('a1'), 'second', idle('unproved', 1))
@@ -72,7 +72,7 @@ t.test('when a limit is reached, the connection with the least use for its slot 
   })
 
   t.test('a fresh one only for a network that holds clearly fewer slots', async (t) => {
-    const { evicted, enter } = createLimiter({ maxConnections: 26 })
+    const { evicted, enter } = createLimiter({ max_connections: 26 })
     for (let at = 0; at < 14; at++) enter(from('a1'), 'a', { ...fresh, since: 14 - at })
     for (let at = 0; at < 12; at++) enter(from('b1'), 'b', fresh)
     t.not(enter(from('c1'), 'c', fresh), 'full')

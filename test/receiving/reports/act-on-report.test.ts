@@ -81,7 +81,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     clock: () => ++now,
     log: pino({ level: 'info' }, { write: (line) => log.push(line) }),
     policy,
-    notices: { hostname: 'mx.service.test', mailFrom: parseAddress('posthorn@mx.service.test') },
+    notices: () => ({ hostname: 'mx.service.test', mailFrom: parseAddress('posthorn@mx.service.test') }),
     offer: (enqueued) => offered.push(enqueued),
     ...deps,
   })
@@ -677,7 +677,7 @@ t.test('which senders are notified of a later bounce', async (t) => {
     await arrive(dsn(unknownUser()), email.path())
     t.equal(offered.length, count, what)
   }
-  const silent = await home(t, { notices: null })
+  const silent = await home(t, { notices: () => null })
   const email = await silent.send()
   await silent.arrive(dsn(unknownUser()), email.path())
   t.same([silent.offered, silent.statuses(email)], [[], ['bounced', 'bounced']], 'where the operator says so')

@@ -6,9 +6,13 @@ import { ByteRate, SessionBytes } from '../../../src/smtp/mx/byte-rate.js'
 const MINUTE = 60_000
 
 function openRate() {
-  const limits = { bytesPerMinute: 800, maxSize: 500, maxClients: 100 }
+  const limits = { bytes_per_minute: 800, max_size: 500 }
   const time = { now: 0 }
-  const rate = new ByteRate(limits, () => time.now)
+  const rate = new ByteRate(
+    () => limits,
+    100,
+    () => time.now,
+  )
   const sessionOf = (address: string | null): SessionBytes =>
     new SessionBytes(rate, { origin: address === null ? null : originOf(address) })
   /** False: refused before it came. */
@@ -67,7 +71,7 @@ t.test('a neighbour that brought little is served beside a flood, as long as the
 
 t.test('a message larger than the rate comes into a network that used nothing', async (t) => {
   const { limits, bring, time } = openRate()
-  limits.bytesPerMinute = 100
+  limits.bytes_per_minute = 100
   t.ok(bring('192.0.2.1', 450))
   time.now = 3 * MINUTE
   t.notOk(bring('192.0.2.1', 1), 'what exceeds the rate is owed')
@@ -110,7 +114,7 @@ t.test('a connection whose client is not known is not limited, and a new rate ho
   const { limits, sessionOf, bring } = openRate()
   t.ok(sessionOf(null).begin(1_000_000))
   t.ok(bring('192.0.2.1', 500))
-  limits.bytesPerMinute = 100
+  limits.bytes_per_minute = 100
   t.ok(bring('192.0.2.1', 100))
   t.notOk(bring('192.0.2.1', 100), 'the tokens that it had are bounded by the new rate')
 })

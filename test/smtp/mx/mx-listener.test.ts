@@ -112,7 +112,7 @@ t.test('a pipelined command that has to wait does not hold back the replies to t
     new Promise<never[]>((resolve) => {
       answer = resolve
     })
-  const { open } = await runMx(t, { refuseListedFrom: 1 }, { findListings })
+  const { open } = await runMx(t, { refuse_listed_from: 1 }, { findListings })
   const client = await open()
   await client.sendCommand('EHLO out.sender.test')
   await client.send(pipelined)
@@ -164,7 +164,7 @@ t.test('a message goes to a few workspaces, and the client sends it again for th
 })
 
 t.test('recipients over the limit of a message are left to another message', async (t) => {
-  const { open } = await runMx(t, { maxRecipients: 2 })
+  const { open } = await runMx(t, { max_recipients: 2 })
   const client = await open()
   await advanceToRcpt(client)
   await client.sendCommand('RCPT TO:<a@home.test>')
@@ -187,7 +187,7 @@ t.test('commands out of order or with parameters that are not offered are refuse
 })
 
 t.test('messages that servers read differently, that loop or are too large are refused', async (t) => {
-  const { open, taken, listener } = await runMx(t, { maxSize: 100_000, maxLineLength: 2000 })
+  const { open, taken, listener } = await runMx(t, { max_size: 100_000, maxLineLength: 2000 })
   const client = await open()
   for (const bad of ['a\nb', 'a\rb', 'a\0b', 'a\n.\nMAIL FROM:<x@y.test>', 'a\r\n.\nb']) {
     t.match(await deliver(client, `${letter}\r\n${bad}`), /^550 5\.6\.11 /, JSON.stringify(bad))
@@ -306,7 +306,7 @@ t.test(
 )
 
 t.test('connections over the limits get 421, in total and from one address', async (t) => {
-  const { open, port, listener } = await runMx(t, { maxConnections: 3, maxConnectionsPerAddress: 2 })
+  const { open, port, listener } = await runMx(t, { max_connections: 3, max_connections_per_address: 2 })
   const [first] = [await open('127.0.0.1'), await open('127.0.0.1'), await open('127.0.0.2')]
   t.match(await (await dial(port, { localAddress: '127.0.0.3' })).readReply(), /^421 4\.3\.2 /)
   t.match(await (await dial(port, { localAddress: '127.0.0.1' })).readReply(), /^421 4\.7\.0 /)
@@ -318,7 +318,7 @@ t.test('connections over the limits get 421, in total and from one address', asy
 })
 
 t.test('the session that was idle longest is closed for a client that finds no slot', async (t) => {
-  const { open, port, listener, advance } = await runMx(t, { maxConnections: 3 })
+  const { open, port, listener, advance } = await runMx(t, { max_connections: 3 })
   const half = await open()
   await half.sendCommand('EHLO half.test')
   await half.sendCommand('STARTTLS')
@@ -343,7 +343,7 @@ t.test('the session that was idle longest is closed for a client that finds no s
 })
 
 t.test('new connections and messages from one address have a rate limit that recovers with time', async (t) => {
-  const { open, port, listener, advance } = await runMx(t, { connectionsPerMinute: 2, messagesPerMinute: 1 })
+  const { open, port, listener, advance } = await runMx(t, { connections_per_minute: 2, messages_per_minute: 1 })
   const client = await open()
   await client.sendCommand('EHLO c')
   t.match(await client.sendCommand('MAIL FROM:<a@b.test>'), /^250 /)
@@ -400,7 +400,7 @@ t.test(
   'where early talkers are refused, a line ends the session at once and half a line at the greeting',
   async (t) => {
     const { after: schedule, greetings } = heldGreeting()
-    const { port, listener } = await runMx(t, { earlyTalkers: 'refuse' }, { schedule })
+    const { port, listener } = await runMx(t, { early_talkers: 'refuse' }, { schedule })
     const whole = await dial(port)
     await whole.send('EHLO out.sender.test\r\nMAIL FROM:<a@b.test>\r\n')
     t.same(await whole.readReplies(2), ['554 5.5.1 You spoke before you were greeted', closed])
@@ -428,7 +428,7 @@ t.test('the delay of a refused recipient grows to its limit, and the first one i
 })
 
 t.test('a client that guesses recipients is slowed down, and then its session ends', async (t) => {
-  const { open, waits, listener } = await runMx(t, { tarpit: 1000, maxRefusedRecipients: 4 })
+  const { open, waits, listener } = await runMx(t, { tarpit: 1000, max_refused_recipients: 4 })
   const client = await open()
   await advanceToRcpt(client)
   const before = waits.length
@@ -445,7 +445,7 @@ t.test('a client that guesses recipients is slowed down, and then its session en
 t.test('a client that leaves while it waits for a refusal leaves no connection or timer', async (t) => {
   const { open, port, listener } = await runMx(
     t,
-    { maxRefusedRecipients: 10 },
+    { max_refused_recipients: 10 },
     {
       schedule(milliseconds, act) {
         const timer = setTimeout(act, milliseconds === 100 ? 0 : 3_600_000)
@@ -468,7 +468,7 @@ t.test('a client whose listings weigh enough reaches the postmaster only', async
     { zone: 'bl.test', weight: 3, answer: '127.0.0.2' },
     { zone: 'other.test', weight: 2, answer: '127.0.0.9' },
   ]
-  const { open, listener } = await runMx(t, { refuseListedFrom: 5 }, { findListings })
+  const { open, listener } = await runMx(t, { refuse_listed_from: 5 }, { findListings })
   const client = await open()
   await advanceToRcpt(client)
   t.match(await client.sendCommand('RCPT TO:<bob@home.test>'), /^550 5\.7\.1 /)
@@ -484,8 +484,8 @@ t.test(
   async (t) => {
     const { port, taken, listener } = await runMx(t, {
       proxies: networks('127.0.0.5'),
-      maxConnectionsPerAddress: 1,
-      connectionsPerMinute: 2,
+      max_connections_per_address: 1,
+      connections_per_minute: 2,
     })
     const from = { localAddress: '127.0.0.5' }
     const client = await dial(port, from)
@@ -589,7 +589,7 @@ t.test('hostile sessions end with their documented replies, and other clients ar
 })
 
 t.test('sessions that would never end are ended, and other clients are served meanwhile', async (t) => {
-  const hurry = { idleTimeout: 500, sessionDeadline: 1500, finishWithin: 100 }
+  const hurry = { idleTimeout: 500, session_deadline: 1500, finishWithin: 100 }
   const { open, listener, taken } = await runMx(t, hurry)
   const serves = async (): Promise<void> => {
     const honest = await open()
@@ -689,7 +689,7 @@ t.test('all memory and all slots are given back, however messages and sessions e
   let count = 0
   const { listener, port } = await runMx(
     t,
-    { maxSize: 100_000, maxBytesInFlight: 400_000, maxLineLength: 998 },
+    { max_size: 100_000, maxBytesInFlight: 400_000, maxLineLength: 998 },
     {
       memory: createBudgetShare(whole, 500_000, 2),
       accept: async () => {

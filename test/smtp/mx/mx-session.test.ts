@@ -1,9 +1,10 @@
 /** The policy of the MX session, by tables: verbs in, replies out, without sockets and without smtp-server. */
 import t from 'tap'
 import type { ReceivedMessage } from '../../../src/receiving/received-message.js'
-import { defaultMxLimits, type MxDeps, type MxSettings } from '../../../src/smtp/mx/mx-deps.js'
+import type { MxDeps } from '../../../src/smtp/mx/mx-deps.js'
 import { createMxGate, type MxGate } from '../../../src/smtp/mx/mx-gate.js'
 import { MxSession } from '../../../src/smtp/mx/mx-session.js'
+import { type MxSettings, mxSettings } from '../listener-settings.js'
 import { type Step, say, TestConnection } from '../session-driver.js'
 
 interface Opened {
@@ -16,7 +17,7 @@ interface Opened {
 
 const letter = 'From: a@sender.test\r\n\r\nhello\r\n'
 
-function openSession(settings: Partial<MxSettings> = {}, deps: Partial<MxDeps> = {}): Opened {
+function openSession(settings: MxSettings = {}, deps: Partial<MxDeps> = {}): Opened {
   const accepted: ReceivedMessage[] = []
   const waits: number[] = []
   const gate = createMxGate({
@@ -33,15 +34,10 @@ function openSession(settings: Partial<MxSettings> = {}, deps: Partial<MxDeps> =
     },
     clock: () => 0,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    hostname: 'mx.test',
+    tls: { key: '', cert: '' },
+    ...mxSettings(settings),
     ...deps,
-    settings: {
-      ...defaultMxLimits,
-      hostname: 'mx.test',
-      listen: [],
-      tls: { key: '', cert: '' },
-      proxies: [],
-      ...settings,
-    },
   })
   const connection = new TestConnection()
   const session = new MxSession(gate, connection)
@@ -52,7 +48,7 @@ function openSession(settings: Partial<MxSettings> = {}, deps: Partial<MxDeps> =
 
 interface Dialogue {
   readonly name: string
-  readonly settings?: Partial<MxSettings>
+  readonly settings?: MxSettings
   readonly deps?: Partial<MxDeps>
   readonly steps: readonly Step[]
 }
@@ -78,7 +74,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'refused recipients',
-    settings: { maxRefusedRecipients: 2 },
+    settings: { max_refused_recipients: 2 },
     steps: [
       mail,
       ['RCPT TO:<no1@one.test>', /^550 5\.1\.1 No such recipient here$/],
@@ -88,7 +84,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'one message for at most so many recipients and workspaces',
-    settings: { maxRecipients: 3, maxWorkspaces: 2 },
+    settings: { max_recipients: 3, maxWorkspaces: 2 },
     steps: [
       mail,
       rcpt,
@@ -120,7 +116,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'a client on block lists reaches the postmaster only',
-    settings: { refuseListedFrom: 1 },
+    settings: { refuse_listed_from: 1 },
     deps: { findListings: async () => [{ list: 'bl.test', weight: 2, text: null } as never] },
     steps: [mail, ['RCPT TO:<bob@one.test>', /^550 5\.7\.1 /], ['RCPT TO:<postmaster@one.test>', /^250 /]],
   },
@@ -141,7 +137,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'a network that brings too many bytes',
-    settings: { bytesPerMinute: 100, maxSize: 1_000 },
+    settings: { bytes_per_minute: 100, max_size: 1_000 },
     steps: [
       ['MAIL FROM:<a@sender.test> SIZE=40', /^250 /],
       rcpt,
@@ -157,7 +153,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'messages that are refused',
-    settings: { maxSize: 4000 },
+    settings: { max_size: 4000 },
     steps: [
       mail,
       rcpt,
@@ -181,7 +177,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'a client of many commands and no message',
-    settings: { maxRecipients: 1 },
+    settings: { max_recipients: 1 },
     steps: [
       ...Array.from({ length: 500 }, (): Step => ['NOOP', /^250 [^|]*$/]),
       ['RSET', /^250 [^|]*$/],
@@ -190,7 +186,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'too many messages from one address',
-    settings: { messagesPerMinute: 1 },
+    settings: { messages_per_minute: 1 },
     steps: [mail, rcpt, data, [mail[0], /^451 4\.7\.1 /]],
   },
   {
@@ -211,7 +207,7 @@ for (const { name, settings, deps, steps } of dialogues) {
 }
 
 t.test('each refused recipient waits longer for its reply', async (t) => {
-  const { session, connection, waits } = openSession({ greetingDelay: 0, tarpit: 1000, maxRefusedRecipients: 10 })
+  const { session, connection, waits } = openSession({ greetingDelay: 0, tarpit: 1000, max_refused_recipients: 10 })
   await session.connect()
   await say(session, connection, mail[0])
   for (const name of ['no1', 'no2', 'no3']) await say(session, connection, `RCPT TO:<${name}@one.test>`)
@@ -225,7 +221,7 @@ t.test('a client that speaks before the greeting is noted, or refused', async (t
   for (const [line] of [mail, rcpt, data]) await say(noted.session, noted.connection, line)
   t.match(noted.accepted, [{ client: { earlyTalker: true, helo: 'client.test' }, protocol: 'ESMTPS' }])
 
-  const refused = openSession({ earlyTalkers: 'refuse' })
+  const refused = openSession({ early_talkers: 'refuse' })
   t.match(refused.session.onEarlyCommand(), { code: 554 })
   refused.connection.hasUnreadInput = true
   t.match(await refused.session.connect(), { code: 554 }, 'a line without its end is speech too')

@@ -23,7 +23,7 @@ import {
 const trusting = { trusted: () => printer }
 
 t.test('the greeting is sent at once', async (t) => {
-  const { port } = await runSubmission(t, { sessionDeadline: 777_000 })
+  const { port } = await runSubmission(t, { session_deadline: 777_000 })
   const timers = t.capture(globalThis, 'setTimeout', setTimeout)
   const client = await dial(port(false))
   t.equal(await client.readReply(), '220 mail.test ESMTP')
@@ -50,7 +50,7 @@ t.test('EHLO offers AUTH only where it may be used, REQUIRETLS over TLS alone, a
   const secure = await open({ tls: true })
   t.same(lines(await secure.sendCommand('EHLO c')), secured)
 
-  const { open: openPlain } = await runSubmission(t, { allowPlaintextLoopback: true })
+  const { open: openPlain } = await runSubmission(t, { allow_plaintext_loopback: true })
   t.match(
     await (await openPlain()).sendCommand('EHLO c'),
     /AUTH PLAIN LOGIN/,
@@ -123,7 +123,7 @@ t.test('a trusted network submits without AUTH and without TLS', async (t) => {
 })
 
 t.test('a key takes precedence over the trusted network', async (t) => {
-  const { open, taken } = await runSubmission(t, { allowPlaintextLoopback: true }, trusting)
+  const { open, taken } = await runSubmission(t, { allow_plaintext_loopback: true }, trusting)
   const client = await open()
   await client.sendCommand('EHLO c')
   t.match(await client.sendCommand(authPlain('other-key')), /^235 /)
@@ -134,7 +134,7 @@ t.test('a key takes precedence over the trusted network', async (t) => {
 })
 
 t.test('STARTTLS forgets the key and the transaction from before it', async (t) => {
-  const { open } = await runSubmission(t, { allowPlaintextLoopback: true })
+  const { open } = await runSubmission(t, { allow_plaintext_loopback: true })
   const client = await open()
   await client.sendCommand('EHLO c')
   await client.sendCommand(authPlain('app-key'))
@@ -332,7 +332,7 @@ t.test('messages in memory are limited over all sessions together', async (t) =>
   const waiting = new Promise<void>((resolve) => {
     finish = resolve
   })
-  const limits = { maxSize: 1000, maxBytesInFlight: 1500 }
+  const limits = { max_size: 1000, maxBytesInFlight: 1500 }
   const accept = (): Promise<{ emailId: string }> => waiting.then(() => ({ emailId: 'x' }))
   const { open, listener } = await runSubmission(t, limits, { ...trusting, accept })
   const [first, second] = [await open(), await open()]
@@ -363,7 +363,7 @@ async function atLargeData(client: Dialogue): Promise<void> {
 
 t.test('DATA of a large message is answered when there is memory for all of it', async (t) => {
   const memory = createMemoryBudget(LARGE * 1.5)
-  const { open, listener } = await runSubmission(t, { maxConnections: 3, memoryWait: 60_000 }, { ...trusting, memory })
+  const { open, listener } = await runSubmission(t, { max_connections: 3, memoryWait: 60_000 }, { ...trusting, memory })
   const [first, second] = [await open(), await open()]
   await atLargeData(first)
   t.match(await first.readReply(), /^354 /)
@@ -394,7 +394,7 @@ t.test(
   'a client that gets no memory in time is answered 452, may go on, and does not count as idle meanwhile',
   async (t) => {
     const memory = createMemoryBudget(LARGE * 1.5)
-    const limits = { maxConnections: 2, memoryWait: 500 }
+    const limits = { max_connections: 2, memoryWait: 500 }
     const { open, port, advance } = await runSubmission(t, limits, { ...trusting, memory })
     memory.acquire(LARGE)
     const [client] = [await open(), await open()]
@@ -488,8 +488,8 @@ t.test('wrong keys do not ban a trusted network', async (t) => {
 
 t.test('one connection too many is refused, and accepted once another has left', async (t) => {
   for (const [settings, status] of [
-    [{ maxConnections: 2 }, '4.3.2'],
-    [{ maxConnectionsPerAddress: 2 }, '4.7.0'],
+    [{ max_connections: 2 }, '4.3.2'],
+    [{ max_connections_per_address: 2 }, '4.7.0'],
   ] as const) {
     const { open, port, listener } = await runSubmission(t, settings)
     const first = await open()
@@ -640,7 +640,7 @@ t.test('an endpoint in use is named in the error, and nothing stays open', async
 })
 
 t.test('a session without a key ends after its time, whatever its client sends', async (t) => {
-  const { open, port, listener } = await runSubmission(t, { loginTimeout: 400, handshakeTimeout: 400 })
+  const { open, port, listener } = await runSubmission(t, { auth_timeout: 400 })
   const noops = await open()
   const half = await open()
   await half.sendCommand('EHLO half.test')
@@ -670,7 +670,7 @@ t.test('a session without a key ends after its time, whatever its client sends',
 t.test('a message must keep the minimum rate, and may take long if it does', async (t) => {
   const { open, listener, taken } = await runSubmission(
     t,
-    { dataPace: { patience: 1_000, bytesPerSecond: 1_000 } },
+    { min_data_rate: 1_000, min_data_rate_patience: 1_000 },
     trusting,
   )
   const trickling = await open()
@@ -699,7 +699,7 @@ t.test('a message must keep the minimum rate, and may take long if it does', asy
 t.test(
   'the session without a key that is oldest is closed for a client that finds no slot, then idle ones',
   async (t) => {
-    const { open, advance, listener } = await runSubmission(t, { maxConnections: 4 })
+    const { open, advance, listener } = await runSubmission(t, { max_connections: 4 })
     const idle = await open({ tls: true })
     await idle.sendCommand('EHLO idle.test')
     t.match(await idle.sendCommand(authPlain('app-key')), /^235 /)
@@ -744,7 +744,7 @@ t.test('the Received field says SMTPUTF8, with TLS and AUTH and without', async 
     t.match(await client.sendCommand(`${letter}\r\n.`), /^250 /)
     t.equal(taken.at(-1)?.message.protocol, protocol)
   }
-  const local = await runSubmission(t, { allowPlaintextLoopback: true })
+  const local = await runSubmission(t, { allow_plaintext_loopback: true })
   const client = await local.open()
   await client.sendCommand('EHLO c')
   await client.sendCommand(authPlain('app-key'))

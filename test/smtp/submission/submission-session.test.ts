@@ -3,13 +3,10 @@ import t from 'tap'
 import { createKeylessPrincipal } from '../../../src/accounts/principal.js'
 import { Refusal } from '../../../src/mail/refusal.js'
 import type { SubmittedMessage } from '../../../src/sending/submitted-message.js'
-import {
-  defaultSubmissionLimits,
-  type SubmissionDeps,
-  type SubmissionSettings,
-} from '../../../src/smtp/submission/submission-deps.js'
+import { defaultSubmissionLimits, type SubmissionDeps } from '../../../src/smtp/submission/submission-deps.js'
 import { createSubmissionGate, type SubmissionGate } from '../../../src/smtp/submission/submission-gate.js'
 import { SubmissionSession } from '../../../src/smtp/submission/submission-session.js'
+import { type SubmissionSettings, submissionSettings } from '../listener-settings.js'
 import { type Step, say, TestConnection } from '../session-driver.js'
 
 interface Opened {
@@ -22,7 +19,7 @@ interface Opened {
 const principal = createKeylessPrincipal('ws_1')
 const letter = 'From: a@example.test\r\n\r\nhello\r\n'
 
-function openSession(settings: Partial<SubmissionSettings> = {}, deps: Partial<SubmissionDeps> = {}): Opened {
+function openSession(settings: SubmissionSettings = {}, deps: Partial<SubmissionDeps> = {}): Opened {
   const accepted: SubmittedMessage[] = []
   const gate = createSubmissionGate({
     authenticate(password) {
@@ -37,16 +34,10 @@ function openSession(settings: Partial<SubmissionSettings> = {}, deps: Partial<S
     hasDiskSpace: () => true,
     clock: () => 0,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    hostname: 'mail.test',
+    tls: { key: '', cert: '' },
+    ...submissionSettings(settings),
     ...deps,
-    settings: {
-      ...defaultSubmissionLimits,
-      hostname: 'mail.test',
-      listen: [],
-      listenTls: [],
-      tls: { key: '', cert: '' },
-      allowPlaintextLoopback: false,
-      ...settings,
-    },
   })
   const connection = new TestConnection()
   const session = new SubmissionSession(gate, connection)
@@ -57,7 +48,7 @@ function openSession(settings: Partial<SubmissionSettings> = {}, deps: Partial<S
 
 interface Dialogue {
   readonly name: string
-  readonly settings?: Partial<SubmissionSettings>
+  readonly settings?: SubmissionSettings
   readonly deps?: Partial<SubmissionDeps>
   readonly connection?: Partial<TestConnection>
   readonly steps: readonly Step[]
@@ -89,7 +80,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'AUTH without TLS from loopback, where the operator allows it',
-    settings: { allowPlaintextLoopback: true },
+    settings: { allow_plaintext_loopback: true },
     connection: { tls: null, remoteAddress: '127.0.0.1' },
     steps: [auth, mail],
   },
@@ -123,7 +114,7 @@ const dialogues: readonly Dialogue[] = [
   },
   {
     name: 'a sender that the key may not name, and one recipient too many',
-    settings: { maxRecipients: 1 },
+    settings: { max_recipients: 1 },
     steps: [
       auth,
       ['MAIL FROM:<a@other.test>', /^550 5\.7\.1 not yours$/],
@@ -166,7 +157,7 @@ t.test('the Received field tells how a message came', async (t) => {
 })
 
 t.test('a key that was sent before TLS is forgotten', async (t) => {
-  const { session, connection } = openSession({ allowPlaintextLoopback: true })
+  const { session, connection } = openSession({ allow_plaintext_loopback: true })
   Object.assign(connection, { tls: null, remoteAddress: '::1' })
   session.connect()
   await say(session, connection, auth[0])
@@ -187,8 +178,8 @@ t.test('an address with too many wrong keys is refused instead of greeted', asyn
 })
 
 t.test('a client must log in within its time, be it in a handshake', async (t) => {
-  const plain = openSession({ loginTimeout: 0 })
-  const upgrading = openSession({ loginTimeout: 0 })
+  const plain = openSession({ auth_timeout: 0 })
+  const upgrading = openSession({ auth_timeout: 0 })
   upgrading.connection.isInHandshake = true
   plain.session.connect()
   upgrading.session.connect()

@@ -32,7 +32,8 @@ interface Connection {
   response: ServerResponse | null
 }
 
-interface ConnectionsSettings extends ConnectionLimitSettings {
+interface ConnectionsSettings {
+  readonly limits: () => ConnectionLimitSettings
   readonly isProxy: IsProxy
   readonly clock: Clock
   /** Milliseconds after which a connection without a request may be replaced. */
@@ -55,7 +56,7 @@ export class Connections {
 
   constructor(settings: ConnectionsSettings) {
     this.settings = settings
-    this.limit = createConnectionLimiter(settings)
+    this.limit = createConnectionLimiter(settings.limits)
   }
 
   get size(): number {

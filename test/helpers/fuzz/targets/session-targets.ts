@@ -83,7 +83,7 @@ class FuzzedListener {
 const submission = new FuzzedListener(async (teardowns) => {
   const { listener, taken, errors, advance, port } = await runSubmission(
     teardowns,
-    { allowPlaintextLoopback: true },
+    { allow_plaintext_loopback: true },
     { trusted: () => printer },
   )
   const rawOf = (index: number): Buffer => taken[index]?.message.raw ?? Buffer.alloc(0)
@@ -92,9 +92,9 @@ const submission = new FuzzedListener(async (teardowns) => {
 
 const mx = new FuzzedListener(async (teardowns) => {
   const { listener, taken, errors, advance, port } = await runMx(teardowns, {
-    connectionsPerMinute: 1e6,
-    messagesPerMinute: 1e6,
-    bytesPerMinute: 1e12,
+    connections_per_minute: 1e6,
+    messages_per_minute: 1e6,
+    bytes_per_minute: 1e12,
   })
   const rawOf = (index: number): Buffer => taken[index]?.raw ?? Buffer.alloc(0)
   return { port, taken, errors, advance, bytesInFlight: () => listener.bytesInFlight(), rawOf }

@@ -2,6 +2,7 @@
 import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import type { Address } from '../mail/address.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
+import { INBOUND_RECORD_BYTES } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { AcceptInboundDeps } from './accept-inbound.js'
 import { findCopyOwner } from './destinations.js'
@@ -39,8 +40,8 @@ const faultOfRefusal = {
   blocked: 'recipient-blocked',
 } as const satisfies Readonly<Record<string, RecipientFault>>
 
-/** Bytes that our own header fields add to a message, as an upper estimate. */
-const MAX_TRACE_BYTES = 4096
+/** Bytes that a message takes beside its own: our header fields, as an upper estimate, and its record. */
+const ADDED_BYTES = 4_096 + INBOUND_RECORD_BYTES
 
 /** `size`: of the message as its client declares it; 0: not declared. `from`: its envelope sender, empty for `<>`. */
 export function checkRecipient(
@@ -63,11 +64,11 @@ export function checkRecipient(
   const forwardRule = isMailbox ? forwardRuleOf(recipient.workspaceId, address) : null
   const workspaceId = owner.kind === 'workspace' ? owner.id : null
   const room = inboundBytes.roomOf(workspaceId ?? SERVICE_WORKSPACE)
-  if (room !== null && room < (size === 0 ? 1 : size + MAX_TRACE_BYTES)) return 'mailbox-full'
+  if (room !== null && room < size + ADDED_BYTES) return 'mailbox-full'
   return {
     workspaceId,
     greylisting,
     forwardRule,
-    alone: room !== null && size === 0 && room < maxSize() + MAX_TRACE_BYTES,
+    alone: room !== null && size === 0 && room < maxSize() + ADDED_BYTES,
   }
 }

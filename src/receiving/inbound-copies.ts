@@ -2,7 +2,7 @@
  * The copies of an accepted message, one for each workspace that it is addressed to and one for reports: their records,
  * their bytes with the trace fields, and the one commit that stores all of them.
  */
-import { type InboundBytes, requireRoom } from '../accounts/limits/inbound-bytes.js'
+import { heldBytesOf, type InboundBytes, requireRoom } from '../accounts/limits/inbound-bytes.js'
 import type { Authentication } from '../mail/authentication-results.js'
 import { summarizeResults } from '../mail/authentication-results.js'
 import { Refusal } from '../mail/refusal.js'
@@ -70,7 +70,7 @@ export async function storeCopies(
   const rooms: Write[] = []
   for (const { email } of copies) {
     const limit = inboundBytes.limitNow(email.workspace_id)
-    if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: email.size, limit }))
+    if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: heldBytesOf(email), limit }))
   }
   if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true
   const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))

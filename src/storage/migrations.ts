@@ -47,6 +47,7 @@ import * as owners from './migrations/0046-owners.js'
 import * as mailReceivers from './migrations/0047-mail-receivers.js'
 import * as recipientCounts from './migrations/0048-recipient-counts.js'
 import * as spoolChecksum from './migrations/0049-spool-checksum.js'
+import * as diskHeld from './migrations/0050-disk-held.js'
 
 export const migrations: Readonly<Record<string, Migration>> = {
   '0001-sending': sending,
@@ -96,4 +97,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   '0047-mail-receivers': mailReceivers,
   '0048-recipient-counts': recipientCounts,
   '0049-spool-checksum': spoolChecksum,
+  '0050-disk-held': diskHeld,
 }

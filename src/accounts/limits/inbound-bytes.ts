@@ -3,9 +3,9 @@
  * workspace, and the share of the disk that is left for the owner. The operator's workspace, to which anyone may write,
  * counts apart from the others of its owner.
  *
- * Triggers count the stored bytes in the table `inbound_totals`, from the commit that stores a message
- * to the one that removes its bytes. A commit that stores a message begins with `requireRoom`, which
- * checks the count in that commit, so that concurrent sessions cannot pass the limit.
+ * Triggers count the stored bytes in the table `inbound_totals`: those of a message from the commit that stores it to the
+ * one that removes them, and what its record takes (`heldBytesOf`) until that is removed. A commit that stores a message
+ * begins with `requireRoom`, which checks the count in that commit, so that concurrent sessions cannot pass the limit.
  *
  * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any
  * external sender may write to both, so they have a limit even without one in a plan.
@@ -17,7 +17,8 @@ import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import { selectSameOwner } from '../../storage/same-owner.js'
 import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
-import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { INBOUND_RECORD_BYTES } from '../../storage/tables/inbound-tables.js'
+import { SERVICE_WORKSPACE, type Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
 import type { PlanCache } from './plans.js'
@@ -128,6 +129,11 @@ function createRoomReader({ limitOf, readHeld }: LimitedCount, clock: Clock): Li
     counts.set(workspaceId, { held, readAt: now })
     return Math.max(0, limit - held)
   }
+}
+
+/** What a message takes of the limit: see migration 50, whose triggers count the same. */
+export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails'], 'size' | 'envelope_to'>): number {
+  return size + INBOUND_RECORD_BYTES + 2 * Buffer.byteLength(envelope_to)
 }
 
 /** Misses when there is no room for so many bytes, and changes nothing. First in the commit of the message. */

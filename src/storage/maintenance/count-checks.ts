@@ -1,6 +1,7 @@
 /** Checks of `verify-data`: stored counts against the rows that they count. */
 import { countedRecipients, recipientSums } from '../migrations/0048-recipient-counts.js'
 import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
+import { INBOUND_RECORD_BYTES } from '../tables/inbound-tables.js'
 
 /** While a workspace is being erased, some of its rows are gone before others. */
 export const notErasing = 'workspace_id not in (select id from erasures)'
@@ -82,8 +83,9 @@ export const countChecks = [
     check: 'inbound-totals',
     message: 'stored sizes of inbound mail that differ from the rows',
     sql: `select workspace_id from (
-        select workspace_id, size as bytes from inbound_emails
-          where exists (select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id)
+        select workspace_id, ${INBOUND_RECORD_BYTES} + 2 * octet_length(envelope_to) + case when exists (
+          select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id) then size else 0 end as bytes
+          from inbound_emails
         union all select workspace_id, -bytes from inbound_totals)
       where ${notErasing} group by workspace_id having sum(bytes) <> 0`,
   },

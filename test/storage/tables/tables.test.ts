@@ -2,8 +2,9 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readHeldInboundBytes, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
+import { heldBytesOf, readHeldInboundBytes, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
 import { findOperatorWorkspace } from '../../../src/accounts/operator-workspace.js'
+import type { Address } from '../../../src/mail/address.js'
 import { type DiskSpace, readDiskSpace } from '../../../src/platform/disk-space.js'
 import { hasEnoughSpace, startDiskGuard } from '../../../src/storage/health/disk-guard.js'
 import { eraseWorkspace, workspaceTables } from '../../../src/storage/maintenance/erase.js'
@@ -11,6 +12,7 @@ import { verifyData } from '../../../src/storage/maintenance/verify.js'
 import { migrations } from '../../../src/storage/migrations.js'
 import { openDatabase } from '../../../src/storage/open.js'
 import type { Read } from '../../../src/storage/prepared.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
 import { type Write, WriteConflict } from '../../../src/storage/writer/write.js'
 import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
 import { columnsOf, rowOf, tablesOf } from '../../helpers/database/rows.js'
@@ -241,35 +243,66 @@ t.test("earlier invitations get their sender, and the oldest workspace becomes t
   t.equal(findOperatorWorkspace(database.read), 'ws_1')
 })
 
-t.test('bytes of inbound mail are counted from the migration on, in any order of removal', async (t) => {
-  const stored = (row: ReturnType<typeof rowOf>, id: string, workspace_id: string, size: number): Write[] => [
-    row('inbound_emails', { id, workspace_id, size, kind: 'mail', status: 'processed' }),
-    row('inbound_raw', { inbound_id: id, workspace_id }),
-  ]
-  const { file, database } = await migrateToLatest(t, '0016', (row) => [
-    ...stored(row, 'a', 'ws_1', 10),
-    ...stored(row, 'b', 'ws_1', 20),
-    ...stored(row, 'c', 'ws_2', 40),
-    row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, kind: 'mail', status: 'processed' }),
+const drop = (table: string, key: string, id: string): Write => {
+  return { sql: `delete from ${table} where ${key} = ?`, parameters: [id], rows: 1 }
+}
+
+const mail = { kind: 'mail', status: 'processed', envelope_to: '' }
+
+for (const next of ['0016', '0050']) {
+  t.test(`inbound mail is counted from migration ${next} on, in any order of removal`, async (t) => {
+    const stored = (row: ReturnType<typeof rowOf>, id: string, workspace_id: string, size: number): Write[] => [
+      row('inbound_emails', { id, workspace_id, size, ...mail }),
+      row('inbound_raw', { inbound_id: id, workspace_id }),
+    ]
+    const { file, database } = await migrateToLatest(t, next, (row) => [
+      ...stored(row, 'a', 'ws_1', 10),
+      ...stored(row, 'b', 'ws_1', 20),
+      ...stored(row, 'c', 'ws_2', 40),
+      row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, ...mail }),
+    ])
+    /** Records of 8 KB each, and bytes. */
+    const held = (): number[][] =>
+      ['ws_1', 'ws_2', 'ws_3'].map((id) => {
+        const bytes = readHeldInboundBytes(database.read, id)
+        return [Math.floor(bytes / 8_192), bytes % 8_192]
+      })
+    const none = [0, 0]
+    t.same(held(), [[2, 30], [2, 40], none], 'bytes that are not there any more count nothing')
+    await database.commit(stored(rowOf(database.read), 'e', 'ws_3', 160))
+    await database.commit(stored(rowOf(database.read), 'f', 'ws_1', 320))
+    t.same(held(), [
+      [3, 350],
+      [2, 40],
+      [1, 160],
+    ])
+    const record = (id: string): Write => drop('inbound_emails', 'id', id)
+    const raw = (id: string): Write => drop('inbound_raw', 'inbound_id', id)
+    await database.commit([record('a'), raw('a'), raw('f')])
+    t.same(held(), [
+      [2, 20],
+      [2, 40],
+      [1, 160],
+    ])
+    await database.commit([record('f'), raw('e'), record('e'), record('d')])
+    t.same(held(), [[1, 20], [1, 40], none])
+    t.same(
+      verifyData(file).filter(({ check }) => check === 'inbound-totals'),
+      [],
+    )
+  })
+}
+
+t.test('recipients of inbound mail count twice', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const email = { size: 100, envelope_to: toJson(['\u00fc@b.test', 'a@b.test'] as Address[]) }
+  const values = { id: 'a', workspace_id: 'ws_1', ...mail, ...email }
+  await database.commit([
+    rowOf(database.read)('inbound_emails', values),
+    rowOf(database.read)('inbound_raw', { inbound_id: 'a', workspace_id: 'ws_1' }),
   ])
-  const held = (): number[] => ['ws_1', 'ws_2', 'ws_3'].map((id) => readHeldInboundBytes(database.read, id))
-  t.same(held(), [30, 40, 0], 'what is not there any more counts nothing')
-  await database.commit(stored(rowOf(database.read), 'e', 'ws_3', 160))
-  await database.commit(stored(rowOf(database.read), 'f', 'ws_1', 320))
-  t.same(held(), [350, 40, 160])
-  const drop = (table: string, key: string, id: string): Write => {
-    return { sql: `delete from ${table} where ${key} = ?`, parameters: [id], rows: 1 }
-  }
-  const [record, raw] = [
-    (id: string): Write => drop('inbound_emails', 'id', id),
-    (id: string): Write => drop('inbound_raw', 'inbound_id', id),
-  ]
-  await database.commit([record('a'), raw('a'), raw('f')])
-  t.same(held(), [20, 40, 160])
-  await database.commit([record('f'), raw('e'), record('e'), record('d')])
-  t.same(held(), [20, 40, 0])
-  const totals = verifyData(file).filter(({ check }) => check === 'inbound-totals')
-  t.same(totals, [])
+  const bytes = 100 + 8_192 + 2 * '["..@b.test","a@b.test"]'.length
+  t.same([readHeldInboundBytes(database.read, 'ws_1'), heldBytesOf(email)], [bytes, bytes])
 })
 
 t.test('emails and events of before tracking are as they were, without tracking and copies', async (t) => {
@@ -337,14 +370,14 @@ t.test('the limit is checked by the commit that needs the room', async (t) => {
   const row = rowOf(database.read)
   const filing = (id: string, bytes: number): Promise<void> =>
     database.commit([
-      requireRoom({ workspaceId: 'ws_1', bytes, limit: 100 }),
-      row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, kind: 'mail', status: 'received' }),
+      requireRoom({ workspaceId: 'ws_1', bytes: bytes + 8_192, limit: 100 + 4 * 8_192 }),
+      row('inbound_emails', { id, workspace_id: 'ws_1', size: bytes, ...mail }),
       row('inbound_raw', { inbound_id: id, workspace_id: 'ws_1' }),
     ])
-  await t.rejects(filing('large', 101), WriteConflict)
+  await t.rejects(filing('large', 101 + 3 * 8_192), WriteConflict)
   const outcomes = await Promise.allSettled(Array.from({ length: 10 }, (_, n) => filing(`m${n}`, 30)))
   t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 3)
-  t.equal(readHeldInboundBytes(database.read, 'ws_1'), 90)
+  t.equal(readHeldInboundBytes(database.read, 'ws_1'), 90 + 3 * 8_192)
   await filing('last', 10)
   await t.rejects(filing('more', 1), WriteConflict)
 })

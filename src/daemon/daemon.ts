@@ -28,7 +28,7 @@ import { upgradeAtStart } from './database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
-import { foldForStandby, startFirstSweep, usesSpool } from './spool.js'
+import { foldForStandby, startSweeps, usesSpool } from './spool.js'
 import { startStandby } from './standby.js'
 import { readinessProbe, watchCommits } from './storage-watch.js'
 
@@ -130,7 +130,7 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   // After the database is closed: then the last commit is copied too.
   stopSteps.push(() => standby?.stop())
   stopSteps.push(() => opened.close())
-  stopSteps.push(startFirstSweep(opened, storageLog).stop)
+  stopSteps.push(startSweeps(opened, storageLog).stop)
   const suppressions = createSuppressionCache(opened)
   const database = watchDatabase(options, opened, suppressions, stopSteps)
   const lateSteps: StopSteps = []

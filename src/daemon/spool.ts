@@ -1,9 +1,10 @@
-/** Spool files at the start: swept; or folded into the database, where a standby follows that has its log alone. */
+/** Spool files: swept at the start and when much was deleted; or folded into the database, where a standby follows that has its log alone. */
 import type { Config } from '../config/complete.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import { purgeSpool } from '../storage/maintenance/purge-log.js'
 import { foldSpool } from '../storage/spool/fold.js'
+import { hasMuchDeleted } from '../storage/spool/spool-use.js'
 import type { StartOptions } from './daemon-options.js'
 
 /** Milliseconds between two lines about the progress; the service manager hears of it as often. */
@@ -35,14 +36,33 @@ export async function foldForStandby(
   if (bytes > 0) log.info({ bytes }, 'messages were moved into the database, for the standby')
 }
 
-/** Removes what the last run has left: bytes of commits that it did not make, and what was deleted since its last sweep. */
-export function startFirstSweep(database: Database, log: Log): { readonly stop: () => Promise<void> } {
+/** Milliseconds between two looks at what was deleted. */
+const SWEEP_INTERVAL = 60_000
+
+/**
+ * Removes what the last run has left: bytes of commits that it did not make, and what was deleted since its last sweep. After
+ * that, it sweeps when much was deleted; housekeeping sweeps each hour.
+ */
+export function startSweeps(database: Database, log: Log): { readonly stop: () => Promise<void> } {
   const abortController = new AbortController()
-  const sweeping = purgeSpool(database, abortController.signal).catch((err: unknown) => {
-    log.error({ err }, 'spool files cannot be swept now')
-  })
+  let sweeping: Promise<unknown> | null = null
+  const sweep = (isDue: () => boolean): void => {
+    sweeping ??= sweepIf(isDue).finally(() => {
+      sweeping = null
+    })
+  }
+  const sweepIf = async (isDue: () => boolean): Promise<void> => {
+    try {
+      if (isDue()) await purgeSpool(database, abortController.signal)
+    } catch (err) {
+      log.error({ err }, 'spool files cannot be swept now')
+    }
+  }
+  sweep(() => true)
+  const timer = setInterval(() => sweep(() => hasMuchDeleted(database.read)), SWEEP_INTERVAL).unref()
   return {
     stop: async () => {
+      clearInterval(timer)
       abortController.abort()
       await sweeping
     },

@@ -1,7 +1,9 @@
 /** Removes what was deleted before from the disk: from the log of the database, and from spool files. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database.js'
+import { foldFile } from '../spool/fold.js'
 import type { SpoolPlace } from '../spool/spool-files.js'
+import { findSparseFiles } from '../spool/spool-use.js'
 import { StorageFault } from '../writer/write.js'
 
 /** A standby lets the log be restarted once a minute. */
@@ -18,11 +20,20 @@ export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSign
   return retryWhileBusy((isRetry) => database.purgeLog({ goesOn: isRetry }), signal)
 }
 
-/** Overwrites deleted bytes as soon as no other process holds them. False: one has held them all the time. */
+/**
+ * Overwrites deleted bytes, and puts what is left of files that are mostly empty into the database, so that these go too.
+ * False: another process has held the files all the time.
+ */
 export async function purgeSpool(
-  database: Pick<Database, 'read' | 'sweepSpool'>,
+  database: Pick<Database, 'read' | 'commit' | 'sweepSpool'>,
   signal: AbortSignal,
 ): Promise<boolean> {
+  if (!(await sweepHoles(database, signal))) return false
+  return !(await foldRests(database, signal)) || sweepHoles(database, signal)
+}
+
+/** As soon as no other process holds the files. */
+async function sweepHoles(database: Pick<Database, 'read' | 'sweepSpool'>, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
     const holes = nextHoles(database.read)
     if (!(await retryWhileBusy(() => database.sweepSpool(holes), signal))) return false
@@ -30,6 +41,19 @@ export async function purgeSpool(
     await pause(SWEEP_PAUSE, signal)
   }
   return true
+}
+
+/** Resolves to whether there were any. */
+async function foldRests(database: Pick<Database, 'read' | 'commit'>, signal: AbortSignal): Promise<boolean> {
+  let folded = false
+  for await (const file of findSparseFiles(database.read)) {
+    for await (const _ of foldFile(database, file)) {
+      folded = true
+      await pause(SWEEP_PAUSE, signal)
+      if (signal.aborted) return folded
+    }
+  }
+  return folded
 }
 
 /** The next ones of one file. */

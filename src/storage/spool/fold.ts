@@ -1,4 +1,10 @@
-/** Puts the bytes that are in spool files back into their rows, in commits of bounded size. */
+/**
+ * Puts the bytes that are in spool files back into their rows, in commits of bounded size: of all files where these are not
+ * to be, and of a file that is mostly empty.
+ *
+ * A commit stores the bytes, removes the place, and notes a hole. A crash leaves the row as it was or folded. The sweep
+ * overwrites the hole as that of a deleted row: when the main thread has read it, and nobody holds the files.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'
 import type { Store } from '../database.js'
@@ -8,6 +14,9 @@ import { type SpoolPlace, spooledTables } from './spool-files.js'
 /** Of one commit; one larger message is a commit of its own. */
 const COMMIT_BYTES = 8_388_608
 const COMMIT_ROWS = 200
+
+/** Of one commit while others wait for it: as much as a step of the sweep. */
+const STEP_BYTES = 4_194_304
 
 interface FoldOptions {
   /** Called after each commit, and waited for: bytes that are folded, of how many. */
@@ -19,23 +28,45 @@ interface FoldOptions {
 type SpooledRow = SpoolPlace & { readonly place: number }
 
 /** Resolves to the number of bytes. */
-export async function foldSpool({ read, commit }: Store, { onProgress, onLost }: FoldOptions = {}): Promise<number> {
-  const total = read<{ bytes: number | null }>(SUM_OF_BYTES, [])[0]?.bytes ?? 0
+export async function foldSpool(store: Store, { onProgress, onLost }: FoldOptions = {}): Promise<number> {
+  const total = store.read<{ bytes: number | null }>(SUM_OF_BYTES, [])[0]?.bytes ?? 0
   let folded = 0
+  for await (const bytes of foldRows(store, { from: 0, to: Number.MAX_SAFE_INTEGER, most: COMMIT_BYTES }, onLost)) {
+    folded += bytes
+    await onProgress?.(folded, total)
+    await nextTurn()
+  }
+  return folded
+}
+
+/** Yields the bytes of each commit. A message whose bytes are lost stays as it is: its delivery and `verify-data` say so. */
+export function foldFile(store: Store, file: number): AsyncGenerator<number> {
+  return foldRows(store, { from: file, to: file, most: STEP_BYTES }, () => undefined)
+}
+
+/** Files, and bytes of one commit. */
+interface FoldRange {
+  readonly from: number
+  readonly to: number
+  readonly most: number
+}
+
+async function* foldRows(
+  { read, commit }: Store,
+  range: FoldRange,
+  onLost: FoldOptions['onLost'],
+): AsyncGenerator<number> {
   for (const table of spooledTables) {
-    let after: Pick<SpoolPlace, 'file' | 'at'> = { file: 0, at: -1 }
-    for (let rows = nextRows(read, table, after); rows.length > 0; rows = nextRows(read, table, after)) {
+    let after: Pick<SpoolPlace, 'file' | 'at'> = { file: range.from, at: -1 }
+    for (let rows = nextRows(read, table, after, range); rows.length > 0; rows = nextRows(read, table, after, range)) {
       await commit(rows.map((row) => toFold(table, row))).catch(async (error: unknown) => {
         if (onLost === undefined || !(error instanceof LostBytes)) throw error
         for (const row of rows) await foldAlone(commit, table, row, onLost)
       })
       after = rows.at(-1) ?? after
-      folded += rows.reduce((sum, { bytes }) => sum + bytes, 0)
-      await onProgress?.(folded, total)
-      await nextTurn()
+      yield rows.reduce((sum, { bytes }) => sum + bytes, 0)
     }
   }
-  return folded
 }
 
 async function foldAlone(
@@ -67,13 +98,14 @@ function nextRows(
   read: Store['read'],
   table: string,
   { file, at }: Pick<SpoolPlace, 'file' | 'at'>,
+  { to, most }: FoldRange,
 ): readonly SpooledRow[] {
   const sql = `select rowid as place, spool_file as file, spool_at as at, spool_bytes as bytes from ${table}
-    where spool_file is not null and (spool_file, spool_at) > (?, ?) order by spool_file, spool_at limit ${COMMIT_ROWS}`
+    where spool_file <= ? and (spool_file, spool_at) > (?, ?) order by spool_file, spool_at limit ${COMMIT_ROWS}`
   let sum = 0
-  return read<SpooledRow>(sql, [file, at]).filter(({ bytes }, place) => {
+  return read<SpooledRow>(sql, [to, file, at]).filter(({ bytes }, place) => {
     sum += bytes
-    return place === 0 || sum <= COMMIT_BYTES
+    return place === 0 || sum <= most
   })
 }
 

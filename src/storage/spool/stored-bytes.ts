@@ -35,7 +35,7 @@ const MAX_READ_HERE = 131_072
 
 /**
  * The bytes of a row; undefined: there is none. Large ones are read on a thread. Meanwhile the row may be deleted or
- * moved, and its place in a spool file overwritten (`sweep.ts`): then they are read again.
+ * folded, which it is once at most, and its place in a spool file overwritten (`sweep.ts`): then they are read again.
  */
 export async function readStoredBytes<Key>(
   read: Read,
@@ -50,5 +50,5 @@ export async function readStoredBytes<Key>(
   if (before.size <= MAX_READ_HERE) return row.bytes(read, key)[0]?.raw
   const [found] = await row.bytes.large(read, key)
   const isSame = isDeepStrictEqual(row.place(read, key)[0], before)
-  return isSame ? found?.raw : row.bytes(read, key)[0]?.raw
+  return isSame ? found?.raw : readStoredBytes(read, key, row)
 }

@@ -2,15 +2,18 @@
  * Bytes of spool files that come back into their rows: in place, in a backup, which is one file, and by the restore of a
  * database that was put aside with its spool.
  */
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, truncateSync } from 'node:fs'
 import { dirname } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { readLargeRaw } from '../../../src/messages/raw-message.js'
+import type { Database } from '../../../src/storage/database.js'
 import { createBackup } from '../../../src/storage/maintenance/backup.js'
 import { purgeSpool } from '../../../src/storage/maintenance/purge-log.js'
 import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
-import { foldSpool } from '../../../src/storage/spool/fold.js'
-import { spoolFolder } from '../../../src/storage/spool/spool-files.js'
+import type { Read, ReadElsewhere } from '../../../src/storage/prepared.js'
+import { foldFile, foldSpool } from '../../../src/storage/spool/fold.js'
+import { spoolFile, spoolFolder } from '../../../src/storage/spool/spool-files.js'
 import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
 import {
   holesOf,
@@ -27,6 +30,17 @@ import {
 const { signal } = new AbortController()
 
 const now = Date.parse('2026-11-21T10:00:00Z')
+
+/** Each list goes to a file of its own, since each writer begins one. */
+async function storeInFiles(t: Test, first: Database, file: string, ...lists: string[][]): Promise<Database> {
+  let database = first
+  for (const ids of lists) {
+    await database.close()
+    database = await openTestDatabase(t, { file, spool: true })
+    await storeLarge(database, ...ids)
+  }
+  return database
+}
 
 const spoolProblems = (file: string): unknown[] => verifyData(file).filter(({ check }) => check.startsWith('spool'))
 
@@ -139,4 +153,96 @@ t.test('a database without its spool files is no backup', async (t) => {
     message: /lacks messages that were in .*posthorn\.db-spool/,
   })
   t.notOk(existsSync(target))
+})
+
+t.test('what is left of a mostly empty file comes back into its rows, and the file goes', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b', 'c')
+  const files = await storeInFiles(t, database, file, ['half', 'other'], ['d', 'e', 'f'])
+  await files.commit(['a', 'b', 'other', 'd', 'e'].map(removeMessage))
+  t.ok(await purgeSpool(files, signal))
+  t.same(
+    spoolFilesOf(file).map(({ number, bytes }) => [number, bytes.length]),
+    [
+      [2, LARGE_BYTES],
+      [3, 3 * LARGE_BYTES],
+    ],
+    'half of a file is enough, and the newest one stays',
+  )
+  t.match(placesOf(files.read), [
+    { id: 'c', file: null, inline: LARGE_BYTES },
+    { id: 'f', file: 3 },
+    { id: 'half', file: 2 },
+  ])
+  for (const id of ['c', 'f', 'half']) t.equal(readMessage(files.read, id), largeMessage(id).toString())
+  t.same([...holesOf(files.read), ...spoolProblems(file)], [])
+})
+
+t.test('a crash between the fold of a file and its sweep loses nothing', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b', 'c')
+  await database.commit([removeMessage('a')])
+  for await (const bytes of foldFile(database, 1)) t.equal(bytes, 2 * LARGE_BYTES)
+  await database.close()
+  t.equal(holesOf((await openTestDatabase(t, { file })).read).length, 3)
+  const again = await openTestDatabase(t, { file, spool: true })
+  t.ok(await purgeSpool(again, signal))
+  t.same(spoolFilesOf(file), [])
+  for (const id of ['b', 'c']) t.equal(readMessage(again.read, id), largeMessage(id).toString())
+})
+
+t.test('a message whose bytes are lost hinders no other of its file', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b', 'c', 'd', 'e')
+  const again = await storeInFiles(t, database, file, ['new'])
+  await again.commit(['a', 'b', 'c'].map(removeMessage))
+  truncateSync(spoolFile(spoolFolder(file), 1), 4 * LARGE_BYTES)
+  t.ok(await purgeSpool(again, signal))
+  t.match(placesOf(again.read), [
+    { id: 'd', file: null },
+    { id: 'e', file: 1 },
+    { id: 'new', file: 2 },
+  ])
+  t.equal(readMessage(again.read, 'd'), largeMessage('d').toString())
+})
+
+t.test('a large message that is folded and swept while it is read on a thread is read whole', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b', 'c')
+  const again = await storeInFiles(t, database, file, ['new'])
+  await again.commit(['a', 'b'].map(removeMessage))
+  let reads = 0
+  const elsewhere: ReadElsewhere = async (...statement) => {
+    reads += 1
+    if (reads > 1) return (await again.read.elsewhere?.(...statement)) as never
+    t.ok(await purgeSpool(again, signal))
+    return [{ raw: Buffer.alloc(LARGE_BYTES) }] as never
+  }
+  const read: Read = Object.assign(again.read.bind(null) as Read, { elsewhere })
+  const found = await readLargeRaw(read, { workspaceId: 'ws', emailId: 'c' })
+  t.equal(found?.toString(), largeMessage('c').toString())
+  t.equal(reads, 2, 'the second time on the thread too')
+})
+
+t.test('a backup that began before a fold has all bytes', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b', 'c')
+  await database.commit(['a', 'c'].map(removeMessage))
+  const copy = `${file}.copy`
+  const fold = async (): Promise<void> => {
+    for await (const bytes of foldFile(database, 1)) t.equal(bytes, LARGE_BYTES)
+    await t.rejects(sweepHoles(database), { code: 'SQLITE_BUSY' })
+  }
+  let folding: Promise<void> | undefined
+  await createBackup({
+    from: file,
+    to: copy,
+    onProgress: ({ phase }) => {
+      if (phase === 'fold') folding ??= fold()
+    },
+    pace: 1_000_000,
+  })
+  await folding
+  const { read } = await openTestDatabase(t, { file: copy })
+  t.equal(readMessage(read, 'b'), largeMessage('b').toString())
 })

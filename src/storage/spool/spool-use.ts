@@ -1,0 +1,44 @@
+/** How much of the spool files is of no use: what is left of a file while few of its messages are, and what is deleted. */
+import type { Read } from '../prepared.js'
+import { INDEX_STEP, waitForStep } from '../stepped-walk.js'
+import { spooledTables } from './spool-files.js'
+
+/** 64 MB: as much as one file. */
+const MUCH_DELETED = 67_108_864
+
+/** Whether deleted bytes are so many that the next hour is too late for them. */
+export function hasMuchDeleted(read: Read): boolean {
+  // Each of them has 16 KB and more.
+  const sql = `select coalesce(sum(bytes), 0) as bytes from (select bytes from spool_holes limit ${INDEX_STEP})`
+  return (read<{ bytes: number }>(sql, [])[0]?.bytes ?? 0) >= MUCH_DELETED
+}
+
+/** Files of which rows name less than half. The newest file is none of them: it may be the one that is written to. */
+export async function* findSparseFiles(read: Read): AsyncGenerator<number> {
+  const newest = read<{ file: number | null }>(NEWEST_FILE, [])[0]?.file ?? 0
+  for (let file = nextFile(read, 0); file < newest; file = nextFile(read, file)) {
+    await waitForStep()
+    const [use] = read<{ live: number; end: number }>(USE_OF_FILE, [file, file])
+    if (use !== undefined && use.live * 2 < use.end) yield file
+  }
+}
+
+const fromEach = (select: (table: string) => string): string => spooledTables.map(select).join(' union all ')
+
+const NEWEST_FILE = `select max(file) as file from (${fromEach(
+  (table) => `select max(spool_file) as file from ${table} where spool_file is not null`,
+)})`
+
+const NEXT_FILE = `select min(file) as file from (${fromEach(
+  (table) => `select min(spool_file) as file from ${table} where spool_file > ?`,
+)})`
+
+/** Infinity: there is none. */
+function nextFile(read: Read, after: number): number {
+  return read<{ file: number | null }>(NEXT_FILE, [after, after])[0]?.file ?? Number.POSITIVE_INFINITY
+}
+
+/** The sweep has cut off what is behind the last row. */
+const USE_OF_FILE = `select coalesce(sum(bytes), 0) as live, coalesce(max(at + bytes), 0) as end from (${fromEach(
+  (table) => `select spool_at as at, spool_bytes as bytes from ${table} where spool_file = ?`,
+)})`

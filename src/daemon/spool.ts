@@ -43,7 +43,11 @@ const SWEEP_INTERVAL = 60_000
  * Removes what the last run has left: bytes of commits that it did not make, and what was deleted since its last sweep. After
  * that, it sweeps when much was deleted; housekeeping sweeps each hour.
  */
-export function startSweeps(database: Database, log: Log): { readonly stop: () => Promise<void> } {
+export function startSweeps(
+  database: Pick<Database, 'read' | 'commit' | 'sweepSpool'>,
+  log: Pick<Log, 'error'>,
+  interval = SWEEP_INTERVAL,
+): { readonly stop: () => Promise<void> } {
   const abortController = new AbortController()
   let sweeping: Promise<unknown> | null = null
   const sweep = (isDue: () => boolean): void => {
@@ -59,7 +63,7 @@ export function startSweeps(database: Database, log: Log): { readonly stop: () =
     }
   }
   sweep(() => true)
-  const timer = setInterval(() => sweep(() => hasMuchDeleted(database.read)), SWEEP_INTERVAL).unref()
+  const timer = setInterval(() => sweep(() => hasMuchDeleted(database.read)), interval).unref()
   return {
     stop: async () => {
       clearInterval(timer)

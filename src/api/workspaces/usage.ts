@@ -19,7 +19,7 @@ interface UsageDeps {
 
 const inbound = z
   .strictObject({ bytes_held: z.int(), bytes_limit: z.int().nullable().meta({ description: 'Null: no limit.' }) })
-  .meta({ description: 'Stored inbound mail, in bytes.' })
+  .meta({ description: 'Stored inbound mail, in bytes: messages, and 8 KB and more for the record of each.' })
 
 const sent = z.int().meta({ description: 'Verification codes that the provider accepted.', example: 12 })
 const segments = z

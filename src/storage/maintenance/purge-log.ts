@@ -32,12 +32,18 @@ export async function purgeSpool(
   return !(await foldRests(database, signal)) || sweepHoles(database, signal)
 }
 
-/** As soon as no other process holds the files. */
+/**
+ * What was deleted before, as soon as no other process holds the files. It goes from file to file up to the newest one of now:
+ * it ends, however much is deleted meanwhile.
+ */
 async function sweepHoles(database: Pick<Database, 'read' | 'sweepSpool'>, signal: AbortSignal): Promise<boolean> {
+  const [newest] = database.read<{ file: number | null }>('select max(file) as file from spool_holes', [])
+  let from = 0
   while (!signal.aborted) {
-    const holes = nextHoles(database.read)
+    const holes = nextHoles(database.read, from, newest?.file ?? 0)
     if (!(await retryWhileBusy(() => database.sweepSpool(holes), signal))) return false
     if (holes.length === 0) return true
+    from = holes[0]?.file ?? from
     await pause(SWEEP_PAUSE, signal)
   }
   return true
@@ -57,10 +63,10 @@ async function foldRests(database: Pick<Database, 'read' | 'commit'>, signal: Ab
 }
 
 /** The next ones of one file. */
-function nextHoles(read: Database['read']): readonly SpoolPlace[] {
-  const sql = `select file, at, bytes from spool_holes where file = (select min(file) from spool_holes)
-    order by at limit ${STEP_HOLES}`
-  return read<SpoolPlace>(sql, [])
+function nextHoles(read: Database['read'], from: number, to: number): readonly SpoolPlace[] {
+  const sql = `select file, at, bytes from spool_holes
+    where file = (select min(file) from spool_holes where file between ? and ?) order by at limit ${STEP_HOLES}`
+  return read<SpoolPlace>(sql, [from, to])
 }
 
 async function retryWhileBusy(act: (isRetry: boolean) => Promise<void>, signal: AbortSignal): Promise<boolean> {

@@ -3,7 +3,7 @@
  * to be, and of a file that is mostly empty.
  *
  * A commit stores the bytes, removes the place, and notes a hole. A crash leaves the row as it was or folded. The sweep
- * overwrites the hole as that of a deleted row: when the main thread has read it, and nobody holds the files.
+ * overwrites the hole as that of a deleted row: when the main thread has read it, and no other process holds the files.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'

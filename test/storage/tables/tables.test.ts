@@ -293,7 +293,7 @@ for (const next of ['0016', '0050']) {
   })
 }
 
-t.test('recipients of inbound mail count twice', async (t) => {
+t.test('a record of inbound mail counts 8 KB, and its recipients twice', async (t) => {
   const { database } = await temporaryDatabase(t)
   const email = { size: 100, envelope_to: toJson(['\u00fc@b.test', 'a@b.test'] as Address[]) }
   const values = { id: 'a', workspace_id: 'ws_1', ...mail, ...email }

@@ -73,7 +73,10 @@ function Credits({ usage }: { readonly usage: CreditsUsage }): VNode {
 
 function Inbound({ inbound: { bytes_held: held, bytes_limit: limit } }: Pick<Usage, 'inbound'>): VNode {
   return (
-    <Section title="Inbound mail" intro="Messages are stored until they are deleted or their retention ends.">
+    <Section
+      title="Inbound mail"
+      intro="Messages are stored until they are deleted or their retention ends. Each counts its size and 8 KB for its record."
+    >
       {limit === null ? (
         <Facts
           facts={[

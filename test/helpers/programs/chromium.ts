@@ -11,12 +11,13 @@ export const CHROMIUM = '/usr/bin/chromium-headless-shell'
 const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 
-/** It asks no other host than those of the pages. */
+/** It asks no other host than those of the pages. It paints without a graphics card, in its own process. */
 const launchOptions = {
   executablePath: CHROMIUM,
   args: [
     '--no-sandbox',
     '--disable-gpu',
+    '--in-process-gpu',
     '--disable-quic',
     '--no-first-run',
     '--disable-background-networking',

@@ -20,6 +20,7 @@ import type { KeyCache } from 'mailauth/lib/tools.js'
 import type { Header } from '../../mail/header-fields.js'
 import { WholeBodyHash } from './body-hash.js'
 import { listHeaderRows } from './header-rows.js'
+import { prepareWithUnderscores } from './underscored-names.js'
 
 /** Two ways of hashing for a body of the largest size that a listener accepts by default. */
 export const defaultHashBudget = 70 * 1_048_576
@@ -42,7 +43,7 @@ class BoundedVerifier extends DkimVerifier {
   }
 
   override prepareSignature(signature: PreparedSignature): void {
-    super.prepareSignature(signature)
+    prepareWithUnderscores(signature, () => super.prepareSignature(signature))
     if (signature.skip !== undefined || signature.invalid !== undefined) return
     if (signature.maxBodyLength !== '') {
       signature.skip = `${notVerifiedPrefix}body only partly signed`

@@ -9,7 +9,18 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
     readonly original: Buffer
   }
 
+  interface Tag {
+    value?: unknown
+  }
+
   export interface PreparedSignature {
+    /** The tags of the field. */
+    readonly parsed?: { readonly d?: Tag; readonly s?: Tag; readonly i?: Tag }
+    /** From the tags, by `prepareSignature`; whose key is looked up. */
+    signingDomain?: string
+    selector?: string
+    identity?: string
+    identityDomain?: string
     readonly bodyCanon: string
     readonly hashAlgo: string
     /** The value of `l=`; an empty string if there is none. */

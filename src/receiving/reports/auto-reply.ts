@@ -25,6 +25,7 @@ const challengers = /@(\w{1,20}\.)?(boxbe|spamarrest|mailinblack|bluebottle|spam
 const challengeWords: readonly RegExp[] = [
   /\b(your|the|this) (message|e-?mail|mail)\b.{0,160}\b(is being held|has been held|is on hold|is waiting|will (not )?be delivered (until|once|after|when)|will be held)\b/i,
   /\b(confirm|verify|prove)\b.{0,60}\b(you are (a )?(real|human|person|not a)|your (identity|message|e-?mail address))/i,
+  /\bto release (your|the|this) (message|e-?mail|mail)\b|\baddress\b.{0,120}\bhas not been verified\b|\bTMDA\b/i,
   /\b(guest|approved|allowed|safe|white) ?(senders?['’]? )?list\b/i,
   /\b(challenge.{0,3}response|one-time (verification|confirmation)|sender (verification|authentication|confirmation))\b/i,
 ]

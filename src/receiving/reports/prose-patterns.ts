@@ -208,7 +208,10 @@ export const bounceFamilies: readonly BounceFamily[] = [
       /(konnte|kann) nicht (an .{0,80})?(zugestellt|ausgeliefert) werden|unzustellbar/i,
       /n.a pas (pu être|été) (remis|distribu|délivr|livr)|échec de la remise/i,
       /не может быть доставлено|не удалось доставить|não (foi possível entregar|pôde ser entregue)/i,
-      /impossibile recapitare|non è stato (possibile )?(recapit|consegn)/i,
+      /impossibile recapitare|non è stato (possibile )?(recapit|consegn)|(recapito|consegna) non riuscit[oa]/i,
+      /\bniet (worden )?(bezorgd|afgeleverd)|falha na entrega|leveransen misslyckades|kunde inte levereras/i,
+      /kunne ikke leveres|levering(en)? (mislyktes|mislykkedes)|teslim edilemedi/i,
+      /dostarczenie .{0,80}nie powiodło się|nie można dostarczyć|nepodařilo se doručit|doručení .{0,80}(selhalo|se nezdařilo)/i,
     ],
   },
 ]
@@ -219,7 +222,7 @@ export const daemonSender =
 
 /** Subjects of bounces: enough to read the text as a bounce if a mail system sent it. */
 export const bounceSubject =
-  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to|(has|was) not|(was|has)n.t|not) (be |been )?(successfully )?(deliver|send|relay)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
+  /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to|(has|was) not|(was|has)n.t|not) (be |been )?(successfully )?(deliver|send|sent|relay|receiv|reach|accept)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
 
 /** Subjects of warnings: delivery is still tried. */
 export const delaySubject = /\bdelay(ed|ing)?\b|\bwarning\b|\bstill (being )?(tried|trying|queued)\b|verzögert/i

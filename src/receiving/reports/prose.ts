@@ -22,7 +22,7 @@ import { findReply, interpretBounce, toOneLine } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind } from './report.js'
 import { isSameAddress } from './report-addresses.js'
-import { reportsSuccess } from './report-subject.js'
+import { confirmsSuccess, reportsSuccess } from './report-subject.js'
 
 const MAX_WORDS = 16_384
 const MAX_REPLY_LINES = 6
@@ -54,8 +54,10 @@ export function readProseBounces(report: ProseReport): readonly Bounce[] | null 
   const spoken = daemon || report.failed.length > 0 || bounceSubject.test(report.subject)
   if (family === undefined ? !isUnknownBounce(report, daemon) : family.loose === true && !spoken) return null
   const lines = report.words.split('\n')
+  const success = successOf(report, lines, family)
+  if (success === 'doubtful' && family === undefined) return null
   const recipients = findRecipients(lines, report)
-  const kind = isSuccess(report, lines, family) ? 'delivered' : kindOf(family, report.subject, flat)
+  const kind = success === 'certain' ? 'delivered' : kindOf(family, report.subject, flat)
   if (recipients.length === 0) return [buildBounce(null, null, findReplyLines(lines)[0] ?? flat, flat, family, kind)]
   return recipients.map(({ recipient, original, section }) => {
     const alone = recipients.length === 1
@@ -70,10 +72,17 @@ function isUnknownBounce({ subject, words, failed }: ProseReport, daemon: boolea
   return daemon && (bounceSubject.test(subject) || findReplyLines(words.split('\n')).length > 0)
 }
 
-/** A report of success has no phrase that only failures have. */
-function isSuccess({ subject, failed, words }: ProseReport, lines: readonly string[], family?: BounceFamily): boolean {
-  if (failed.length > 0 || !reportsSuccess(subject) || findReplyLines(lines).length > 0) return false
-  return family?.kind === undefined && findReason('', words) === null
+/** A report of success says so in its text too, and has no phrase that only failures have. */
+function successOf(
+  { subject, failed, words }: ProseReport,
+  lines: readonly string[],
+  family?: BounceFamily,
+): 'certain' | 'doubtful' | 'none' {
+  if (failed.length > 0 || !reportsSuccess(subject) || findReplyLines(lines).length > 0) return 'none'
+  if (family?.kind !== undefined || findReason('', words) !== null) return 'none'
+  const text = confirmsSuccess(words.replace(/\s+/g, ' '))
+  if (text === 'denies') return 'none'
+  return text === 'yes' ? 'certain' : 'doubtful'
 }
 
 /** A warning that names a permanent error is no warning. */

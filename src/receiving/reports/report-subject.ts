@@ -1,6 +1,6 @@
 /**
  * What the subject of a report says itself. Most reports quote the subject of the message, whose words ("Your order has
- * been received") say nothing about its delivery.
+ * been received") say nothing about its delivery. Some have no other subject, so a success needs the text too.
  */
 import { bounceSubject, delaySubject, successSubject } from './prose-patterns.js'
 
@@ -13,10 +13,14 @@ const quotedWords = /"[^"]{1,300}"|“[^”]{1,300}”|«[^»]{1,300}»|„[^“
 const deniedSuccess =
   /\b(not|never|cannot|no|nicht|un(able|til)|fail(s|ed|ure)?|\w{1,8}n['’]t)\b.{0,60}\b(success(ful(ly)?)?|relayed|delivered|received)\b/i
 const failureWords = /undeliver|\bfail|\berror|\breject|\bbounc|\breturned\b/i
+const textOfSuccess = /\b(success(ful(ly)?)?|delivered|relayed|deliver(y|ies)\b.{0,80}\b(is|was|are) complete|received)\b/i
+const textOfFailure =
+  /undeliver|\b(did|do|does) ?n.t reach|\b(did|do|does|has|have) not (been )?reach|\b(could|can) ?n[o'’]t\b|\bunable to\b|\bfailed\b|\brejected\b/i
 
 /** The subject without the parts that it quotes. `reported`: the subject of the message, if the report contains it. */
 export function ownWordsOf(subject: string, reported: string): string {
-  const plain = subject.replace(forwardPrefix, '').replace(quotedWords, ' ')
+  const unforwarded = subject.replace(forwardPrefix, (tags) => (bounceSubject.test(tags) ? tags : ''))
+  const plain = unforwarded.replace(quotedWords, ' ')
   const quoted = reported.trim()
   const rest = quoted === '' ? plain : plain.split(quoted).join(' ')
   const colon = rest.indexOf(':')
@@ -29,4 +33,10 @@ export function ownWordsOf(subject: string, reported: string): string {
 /** `words`: from `ownWordsOf`. */
 export function reportsSuccess(words: string): boolean {
   return successSubject.test(words) && !deniedSuccess.test(words) && !failureWords.test(words)
+}
+
+/** What the text of a report says of a success that its subject reports. `flat`: without line ends. */
+export function confirmsSuccess(flat: string): 'yes' | 'denies' | 'no' {
+  if (deniedSuccess.test(flat) || textOfFailure.test(flat)) return 'denies'
+  return textOfSuccess.test(flat) ? 'yes' : 'no'
 }

@@ -11,7 +11,7 @@ import { sharedTurns } from '../../platform/shared-turns.js'
 
 interface LineRules {
   readonly maxLineOctets: number
-  /** The message begins with a line of a mailbox file, which is dropped. */
+  /** The header has lines of a mailbox file, which are dropped. */
   readonly onMailboxLine: () => void
 }
 
@@ -20,7 +20,7 @@ export async function checkLines(raw: Buffer, { maxLineOctets, onMailboxLine }: 
   const form = await scanForm(raw, maxLineOctets)
   switch (form.kind) {
     case 'ok':
-      return withoutMailboxLine(raw, onMailboxLine)
+      return withoutMailboxLines(raw, onMailboxLine)
     case 'bare-line-break':
       throw new Refusal('bare-line-break', `bare CR, bare LF or NUL in line ${form.line} of the message`)
     case 'line-too-long':
@@ -44,18 +44,19 @@ async function scanForm(raw: Buffer, maxLineOctets: number): Promise<LineCheck> 
 /** Octets of a line that a reply repeats. */
 const MAX_SHOWN = 60
 
-/** Programs write `From sender date` before each message of a mailbox file (RFC 4155), and some send it too. */
-function withoutMailboxLine(raw: Buffer, onMailboxLine: () => void): Buffer {
-  if (beginsHeader(raw)) return raw
-  const next = raw.indexOf('\n') + 1
-  const rest = raw.subarray(next)
-  if (/^>?From /.test(raw.toString('latin1', 0, 6)) && next > 0 && rest.length > 0 && beginsHeader(rest)) {
-    onMailboxLine()
-    // Memory of its own: threads take over whole buffers.
-    const kept = Buffer.allocUnsafeSlow(rest.length)
-    rest.copy(kept)
-    return kept
+/**
+ * Programs write `From sender date` before each message of a mailbox file (RFC 4155), and some send it too. Servers on the way
+ * put fields of their own before it, so it may stand in the middle of a header.
+ */
+function withoutMailboxLines(raw: Buffer, onMailboxLine: () => void): Buffer {
+  let kept = raw
+  for (let places = 0; places < MAX_PLACES; places += 1) {
+    const found = findMailboxLines(kept)
+    if (found === null) break
+    kept = withoutOctets(kept, found)
   }
+  if (kept !== raw) onMailboxLine()
+  if (beginsHeader(kept)) return kept
   const [line = ''] = raw.toString('latin1', 0, MAX_SHOWN).split('\r\n', 1)
   throw new Refusal(
     'malformed-message',
@@ -63,10 +64,54 @@ function withoutMailboxLine(raw: Buffer, onMailboxLine: () => void): Buffer {
   )
 }
 
+/** Places of a header where such lines are dropped, and lines of one place. */
+const MAX_PLACES = 4
+const MAX_MAILBOX_LINES = 4
+
+interface Octets {
+  readonly start: number
+  readonly end: number
+}
+
+/** Where a header is broken off by such lines, and goes on behind them. */
+function findMailboxLines(raw: Buffer): Octets | null {
+  const { end: start, bodyStart } = scanHeader(raw)
+  if (bodyStart > start) return null
+  let end = start
+  for (let lines = 0; lines < MAX_MAILBOX_LINES && isMailboxLine(raw, end, start > 0); lines += 1) {
+    end = raw.indexOf('\n', end) + 1
+    if (end === 0) return null
+  }
+  const rest = raw.subarray(end)
+  const isFirstLine = start === 0 && end === raw.indexOf('\n') + 1
+  const goesOn = isFirstLine ? beginsHeader(rest) : beginsField(rest)
+  return end > start && rest.length > 0 && goesOn ? { start, end } : null
+}
+
+/** Below fields it has a time too: else it may be the first line of a text. */
+function isMailboxLine(raw: Buffer, at: number, isBelowFields: boolean): boolean {
+  const line = raw.toString('latin1', at, at + MAX_MAILBOX_LINE).split('\r\n', 1)[0] ?? ''
+  return /^>?From /.test(line) && (!isBelowFields || / \d\d?:\d\d/.test(line))
+}
+
+/** Octets of a line that are looked at. */
+const MAX_MAILBOX_LINE = 400
+
+/** In memory of its own: threads take over whole buffers. */
+function withoutOctets(raw: Buffer, { start, end }: Octets): Buffer {
+  const kept = Buffer.allocUnsafeSlow(raw.length - (end - start))
+  raw.copy(kept, 0, 0, start)
+  raw.copy(kept, start, end)
+  return kept
+}
+
 /** A message without a header begins with an empty line. */
 function beginsHeader(raw: Buffer): boolean {
-  const { fields, bodyStart } = scanHeader(raw.subarray(0, Math.min(raw.length, MAX_FIRST_FIELD)))
-  return fields.length > 0 || bodyStart > 0 || raw.length === 0
+  return beginsField(raw) || raw.length === 0 || scanHeader(raw.subarray(0, 2)).bodyStart > 0
+}
+
+function beginsField(raw: Buffer): boolean {
+  return scanHeader(raw.subarray(0, Math.min(raw.length, MAX_FIRST_FIELD))).fields.length > 0
 }
 
 /** Octets in which the first field begins. */

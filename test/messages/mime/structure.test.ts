@@ -17,7 +17,7 @@ interface Seen {
   readonly text?: string | RegExp | null
   readonly html?: string | null
   /** Name, type and size of each. */
-  readonly files?: readonly string[]
+  readonly files?: readonly (string | RegExp)[]
   readonly ambiguous?: boolean
 }
 
@@ -163,6 +163,26 @@ const cases: readonly (readonly [string, string, Seen])[] = [
     `${root('message/rfc822')}From: c@c.test\nSubject: one\nContent-Type: multipart/mixed; boundary=c\n\n--c\n${text}\n--c\n${file}\n--c--\n`,
     { text: /^words/m },
   ],
+  ...['message/global', 'message/news'].map((type): (typeof cases)[number] => [
+    `a message of the type ${type} as the message`,
+    `${root(type)}From: c@c.test\nSubject: one\nContent-Type: multipart/mixed; boundary=c\n\n--c\n${text}\n--c\n${file}\n--c--\n`,
+    { text: /^words/m },
+  ]),
+  [
+    'a message that is encoded as a whole',
+    `${root('message/rfc822', 'Content-Transfer-Encoding: base64')}${Buffer.from(`From: c@c.test\n\n${html}`).toString('base64')}\n`,
+    { text: null, files: [/message\/rfc822/], ambiguous: true },
+  ],
+  [
+    'a boundary in quotes of another kind',
+    `${root("multipart/mixed; boundary='b'")}--b\n${text}\n--b\n${file}\n--b--\n`,
+    { ambiguous: true },
+  ],
+  [
+    'a boundary that ends with a blank',
+    `${root('multipart/mixed; boundary="b "')}--b\n${text}\n--b\n${file}\n--b--\n`,
+    { ambiguous: true },
+  ],
 ]
 
 for (const [
@@ -174,10 +194,11 @@ for (const [
     const seen = await see(message)
     t.match(seen.text, text)
     t.equal(seen.html, html)
-    t.same(
+    t.match(
       seen.attachments.map(({ filename, content_type, size }) => `${filename} ${content_type} ${size}`),
       files,
     )
+    t.equal(seen.attachments.length, files.length)
     t.equal(seen.ambiguous, ambiguous)
   })
 }

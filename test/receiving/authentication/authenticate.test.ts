@@ -103,6 +103,29 @@ t.test('a header that ends at a line which is no field is verified as it will be
   t.match((await look(`${field}\r\n${open}`, { zone: good })).dkim, [{ result: 'pass' }])
 })
 
+t.test('names with underscores are looked up as they are written', async (t) => {
+  const rows: readonly (readonly [Partial<SignatureTags>, string])[] = [
+    [{ domain: 'mail_1.b.test', selector: '_s_1' }, 'pass'],
+    [{ domain: 'mail_1.b.test', selector: '_s_1', more: 'i=a_b@x_y.mail_1.b.test' }, 'pass'],
+    [{ domain: 'mail_1.b.test', selector: '_s_1', more: 'i=@mail_2.b.test' }, 'permerror: domain mismatch'],
+    [{ domain: 'mail_1.b.test', selector: '_s_1', more: 'i=none' }, 'permerror: signature syntax error'],
+    [{ domain: 'mail_1..b.test', selector: '_s_1' }, 'permerror: signature syntax error'],
+  ]
+  const zone = keyAt('mail_1.b.test', `v=DKIM1; ${key.record}`, '_s_1')
+  for (const [tags, result] of rows) t.equal(await dkimOf(tags, zone), result, JSON.stringify(tags))
+  t.equal(
+    await dkimOf(
+      { domain: 'mail_1.b.test', selector: '_s_1', more: 'i=@x.mail_1.b.test' },
+      keyAt('mail_1.b.test', `v=DKIM1; t=s; ${key.record}`, '_s_1'),
+    ),
+    'permerror: domain mismatch',
+  )
+  const { dkim, dmarc } = await look(signMessage(plain, key, { domain: 'b.test', selector: 's_1' }), {
+    zone: { ...keyAt('b.test', key.record, 's_1'), '_dmarc.b.test': { TXT: ['v=DMARC1; p=reject'] } },
+  })
+  t.match([dkim, dmarc], [[{ result: 'pass', domain: 'b.test', selector: 's_1' }], { result: 'pass' }])
+})
+
 t.test('a signature that breaks a rule is a permerror', async (t) => {
   const rows: readonly (readonly [Partial<SignatureTags>, string])[] = [
     [{ more: 'i=@other.test' }, 'permerror: domain mismatch'],

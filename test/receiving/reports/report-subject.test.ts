@@ -1,6 +1,6 @@
 /** What a report's subject says itself decides; words that it quotes do not. */
 import t from 'tap'
-import { ownWordsOf, reportsSuccess } from '../../../src/receiving/reports/report-subject.js'
+import { confirmsSuccess, ownWordsOf, reportsSuccess } from '../../../src/receiving/reports/report-subject.js'
 import { bouncesOf, readMail, summarizeBounce } from '../../helpers/receiving/report-mail.js'
 
 t.test('the subject of the message is no part of what its report says', async (t) => {
@@ -12,6 +12,7 @@ t.test('the subject of the message is no part of what its report says', async (t
     ['Automatic reply: Your delivery failed', '', 'Automatic reply'],
     ['Your message "Successful delivery" has bounced', '', 'Your message   has bounced'],
     ['Your order was received', 'Your order was received', ''],
+    ['[Undeliverable] It was delivered', '', '[Undeliverable] It was delivered'],
     ['Delivery Notification: Delivery has failed', '', 'Delivery Notification: Delivery has failed'],
     ['Delivery Status Notification (Success)', 'Hello', 'Delivery Status Notification (Success)'],
   ]
@@ -51,6 +52,41 @@ t.test('a failure whose subject quotes a success is a failure', async (t) => {
   t.match(bouncesOf(readMail([from, 'Subject: Successful Mail Delivery Report'], success)), [{ kind: 'delivered' }])
 })
 
+t.test('a report whose subject is only that of the message is what its text says', async (t) => {
+  const exchange = [
+    'Your message did not reach some or all of the intended recipients.',
+    '',
+    'lena@mill.test on 1/1/2026 10:00',
+    'The e-mail account does not exist at the organization this message was sent to.',
+  ]
+  const french = [
+    'Échec de la remise pour ces destinataires ou groupes :',
+    '',
+    'lena@mill.test',
+    "L'adresse de courrier que vous avez entrée est introuvable.",
+    '#550 5.1.1 RESOLVER.ADR.RecipNotFound; not found ##',
+  ]
+  for (const [subject, words] of [
+    ['Your order has been received', exchange],
+    ['[Undeliverable] Your order has been received', exchange],
+    ['Non remis : Your order has been received', french],
+  ] as const) {
+    t.match(bouncesOf(readMail([from, `Subject: ${subject}`], words)), [
+      { kind: 'permanent', reason: 'bad-mailbox', recipient: 'lena@mill.test' },
+    ])
+  }
+  const silent = ['About your message to lena@mill.test: see https://portal.test/1']
+  t.same(readMail([from, 'Subject: Your order has been delivered'], silent), { type: 'other' })
+})
+
+t.test('a text confirms a success, denies it, or is silent', async (t) => {
+  t.equal(confirmsSuccess('Your message was successfully delivered to the destination listed below.'), 'yes')
+  t.equal(confirmsSuccess('Delivery to these recipients is complete, but no notification was sent.'), 'yes')
+  for (const text of ['Your message did not reach Lena.', "It couldn't be delivered.", 'It was not delivered to Lena.'])
+    t.equal(confirmsSuccess(text), 'denies', text)
+  t.equal(confirmsSuccess('See the attached report.'), 'no')
+})
+
 t.test('a warning is no bounce, with or without a phrase that is known', async (t) => {
   const words = ['We have not been able to reach the server of lena@mill.test for four hours.', 'You need do nothing.']
   for (const subject of ['Delayed Mail', 'Warning: message still being tried', 'Delivery delayed: Your order']) {
@@ -72,6 +108,15 @@ t.test('a challenge to the sender is an automatic reply', async (t) => {
     'Please confirm that you are a real person: https://challenge.test/1',
   ]
   t.same(readMail(['From: Lena <lena@mill.test>', 'Subject: Undeliverable until confirmed'], words), {
+    type: 'auto-reply',
+  })
+  const tmda = [
+    'This message was created automatically by mail delivery software (TMDA).',
+    '',
+    'Your message attached below is being held because the address <me@mine.test> has not been verified.',
+    'To release your message for delivery, please send an empty message to the following address.',
+  ]
+  t.same(readMail(['From: Lena <lena-confirm@mill.test>', 'Subject: Please confirm your message'], tmda), {
     type: 'auto-reply',
   })
   const bounce = ['<lena@mill.test>: 550 5.7.1 confirm that you are a real person; the message has been held']

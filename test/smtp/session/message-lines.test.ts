@@ -19,6 +19,20 @@ t.test('a line of a mailbox file is dropped', async (t) => {
   t.same(await keep(`>From a@b.test Mon Jan  1 00:00:00 2026\r\n${letter}`), [letter, 1])
 })
 
+t.test('so are several, and those that stand below fields of servers on the way', async (t) => {
+  const line = 'From a@b.test Mon Jan  1 00:00:00 2026\r\n'
+  t.same(await keep(`${line}>${line}${letter}`), [letter, 1])
+  const trace = 'Received: by relay.test; Mon, 1 Jan 2026 00:00:00 +0000\r\n'
+  t.same(await keep(`${trace}>${line}${letter}`), [`${trace}${letter}`, 1])
+  t.same(await keep(`${trace}${line}${trace}${line}${letter}`), [`${trace}${trace}${letter}`, 1])
+  for (const text of [
+    `${trace}From the beginning: words\r\nSubject: y\r\n`,
+    `${trace}${line}\r\nwords\r\n`,
+    `${trace}${line}words`,
+  ])
+    t.same(await keep(text), [text, 0], 'a text')
+})
+
 t.test('a message without a header begins with an empty line', async (t) => {
   t.same(await keep('\r\nbody\r\n'), ['\r\nbody\r\n', 0])
   t.same(await keep(''), ['', 0])

@@ -7,7 +7,7 @@ import { MailParser } from 'mailparser'
 import { encodeBase64Lines } from '../../../mail/base64-lines.js'
 import { type Header, type HeaderField, readFieldValue } from '../../../mail/header-fields.js'
 import { type DeclaredContent, isPlainlyNamed } from './declared-content.js'
-import { type Part, PartTreeReader } from './part-tree.js'
+import { isMessage, type Part, PartTreeReader } from './part-tree.js'
 import { decodeUuencoded } from './uuencode.js'
 
 interface CanonicalMessage {
@@ -46,7 +46,7 @@ class CanonicalWriter {
 
   *write(part: Part): Generator<Buffer> {
     const { children } = part
-    if (part.type === 'message/rfc822' && children !== null) {
+    if (isMessage(part.type) && children !== null) {
       const inline = part.content.disposition === '' ? '\r\nContent-Disposition: inline' : ''
       yield* this.writeHeader(part, `message/rfc822${inline}`, '')
       for (const child of children) yield* this.write(child)

@@ -96,15 +96,17 @@ export class PartTreeReader {
   private readChildren({ type, content }: Omit<Part, 'children'>, body: Omit<Place, 'defaultType'>): Part['children'] {
     const { start, end, depth, showsMessage } = body
     if (start >= end) return null
-    const isMessage = type === 'message/rfc822' && content.encoding === '' && isShown(content.disposition, showsMessage)
-    if (!isMessage && !type.startsWith('multipart/')) return null
+    const isShownMessage = isMessage(type) && isShown(content.disposition, showsMessage)
+    if (!isShownMessage && !type.startsWith('multipart/')) return null
+    // No standard but RFC 6532 allows to encode a message as a whole: few programs show one.
+    if (isShownMessage && content.encoding !== '') return this.giveUp()
     if (depth === MAX_DEPTH) return this.giveUp()
     const isDigest = type === 'multipart/digest'
     const defaultType = isDigest ? 'message/rfc822' : 'text/plain'
     const below = { depth: depth + 1, showsMessage: isDigest, defaultType }
-    if (isMessage) {
-      // Without a disposition, mailparser takes it for a file.
-      if (content.disposition === '') this.odd = true
+    if (isShownMessage) {
+      // Without a disposition, and under its other names, mailparser takes it for a file.
+      if (content.disposition === '' || type !== 'message/rfc822') this.odd = true
       return [this.readPart({ start, end, ...below })]
     }
     const found = this.split(content, start, end)
@@ -116,9 +118,10 @@ export class PartTreeReader {
   }
 
   private split({ boundaries }: DeclaredContent, start: number, end: number): Delimited | null {
-    for (const boundary of boundaries) {
+    for (const [index, boundary] of boundaries.entries()) {
       const found = this.splitAt(boundary, start, end)
-      if (found !== null) return found
+      // Another form than the written one: programs that know only that see no parts.
+      if (found !== null) return index === 0 ? found : this.noted(found)
     }
     const guessed = guessBoundary(this.raw, start, end)
     return guessed === null || boundaries.includes(guessed) ? null : this.noted(this.splitAt(guessed, start, end))
@@ -151,6 +154,11 @@ export class PartTreeReader {
     this.odd = true
     this.ambiguous = true
   }
+}
+
+/** RFC 2046 section 5.2.1; with UTF-8 in its header (RFC 6532 section 3.7); of news (RFC 5537 section 4.1, now obsolete). */
+export function isMessage(type: string): boolean {
+  return type === 'message/rfc822' || type === 'message/global' || type === 'message/news'
 }
 
 function isShown(disposition: string, showsMessage: boolean): boolean {

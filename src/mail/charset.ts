@@ -5,13 +5,21 @@
  * Names are read as mail writes them: in any case, with `x-` or `cs` before them, with a suffix (`iso-2022-jp-ms`, `utf-8;x`),
  * and by the numbers of Windows' code pages (`cp932`, `windows-936`).
  */
+import { isUtf8 } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 import { decode } from 'iconv-lite'
+
+/**
+ * The encoding of octets whose charset is not said, or said to be unknown (RFC 1428) or ASCII: UTF-8 if they are valid in it,
+ * else Windows' Latin-1.
+ */
+export const UNDECLARED = 'unknown-8bit'
 
 /** Null: the charset is unknown. Bytes that are invalid in it become replacement characters. */
 export function decodeCharset(bytes: Buffer, charset: string): string | null {
   const decoder = findDecoder(charset)
   if (decoder === null) return null
+  if (decoder === UNDECLARED) return isUtf8(bytes) ? bytes.toString() : decodeCharset(bytes, 'windows-1252')
   if (typeof decoder === 'string') return decode(bytes, decoder)
   const text = decoder.decode(bytes)
   return decoder.encoding === 'windows-1252' ? text.replace(highControl, (char) => decodeWindows1252(char)) : text
@@ -49,7 +57,10 @@ function findDecoder(charset: string): Decoder | null {
     .slice(0, MAX_NAME)
     .trim()
     .replace(/^["']|["']$/g, '')
+  if (undeclaredNames.test(name)) return UNDECLARED
   const plain = createDecoder(name)
+  // It lacks most characters of Windows' form of the charset, which mail means by all of its names.
+  if (plain?.encoding === 'euc-kr') return 'cp949'
   if (plain !== null) return plain
   const [bare = ''] = name
     .toLowerCase()
@@ -65,30 +76,38 @@ function findDecoder(charset: string): Decoder | null {
 function findKnown(name: string): Decoder | null {
   const [, page = ''] = /^(?:cp|ms|ibm|windows|win|dos|oem|codepage|pc)-?0{0,3}(\d{3,5})$/.exec(name) ?? []
   const label = labelsOfPages[page] ?? labels.find(([pattern]) => pattern.test(name))?.[1]
-  if (label !== undefined) return createDecoder(label) ?? label
+  if (label !== undefined) return findLabelled(label)
   if (/^125[0-8]$/.test(page)) return createDecoder(`windows-${page}`)
   return dosPages.has(page) ? `cp${page}` : createDecoder(name)
 }
 
+/** A decoder of the platform where it has one of that name, but for the two above. */
+function findLabelled(label: string): Decoder {
+  return label === UNDECLARED || label === 'cp949' ? label : (createDecoder(label) ?? label)
+}
+
+const undeclaredNames =
+  /^(?:(?:us-?)?ascii|ansi[-_]x3\.4-19\d\d|(?:x-)?unknown(?:-8bit)?|8bit|default|none|_?auto(?:detect)?(?:[-_]\w{1,20})?)$/i
+
 /** Windows' code pages by their numbers. */
 const labelsOfPages: Readonly<Record<string, string>> = {
-  '367': 'us-ascii',
+  '367': UNDECLARED,
   '819': 'iso-8859-1',
   '866': 'ibm866',
   '874': 'windows-874',
   '932': 'shift_jis',
   '943': 'shift_jis',
   '936': 'gb18030',
-  '949': 'euc-kr',
+  '949': 'cp949',
   '950': 'big5',
   '951': 'big5',
   '10000': 'macintosh',
   '10007': 'x-mac-cyrillic',
-  '20127': 'us-ascii',
+  '20127': UNDECLARED,
   '20866': 'koi8-r',
   '20932': 'euc-jp',
   '20936': 'gb18030',
-  '20949': 'euc-kr',
+  '20949': 'cp949',
   '21866': 'koi8-u',
   '28591': 'iso-8859-1',
   '28592': 'iso-8859-2',
@@ -99,7 +118,7 @@ const labelsOfPages: Readonly<Record<string, string>> = {
   '50222': 'iso-2022-jp',
   '51932': 'euc-jp',
   '51936': 'gb18030',
-  '51949': 'euc-kr',
+  '51949': 'cp949',
   '54936': 'gb18030',
   '65000': 'utf-7',
   '65001': 'utf-8',
@@ -108,7 +127,7 @@ const labelsOfPages: Readonly<Record<string, string>> = {
 /** Spellings with a suffix, and names that the platform does not know. */
 const labels: readonly (readonly [RegExp, string])[] = [
   [/^(?:unicode-(?:1-1-|2-0-)?)?utf-?7$/, 'utf-7'],
-  [/^(?:unicode-1-1-)?utf-?8(?:$|[^0-9a-z])/, 'utf-8'],
+  [/^(?:unicode-1-1-)?utf-?8(?:$|mb[34]$|[^0-9a-z])/, 'utf-8'],
   [/^utf-?16-?be$/, 'utf-16be'],
   [/^utf-?16(?:-?le)?$/, 'utf-16le'],
   [/^utf-?32-?be$/, 'utf-32be'],
@@ -117,11 +136,12 @@ const labels: readonly (readonly [RegExp, string])[] = [
   [/^(?:windows-?31j|shift-?jis|sjis|mskanji|ms-kanji)/, 'shift_jis'],
   [/^euc-?jp/, 'euc-jp'],
   [/^(?:gbk|gb-?2312|gb-?18030|euc-?cn)/, 'gb18030'],
-  [/^(?:euc-?kr|ks-?c-?5601|uhc|korean)/, 'euc-kr'],
+  [/^(?:euc-?kr|ks-?c-?5601|uhc|korean)/, 'cp949'],
   [/^big-?5/, 'big5'],
-  [/^(?:us-?)?ascii/, 'us-ascii'],
+  [/^(?:us-?)?ascii/, UNDECLARED],
   [/^tis-?620/, 'windows-874'],
-  [/^(?:iso-?)?8859-?1(?:$|[^0-9])/, 'iso-8859-1'],
+  [/^(?:(?:iso-?)?8859-?1(?:$|[^0-9])|latin-1$)/, 'iso-8859-1'],
+  [/^ansi$/, 'windows-1252'],
   [/^(?:iso-?)?8859-?2(?:$|[^0-9])/, 'iso-8859-2'],
   [/^(?:iso-?)?8859-?5(?:$|[^0-9])/, 'iso-8859-5'],
   [/^(?:iso-?)?8859-?7(?:$|[^0-9])/, 'iso-8859-7'],

@@ -13,7 +13,7 @@
  * a value are read, and only its first 500 encoded words are decoded.
  */
 import { isUtf8 } from 'node:buffer'
-import { decodeCharset, encodingOf, isStateful } from './charset.js'
+import { decodeCharset, encodingOf, isStateful, UNDECLARED } from './charset.js'
 
 const MAX_TEXT_LENGTH = 2000
 /** Characters of a value that are read: four encoded bytes for each character, all of them escaped. */
@@ -69,6 +69,12 @@ function decodeWord([, charset = '', encoding = '', payload = '']: RegExpExecArr
   return encoding.toLowerCase() === 'b'
     ? { encoding: known, bytes: Buffer.from(payload, 'base64') }
     : decodeQWord(payload, known)
+}
+
+/** Text in Q encoding of a parameter (RFC 2231), as libmime makes it from the percent encoding. */
+export function decodeParameterText(text: string, charset: string): string {
+  const { encoding, bytes } = decodeQWord(text, encodingOf(charset) ?? UNDECLARED)
+  return decodeCharset(bytes, encoding) ?? ''
 }
 
 function decodeWordRun(run: readonly EncodedWord[]): string {

@@ -5,7 +5,7 @@
  * Text may be changed between the two if what is inserted is ASCII.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
-import { decodeCharset, encodingOf } from '../mail/charset.js'
+import { decodeCharset, encodingOf, UNDECLARED } from '../mail/charset.js'
 
 interface BodyText {
   readonly text: string
@@ -14,7 +14,7 @@ interface BodyText {
 
 const singleOctet = /^(?:ibm866|iso-8859-\d{1,2}(?:-i)?|koi8-[ru]|macintosh|windows-(?:874|125\d)|x-mac-cyrillic)$/
 /** Octets below 0x80 that do not follow a lead octet mean ASCII in them. */
-const asciiBased: ReadonlySet<string> = new Set(['big5', 'euc-jp', 'euc-kr', 'gb18030', 'gbk', 'shift_jis'])
+const asciiBased: ReadonlySet<string> = new Set(['big5', 'cp949', 'euc-jp', 'gb18030', 'gbk', 'shift_jis'])
 
 const utf8 = (text: string): Buffer => Buffer.from(text)
 const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
@@ -22,10 +22,10 @@ const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
 /** `charset`: as declared; null: none is. Returns null if the bytes are not valid in it, or it cannot be encoded. */
 export function decodeBody(bytes: Buffer, charset: string | null): BodyText | null {
   const label = charset?.trim().toLowerCase() ?? ''
-  const encoding = label === '' || label === 'us-ascii' ? 'us-ascii' : encodingOf(label)
+  const encoding = label === '' ? UNDECLARED : encodingOf(label)
   if (encoding === null) return null
   const isSingle = singleOctet.test(encoding)
-  const isKnown = isSingle || encoding === 'us-ascii' || encoding === 'utf-8' || asciiBased.has(encoding)
+  const isKnown = isSingle || encoding === UNDECLARED || encoding === 'utf-8' || asciiBased.has(encoding)
   if (isKnown && isAscii(bytes)) return { text: bytes.toString('latin1'), encode: ascii }
   if (encoding === 'utf-8' || label === '') return isUtf8(bytes) ? { text: bytes.toString('utf8'), encode: utf8 } : null
   return isSingle ? decodeSingleOctets(bytes, encoding) : null

@@ -30,6 +30,29 @@ t.test('names in all their spellings', async (t) => {
     t.equal(encodingOf(name), null, name)
 })
 
+t.test('Korean text has all characters of its Windows form, whatever it is called', async (t) => {
+  for (const name of ['cp949', 'ks_c_5601-1987', 'euc-kr', 'uhc', 'ms949', 'x-windows-949', 'KSC5601', 'csKSC56011987'])
+    t.equal(decodeCharset(Buffer.from('8c63b9e6', 'hex'), name), '똠방', name)
+})
+
+t.test('octets of an undeclared charset are UTF-8 if they can be, else Latin-1 of Windows', async (t) => {
+  for (const name of [
+    'us-ascii',
+    'ASCII',
+    'ANSI_X3.4-1968',
+    'unknown-8bit',
+    'x-unknown',
+    'default',
+    '_autodetect_kr',
+    'cp367',
+  ]) {
+    t.equal(decodeCharset(Buffer.from('4ac3b6', 'hex'), name), 'Jö', name)
+    t.equal(decodeCharset(Buffer.from('4af680', 'hex'), name), 'Jö€', name)
+  }
+  t.equal(decodeHeaderText('=?unknown-8bit?B?SvZyZw==?='), 'Jörg')
+  t.equal(decodeHeaderText('=?latin-1?Q?J=F6rg?= =?utf8mb4?Q?=C3=B6?='), 'Jörgö')
+})
+
 t.test('header fields are decoded by the same names', async (t) => {
   const word = (charset: string, hex: string): string =>
     `=?${charset}?B?${Buffer.from(hex, 'hex').toString('base64')}?=`

@@ -144,7 +144,7 @@ t.test('what is not taken apart, and why', async (t) => {
     ['encoding', encoded('quoted-printable', '<p>=XX</p>')],
     ['encoding', encoded('base64', 'PHA+*')],
     ['encoding', encoded('base64', 'PHA')],
-    ['charset', typed('text/html; charset=x-unknown')],
+    ['charset', typed('text/html; charset=x-unheard-of')],
     ['charset', typed('text/html; charset=utf-16')],
     ['charset', typed('text/html; charset=iso-2022-jp')],
     ['charset', typed('text/html; charset=utf-7')],

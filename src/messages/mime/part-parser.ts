@@ -4,17 +4,16 @@
  *
  * Mail programs show inline text with a file name and offer it as a file. Which text is a file: `mail/file-part`.
  *
- * Charsets that it does not know by their names are those of `mail/charset`.
+ * Charsets are those of `mail/charset`, also of texts that declare none.
  *
- * Relies on four methods of mailparser that its types do not declare.
+ * Relies on five methods of mailparser that its types do not declare.
  */
 import { isUtf8 } from 'node:buffer'
-import type { Readable } from 'node:stream'
-import { encodingExists } from 'iconv-lite'
+import { type Readable, Transform, type TransformCallback } from 'node:stream'
 import { type Headers, MailParser, type MailParserOptions } from 'mailparser'
-import { encodingOf } from '../../mail/charset.js'
+import { decodeCharset, encodingOf, UNDECLARED } from '../../mail/charset.js'
 import { isFilePart } from '../../mail/file-part.js'
-import { decodeHeaderText } from '../../mail/header-text.js'
+import { decodeHeaderText, decodeParameterText } from '../../mail/header-text.js'
 
 interface Parameters {
   readonly value: string | false
@@ -41,6 +40,8 @@ interface PartNode {
   readonly contentType: string | false
   readonly headers: Headers
   readonly isAttachment?: boolean
+  /** As declared; absent: it is not said, or the part is a multipart. */
+  charset?: string
   /** Decodes the transfer encoding, not the charset; a multipart has none. */
   readonly decoder?: Readable
 }
@@ -53,6 +54,7 @@ declare module 'mailparser' {
   interface MailParser {
     readonly libmime: {
       decodeWords: (text: string) => string
+      decodeWord: (charset: string, encoding: string, text: string) => string
       readonly decodeHeader: (line: string) => { readonly value: string }
       readonly parseHeaderValue: (value: string) => Parameters
     }
@@ -79,14 +81,11 @@ export class PartParser extends MailParser {
     super(options)
     this.takeText = take
     this.libmime.decodeWords = (text) => decodeHeaderText(text)
+    this.libmime.decodeWord = (charset, _encoding, text) => decodeParameterText(text, charset)
   }
 
   override getDecoder(): BodyDecoder {
-    const decoder = super.getDecoder()
-    return {
-      decodeStream: (charset) =>
-        decoder.decodeStream(encodingExists(charset) ? charset : (encodingOf(charset) ?? charset)),
-    }
+    return { decodeStream: (charset) => new CharsetStream(charset) }
   }
 
   override createNode(node: SplitNode): PartNode {
@@ -96,6 +95,8 @@ export class PartParser extends MailParser {
     const filename = dispositionName || typeName
     node.filename = filename || false
     const part = super.createNode(node)
+    // mailparser would take it for UTF-8, valid or not.
+    if (part.charset === undefined || encodingOf(part.charset) === UNDECLARED) part.charset = UNDECLARED
     const place = part.root === true ? 'message' : isBody(part) ? 'body' : 'other'
     const isFile = isFilePart({ disposition: '', dispositionName, typeName }, place)
     if (isFile && part.isAttachment === false && part.decoder !== undefined)
@@ -115,6 +116,26 @@ export class PartParser extends MailParser {
     const octets = Buffer.from(this.libmime.decodeHeader(line).value, 'latin1')
     const value = isUtf8(octets) ? octets.toString() : octets.toString('latin1')
     return decodeHeaderText(this.libmime.parseHeaderValue(value).params[name] ?? '')
+  }
+}
+
+/** The text of a body in UTF-8. It is decoded as a whole, since what it declares may be wrong or missing. */
+class CharsetStream extends Transform {
+  private readonly chunks: Buffer[] = []
+
+  constructor(private readonly charset: string) {
+    super()
+  }
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    this.chunks.push(chunk)
+    done()
+  }
+
+  override _flush(done: TransformCallback): void {
+    const octets = Buffer.concat(this.chunks)
+    const text = decodeCharset(octets, this.charset) ?? decodeCharset(octets, UNDECLARED) ?? ''
+    done(null, Buffer.from(text))
   }
 }
 

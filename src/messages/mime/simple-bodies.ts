@@ -8,6 +8,7 @@
  *
  * Limits: messages of less than 64 KB, 20 parts, multiparts nested four deep.
  */
+import { isUtf8 } from 'node:buffer'
 import { type Header, type HeaderField, readFieldValue, scanHeader } from '../../mail/header-fields.js'
 import { decodeLooseQuotedPrintable } from './loose-quoted-printable.js'
 
@@ -172,12 +173,17 @@ function isLineEnd(body: Buffer, at: number): boolean {
 
 /** Null: something that decoders read differently. */
 function decodeContent(content: Buffer, encoding: string): string | null {
-  if (encoding === 'quoted-printable') return decodeLooseQuotedPrintable(content)?.toString() ?? null
-  if (encoding !== 'base64') return content.toString()
+  if (encoding === 'quoted-printable') return toText(decodeLooseQuotedPrintable(content))
+  if (encoding !== 'base64') return toText(content)
   const written = content.toString('latin1').replaceAll('\r\n', '').replaceAll('\n', '')
   return /^[A-Za-z0-9+/]*={0,2}$/.test(written) && written.length % 4 === 0
-    ? Buffer.from(written, 'base64').toString()
+    ? toText(Buffer.from(written, 'base64'))
     : null
+}
+
+/** Octets that are not UTF-8 may be of another charset, which is not said. */
+function toText(octets: Buffer | null): string | null {
+  return octets !== null && isUtf8(octets) ? octets.toString() : null
 }
 
 /**

@@ -13,7 +13,8 @@ const quotedWords = /"[^"]{1,300}"|“[^”]{1,300}”|«[^»]{1,300}»|„[^“
 const deniedSuccess =
   /\b(not|never|cannot|no|nicht|un(able|til)|fail(s|ed|ure)?|\w{1,8}n['’]t)\b.{0,60}\b(success(ful(ly)?)?|relayed|delivered|received)\b/i
 const failureWords = /undeliver|\bfail|\berror|\breject|\bbounc|\breturned\b/i
-const textOfSuccess = /\b(success(ful(ly)?)?|delivered|relayed|deliver(y|ies)\b.{0,80}\b(is|was|are) complete|received)\b/i
+const textOfSuccess =
+  /\b(success(ful(ly)?)?|delivered|relayed|deliver(y|ies)\b.{0,80}\b(is|was|are) complete|received)\b/i
 const textOfFailure =
   /undeliver|\b(did|do|does) ?n.t reach|\b(did|do|does|has|have) not (been )?reach|\b(could|can) ?n[o'’]t\b|\bunable to\b|\bfailed\b|\brejected\b/i
 

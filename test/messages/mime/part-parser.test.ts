@@ -22,3 +22,17 @@ t.test('names of charsets in all their spellings', async (t) => {
     t.equal((await parseByLibrary(raw)).text, text, charset)
   }
 })
+
+t.test('names of files too', async (t) => {
+  for (const [charset, octets, name] of [
+    ['dos-850', '%84', 'ä'],
+    ['cp51932', '%A4%B3', 'こ'],
+    ['x-windows-949', '%8Cc', '똠'],
+    ['latin-1', '%E4', 'ä'],
+    ['x-unheard-of', '%C3%A4', 'ä'],
+  ] as const) {
+    const head = `Content-Type: application/pdf\r\nContent-Disposition: attachment; filename*=${charset}''${octets}.pdf`
+    const { attachments } = await parseByLibrary(Buffer.from(`${head}\r\n\r\nx\r\n`))
+    t.match(attachments, [{ filename: `${name}.pdf` }], charset)
+  }
+})

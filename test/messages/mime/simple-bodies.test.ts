@@ -26,7 +26,6 @@ const simple: Readonly<Record<string, Buffer>> = {
   'a text of several blank lines at its end': lines('Subject: x', plain, '', 'text', '', '', ''),
   'HTML alone': lines('Subject: x', html, '', '<p>x</p>', ''),
   'an empty body': lines('Subject: x', plain, '', ''),
-  'octets that are no UTF-8': Buffer.from(`${plain}\r\n\r\n\xff\xe4\r\n`, 'latin1'),
   'quoted-printable': lines(
     plain,
     'Content-Transfer-Encoding: quoted-printable',
@@ -84,6 +83,7 @@ for (const [name, raw] of Object.entries(simple)) {
 
 const others: Readonly<Record<string, Buffer>> = {
   'another charset': lines('Content-Type: text/plain; charset=iso-8859-1', '', 'x'),
+  'octets that are no UTF-8': Buffer.from(`${plain}\r\n\r\n\xff\xe4\r\n`, 'latin1'),
   'flowed text': lines('Content-Type: text/plain; charset=utf-8; format=flowed', '', 'x'),
   'an attachment': lines(plain, 'Content-Disposition: attachment; filename=a.txt', '', 'x'),
   'a file name': lines('Content-Type: text/plain; name=a.txt', '', 'x'),

@@ -86,7 +86,8 @@ class CanonicalWriter {
   }
 }
 
-/** People see the text of a multipart whose parts cannot be found. */
+/** People see the text of a multipart whose parts cannot be found. A uuencoded message is a file. */
 function typeOfLeaf({ type, content }: Part): string | null {
+  if (isMessage(type) && content.encoding === 'uuencode') return 'application/octet-stream'
   return type.startsWith('multipart/') ? 'text/plain' : content.canonicalType
 }

@@ -98,8 +98,11 @@ export class PartTreeReader {
     if (start >= end) return null
     const isShownMessage = isMessage(type) && isShown(content.disposition, showsMessage)
     if (!isShownMessage && !type.startsWith('multipart/')) return null
-    // No standard but RFC 6532 allows to encode a message as a whole: few programs show one.
-    if (isShownMessage && content.encoding !== '') return this.giveUp()
+    // No standard but RFC 6532 allows to encode a message as a whole, and few programs show one.
+    if (isShownMessage && content.encoding !== '') {
+      this.ambiguous = true
+      return null
+    }
     if (depth === MAX_DEPTH) return this.giveUp()
     const isDigest = type === 'multipart/digest'
     const defaultType = isDigest ? 'message/rfc822' : 'text/plain'

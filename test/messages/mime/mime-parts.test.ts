@@ -457,8 +457,11 @@ t.test('while bombs occupy a process, messages of other workspaces are parsed', 
 /** Two million empty lines take far longer than the limit of the test. */
 const slow = Buffer.from(lines('Subject: slow', '', '\r\n'.repeat(2_000_000)))
 
-/** Each of its words becomes a string of its own on the heap. */
-const hungry = Buffer.from(lines('Content-Type: text/plain; charset=utf-7', '', '+AOk-'.repeat(3_000_000)), 'latin1')
+/** Its text is a string of 60 MB, since each of its octets becomes two. */
+const hungry = Buffer.from(
+  lines('Content-Type: text/plain; charset=koi8-r', '', `${'\xf0'.repeat(998)}\r\n`.repeat(30_000)),
+  'latin1',
+)
 
 t.test('a message has a time limit, and the process that it occupied is replaced', async (t) => {
   const from = reader(t, { time: 50, timePerMegabyte: 0, processes: 1 })

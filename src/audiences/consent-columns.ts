@@ -18,8 +18,9 @@ export function consentKindOf(name: string): ConsentKind | 'data' | 'unclear' | 
   const squeezed = squeeze(name)
   if (otherChannel.test(squeezed) && !squeezed.includes('email')) return 'data'
   if (squeezed === 'state') return 'state'
-  if (negativeName.test(squeezed)) return isFigure(name) ? 'data' : 'unsubscribed'
-  if (!positiveStem.test(squeezed)) return statusNames.has(squeezed) ? 'subscribed' : null
+  if (negativeName.test(squeezed) || withdrawnName.test(squeezed)) return isFigure(name) ? 'data' : 'unsubscribed'
+  if (statusNames.has(squeezed)) return 'subscribed'
+  if (!positiveStem.test(squeezed)) return null
   if (isDetail(name, squeezed)) return 'data'
   if (subscribedName.test(squeezed) || subscriptionStatus.test(squeezed)) return 'subscribed'
   return consentName.test(squeezed) ? 'consent' : 'unclear'
@@ -30,23 +31,31 @@ const otherChannel =
 
 /** The exports of Mailchimp, Brevo, Mailjet, HubSpot, Constant Contact, AWeber, Salesforce, Mautic, Intercom and phpList have them. */
 const negativeName =
-  /unsub|opt(?:ed|ing|s)?out|bl[ao]cklist|^(?:is|email)?blocked|suppress|donot(?:e?mail|contact|market|send|disturb)|^dnc|dnc$|hardbounce|^(?:is|email)?bounced?(?:at|on|date|time|reason)?$|complain|markedemailasspam|markedasspam|spamreport|^clean(?:ed|time|campaign)|excludedfrom|^stop(?:time|status|date)|emaildisabled|^(?:is)?disabled|deactivated|^deletedat|quarantined|^(?:is)?banned|unconfirmed|optinpending|^invalidemail|emailinvalid/
+  /unsub|opt(?:ed|ing|s)?out|bl[ao]cklist|^(?:is|email)?blocked|suppress|donot(?:e?mail|contact|market|send|disturb)|^dnc|dnc$|hardbounce|bouncedhard|^(?:is|email)?bounced?(?:at|on|date|time|reason)?$|complain|markedemailasspam|markedasspam|spamreport|^clean(?:ed|time|campaign)|excludedfrom|^stop(?:time|status|date)|emaildisabled|^(?:is)?disabled|deactivated|^(?:is)?(?:deleted|removed)(?:at|on|date|time)?$|^(?:is)?excluded?$|^(?:is)?inactive$|suspend|ineligible|badaddress|(?:non|not|never)subscri|quarantined|^(?:is)?banned|unconfirmed|optinpending|^invalidemail|emailinvalid/
+
+/** Consent that was taken back, and the words of other languages. */
+const withdrawnName =
+  /(?:consent|permission|gdpr|optin)[a-z]{0,12}(?:revok|withdr|denied|declin|reject|object)|(?:revok|withdr|denied|declin)[a-z]{0,12}(?:consent|permission)|abgemeldet|abmeld|abbestell|desinscri|desabonn|dadodebaja|^(?:fechade)?baja|disiscri|uitgeschreven|afgemeld|descadastr/
 
 const positiveStem =
-  /subscri(?:be(?!r(?:id|name|key|since|email)?$)|ption)|opt(?:ed|s)?in(?![a-hj-oq-z])|consent|gdpr|newsletter|mailinglist|marketing(?:status|contact|e?mail|permission|preference|consent)|acceptsmarketing|emailmarketing|emailpreference|permission|receives?(?:marketing)?e?mail/
+  /subscri(?:be(?!r(?:id|name|key|since|email)?$)|ption)|opt(?:ed|s)?in(?!g|t(?!o))|consent|legalbasis|lawfulbasis|einwillig|zustimm|consenso|toestemm|abonniert|angemeldet|suscrito|iscritto|gdpr|newsletter|mailinglist|marketing(?:status|contact|e?mail|permission|preference|consent)|acceptsmarketing|emailmarketing|emailpreference|permission|receives?(?:marketing)?e?mail/
 
 const subscribedName =
-  /^(?:is|email|contact|member|list|mailing|newsletter|marketing)*subscribed(?:to(?:the)?(?:e?mails?|newsletters?|list|marketing|updates))?$/
+  /^(?:is|email|contact|member|list|mailing|newsletter|marketing|globally)*subscribed(?:to(?:the)?(?:e?mails?|newsletters?|list|marketing|updates))?$/
 const subscriptionStatus =
   /(?:(?:subscription|subscriber|subscribed|newsletter|mailing|mailinglist|marketing|marketingcontact)(?:status|state)|permissionstatus|^emailsubscribe)$/
 const consentName =
-  /^(?:e?mail|contact|user|marketing|is|has|double|single|confirmed|newsletter)*opt(?:ed|s)?in(?:status|state)?(?:email|newsletter)?$|accepts(?:e?mail)?marketing(?:e?mails?)?$|^(?:e?mail|marketing|gdpr|eu|contact|user|has|newsletter)*consent(?:ed|given|status|state)?$|^(?:e?mail|marketing|gdpr|contact)*permissions?$|newsletter$|^gdpr$|^emailmarketing$|receives?(?:marketing)?e?mails?$/
+  /^(?:e?mail|contact|user|marketing|is|has|double|single|confirmed|newsletter)*opt(?:ed|s)?in(?:status|state)?(?:(?:to|for)?(?:the)?(?:e?mails?|newsletters?|marketing))?$|^(?:e?mail)?(?:marketing)?canreceive(?:e?mail)?(?:marketing)?$|^(?:e?mail|newsletter)*(?:einwilligung|zustimmung|consentement|consenso|consentimiento|toestemming)$|accepts(?:e?mail)?marketing(?:e?mails?)?$|^(?:e?mail|marketing|gdpr|eu|contact|user|has|newsletter)*consent(?:ed|given|status|state)?$|^(?:e?mail|marketing|gdpr|contact)*permissions?$|newsletter$|^gdpr$|^emailmarketing$|receives?(?:marketing)?e?mails?$/
 
 /** Names that say nothing of consent by themselves, but are that of a contact in exports. */
 const statusNames: ReadonlySet<string> = new Set([
   ...['status', 'emailstatus', 'emailchannelstatus', 'contactstatus', 'memberstatus', 'recipientstatus', 'userstatus'],
   ...['liststatus', 'globalstatus', 'mailchimpstatus', 'mailingstatus', 'statut', 'active', 'isactive', 'emailactive'],
-  ...['enabled', 'isenabled', 'confirmed', 'isconfirmed', 'emailconfirmed'],
+  ...['enabled', 'isenabled', 'confirmed', 'isconfirmed', 'emailconfirmed', 'abonne', 'inscrit', 'aangemeld'],
+  ...['angemeldet', 'abonniert', 'newsletterangemeldet', 'newsletterabonniert', 'suscrito', 'iscritto'],
+  ...['mailable', 'ismailable', 'emailable', 'contactable', 'iscontactable', 'reachable', 'emailok', 'canemail'],
+  ...['canbecontacted', 'canbeemailed', 'oktoemail', 'oktocontact', 'allowemail', 'allowsemail', 'allowemails'],
+  ...['emailallowed', 'sendemails', 'wantsemails', 'marketing', 'allowsmarketing', 'marketingallowed', 'marketingok'],
 ])
 
 /** Text, and numbers, that every contact has. */
@@ -59,14 +68,17 @@ const figureWords: ReadonlySet<string> = new Set(['url', 'link', 'token', 'hash'
 /** Tells whether a column says when, where and how consent was given, or what is paid for, and not whether consent stands. */
 function isDetail(name: string, squeezed: string): boolean {
   return (
-    detailWords.has(lastWordOf(name)) || /(?:subscribed|optedin|optin|consented)(?:at|on|time|date|ip)$/.test(squeezed)
+    detailWords.has(lastWordOf(name)) ||
+    /^date(?:of)?(?:subscri|opt|consent|confirm)|(?:subscribed|optedin|optin|consented)(?:at|on|time|date|ip)$/.test(
+      squeezed,
+    )
   )
 }
 
 const detailWords: ReadonlySet<string> = new Set([
   ...['at', 'on', 'time', 'date', 'timestamp', 'ip', 'address', 'source', 'method', 'form', 'page', 'text', 'version'],
   ...['id', 'uuid', 'plan', 'tier', 'level', 'price', 'amount', 'number', 'name', 'since', 'expires', 'expiry'],
-  ...['country', 'notes', ...figureWords],
+  ...['country', 'notes', 'updated', 'changed', 'am', 'datum', 'fecha', ...figureWords],
 ])
 
 /** A name in camelCase has several words, too. */
@@ -75,13 +87,16 @@ function lastWordOf(name: string): string {
   return words.findLast((word) => word !== '')?.toLowerCase() ?? ''
 }
 
-/** Letters and digits alone, in lower case. */
+/** Letters and digits alone, in lower case and without accents. */
 function squeeze(text: string): string {
-  return text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '')
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '')
 }
 
-const yesWords = ['true', 't', 'yes', 'y', '1', 'on', 'ja', 'oui', 'si', 'sí', 'wahr', 'vrai', 'verdadero', 'vero']
-const noWords = ['false', 'f', 'no', 'n', '0', 'off', 'nein', 'non', 'falsch', 'faux', 'falso']
+const yesWords = ['true', 't', 'yes', 'y', '1', 'on', 'ja', 'oui', 'si', 'sim', 'wahr', 'vrai', 'verdadero', 'vero']
+const noWords = ['false', 'f', 'no', 'n', '0', 'off', 'nein', 'non', 'nao', 'nee', 'falsch', 'faux', 'falso']
 const emptyWords = ['', 'null', 'none', 'never', 'na']
 const subscribedWords = ['subscribed', 'active', 'optedin', 'optin', 'in', 'sub', 'ok', 'contactable']
 
@@ -90,7 +105,18 @@ const affirmations: ReadonlySet<string> = new Set([
   ...subscribedWords,
   ...['resubscribed', 'activated', 'enabled', 'confirmed', 'confirmedoptin', 'singleoptin', 'doubleoptin', 'verified'],
   ...['granted', 'given', 'accepted', 'agreed', 'consented', 'express', 'explicit', 'implied', 'allowed', 'checked'],
-  ...['marketingcontact', 'email', 'normal', 'engaged', 'angemeldet', 'abonniert', 'abonné', 'inscrit'],
+  ...[
+    'marketingcontact',
+    'email',
+    'normal',
+    'engaged',
+    'angemeldet',
+    'abonniert',
+    'abonne',
+    'inscrit',
+    'suscrito',
+    'iscritto',
+  ],
 ])
 
 /** `2` to `4` are ActiveCampaign's unsubscribed and bounced, and Brevo's "no" of a double opt-in. */
@@ -110,12 +136,22 @@ const refusals: ReadonlySet<string> = new Set([
     'out',
   ],
   ...['nopermissionsset', 'nopermission', 'nonmarketingcontact', 'notmarketingcontact', 'dnc', 'banned', 'paused'],
-  ...['abgemeldet', 'désabonné', 'désinscrit', 'notset', 'notgiven', 'notgranted', 'validating'],
+  ...[
+    'abgemeldet',
+    'desabonne',
+    'desinscrit',
+    'disiscritto',
+    'temphold',
+    'notset',
+    'notgiven',
+    'notgranted',
+    'validating',
+  ],
 ])
 
 /** How a refusal begins, whatever stands behind it: "Unsubscribed by admin", "Hard bounced", "awaiting confirmation". */
 const refusalStart =
-  /^(?:unsub|(?:un|non|not|never)(?:subscri|confirm|verif|opt|activ|consent)|(?:hard|soft)?bounc|complain|spam|markedasspam|opt(?:ed)?out|bl[ao]cklist|blocked|suppress|clean|cancel|delet|remov|donot|awaiting|pending|confirmationpending|optinpending|inactiv|disabled|deactivat|reject|declin|denied|refus|revok|withdr|archiv)/
+  /^(?:unsub|(?:un|non?|not|never|nicht)(?:subscri|confirm|verif|opt|activ|consent|permission|bestat)|(?:hard|soft)?bounc|complain|spam|markedasspam|opt(?:ed)?out|bl[ao]cklist|blocked|suppress|clean|cancel|delet|remov|donot|awaiting|pending|confirmationpending|optinpending|inactiv|disabled|deactivat|reject|declin|denied|refus|revok|withdr|archiv)/
 
 const otherChannels: ReadonlySet<string> = new Set(['sms', 'web', 'mobile', 'directmail', 'push', 'whatsapp', 'phone'])
 
@@ -166,7 +202,7 @@ export function isPlainRefusal(text: string): boolean {
 }
 
 const plainRefusal =
-  /^(?:unsub(?:scribed?)?|neversubscribed|nonsubscribed|(?:hard|soft)?bounced?|complained|spamcomplaint|markedasspam|opted?out|bl[ao]cklisted|suppressed|donot(?:e?mail|contact)|abgemeldet|désabonnée?|désinscrite?)$/
+  /^(?:unsub(?:scribed?)?|neversubscribed|nonsubscribed|(?:hard|soft)?bounced?|complained|spamcomplaint|markedasspam|opt(?:ed)?out|bl[ao]cklisted|suppressed|donot(?:e?mail|contact)|abgemeldet|desabonnee?|desinscrite?|dad[oa]debaja|uitgeschreven)$/
 
 /** The answer of all columns of a line. Null: none of them says anything. */
 export function joinAnswers(answers: readonly (boolean | null)[]): boolean | null {

@@ -70,11 +70,15 @@ function columnKindOf(name: string): KnownKind | undefined {
   return kindByName.get(name.toLowerCase().replace(/[\s._-]/g, ''))
 }
 
-/** SendGrid's lists of unsubscribes, spam reports and invalid addresses have these columns alone. */
+/** SendGrid's lists of unsubscribes, of a group too, spam reports and invalid addresses have these columns alone. */
 function isSuppressionList(cells: readonly string[]): boolean {
   const names = cells.map((cell) => cell.trim().toLowerCase())
-  return names.includes('created') && names.every((name) => ['ip', 'email', 'created', 'reason'].includes(name))
+  return names.includes('created') && names.every((name) => suppressionColumns.has(name))
 }
+
+const suppressionColumns: ReadonlySet<string> = new Set([
+  ...['ip', 'email', 'created', 'reason', 'status', 'group_id', 'group_name'],
+])
 
 const suppressionListRule =
   'are those of a list of suppressed addresses at SendGrid: import it with POST /v1/suppressions/import, or, if its addresses are contacts who gave consent, rename the column "created" to "metadata.created"'

@@ -210,7 +210,7 @@ function receivesMail({ find }: ReceivingDomainCache, domain: DomainName): boole
 }
 
 function wireLeaveOut({ database, suppressions }: DeliveryDeps): Pick<RunnerDeps, 'isLeftOut' | 'leaveOut'> {
-  const deps: LeaveOutDeps = { ...database, isSuppressed: suppressions.isSuppressed }
+  const deps: LeaveOutDeps = { ...database, findSuppressionReason: suppressions.findReason }
   return {
     isLeftOut: (entry) => isLeftOut(deps, entry),
     leaveOut: (entry, now) => leaveOut(deps, entry, now),

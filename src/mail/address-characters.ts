@@ -7,8 +7,8 @@
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-/** They are not seen, or seen as a blank: default ignorable ones, format characters, the blank of Braille. */
-const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}\u2800]/u
+/** They are not seen, or seen as a blank: default ignorable ones, format and control characters, the blank of Braille. */
+const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800]/u
 const localCharacter = /^[\p{L}\p{M}\p{N}\p{Sm}\p{Sc}\p{So}]$/u
 /** The joiners U+200C and U+200D have a meaning within words of some scripts: `domainToASCII` checks their context. */
 const joiner = /[\u200c\u200d]/
@@ -41,11 +41,23 @@ export function explainAddressFault(text: string): string | null {
   const domain = shown.slice(at + 1)
   const character = findLocalCharacter(shown.slice(0, Math.max(at, 0))) ?? findHiddenCharacter(domain)
   if (character !== null) return `has ${describe(character)}, which no address has`
-  for (const label of domainToASCII(domain.toLowerCase()).split('.')) {
+  const labels = domainToASCII(domain.toLowerCase())
+  if (labels === '' && domain !== '') return explainRefusedDomain(domain)
+  for (const label of labels.split('.')) {
     const fault = label.startsWith('xn--') ? findLabelFault(label) : null
     if (fault !== null) return `${fault}, which no domain name has (IDNA2008)`
   }
   return null
+}
+
+/** Of a domain that `domainToASCII` does not take. */
+function explainRefusedDomain(domain: string): string | null {
+  for (const character of domain) {
+    if (character > '\x7f' && !labelCharacter.test(character.normalize('NFKC').toLowerCase()))
+      return `has ${describe(character)}, which no domain name has (IDNA2008)`
+  }
+  const isForeign = /[^\p{ASCII}]/u.test(domain)
+  return isForeign ? 'has characters in its domain that may not stand together or in their place (IDNA2008)' : null
 }
 
 /** Characters; addresses are shorter. */
@@ -53,7 +65,8 @@ const MAX_EXPLAINED = 400
 
 function findLocalCharacter(local: string): string | null {
   for (const character of local) {
-    if (character > '\x7f' && (invisible.test(character) || !localCharacter.test(character))) return character
+    if ((character > '\x7f' || character < ' ') && (invisible.test(character) || !localCharacter.test(character)))
+      return character
   }
   return null
 }
@@ -69,7 +82,17 @@ function findLabelFault(label: string): string | null {
   for (const character of decoded) {
     if (!labelCharacter.test(character) && !joiner.test(character)) return `has ${describe(character)}`
   }
+  const misplaced = misplacedCharacter.exec(decoded)?.[0] ?? (isDotOfKana(decoded) ? '\u30fb' : null)
+  if (misplaced !== null) return `has ${describe(misplaced)} in a wrong place`
   return decoded === label || domainToASCII(decoded) !== label ? `has the label ${label.slice(0, 63)}` : null
+}
+
+/** The characters that need others beside them (RFC 5892, appendix A.3 to A.6) where those are missing. */
+const misplacedCharacter = /(?<!l)\u00b7|\u00b7(?!l)|\u0375(?!\p{Script=Greek})|(?<!\p{Script=Hebrew})[\u05f3\u05f4]/u
+
+/** The dot of Katakana needs Hiragana, Katakana or Han in its label (appendix A.7). */
+function isDotOfKana(label: string): boolean {
+  return label.includes('\u30fb') && !/[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u.test(label)
 }
 
 /** The character itself only if it can be seen. */

@@ -1,6 +1,7 @@
 /**
  * Header fields by which other providers' clients say how to send a message: Postmark, Mailgun, Amazon SES, SendGrid,
- * Mandrill, Resend, Mailjet, Brevo, SparkPost, MailerSend, AhaSend, Mailtrap, Postal.
+ * Mandrill, Resend, Mailjet, Brevo, SparkPost, MailerSend, AhaSend, Mailtrap, Postal, MailPace, SocketLabs, Campaign
+ * Monitor, UniOne.
  *
  * They are removed before sending. A wrong value is ignored, as those providers do; but a field that asks for another
  * message or for other recipients than ours would be (a template, values for each recipient, more copies, TLS at any
@@ -36,10 +37,10 @@ const prefixes = [
     'x-mt-',
     'ahasend-',
   ],
-  ...['x-postal-', 'resend-', 'x-smtp2go-', 'x-elasticemail-'],
+  ...['x-postal-', 'resend-', 'x-smtp2go-', 'x-elasticemail-', 'x-sib-', 'x-msys-', 'x-mailpace-', 'x-cmail-', 'x-xs'],
 ] as const
 
-const wholeNames: ReadonlySet<string> = new Set(['x-smtpapi', 'x-msys-api', 'x-apiheader'])
+const wholeNames: ReadonlySet<string> = new Set(['x-smtpapi', 'x-apiheader', 'x-unione'])
 
 /** `name`: as in the message, in lower case. */
 interface Written {
@@ -122,6 +123,7 @@ const readers: Readonly<Record<string, Reader>> = {
   'x-mj-templateid': template,
   'x-mj-vars': variables,
   'x-mailin-tag': addTags,
+  'x-sib-sandbox': drop,
   'x-mailersend-tags': addTags,
   'x-mailersend-template': template,
   'x-mailersend-personalization': variables,
@@ -132,6 +134,8 @@ const readers: Readonly<Record<string, Reader>> = {
   'ahasend-track-clicks': trackClicks,
   'ahasend-sandbox': drop,
   'x-postal-tag': addTag,
+  'x-mailpace-tags': addTags,
+  'x-cmail-groupname': addTag,
   'resend-idempotency-key': (draft, { name, value }) => {
     if (value === '' || value.length > MAX_IDEMPOTENCY_KEY)
       throw buildDialectRefusal(name, `has a key of ${value.length} characters, allowed: 1 to ${MAX_IDEMPOTENCY_KEY}`)

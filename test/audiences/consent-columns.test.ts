@@ -113,6 +113,38 @@ const exports: readonly (readonly [string, string, string, readonly string[]])[]
   ['AWeber', 'Email|Stop Time|Stop Status', 'a@b.test||', ['a@b.test|01/02/24 10:00|unsubscribed']],
   ['phpList', 'email|confirmed|blacklisted', 'a@b.test|1|0', ['a@b.test|0|0', 'a@b.test|1|1']],
   ['Braze', 'email|email_subscribe', 'a@b.test|opted_in', ['a@b.test|unsubscribed']],
+  ['Mailchimp, non-subscribed', 'Email Address|NON_SUBSCRIBED_TIME', 'a@b.test|', ['a@b.test|2024-01-02']],
+  ['ActiveCampaign, figures', 'Email|Status|Bounced Hard', 'a@b.test|1|0', ['a@b.test|1|1']],
+  [
+    'HubSpot, ineligible',
+    'Email|Is globally ineligible|hs_email_bad_address',
+    'a@b.test||',
+    ['a@b.test|true|', 'a@b.test||true'],
+  ],
+  [
+    'Loops',
+    'email|subscribed|optInStatus',
+    'a@b.test|true|accepted',
+    ['a@b.test|true|rejected', 'a@b.test|true|pending'],
+  ],
+  [
+    'VerticalResponse',
+    'Email|Opt-In Status|Opt-In Status Last Updated',
+    'a@b.test|Opted In|2024',
+    ['a@b.test|Unsubscribed|2024'],
+  ],
+  ['Marketo', 'Email|Unsubscribed|Marketing Suspended', 'a@b.test|0|0', ['a@b.test|0|1']],
+  ['Pardot', 'Email|Is Mailable', 'a@b.test|TRUE', ['a@b.test|FALSE']],
+  ['rapidmail', 'email|status|deleted', 'a@b.test|active|', ['a@b.test|active|2024-01-02']],
+  ['Klaviyo, may receive', 'Email|Can Receive Email Marketing', 'a@b.test|true', ['a@b.test|false', 'a@b.test|']],
+  ['Campaign Monitor, times', 'Email|Date Subscribed|Date Unsubscribed', 'a@b.test|2023|', ['a@b.test|2023|2024']],
+  ['Constant Contact, hold', 'Email address|Email permission status', 'a@b.test|Express', ['a@b.test|Temp hold']],
+  ['Pipedrive', 'Email|Marketing status', 'a@b.test|Subscribed', ['a@b.test|No consent']],
+  ['consent taken back', 'email|consent_revoked_at', 'a@b.test|', ['a@b.test|2024-01-02']],
+  ['French', 'Email|Désinscrit', 'a@b.test|non', ['a@b.test|oui']],
+  ['French, without composed letters', 'Email|De\u0301sabonne\u0301', 'a@b.test|non', ['a@b.test|oui']],
+  ['German', 'E-Mail|Abgemeldet am|Einwilligung', 'a@b.test||ja', ['a@b.test|2024|ja', 'a@b.test||nein', 'a@b.test||']],
+  ['Spanish', 'email|Suscrito|Baja', 'a@b.test|sí|', ['a@b.test|no|', 'a@b.test|sí|2024']],
   ['a shop', 'email|Newsletter', 'a@b.test|ja', ['a@b.test|nein', 'a@b.test|']],
 ]
 
@@ -133,6 +165,7 @@ t.test('what is not understood is refused, and what speaks of something else is 
   t.match(read('email|status', 'a@b.test|gold'), { field: 'status', reason: /metadata\.…/ })
   t.match(read('email|subscribed', 'a@b.test|2024-01-02'), { field: 'subscribed', reason: /must be true or false/ })
   t.match(read('email|Listenstatus', 'a@b.test|abgemeldet'), { field: 'metadata.Listenstatus', reason: /status/ })
+  t.match(read('email|Topic', 'a@b.test|OPT_OUT'), { field: 'metadata.Topic', reason: /status/ })
   t.match(read('email|metadata.status', 'a@b.test|gold'), { metadata: { status: 'gold' } })
   t.match(read('email|metadata.note', 'a@b.test|bounced'), { metadata: { note: 'bounced' } })
   t.match(read('email|State', 'a@b.test|IN'), { metadata: { State: 'IN' } })
@@ -145,6 +178,8 @@ t.test('what is not understood is refused, and what speaks of something else is 
   ])
     t.throws(() => read(`email|${name}`, 'a@b.test|x'), Refusal, name)
   t.throws(() => read('email|created', 'a@b.test|1'), Refusal, "SendGrid's unsubscribes")
+  t.throws(() => read('email|created|group_id|group_name', 'a@b.test|1|2|News'), Refusal, 'those of a group')
+  t.throws(() => read("email|Legal basis for processing contact's data", 'a@b.test|Not applicable'), Refusal, 'HubSpot')
   for (const name of [
     ...[
       'Plan',

@@ -22,8 +22,8 @@ interface Fixture {
 
 async function openFixture(t: Test): Promise<Fixture> {
   const { database } = await temporaryDatabase(t)
-  const { isSuppressed, watch } = createSuppressionCache(database)
-  const deps = { read: database.read, commit: watch(database.commit), isSuppressed }
+  const { findReason, watch } = createSuppressionCache(database)
+  const deps = { read: database.read, commit: watch(database.commit), findSuppressionReason: findReason }
   const sent = sentBroadcast(database.read, { workspaceId: 'ws_1', to: ['Bob@b.test', 'ann@b.test'], at: 1_000 })
   await database.commit([
     ...sent.writes,
@@ -100,7 +100,7 @@ const statusesOf = ({ read }: Database, { id, email_id }: QueueEntry): unknown =
 ]
 const queued = [{ status: 'queued', settled_at: null }, { status: 'queued' }]
 
-t.test('what is left out is cancelled, counted, and no event', async (t) => {
+t.test('who has left is cancelled, counted, and no event', async (t) => {
   const { database, deps, entry, other } = await openFixture(t)
   await leaveOut(deps, entry, 5_000)
   t.same(entryById(database.read, { id: entry.id }), [])
@@ -110,6 +110,20 @@ t.test('what is left out is cancelled, counted, and no event', async (t) => {
   t.same([statusesOf(database, other), entryById(database.read, { id: other.id })], [queued, [other]])
   await leaveOut(deps, entry, 6_000)
   t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+})
+
+t.test('a recipient whom the suppression list removed is an event with its reason', async (t) => {
+  const { database, deps, entry } = await openFixture(t)
+  const added = { workspaceId: 'ws_1', email: parseAddress(entry.recipient), reason: 'spam_complaint' } as const
+  await suppress(deps, { ...added, sourceEmailId: null, metadata: {}, at: 1 })
+  await leaveOut(deps, entry, 5_000)
+  t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
+  const events = database.read<{ data: string }>(
+    `select email_id, recipient, created_at, data from events where type = 'email.suppressed'`,
+    [],
+  )
+  t.match(events, [{ email_id: entry.email_id, recipient: entry.recipient, created_at: 5_000 }])
+  t.match(JSON.parse(events[0]?.data ?? ''), { to: entry.recipient, reason: 'spam_complaint' })
 })
 
 const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry) => readonly Write[]])[] = [
@@ -137,6 +151,9 @@ t.test('an outcome that is known already stays', async (t) => {
     change(`update recipients set status = 'bounced', settled_at = 2000 where id = ?`, entry.id),
     change(`update emails set status = 'bounced' where id = ?`, entry.email_id),
   ])
+  const added = { workspaceId: 'ws_1', email: parseAddress(entry.recipient), reason: 'hard_bounce' } as const
+  await suppress(deps, { ...added, sourceEmailId: entry.email_id, metadata: {}, at: 2_000 })
   await leaveOut(deps, entry, 5_000)
   t.same(statusesOf(database, entry), [{ status: 'bounced', settled_at: 2_000 }, { status: 'bounced' }])
+  t.same(database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
 })

@@ -41,7 +41,7 @@ const ofRate = [
 ]
 const rateDetails = /^4\.7\.(28|65[01]|500)$/
 /** The reply names the mailbox or its owner: another recipient is not concerned. */
-const ofRecipient = /\b(recipient|mailbox|the user|this user|over ?quota)\b/i
+const ofRecipient = /\b(recipient|mailbox|the user|this user|over ?quota|receiving (e-?mail|mail|messages))\b/i
 
 const ofBlock =
   /\b(your|sending|client|source) (\w{1,10} )?(address|ip|host|server|network)\b.{0,80}\b(block|list|bann|reputation)/i
@@ -87,5 +87,6 @@ const mailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-dis
 function isAboutRecipient(stage: Stage, { enhanced }: Reply, text: string, reason: Reason): boolean {
   if (stagesOfSession.has(stage)) return false
   if (mailboxReasons.has(reason)) return true
-  return !isPolicyOrSystem(enhanced) || (stage !== 'mail' && ofRecipient.test(text))
+  // Comcast and others say with X.1.0 that we are too fast.
+  return (!isPolicyOrSystem(enhanced) && reason !== 'rate-limited') || (stage !== 'mail' && ofRecipient.test(text))
 }

@@ -34,6 +34,7 @@ const rows: readonly (readonly [Stage, string, PaceSignal | null])[] = [
   ['mail', '421 4.7.0 Too many messages in this session, closing connection', 'messages'],
   ['mail', '421 4.7.0 Max message per connection reached, closing transmission channel', 'messages'],
   ['mail', '452 4.5.3 Maximum number of messages per session exceeded', 'messages'],
+  ['message', '452 4.1.0 Too many emails sent on this session', 'messages'],
   // Messages in a time.
   [
     'mail',
@@ -55,6 +56,8 @@ const rows: readonly (readonly [Stage, string, PaceSignal | null])[] = [
   ['mail', '450 4.7.1 Error: too much mail from 192.0.2.1', 'rate'],
   ['banner', '421 4.7.0 Try again later, closing connection.', 'rate'],
   ['rcpt', '450 4.7.1 Throttled: slow down', 'rate'],
+  ['mail', '421 4.1.0 192.0.2.1 Throttled - too many messages, see RL000003', 'rate'],
+  ['rcpt', '450 Requested mail action not taken: mail send limit exceeded', 'rate'],
   // The address as a whole.
   ['banner', '554 5.7.1 mx1.isp.test blocked: your address [192.0.2.1] is listed for poor reputation', 'block'],
   ['mail', '421 4.7.1 your address is listed for poor reputation, closing connection', 'block'],
@@ -75,6 +78,7 @@ const rows: readonly (readonly [Stage, string, PaceSignal | null])[] = [
     '450 4.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages',
     null,
   ],
+  ['rcpt', '450 4.2.1 bob@b.test is receiving mail too quickly', null],
   ['rcpt', '452 4.2.2 The mailbox is over quota', null],
   ['rcpt', '550 5.1.1 user unknown', null],
   ['rcpt', '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.dnsbl.test', null],

@@ -37,10 +37,12 @@ const prefixes = [
     'x-mt-',
     'ahasend-',
   ],
-  ...['x-postal-', 'resend-', 'x-smtp2go-', 'x-elasticemail-', 'x-sib-', 'x-msys-', 'x-mailpace-', 'x-cmail-', 'x-xs'],
+  ...['x-postal-', 'resend-', 'x-smtp2go-', 'x-elasticemail-', 'x-sib-', 'x-msys-', 'x-mailpace-', 'x-cmail-'],
 ] as const
 
-const wholeNames: ReadonlySet<string> = new Set(['x-smtpapi', 'x-apiheader', 'x-unione'])
+const wholeNames: ReadonlySet<string> = new Set([
+  ...['x-smtpapi', 'x-apiheader', 'x-unione', 'x-xsmessageid', 'x-xsmailingid', 'x-xstags'],
+])
 
 /** `name`: as in the message, in lower case. */
 interface Written {

@@ -7,6 +7,7 @@ import { setServiceState } from '../../src/storage/service-state.js'
 import { SERVICE_WORKSPACE } from '../../src/storage/tables/tables.js'
 import { suppress } from '../../src/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
+import { rowOf } from '../helpers/database/rows.js'
 import { openBrowser } from '../helpers/http/browser-client.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
@@ -144,6 +145,22 @@ async function lookAtFindings(t: Test, { daemon, now }: TestDaemon, dashboard: D
   await commit([storeRun({ at, noticedAt: at, totals: { ok: 40, warn: 1, fail: 0 } })])
   await open('/operator/health')
   await expectText(page, 'checks without an answer')
+  t.equal(await calm.count(), 0)
+  await commit([
+    rowOf(daemon.database.read)('webhooks', {
+      id: 'whk_1',
+      workspace_id: 'ws_gone',
+      url: 'https://h.test/',
+      enabled: 1,
+      events: '["email.delivered"]',
+      failing_since: at,
+      created_at: at,
+      updated_at: at,
+    }),
+    storeRun({ at, noticedAt: at, totals: { ok: 41, warn: 0, fail: 0 } }),
+  ])
+  await open('/operator/health')
+  await expectText(page, 'A webhook fails')
   t.equal(await calm.count(), 0)
   const finding = { failedAt: at, checkedAt: at, isNoticed: true, remedy: ['dig mx.a.test'] }
   await commit([

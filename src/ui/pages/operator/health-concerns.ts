@@ -20,7 +20,7 @@ export interface Concern {
 interface LiveConcern extends Pick<Concern, 'tone' | 'title' | 'link'> {
   readonly remedy: string
   /** The daily check that looks at the same: its finding is older, and not shown beside this. */
-  readonly check?: 'disk' | 'event-loop'
+  readonly check?: 'disk' | 'event-loop' | 'webhooks'
 }
 
 const DAY = 86_400_000
@@ -86,10 +86,13 @@ function findWorkConcerns({ webhooks, process, queue }: Health): readonly LiveCo
     const link = { href: '/operator/queue?tab=entries&status=held', label: 'Show them' }
     concerns.push({ tone: 'warn', title: `Mail is held in the queue: ${formatEntries(queue.held)}`, remedy, link })
   }
-  if (webhooks.behind > FAR_BEHIND) {
-    const remedy = 'An endpoint is slow or fails. Its workspace sees the deliveries and can disable the webhook.'
-    concerns.push({ tone: 'warn', title: 'A webhook is far behind', remedy })
+  const remedy = 'Its workspace sees the deliveries, and can repair the endpoint or disable the webhook.'
+  if (webhooks.failing > 0) {
+    const title = webhooks.failing === 1 ? 'A webhook fails' : `${formatNumber(webhooks.failing)} webhooks fail`
+    concerns.push({ check: 'webhooks', tone: 'warn', title, remedy })
   }
+  if (webhooks.behind > FAR_BEHIND)
+    concerns.push({ check: 'webhooks', tone: 'warn', title: 'A webhook is far behind', remedy })
   if (process.delay_max > LONG_DELAY) {
     const remedy = 'The main thread was blocked. The log may say by what; a machine that is overloaded shows it too.'
     const title = `The event loop was blocked for ${process.delay_max} ms`

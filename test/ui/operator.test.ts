@@ -135,7 +135,7 @@ t.test('the operator looks at the service', { skip }, async (t) => {
 })
 
 /** Nothing is called well before every check has had an answer, and failures come first in the one list. */
-async function lookAtFindings(t: Test, { daemon, now }: TestDaemon, dashboard: Dashboard): Promise<void> {
+async function lookAtFindings(t: Test, { daemon, now, workspaceId }: TestDaemon, dashboard: Dashboard): Promise<void> {
   const { page, open } = dashboard
   const calm = page.getByText('Nothing needs attention')
   await expectText(page, 'The daily checks have not run yet')
@@ -149,7 +149,7 @@ async function lookAtFindings(t: Test, { daemon, now }: TestDaemon, dashboard: D
   await commit([
     rowOf(daemon.database.read)('webhooks', {
       id: 'whk_1',
-      workspace_id: 'ws_gone',
+      workspace_id: workspaceId,
       url: 'https://h.test/',
       enabled: 1,
       events: '["email.delivered"]',

@@ -78,7 +78,16 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
   [
     'a long function beside a long list',
     /a\.ts:3: long has 41 lines, more than 40/,
-    source('src/mail/a.ts', 'class A {', '  long(): object {', ...Array<string>(38).fill('//'), 'return {', ...Array<string>(9).fill('a,'), '} }', '}'),
+    source(
+      'src/mail/a.ts',
+      'class A {',
+      '  long(): object {',
+      ...Array<string>(38).fill('//'),
+      'return {',
+      ...Array<string>(9).fill('a,'),
+      '} }',
+      '}',
+    ),
   ],
   [
     'a long callback',

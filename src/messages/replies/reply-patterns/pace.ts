@@ -41,7 +41,7 @@ export const patternsOfPace: readonly ReplyPattern[] = [
       /\b(rate|frequency|volume|concurrency|connection|session) ?-?(is |was |has been )?(limit|control|exceed)/i,
       /\bratelimit|\bthrottl/i,
       /receiv\w{1,3} (mail|messages|e-?mail) (at a rate|too (quickly|fast))|temporarily deferred/i,
-      /\b(sending|relay|e-?mail|mail|message|daily|hourly) (\w{1,30} )?(quota|limit|rate) .{0,12}exceed|\brate overlimit\b/i,
+      /\b(sending|relay|(e-?)?mail|message|daily|hourly) (\w{1,30} )?(quota|limit|rate) .{0,12}exceed|\brate overlimit\b/i,
       /(exceed|reach)\w{0,20} .{0,40}\b(message|sending|relay|hourly|daily|connection|recipient) (rate|limit|quota|count)/i,
       /too (many|much) (\w{1,30} ){0,3}(connection|session|message|mail|recipient|e-?mail|error|request|command)/i,
       /too (many|much) (\w{1,30} ){0,2}(invalid|unknown|bad|failed|nonexist)/i,

@@ -1,15 +1,20 @@
 /**
- * Leaves out who has left the audience of a broadcast while its message waited: contacts that have unsubscribed, were
- * moved or deleted, and suppressed addresses. Their messages are cancelled before an attempt, the first or a later one.
- * That the suppression list removed a recipient is an event.
+ * Leaves out recipients who no longer want a message that waited for its time or for an attempt.
+ *
+ * A message of a broadcast is cancelled if its contact has unsubscribed, was moved or deleted, or if the address is
+ * suppressed. A recipient of any other email becomes `suppressed` if a person has put the address on the list since it was
+ * accepted: by a complaint, by unsubscribing, or by hand. An address that bounced stays: parallel messages to it keep
+ * their own outcomes. That the suppression list removed a recipient is an event.
  */
 import { recordEvent } from '../../events/event-log.js'
 import type { Address } from '../../mail/address.js'
 import { isInAudience } from '../../messages/broadcast-recipients.js'
 import { emailById } from '../../messages/email.js'
 import { buildEmailEvent } from '../../messages/email-event.js'
-import { cancelEntry } from '../../messages/queue/broadcast-entries.js'
+import { cancelEntry, removeUnchanged } from '../../messages/queue/broadcast-entries.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
+import { changeRecipientStatus, releaseRecipients } from '../../messages/recipients.js'
+import { rollUpEmail } from '../../messages/roll-up.js'
 import type { Store } from '../../storage/database.js'
 import type { SuppressionReason } from '../../storage/tables/content-tables.js'
 import { tryCommit, type Write } from '../../storage/writer/write.js'
@@ -19,22 +24,36 @@ export interface LeaveOutDeps extends Store {
   readonly findSuppressionReason: (workspaceId: string, address: Address) => SuppressionReason | null
 }
 
-/** For an entry of a broadcast. */
 export function isLeftOut({ read, findSuppressionReason }: LeaveOutDeps, entry: QueueEntry): boolean {
-  const { workspace_id: workspaceId, email_id: emailId, recipient } = entry
-  return !isInAudience(read, { workspaceId, emailId }) || findSuppressionReason(workspaceId, recipient) !== null
+  const { workspace_id: workspaceId, email_id: emailId, recipient, broadcast_id: broadcastId } = entry
+  const reason = findSuppressionReason(workspaceId, recipient)
+  if (broadcastId === null) return reason !== null && reason !== 'hard_bounce'
+  return reason !== null || !isInAudience(read, { workspaceId, emailId })
 }
 
 /** An entry that was changed since it was read stays: it is judged again when it is due. */
 export async function leaveOut(deps: LeaveOutDeps, entry: QueueEntry, now: number): Promise<void> {
-  await tryCommit(deps.commit([...cancelEntry(entry, now), ...recordSuppressed(deps, entry, now)]))
+  const leaving = entry.broadcast_id === null ? suppressEntry(entry, now) : cancelEntry(entry, now)
+  await tryCommit(deps.commit([...leaving, ...recordSuppressed(deps, entry, now)]))
+}
+
+/** Its email may be scheduled, and is due now. Misses if the entry was changed since it was read, or cancelled. */
+function suppressEntry(entry: QueueEntry, at: number): readonly Write[] {
+  const { id, email_id: emailId } = entry
+  return [
+    removeUnchanged(entry),
+    releaseRecipients({ emailId }),
+    changeRecipientStatus({ id, from: 'queued', to: 'suppressed', reason: null, settledAt: at }),
+    rollUpEmail({ emailId, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
 }
 
 function recordSuppressed({ read, findSuppressionReason }: LeaveOutDeps, entry: QueueEntry, at: number): Write[] {
   const { workspace_id: workspaceId, email_id: id, recipient } = entry
   const reason = findSuppressionReason(workspaceId, recipient)
   const [email] = emailById(read, { workspaceId, id })
+  if (reason === null || email === undefined) return []
   // Whose outcome is known, such as that of the bounce that suppressed the address, was not removed by the list.
-  if (reason === null || email?.status !== 'queued') return []
+  if (entry.broadcast_id !== null && email.status !== 'queued') return []
   return [recordEvent(buildEmailEvent({ email, recipient, at, news: { type: 'email.suppressed', more: { reason } } }))]
 }

@@ -57,9 +57,9 @@ export interface AttemptSteps {
   readonly findHoldRule: (entry: QueueEntry, sender?: string) => HoldRule | null
   /** Holds it, unless it has changed. */
   readonly holdByRule: (entry: QueueEntry, rule: HoldRule) => Promise<void>
-  /** Whether the contact of an entry of a broadcast has left its audience, or the address is suppressed. */
+  /** Whether the recipient no longer wants the message. */
   readonly isLeftOut: (entry: QueueEntry) => boolean
-  /** Cancels its message, unless the entry has changed. */
+  /** Removes the entry, unless it has changed. */
   readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
   /**
    * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
@@ -133,7 +133,7 @@ async function attemptFrom(
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
   if (deps.lanes.isStopped(entry)) return 'changed'
-  if (entry.broadcast_id !== null && deps.isLeftOut(entry)) {
+  if (deps.isLeftOut(entry)) {
     await deps.leaveOut(entry, at)
     return 'changed'
   }

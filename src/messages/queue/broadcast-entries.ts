@@ -191,7 +191,8 @@ const cancelEmail = prepareWrite<{ emailId: string }>(({ db, slot }) =>
     .where('status', '=', 'queued'),
 )
 
-const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' | 'next_attempt_at'>>(
+/** Misses if the entry was changed since it was read, like the lease of an attempt. */
+export const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' | 'next_attempt_at'>>(
   ({ db, slot }) =>
     db
       .deleteFrom('queue')

@@ -4,10 +4,12 @@ import { isLeftOut, type LeaveOutDeps, leaveOut } from '../../../src/delivery/at
 import { parseAddress } from '../../../src/mail/address.js'
 import { deferEntry, entryById, leaseEntry, type QueueEntry, removeEntry } from '../../../src/messages/queue/queue.js'
 import type { Database } from '../../../src/storage/database.js'
+import type { SuppressionReason } from '../../../src/storage/tables/content-tables.js'
 import type { Write } from '../../../src/storage/writer/write.js'
 import { createSuppressionCache } from '../../../src/suppressions/suppression-cache.js'
 import { suppress } from '../../../src/suppressions/suppressions.js'
 import { sentBroadcast } from '../../helpers/database/broadcast.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 
@@ -124,6 +126,68 @@ t.test('a recipient whom the suppression list removed is an event with its reaso
   )
   t.match(events, [{ email_id: entry.email_id, recipient: entry.recipient, created_at: 5_000 }])
   t.match(JSON.parse(events[0]?.data ?? ''), { to: entry.recipient, reason: 'spam_complaint' })
+})
+
+async function openOrdinary(t: Test, at: { readonly scheduledFor?: number } = {}) {
+  const { database } = await temporaryDatabase(t)
+  const { findReason, watch } = createSuppressionCache(database)
+  const deps = { read: database.read, commit: watch(database.commit), findSuppressionReason: findReason }
+  const email = bulkEmail({ workspaceId: 'ws_1', to: ['bob@b.test', 'ann@b.test'], at: 1_000, ...at })
+  await database.commit(email.writes)
+  const [entry, other] = email.entries.map(({ id }) => entryOf(database, id))
+  if (entry === undefined || other === undefined) throw new Error('an entry is missing')
+  const suppressAs = (reason: SuppressionReason) =>
+    suppress(deps, {
+      ...{ email: parseAddress('bob@b.test'), workspaceId: 'ws_1', reason },
+      ...{ sourceEmailId: null, metadata: {}, at: 2_000 },
+    })
+  return { database, deps, entry, other, suppressAs }
+}
+
+t.test(
+  'an ordinary email is left out for an address that a person suppressed, and not for one that bounced',
+  async (t) => {
+    for (const [reason, left] of [
+      ['unsubscribe', true],
+      ['spam_complaint', true],
+      ['manual', true],
+      ['hard_bounce', false],
+    ] as const) {
+      const { deps, entry, other, suppressAs } = await openOrdinary(t)
+      t.equal(isLeftOut(deps, entry), false)
+      await suppressAs(reason)
+      t.same([isLeftOut(deps, entry), isLeftOut(deps, other)], [left, false], reason)
+    }
+  },
+)
+
+for (const [what, at] of [
+  ['waits', {}],
+  ['is scheduled', { scheduledFor: 4_000 }],
+] as const) {
+  t.test(`a recipient of an email that ${what} becomes suppressed, with an event, and the others stay`, async (t) => {
+    const { database, deps, entry, other, suppressAs } = await openOrdinary(t, at)
+    await suppressAs('unsubscribe')
+    await leaveOut(deps, entry, 5_000)
+    t.same(statusesOf(database, entry), [{ status: 'suppressed', settled_at: 5_000 }, { status: 'queued' }])
+    t.same(statusesOf(database, other), [{ status: 'queued', settled_at: null }, { status: 'queued' }])
+    t.same([entryById(database.read, { id: entry.id }), entryById(database.read, { id: other.id })], [[], [other]])
+    t.match(database.read('select recipients_queued, recipients_suppressed from emails', []), [
+      { recipients_queued: 1, recipients_suppressed: 1 },
+    ])
+    t.match(database.read(`select recipient from events where type = 'email.suppressed'`, []), [
+      { recipient: 'bob@b.test' },
+    ])
+  })
+}
+
+t.test('a scheduled email that was cancelled meanwhile stays cancelled', async (t) => {
+  const { database, deps, entry, suppressAs } = await openOrdinary(t, { scheduledFor: 4_000 })
+  await suppressAs('manual')
+  await database.commit([change(`update recipients set status = 'cancelled' where id = ?`, entry.id)])
+  await leaveOut(deps, entry, 5_000)
+  t.match(statusesOf(database, entry), [{ status: 'cancelled' }, {}])
+  t.same(database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
 })
 
 const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry) => readonly Write[]])[] = [

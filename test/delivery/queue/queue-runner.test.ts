@@ -103,7 +103,7 @@ async function running(
     findDestination: async () => ({ kind: 'hosts', hosts: [] }),
     findHoldRule: () => null,
     holdByRule: async () => undefined,
-    isLeftOut: ({ broadcast_id }) => broadcast_id === null && t.fail('only messages of broadcasts are looked up'),
+    isLeftOut: () => false,
     leaveOut: async () => undefined,
     attempt: async ({ recipient }) => {
       attempted.push(recipient)

@@ -6,7 +6,7 @@ import { PendingCounts } from '../breaker/pending-counts.js'
 import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createBroadcastSwitch } from '../broadcasts/broadcast-switch.js'
 import type { ReadSettings, StartSettings } from '../config/live-config.js'
-import type { SettleDeps } from '../delivery/attempt/settle-attempt.js'
+import type { OnAttempt } from '../delivery/attempt/attempt-settler.js'
 import type { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
@@ -30,7 +30,7 @@ type FindHolders = () => {
 
 export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
   /** Counts what an attempt has settled. */
-  readonly countAttempt: NonNullable<SettleDeps['onAttempt']>
+  readonly countAttempt: OnAttempt
   /** Counts what a report has changed. */
   readonly countReport: NonNullable<ReportDeps['onLateOutcome']>
   /** To be called when these scopes were released: what is not stored of them yet counts no more. */

@@ -1,13 +1,13 @@
 /** Wires broadcasts to delivery, limits and caches. */
 import { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import type { StartSettings } from '../config/live-config.js'
+import type { Delivery } from '../delivery/delivery.js'
 import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import type { SuppressionCache } from '../suppressions/suppression-cache.js'
-import type { Delivery } from './delivery.js'
 import type { Limits } from './workspace-limits.js'
 
 interface BroadcastsDeps {

@@ -197,7 +197,7 @@ function putInForce({ settings, logs, addressHider }: StartOptions, { limits, de
   addressHider?.setEnabled(log.hash_local_parts)
   limits.onReload()
   // Mail that waited for another route or for a free connection is looked at again.
-  delivery.wake()
+  delivery.refresh()
 }
 
 function describeLoad({ submission, mx }: Listeners, { delivery }: Services): string {

@@ -156,7 +156,7 @@ async function openOperator(
   { delivery, doctor }: Pick<Services, 'delivery' | 'doctor'>,
   stopSteps: StopSteps,
 ): Promise<Operator> {
-  const operator = wireOperator({ ...deps, onQueueChanged: delivery.wake, runDoctor: doctor.run })
+  const operator = wireOperator({ ...deps, onQueueChanged: () => delivery.refresh(), runDoctor: doctor.run })
   stopSteps.push(operator.stop)
   const { config, clock, log, database, listeners } = deps
   const { submission, mx, api } = listeners
@@ -187,8 +187,7 @@ async function startServices(
   hasDiskSpace: () => boolean,
 ): Promise<void> {
   broadcasts.holdBack()
-  delivery.holdRules.start()
-  await delivery.runner.start()
+  await delivery.start()
   receiving.start()
   domainChecks.start()
   people.start()

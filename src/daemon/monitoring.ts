@@ -60,7 +60,7 @@ export async function openMonitoring(
     countExports: services.exports.countUnderWay,
     memory: { mx: memory.mx, submission: memory.submission, rest: memory.requests },
   })
-  reportStsPolicies(metrics, services.delivery.countStsPolicies)
+  reportStsPolicies(metrics, () => services.delivery.stsPolicyCount)
   reportBreaker(metrics, read)
   reportUpkeep(metrics, { clock, listCertificates, ...readUpkeep(options, database) })
   stopSteps.push(reportProcess(metrics, busyTimesOf(database, services)).stop)

@@ -12,7 +12,7 @@ interface PacesDeps {
   readonly observers: Observers | null
 }
 
-export function wirePaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Paces {
+export function openPaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Paces {
   const timer = {
     now: () => performance.now(),
     after: (milliseconds: number, run: () => void) => {

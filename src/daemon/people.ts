@@ -8,6 +8,7 @@ import { createAccountLimit, createSignInLimits } from '../accounts/sessions/sig
 import type { PasswordDeps } from '../api/account/password.js'
 import type { ForwardRouteDeps } from '../api/domains/forwards.js'
 import type { ReadSettings, StartSettings } from '../config/live-config.js'
+import type { Delivery } from '../delivery/delivery.js'
 import type { ServiceIdentity } from '../domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
 import { createForwardNotices } from '../notices/forward-notice.js'
@@ -17,7 +18,6 @@ import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'
 import { createErasureRunner, type ErasureRunner } from '../storage/maintenance/erasure-runner.js'
-import type { Delivery } from './delivery.js'
 
 interface PeopleDeps {
   readonly config: StartSettings

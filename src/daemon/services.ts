@@ -5,6 +5,7 @@ import { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../audiences/audience-removal-runner.js'
 import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
 import { createTemplateCache, type TemplateCache } from '../content/template-cache.js'
+import type { Delivery } from '../delivery/delivery.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
 import { createForwardRuleCache, type ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
@@ -31,7 +32,7 @@ import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../webhoo
 import { type BreakerService, wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
-import { type Delivery, wireDelivery } from './delivery.js'
+import { openDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { systemEdges } from './edges.js'
@@ -196,14 +197,14 @@ async function openEngines(
   const receivers = new MailReceivers({ ...own, ...own.database, log: own.logs.of('receiving') })
   registerStop(stopSteps, receivers)
   const breaker = { countAttempt: noteReceivers(own.breaker.countAttempt, receivers) }
-  const delivery = wireDelivery({ ...own, breaker, log: own.logs.of('delivery'), signing, onTlsResult })
-  stopSteps.push(() => delivery.stop(stopTimeouts.delivery))
+  const room = { ...own, breaker, log: own.logs.of('delivery'), owners: own.workspaceOwners, signing, onTlsResult }
+  const delivery = openDelivery(room, stopSteps, stopTimeouts.delivery)
   registerStop(stopSteps, tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
   stopSteps.push(() => mime.close())
   const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const room = { ...own, log: own.logs.of('receiving'), mime, offer, signing }
-  const receiving = registerStop(stopSteps, wireReceiving({ ...room, ...wireForwarding(room) }))
+  const inbound = { ...own, log: own.logs.of('receiving'), mime, offer, signing }
+  const receiving = registerStop(stopSteps, wireReceiving({ ...inbound, ...wireForwarding(inbound) }))
   const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
   return { signing, delivery, mime, receiving, findPolicy }
 }
@@ -258,7 +259,7 @@ export function forgetAll(services: Services): void {
   services.suppressions.drop()
   services.templates.drop()
   services.limits.plans.drop()
-  services.delivery.wake()
+  services.delivery.refresh()
   services.domainChecks.wake()
   services.webhooks.reload()
   services.broadcasts.recheck()

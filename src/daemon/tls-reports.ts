@@ -2,6 +2,7 @@
 
 import { followSetting } from '../config/follow-setting.js'
 import type { ReadSettings, StartSettings } from '../config/live-config.js'
+import type { Delivery } from '../delivery/delivery.js'
 import { createMailboxLimit } from '../delivery/tls-reports/mailbox-limit.js'
 import { createReportPost } from '../delivery/tls-reports/post-report.js'
 import { TlsReportRunner } from '../delivery/tls-reports/report-runner.js'
@@ -15,7 +16,6 @@ import { defaultResolverSettings, openResolver } from '../platform/dns/resolver.
 import type { Log } from '../platform/log.js'
 import { version } from '../platform/version.js'
 import type { Database } from '../storage/database.js'
-import type { Delivery } from './delivery.js'
 import type { Edges } from './edges.js'
 
 interface TlsReportDeps {

@@ -10,7 +10,7 @@ import { createLruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import { parseInboundPolicy } from './inbound-policy.js'
-import { verifiedByName } from './sending-domains.js'
+import { domainOfMailHost, verifiedByName } from './sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
 interface ReceivingCacheLimits {
@@ -34,6 +34,8 @@ export interface ReceivingDomain {
 export interface ReceivingDomainCache {
   /** The domain if a workspace has it verified, else undefined. */
   readonly find: (domain: DomainName) => ReceivingDomain | undefined
+  /** Whether the MX listener accepts mail for it: a domain with receiving on, or the mail host of a verified one, for its bounces. */
+  readonly receives: (domain: DomainName) => boolean
   readonly forget: (domain: string) => void
   readonly drop: () => void
 }
@@ -48,14 +50,21 @@ export function createReceivingDomainCache(
   })
   const foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
 
+  const find = (domain: DomainName): ReceivingDomain | undefined => {
+    const cached = domains.get(domain)
+    if (cached !== undefined || foreignNames.get(domain) === true) return cached
+    const row = readDomain(read, domain)
+    if (row === undefined) foreignNames.set(domain, true)
+    else domains.set(domain, row)
+    return row
+  }
+
   return {
-    find: (domain) => {
-      const cached = domains.get(domain)
-      if (cached !== undefined || foreignNames.get(domain) === true) return cached
-      const row = readDomain(read, domain)
-      if (row === undefined) foreignNames.set(domain, true)
-      else domains.set(domain, row)
-      return row
+    find,
+    receives: (domain) => {
+      if (find(domain)?.inbound === true) return true
+      const parent = domainOfMailHost(domain)
+      return parent !== null && find(parent) !== undefined
     },
     forget: (domain) => {
       domains.delete(domain)

@@ -146,7 +146,7 @@ t.test('SMTP: a message that cannot be taken apart goes out as it is, and its em
   const { app } = place
   const cases: readonly [string, string][] = [
     ['malformed', message(page, on).replace('--bb--', '')],
-    ['charset', message(page, on).replaceAll('charset=utf-8', 'charset=x-unknown')],
+    ['charset', message(page, on).replaceAll('charset=utf-8', 'charset=x-unheard-of')],
     ['encoding', message(page, on).replace('8bit', 'uuencode')],
     ['signed', message(page, on).replace('multipart/alternative', 'multipart/signed')],
   ]

@@ -15,18 +15,19 @@ interface CallLimit {
   readonly timeoutOrRethrow: (error: unknown) => Exchange
 }
 
-/** Starts the limit of a call. Its signal follows the given one. */
-export type StartCallLimit = (signal: AbortSignal) => CallLimit
+export class CallLimiter {
+  private joinable: { readonly follows: AbortSignal; readonly limited: CallLimit } | null = null
 
-/** `time`: milliseconds that a call may take. */
-export function createCallLimiter(time: number): StartCallLimit {
-  let joinable: { readonly follows: AbortSignal; readonly limited: CallLimit } | null = null
-  return (signal) => {
-    if (joinable?.follows === signal) return joinable.limited
-    const limited = startLimit(signal, time, () => {
-      if (joinable?.limited === limited) joinable = null
+  /** `time`: milliseconds that a call may take. */
+  constructor(private readonly time: number) {}
+
+  /** Starts the limit of a call. Its signal follows the given one. */
+  start(follows: AbortSignal): CallLimit {
+    if (this.joinable?.follows === follows) return this.joinable.limited
+    const limited = startLimit(follows, this.time, () => {
+      if (this.joinable?.limited === limited) this.joinable = null
     })
-    joinable = { follows: signal, limited }
+    this.joinable = { follows, limited }
     return limited
   }
 }

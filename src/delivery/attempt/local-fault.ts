@@ -1,6 +1,6 @@
 /** The result of an attempt that failed on our side: a deferral like any other. */
 import type { AttemptTurn, FinishedAttempt } from './make-attempt.js'
-import type { ReadyMessage } from './ready-message.js'
+import type { ReadyMessage } from './message-preparer.js'
 
 /** `changed`: the email is gone, and nothing can be recorded about it. */
 export function buildLocalDeferral(

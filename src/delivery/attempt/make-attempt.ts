@@ -4,14 +4,16 @@
  *
  * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
  * until that is over, and no attempt is counted. At certain moments it is attempted all the same
- * (`forcedAttemptTimeOf`). So it is if their provider has asked for a pause; at those moments the provider is not called
- * either, and its words are the outcome.
+ * (`forcedAttemptTimeOf`). The same holds if their provider has asked for a pause. At those moments the provider is not
+ * called either: the reply that asked for the pause becomes the outcome.
  */
-import type { HoldRule } from '../../messages/queue/hold-rules.js'
+import type { HoldRuleRunner } from '../../messages/queue/hold-rule-runner.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
+import type { Clock } from '../../platform/clock.js'
 import type { Write } from '../../storage/writer/write.js'
-import { type Destination, type FindDestination, type Host, pathOf } from '../hosts/destination.js'
-import type { Outage, Reachability } from '../hosts/unreachable-hosts.js'
+import { type Destination, type Host, pathOf } from '../hosts/destination.js'
+import type { DestinationFinder } from '../hosts/destination-finder.js'
+import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
 import type { Postponements } from '../queue/postponements.js'
@@ -20,10 +22,12 @@ import type { AcquireSlot } from '../shaping/pace-permit.js'
 import type { Paces } from '../shaping/paces.js'
 import { sizeOf } from '../smtp/envelope.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
-import type { AssignSources, SourceAssignment } from '../sources/assign-sources.js'
 import { AttemptSources } from '../sources/attempt-sources.js'
+import type { SourceAssigner, SourceAssignment } from '../sources/source-assigner.js'
 import type { AttemptResult } from './attempt-result.js'
-import type { ReadyMessage } from './ready-message.js'
+import type { Leavers } from './leavers.js'
+import type { MessagePreparer, ReadyMessage } from './message-preparer.js'
+import type { MessageSender } from './message-sender.js'
 
 export interface AttemptTurn {
   readonly entry: QueueEntry
@@ -42,44 +46,22 @@ export interface FinishedAttempt {
   readonly at: number
 }
 
-/** The steps of an attempt. */
-export interface AttemptSteps {
-  readonly findDestination: FindDestination
-  /** From which of our addresses each host is called. */
-  readonly assignSources: AssignSources
-  /** The address is none of this machine; it is left out from now on. */
-  readonly onMissingSource: (address: string) => void
-  /** What is remembered of the hosts of a destination. */
-  readonly checkReachability: (hosts: readonly Host[]) => Reachability
-  /** Rejects when the message is gone. */
-  readonly prepareMessage: (entry: QueueEntry, now: number) => Promise<ReadyMessage>
-  /** The hold rule that the entry matches; null: none. */
-  readonly findHoldRule: (entry: QueueEntry, sender?: string) => HoldRule | null
-  /** Holds it, unless it has changed. */
-  readonly holdByRule: (entry: QueueEntry, rule: HoldRule) => Promise<void>
-  /** Whether the recipient no longer wants the message. */
-  readonly isLeftOut: (entry: QueueEntry) => boolean
-  /** Removes the entry, unless it has changed. */
-  readonly leaveOut: (entry: QueueEntry, now: number) => Promise<void>
-  /**
-   * `ignoreOutages`: hosts that are remembered as unreachable are called too. An outage: no attempt
-   * was made. `number`: of the attempt. Rejects when the signal strikes, and with a `SourceAddressError`. `onSent`: called for each host.
-   */
-  readonly attempt: (
-    message: OutboundMessage,
-    to: Destination,
-    call: {
-      readonly ignoreOutages: boolean
-      readonly acquireSlot: AcquireSlot
-      readonly onSent: SourceAssignment['count']
-      readonly number: number
-    },
-    signal: AbortSignal,
-  ) => Promise<AttemptResult | Outage>
+/** What an attempt asks, in the order in which it asks. */
+export interface AttemptParts {
+  readonly holdRules: Pick<HoldRuleRunner, 'find' | 'hold'>
+  readonly destinations: Pick<DestinationFinder, 'find'>
+  readonly sources: Pick<SourceAssigner, 'assign' | 'noteMissing'>
+  /** What is remembered of hosts that could not be reached. */
+  readonly unreachable: Pick<UnreachableHosts, 'checkReachability'>
+  readonly messages: Pick<MessagePreparer, 'prepare' | 'buildMinimal'>
+  /** Recipients who no longer want the message. */
+  readonly leavers: Pick<Leavers, 'has' | 'remove'>
+  readonly sender: Pick<MessageSender, 'send'>
   readonly retryPolicy: () => RetryPolicy
+  readonly clock: Clock
 }
 
-export interface MakeAttemptDeps extends AttemptSteps {
+export interface MakeAttemptDeps extends AttemptParts {
   readonly paces: Pick<Paces, 'findPause'>
   readonly lanes: Pick<Lanes, 'bind' | 'noteSize' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
@@ -98,8 +80,8 @@ export async function makeAttempt(
 ): Promise<FinishedAttempt | 'changed' | 'waits'> {
   const { entry } = turn
   if (await holdIfRuled(entry, deps)) return 'changed'
-  const found = await deps.findDestination(entry.domain)
-  const sources = new AttemptSources(entry, found, deps)
+  const found = await deps.destinations.find(entry.domain)
+  const sources = new AttemptSources(entry, found, deps.sources)
   try {
     await sources.assign()
     return await attemptFrom(sources, turn, deps)
@@ -117,7 +99,7 @@ async function attemptFrom(
   const ignoreOutages = isForced(entry, at, deps.retryPolicy())
   const { destination } = sources
   const hosts = destination.kind === 'hosts' ? destination.hosts : []
-  const reachability = deps.checkReachability(hosts)
+  const reachability = deps.unreachable.checkReachability(hosts, deps.clock())
   const pause = deps.paces.findPause(hosts)
   const outage = sources.wait ?? sources.narrow(reachability.kind === 'outage' ? reachability : pause)
   if (outage !== null && !ignoreOutages) {
@@ -126,15 +108,15 @@ async function attemptFrom(
   }
   const [first] = hosts
   const host = destination.kind === 'scripted' ? destination.host : first && pathOf(first)
-  const isProbing = reachability.kind === 'probe' ? () => deps.checkReachability(hosts).kind === 'probe' : null
+  const isProbing = reachability.kind === 'probe' ? () => isProbe(hosts, deps) : null
   if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
-  const readyMessage = await deps.prepareMessage(entry, at)
+  const readyMessage = await deps.messages.prepare(entry, at)
   deps.lanes.noteSize(entry, sizeOf(readyMessage.message))
   // DNS may be slower than the end of the process: a lease taken after it would not be released.
   deps.abortSignal.throwIfAborted()
   if (deps.lanes.isStopped(entry)) return 'changed'
-  if (deps.isLeftOut(entry)) {
-    await deps.leaveOut(entry, at)
+  if (deps.leavers.has(entry)) {
+    await deps.leavers.remove(entry, at)
     return 'changed'
   }
   const lease = await deps.leases.take(entry, at, readyMessage.writes)
@@ -149,6 +131,10 @@ async function attemptFrom(
   return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
 }
 
+function isProbe(hosts: readonly Host[], { unreachable, clock }: MakeAttemptDeps): boolean {
+  return unreachable.checkReachability(hosts, clock()).kind === 'probe'
+}
+
 /** At certain moments an entry is attempted though its hosts are remembered as unreachable. */
 function isForced(entry: QueueEntry, at: number, policy: RetryPolicy): boolean {
   return at >= forcedAttemptTimeOf({ enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }, policy)
@@ -161,9 +147,9 @@ function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {
 }
 
 /** True: a hold rule matches, and the entry is held unless it has changed. */
-async function holdIfRuled(entry: QueueEntry, { findHoldRule, holdByRule }: MakeAttemptDeps): Promise<boolean> {
-  const rule = findHoldRule(entry)
-  if (rule !== null) await holdByRule(entry, rule)
+async function holdIfRuled(entry: QueueEntry, { holdRules }: MakeAttemptDeps): Promise<boolean> {
+  const rule = holdRules.find(entry)
+  if (rule !== null) await holdRules.hold(entry, rule)
   return rule !== null
 }
 
@@ -202,7 +188,7 @@ interface HostCall {
 
 function callHosts(
   { turn, readyMessage, destination, ignoreOutages, onSent }: HostCall,
-  { attempt, lanes, abortSignal }: MakeAttemptDeps,
+  { sender, lanes, abortSignal }: MakeAttemptDeps,
 ): Promise<AttemptResult | Outage> {
   const message: OutboundMessage = {
     ...readyMessage.message,
@@ -212,5 +198,5 @@ function callHosts(
   }
   const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
   const number = turn.entry.attempts + 1
-  return attempt(message, destination, { ignoreOutages, acquireSlot, onSent, number }, abortSignal)
+  return sender.send(message, destination, { ignoreOutages, acquireSlot, onSent, number }, abortSignal)
 }

@@ -4,8 +4,8 @@
  * A copy shares the memory of what it has in common with the message of the first recipient. It is joined for its
  * signature alone, and large ones in turn, so that one of them is in memory as a whole at a time.
  */
-import type { DkimKey } from '../../domains/dkim/sign.js'
 import type { SigningKeyCache } from '../../domains/dkim/signing-keys.js'
+import type { SigningThread } from '../../domains/dkim/signing-thread.js'
 import { domainOf } from '../../mail/address.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
 import { insertSignature } from '../../messages/raw-message.js'
@@ -25,9 +25,7 @@ export interface OwnMessage {
 
 export interface SignDeps {
   readonly signingKeys: SigningKeyCache
-  /** `SigningThread.sign`. */
-  /** `isBulk`: of a broadcast. */
-  readonly signBytes: (raw: Buffer, key: DkimKey, now: number, isBulk: boolean) => Promise<string>
+  readonly signing: Pick<SigningThread, 'sign'>
 }
 
 /** Throws if the recipient's copy is missing: it never gets the message of another one. */
@@ -95,7 +93,7 @@ export async function ensureSignature(
 const LARGE_MESSAGE = 262_144
 
 function signMessage(
-  { signingKeys, signBytes }: SignDeps,
+  { signingKeys, signing }: SignDeps,
   message: CachedMessage,
   { readRaw, signed, pieces }: OwnMessage,
   now: number,
@@ -104,9 +102,9 @@ function signMessage(
   const key = isPassedOn(email) ? undefined : signingKeys.find(email.workspace_id, domainOf(email.from_email))
   if (key === undefined) return Promise.resolve(null)
   const isBulk = email.broadcast_id !== null
-  if (signed === message || raw.length < LARGE_MESSAGE) return signBytes(readRaw(), key, now, isBulk)
+  if (signed === message || raw.length < LARGE_MESSAGE) return signing.sign(readRaw(), key, now, isBulk)
   const earlier = message.lastSigned ?? Promise.resolve()
-  const signature = earlier.then(async () => signBytes(await concatInSteps(pieces), key, now, isBulk))
+  const signature = earlier.then(async () => signing.sign(await concatInSteps(pieces), key, now, isBulk))
   message.lastSigned = signature.then(doNothing, doNothing)
   return signature
 }

@@ -24,15 +24,17 @@ interface NotifySettings extends ServiceSender {
   readonly expireAfter: () => number
 }
 
-export type BuildSenderNotice = (
-  reported: ReportedMessage,
-  record: AttemptRecord,
-  decision: Decision,
-  now: number,
-) => ServiceNotice | null
+export class SenderNoticeBuilder {
+  constructor(private readonly settings: NotifySettings) {}
 
-export function createSenderNoticeBuilder(settings: NotifySettings): BuildSenderNotice {
-  return ({ email, readRaw, message }, record, decision, now) => {
+  /** Null: no notification is due. */
+  build(
+    { email, readRaw, message }: ReportedMessage,
+    record: AttemptRecord,
+    decision: Decision,
+    now: number,
+  ): ServiceNotice | null {
+    const { settings } = this
     const dsnFields = dsnFieldsOf(decision)
     if (dsnFields === null || !shouldNotifySender({ email, notify: message.notify }, dsnFields.kind)) return null
     const recipient: DsnRecipient = {

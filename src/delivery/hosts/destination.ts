@@ -1,4 +1,4 @@
-/** Where mail for a domain goes: `mx-hosts` finds it, `attempt` calls its hosts. */
+/** Where mail for a domain goes: `DestinationFinder` finds it, `MessageSender` calls its hosts. */
 import type { DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
 import type { HostSecurity } from '../transport-security/host-security.js'
@@ -41,8 +41,6 @@ export type Destination =
   | { readonly kind: 'scripted'; readonly host: DomainName }
   /** DNS does not answer, a route has no address, or policies rule out all hosts. `status`: an enhanced code. */
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string; readonly status?: string }
-
-export type FindDestination = (domain: DomainName) => Promise<Destination>
 
 /** Names the host, and the address of ours that it is called from: sessions and paces are counted for each of both. */
 export function pathOf({ mx, source }: Host): string {

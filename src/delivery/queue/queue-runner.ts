@@ -14,7 +14,7 @@ import { StorageFault } from '../../storage/writer/write.js'
 import { buildLocalDeferral } from '../attempt/local-fault.js'
 import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from '../attempt/make-attempt.js'
 import { buildFreshMessage, type FreshCopies } from '../attempt/message-cache.js'
-import { releaseScheduled } from '../attempt/ready-message.js'
+import { releaseScheduled } from '../attempt/message-preparer.js'
 import { BulkPace } from './bulk-pace.js'
 import { DueSweep } from './due-sweep.js'
 import { Lanes, laneLimits } from './lanes.js'
@@ -88,7 +88,7 @@ export class QueueRunner {
   claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
     if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
-    if (this.deps.findHoldRule(entry, email.from_email) !== null) return null
+    if (this.deps.holdRules.find(entry, email.from_email) !== null) return null
     return this.leases.claim()
   }
 
@@ -234,7 +234,7 @@ export class QueueRunner {
       this.pauseAfterFault()
     }
     try {
-      await this.deps.settle(finished, { signal: this.abortController.signal, onStorageFault })
+      await this.deps.settler.settle(finished, { signal: this.abortController.signal, onStorageFault, queue: this })
     } catch (error) {
       this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not stored')
       if (this.abortController.signal.aborted || error instanceof StorageFault) return
@@ -265,7 +265,7 @@ export class QueueRunner {
   }
 
   private buildDeferral(turn: Turn, response: string): FinishedAttempt | 'changed' {
-    const readyMessage = this.tryRead(() => this.deps.buildMinimalMessage(turn.entry)) ?? null
+    const readyMessage = this.tryRead(() => this.deps.messages.buildMinimal(turn.entry)) ?? null
     return buildLocalDeferral(turn, readyMessage, response)
   }
 

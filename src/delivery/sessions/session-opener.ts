@@ -22,22 +22,24 @@ interface OpenOptions {
   readonly hasSession: () => boolean
 }
 
-export type OpenSession = (host: Host, options: OpenOptions) => Promise<OpenResult | Outage>
-
 interface OpenerDeps extends SmtpClientDeps {
   readonly unreachableHosts: UnreachableHosts
   /** Called for each session with an MX host that says something about TLS. */
   readonly onTlsResult?: OnTlsResult | undefined
 }
 
-export function createSessionOpener(deps: OpenerDeps): OpenSession {
-  const { unreachableHosts, clock } = deps
-  const brokenTls = new BrokenTlsHosts()
-  return async (host, { reportedDomain, signal, ignoreOutages, hasSession }) => {
+export class SessionOpener {
+  private readonly brokenTls = new BrokenTlsHosts()
+
+  constructor(private readonly deps: OpenerDeps) {}
+
+  async open(host: Host, options: OpenOptions): Promise<OpenResult | Outage> {
+    const { reportedDomain, signal, ignoreOutages, hasSession } = options
+    const { unreachableHosts, clock } = this.deps
     const outage = ignoreOutages ? null : unreachableHosts.findOutage(host, clock())
     if (outage !== null) return outage
-    const opened = await openWithFallback(host, deps, signal, brokenTls)
-    if (reportedDomain !== null) reportTls(host, reportedDomain, opened, deps)
+    const opened = await openWithFallback(host, this.deps, signal, this.brokenTls)
+    if (reportedDomain !== null) reportTls(host, reportedDomain, opened, this.deps)
     if (opened.kind === 'open') unreachableHosts.recordResult(host, null, clock())
     else if (!hasSession()) unreachableHosts.recordResult(host, opened.failure, clock())
     return opened

@@ -17,12 +17,13 @@ import { type Host, pathOf } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { PaceControl } from '../shaping/pace-control.js'
 import type { PaceVerdict, Passage } from '../shaping/pace-state.js'
+import type { Paces } from '../shaping/paces.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange, SendResult } from '../smtp/send-result.js'
 import type { SmtpSession } from '../smtp/smtp-session.js'
 import { isServiceClosing } from '../smtp/transaction.js'
 import { IdleSessions } from './idle-sessions.js'
-import type { OpenSession } from './session-opener.js'
+import type { SessionOpener } from './session-opener.js'
 
 /** Idle sessions are closed beyond `max_connections`, though not more than half of it. */
 export type ConnectionLimits = Pick<Config['outbound'], 'max_connections' | 'max_connections_per_host'>
@@ -51,7 +52,6 @@ const ROOM_WAIT = 1_000
 const MAX_ROOM_WAITS = 5
 
 export class SessionPool {
-  private readonly openSession: OpenSession
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
   private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
@@ -62,12 +62,11 @@ export class SessionPool {
   private isClosed = false
 
   constructor(
-    open: OpenSession,
+    private readonly opener: Pick<SessionOpener, 'open'>,
     private readonly settings: () => ConnectionLimits,
-    private readonly paceOf: (host: Host) => PaceControl,
+    private readonly paces: Pick<Paces, 'of'>,
     private readonly limits = defaultPoolLimits,
   ) {
-    this.openSession = open
     this.idleSessions = new IdleSessions(limits.idleTimeout, (session) => this.quitSession(session))
   }
 
@@ -85,7 +84,7 @@ export class SessionPool {
     const busy = { path: pathOf(host) }
     this.busyHosts.add(busy)
     try {
-      const pace = this.paceOf(host)
+      const pace = this.paces.of(host)
       const kept = this.takeKept(host, pace)
       if (kept !== null) {
         const { exchange, verdict } = await this.sendOverSession({ host, pace }, kept, message, signal)
@@ -110,21 +109,23 @@ export class SessionPool {
     ignoreOutages: boolean,
     signal: AbortSignal,
   ): Promise<Exchange | Outage> {
-    const pace = this.paceOf(host)
+    const pace = this.paces.of(host)
     this.makeRoom(pathOf(host))
     await this.waitForRoom(pace, signal)
     const passage = pace.beginPassage(0)
     pace.openSession()
-    const opened = await this.openSession(host, {
-      signal,
-      // Mail of the service, reports included, has the null return path: it must not cause reports.
-      reportedDomain: message.returnPath === '' ? null : message.domain,
-      ignoreOutages,
-      hasSession: () => this.hasUsableSession(host),
-    }).catch((error: unknown) => {
-      pace.closeSession()
-      throw error
-    })
+    const opened = await this.opener
+      .open(host, {
+        signal,
+        // Mail of the service, reports included, has the null return path: it must not cause reports.
+        reportedDomain: message.returnPath === '' ? null : message.domain,
+        ignoreOutages,
+        hasSession: () => this.hasUsableSession(host),
+      })
+      .catch((error: unknown) => {
+        pace.closeSession()
+        throw error
+      })
     if (opened.kind === 'open') {
       this.openSessions.set(opened.session, { host, pace })
       return (await this.sendOverSession({ host, pace }, opened.session, message, signal)).exchange
@@ -174,7 +175,7 @@ export class SessionPool {
   /** An idle session of the provider, at whatever host, makes way for the one to come. */
   private async waitForRoom(pace: PaceControl, signal: AbortSignal): Promise<void> {
     for (let waits = 0; !pace.hasSessionRoom && waits < MAX_ROOM_WAITS; waits++) {
-      this.idleSessions.evict((host) => this.paceOf(host) === pace)
+      this.idleSessions.evict((host) => this.paces.of(host) === pace)
       await Promise.race([pace.waitForSession(), sleep(ROOM_WAIT, undefined, { ref: false })])
       signal.throwIfAborted()
     }

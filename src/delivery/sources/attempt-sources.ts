@@ -7,12 +7,7 @@ import { SourceAddressError } from '../../platform/dialer.js'
 import type { Destination, Host } from '../hosts/destination.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
-import type { AssignSources, SourceAssignment } from './assign-sources.js'
-
-interface AttemptSourcesDeps {
-  readonly assignSources: AssignSources
-  readonly onMissingSource: (address: string) => void
-}
+import type { SourceAssigner, SourceAssignment } from './source-assigner.js'
 
 /** Addresses that one attempt replaces. */
 const MAX_REPLACED = 16
@@ -24,11 +19,11 @@ export class AttemptSources {
   constructor(
     private readonly entry: QueueEntry,
     private readonly found: Destination,
-    private readonly deps: AttemptSourcesDeps,
+    private readonly assigner: Pick<SourceAssigner, 'assign' | 'noteMissing'>,
   ) {}
 
   async assign(): Promise<void> {
-    this.assignment = await this.deps.assignSources(this.entry, this.found)
+    this.assignment = await this.assigner.assign(this.entry, this.found)
   }
 
   /** Not null: the message may not be sent yet, and a delay notice that is due says why. */
@@ -54,7 +49,7 @@ export class AttemptSources {
   async replaceMissing(error: unknown): Promise<boolean> {
     if (!(error instanceof SourceAddressError) || this.replaced >= MAX_REPLACED) return false
     this.replaced += 1
-    this.deps.onMissingSource(error.address)
+    this.assigner.noteMissing(error.address)
     this.release()
     await this.assign()
     return true

@@ -16,27 +16,31 @@ import type { AppliedPolicy } from './tls-result.js'
 
 interface SecurityLookupDeps {
   readonly resolver: DnssecResolver
-  readonly stsPolicies: Pick<StsPolicies, 'find'>
+  readonly stsPolicies: Pick<StsPolicies, 'find' | 'size'>
   readonly settings: () => Pick<Config['outbound'], 'dane' | 'mta_sts'>
 }
 
-/** `finding`: the hosts by MX or address, whose look-up goes on meanwhile. */
-export type SecureDestination = (domain: DomainName, finding: Promise<Destination>) => Promise<Destination>
+export class DestinationSecurer {
+  constructor(private readonly deps: SecurityLookupDeps) {}
 
-export function createDestinationSecurer(deps: SecurityLookupDeps): SecureDestination {
-  return async (domain, finding) => {
-    const [destination, policy] = await Promise.all([
-      finding,
-      deps.settings().mta_sts ? deps.stsPolicies.find(domain) : null,
-    ])
+  /** MTA-STS policies that are known. */
+  get policyCount(): number {
+    return this.deps.stsPolicies.size
+  }
+
+  /** `finding`: the hosts by MX or address, whose look-up goes on meanwhile. */
+  async secure(domain: DomainName, finding: Promise<Destination>): Promise<Destination> {
+    const { settings, stsPolicies, resolver } = this.deps
+    const { dane, mta_sts: mtaSts } = settings()
+    const [destination, policy] = await Promise.all([finding, mtaSts ? stsPolicies.find(domain) : null])
     if (destination.kind !== 'hosts') return destination
     // The answer that the destination was found by, unless it has left the cache meanwhile.
-    const mx = deps.settings().dane === 'auto' ? await deps.resolver.judgeMx(domain) : null
+    const mx = dane === 'auto' ? await resolver.judgeMx(domain) : null
     if (mx?.lookup.kind === 'failure') return toTemporaryFailure(domain, mx.lookup.detail)
     const isMxAuthentic = mx?.isAuthentic === true
     if (!isMxAuthentic && policy === null)
       return { kind: 'hosts', hosts: destination.hosts.map((host) => ({ ...host, security: noSecurity })) }
-    const findings = isMxAuthentic ? await findEachDane(deps.resolver, destination.hosts) : null
+    const findings = isMxAuthentic ? await findEachDane(resolver, destination.hosts) : null
     return {
       kind: 'hosts',
       hosts: destination.hosts.map((host) => {

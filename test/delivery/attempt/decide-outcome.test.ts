@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { AttemptOutcome } from '../../../src/delivery/attempt/attempt-result.js'
 import { type Decision, decideOutcome, type EntryAge } from '../../../src/delivery/attempt/decide-outcome.js'
-import { createSenderNoticeBuilder, type ReportedMessage } from '../../../src/delivery/attempt/sender-notice-builder.js'
+import { type ReportedMessage, SenderNoticeBuilder } from '../../../src/delivery/attempt/sender-notice-builder.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import type { Email } from '../../../src/messages/email.js'
 import type { AttemptRecord } from '../../../src/messages/queue/settle.js'
@@ -120,7 +120,7 @@ t.test('each outcome has one decision', async (t) => {
   }
 })
 
-const notify = createSenderNoticeBuilder({
+const notices = new SenderNoticeBuilder({
   hostname: 'mail.test',
   mailFrom: parseAddress('posthorn@mail.test'),
   expireAfter: () => 24 * hour,
@@ -157,7 +157,7 @@ function noticeOf(
     transcript: '',
   }
   const reported = { recipient: entry.recipient, notify: null, orcpt: null, ...message }
-  return notify({ email: full, readRaw: () => raw, message: reported }, attempted, decision, hour)
+  return notices.build({ email: full, readRaw: () => raw, message: reported }, attempted, decision, hour)
 }
 
 const bounced: Decision = { kind: 'bounced', hard: true, reason: 'bad-mailbox', status: '5.1.1', recipientsFault: true }

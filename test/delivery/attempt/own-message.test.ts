@@ -1,8 +1,9 @@
 /** Which bytes a recipient gets when recipients have messages of their own, and how they are signed. */
 import t, { type Test } from 'tap'
 import { type CachedMessage, MessageCache } from '../../../src/delivery/attempt/message-cache.js'
+import type { ReadyMessage } from '../../../src/delivery/attempt/message-preparer.js'
 import { ensureSignature, findOwnMessage } from '../../../src/delivery/attempt/own-message.js'
-import { prepareMessage, type ReadyMessage } from '../../../src/delivery/attempt/ready-message.js'
+import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
 import { domainOf } from '../../../src/mail/address.js'
 import { type Email, emailById } from '../../../src/messages/email.js'
 import { headOfRecipient, insertCopy } from '../../../src/messages/recipient-copies.js'
@@ -11,7 +12,7 @@ import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { seedDatabase } from '../../helpers/database/seed-data.js'
-import { readyDeps } from './ready-deps.js'
+import { preparerOf, threadOf } from './preparer.js'
 
 const raw = Buffer.from('From: app@a.test\r\n\r\nlink 1 end\r\n')
 const prefix = raw.indexOf('1')
@@ -51,8 +52,8 @@ t.test('each recipient gets its own bytes, signed once, before and after they ar
   const to = ['one@b.test', 'two@b.test', 'three@b.test']
   const { database, workspaceId, entries, emailId } = await storeEmail(t, to, [1, 2])
   const make = async (): Promise<ReadyMessage[]> => {
-    const deps = readyDeps(t, database.read, new MessageCache(0))
-    return Promise.all(entries.map((entry) => prepareMessage(deps, entry, 5_000)))
+    const preparer = preparerOf(t, database.read, new MessageCache(0))
+    return Promise.all(entries.map((entry) => preparer.prepare(entry, 5_000)))
   }
   const first = await make()
   t.same(first.map(bodyOf), ['link 1 end\r\n', 'link 2 end\r\n', 'link 3 end\r\n'])
@@ -76,8 +77,8 @@ t.test('each recipient gets its own bytes, signed once, before and after they ar
 
 t.test('a recipient whose copy is missing never gets the message of another one', async (t) => {
   const { database, entries } = await storeEmail(t, ['one@b.test', 'two@b.test'], [])
-  const deps = readyDeps(t, database.read, new MessageCache(0))
-  const [first, second] = await Promise.allSettled(entries.map((entry) => prepareMessage(deps, entry, 5_000)))
+  const preparer = preparerOf(t, database.read, new MessageCache(0))
+  const [first, second] = await Promise.allSettled(entries.map((entry) => preparer.prepare(entry, 5_000)))
   t.equal(first?.status, 'fulfilled')
   t.match(second, { status: 'rejected', reason: { message: 'a recipient has no copy of its message' } })
 })
@@ -87,19 +88,21 @@ t.test('large copies are joined one after another for their signatures', async (
   const cache = new MessageCache(0)
   const [one, ...others] = entries
   if (one === undefined) throw new Error('no entry')
-  await prepareMessage(readyDeps(t, database.read, cache), one, 5_000)
+  await preparerOf(t, database.read, cache).prepare(one, 5_000)
   const cached = cache.get(one.email_id, one.id)
   if (cached === undefined) throw new Error('it is not cached')
   const large: CachedMessage = { ...cached, raw: Buffer.concat([raw, Buffer.alloc(300_000, 'a')]) }
   let atOnce = 0
   let most = 0
   const deps = {
-    ...readyDeps(t, database.read, cache),
-    signBytes: async (): Promise<string> => {
-      most = Math.max(most, ++atOnce)
-      await new Promise((resolve) => setImmediate(resolve))
-      atOnce -= 1
-      return 'DKIM-Signature: x\r\n'
+    signingKeys: createSigningKeyCache(database),
+    signing: {
+      sign: async (): Promise<string> => {
+        most = Math.max(most, ++atOnce)
+        await new Promise((resolve) => setImmediate(resolve))
+        atOnce -= 1
+        return 'DKIM-Signature: x\r\n'
+      },
     },
   }
   const fields = await Promise.all(
@@ -111,14 +114,15 @@ t.test('large copies are joined one after another for their signatures', async (
 t.test('what is passed on is not signed, from the null sender either', async (t) => {
   const { database, emailId, workspaceId, entries } = await storeEmail(t, ['one@b.test'], [])
   const [row] = entries
-  const deps = readyDeps(t, database.read, new MessageCache(0))
+  const keys = createSigningKeyCache(database)
+  const signing = threadOf(t)
   const [stored] = emailById(database.read, { workspaceId, id: emailId })
   if (row === undefined || stored === undefined) throw new Error('nothing was stored')
-  const key = deps.signingKeys.find(workspaceId, domainOf(stored.from_email))
-  const signingKeys = { ...deps.signingKeys, find: () => key }
+  const key = keys.find(workspaceId, domainOf(stored.from_email))
+  const signingKeys = { ...keys, find: () => key }
   const sign = (more: Partial<Email>): Promise<string | null> => {
     const message: CachedMessage = { email: { ...stored, ...more }, raw, copies: new Map(), isSignatureStored: false }
-    return ensureSignature({ ...deps, signingKeys }, message, findOwnMessage(database.read, message, row), 1)
+    return ensureSignature({ signing, signingKeys }, message, findOwnMessage(database.read, message, row), 1)
   }
   const passedOn = { workspace_id: SERVICE_WORKSPACE, priority: 'low' } as const
   t.equal(await sign({ ...passedOn, envelope_from: stored.from_email }), null)

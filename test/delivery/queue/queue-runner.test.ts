@@ -2,9 +2,9 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
+import { AttemptSettler } from '../../../src/delivery/attempt/attempt-settler.js'
 import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
-import { buildMinimalMessage, prepareMessage } from '../../../src/delivery/attempt/ready-message.js'
-import { createAttemptSettler } from '../../../src/delivery/attempt/settle-attempt.js'
+import type { MessageSender } from '../../../src/delivery/attempt/message-sender.js'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
 import type { Outage } from '../../../src/delivery/hosts/unreachable-hosts.js'
 import type { Claim } from '../../../src/delivery/queue/leases.js'
@@ -19,7 +19,7 @@ import { type SeedAccounts, seedDatabase } from '../../helpers/database/seed-dat
 import { noPaces, ownOwners } from '../../helpers/free-pace.js'
 import { hostAt } from '../../helpers/smtp/sink-client.js'
 import { waitUntil } from '../../helpers/wait-until.js'
-import { readyDeps } from '../attempt/ready-deps.js'
+import { preparerOf } from '../attempt/preparer.js'
 
 const taken: AttemptResult = {
   outcome: { kind: 'accepted', final: true, reply: { code: 250, enhanced: null, text: 'taken' }, dsnRelayed: true },
@@ -54,9 +54,27 @@ interface Running {
   readonly pass: (milliseconds: number) => void
 }
 
+/** What a test changes of the parts of the runner. */
+interface Changes extends Partial<RunnerDeps> {
+  readonly attempt?: MessageSender['send']
+  readonly findDestination?: RunnerDeps['destinations']['find']
+  readonly findHoldRule?: RunnerDeps['holdRules']['find']
+  readonly settle?: RunnerDeps['settler']['settle']
+}
+
+function toParts({ attempt, findDestination, findHoldRule, settle, ...parts }: Changes): Partial<RunnerDeps> {
+  return {
+    ...parts,
+    ...(attempt === undefined ? {} : { sender: { send: attempt } }),
+    ...(findDestination === undefined ? {} : { destinations: { find: findDestination } }),
+    ...(findHoldRule === undefined ? {} : { holdRules: { find: findHoldRule, hold: async () => undefined } }),
+    ...(settle === undefined ? {} : { settler: { settle } }),
+  }
+}
+
 async function running(
   t: Test,
-  deps: Partial<RunnerDeps> = {},
+  deps: Changes = {},
   onCommit: (...request: Parameters<Commit>) => void = () => undefined,
 ): Promise<Running> {
   const { database } = await temporaryDatabase(t)
@@ -77,9 +95,7 @@ async function running(
     return database.read(sql, parameters)
   }
   const messageCache = new MessageCache(1_000_000)
-  const ready = readyDeps(t, read, messageCache)
   const policy = { retry_schedule: [60_000], delay_notice_after: 3_600_000, expire_after: 7_200_000 } as const
-  const offer: QueueRunner['offer'] = (...fresh) => runner.offer(...fresh)
   const settleDeps = {
     read,
     commit,
@@ -87,8 +103,7 @@ async function running(
     random: () => 0,
     log,
     retryPolicy: () => policy,
-    buildSenderNotice: () => null,
-    offer,
+    senderNotices: { build: () => null },
   }
   const runner: QueueRunner = new QueueRunner({
     read,
@@ -98,30 +113,31 @@ async function running(
     messageCache,
     paces: noPaces,
     owners: ownOwners,
-    prepareMessage: (entry, at) => prepareMessage(ready, entry, at),
-    buildMinimalMessage: (entry) => buildMinimalMessage(ready, entry),
-    findDestination: async () => ({ kind: 'hosts', hosts: [] }),
-    findHoldRule: () => null,
-    holdByRule: async () => undefined,
-    isLeftOut: () => false,
-    leaveOut: async () => undefined,
-    attempt: async ({ recipient }) => {
-      attempted.push(recipient)
-      return taken
+    messages: preparerOf(t, read, messageCache),
+    destinations: { find: async () => ({ kind: 'hosts', hosts: [] }) },
+    holdRules: { find: () => null, hold: async () => undefined },
+    leavers: { has: () => false, remove: async () => undefined },
+    sender: {
+      send: async ({ recipient }) => {
+        attempted.push(recipient)
+        return taken
+      },
     },
-    checkReachability: () => ({ kind: 'open' }),
-    assignSources: async (_entry, destination) => ({
-      destination,
-      wait: null,
-      isOfEntry: false,
-      count: () => undefined,
-      release: () => undefined,
-    }),
-    onMissingSource: () => undefined,
-    settle: createAttemptSettler(settleDeps),
+    unreachable: { checkReachability: () => ({ kind: 'open' }) },
+    sources: {
+      assign: async (_entry, destination) => ({
+        destination,
+        wait: null,
+        isOfEntry: false,
+        count: () => undefined,
+        release: () => undefined,
+      }),
+      noteMissing: () => undefined,
+    },
+    settler: new AttemptSettler(settleDeps),
     retryPolicy: () => policy,
     connections: () => ({ max_connections: 10, max_connections_per_host: 10 }),
-    ...deps,
+    ...toParts(deps),
   })
   t.teardown(async () => {
     Object.assign(faults, { commit: null, read: false })
@@ -242,13 +258,16 @@ t.test('a pause of one of our addresses does not hold up what leaves from anothe
   const [paused, free] = ['192.0.2.1', '192.0.2.2'] as const
   const app: Running = await running(t, {
     findDestination: async () => ({ kind: 'hosts', hosts: [host] }),
-    assignSources: async ({ recipient }) => ({
-      destination: { kind: 'hosts', hosts: [{ ...host, source: recipient === 'one@b.test' ? paused : free }] },
-      wait: null,
-      isOfEntry: true,
-      count: () => undefined,
-      release: () => undefined,
-    }),
+    sources: {
+      assign: async ({ recipient }) => ({
+        destination: { kind: 'hosts', hosts: [{ ...host, source: recipient === 'one@b.test' ? paused : free }] },
+        wait: null,
+        isOfEntry: true,
+        count: () => undefined,
+        release: () => undefined,
+      }),
+      noteMissing: () => undefined,
+    },
     paces: {
       ...noPaces,
       findPause: ([first]) => (first?.source === paused ? { kind: 'outage', until, why: 'b.test blocks us' } : null),
@@ -279,7 +298,7 @@ t.test('an outcome that cannot be stored is kept, and nothing more is taken mean
 
 t.test('the commit of an outcome is urgent, and begins before the next attempt', async (t) => {
   const acts: string[] = []
-  const findHoldRule: RunnerDeps['findHoldRule'] = () => {
+  const findHoldRule: Changes['findHoldRule'] = () => {
     acts.push('look-up')
     return null
   }
@@ -450,7 +469,7 @@ t.test('stopping ends though leases cannot be released', async (t) => {
 })
 
 /** Attempts that wait for `end`. */
-function pendingAttempts(attempted: string[]): { attempt: RunnerDeps['attempt']; end: () => void } {
+function pendingAttempts(attempted: string[]): { attempt: MessageSender['send']; end: () => void } {
   const ends: (() => void)[] = []
   return {
     attempt: ({ recipient }, _to, _call, signal) => {
@@ -545,7 +564,7 @@ t.test('a claim is released when it led to no attempt: the database failed, or t
 t.test('mail that the entries of a broadcast kept out of memory goes on when that is stopped', async (t) => {
   const hung: (() => void)[] = []
   const sent: string[] = []
-  const attempt: RunnerDeps['attempt'] = async ({ recipient }) => {
+  const attempt: MessageSender['send'] = async ({ recipient }) => {
     if (recipient === 'mail@b.test') sent.push(recipient)
     else await new Promise<void>((resolve) => hung.push(resolve))
     return taken

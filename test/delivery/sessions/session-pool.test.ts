@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { OpenSession } from '../../../src/delivery/sessions/session-opener.js'
+import type { SessionOpener } from '../../../src/delivery/sessions/session-opener.js'
 import { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
 import { BrokenTlsHosts, mayFallBackToPlain } from '../../../src/delivery/sessions/tls-policy.js'
 import type { SmtpFailure } from '../../../src/delivery/smtp/send-result.js'
@@ -205,20 +205,18 @@ t.test('a host that holds a session with us is no outage when it takes no second
 
 t.test('a refusal because of IPv6 is no matter of pace', async (t) => {
   const pace = createFreePace()
-  const shut = (text: string): OpenSession => {
+  const shut = (text: string): Pick<SessionOpener, 'open'> => {
     const failure = { kind: 'refused', stage: 'banner', reply: { code: 554, enhanced: '5.7.1', text } } as const
-    return async () => ({ kind: 'shut', failure, tls: null, transcript: '', tlsFailure: null, localAddress: null })
+    return {
+      open: async () => ({ kind: 'shut', failure, tls: null, transcript: '', tlsFailure: null, localAddress: null }),
+    }
   }
   const host = hostAt({ port: 25 }, { address: '2001:db8::1' })
   for (const [text, isPaused] of [
     ['your IPv6 address has no PTR record', false],
     ['your address is blocked', true],
   ] as const) {
-    const pool = new SessionPool(
-      shut(text),
-      () => manyConnections,
-      () => pace,
-    )
+    const pool = new SessionPool(shut(text), () => manyConnections, { of: () => pace })
     const exchange = await pool.send(host, outbound('a\r\n'), never)
     t.equal('retryAt' in exchange, isPaused, text)
     t.equal(pace.state.pause !== null, isPaused)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
-import { createDestinationSecurer } from '../../../src/delivery/transport-security/secure-destination.js'
+import { DestinationSecurer } from '../../../src/delivery/transport-security/secure-destination.js'
 import type { StsPolicy } from '../../../src/delivery/transport-security/sts-policy.js'
 import { parseDomainName } from '../../../src/mail/address.js'
 import type { JudgedLookup, MxRecord } from '../../../src/platform/dns/resolver.js'
@@ -28,7 +28,7 @@ async function secure(given: Case, destination?: Destination): Promise<Destinati
   const answer = <T>(lookup: JudgedLookup<T>['lookup'], isAuthentic: boolean): JudgedLookup<T> => ({
     ...{ lookup, isAuthentic, alias: null },
   })
-  const find = createDestinationSecurer({
+  const securer = new DestinationSecurer({
     resolver: {
       judgeMx: async () =>
         given.isMxFailing === true
@@ -42,11 +42,11 @@ async function secure(given: Case, destination?: Destination): Promise<Destinati
         return answer<string>(has ? { kind: 'records', records: [tlsa] } : { kind: 'no-data' }, true)
       },
     },
-    stsPolicies: { find: async () => given.policy ?? null },
+    stsPolicies: { find: async () => given.policy ?? null, size: 0 },
     settings: () => ({ dane: 'auto', mta_sts: true, ...settings }),
   })
   const hosts: Destination = { kind: 'hosts', hosts: [host('mx1.b.test'), host('mx2.b.test')] }
-  return find(domain, Promise.resolve(destination ?? hosts))
+  return securer.secure(domain, Promise.resolve(destination ?? hosts))
 }
 
 async function rulesOf(given: Case): Promise<readonly unknown[]> {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Host } from '../../../src/delivery/hosts/destination.js'
 import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
-import { createSessionOpener } from '../../../src/delivery/sessions/session-opener.js'
+import { SessionOpener } from '../../../src/delivery/sessions/session-opener.js'
 import { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
 import { noPolicy, noSecurity, type TlsRule } from '../../../src/delivery/transport-security/host-security.js'
 import type { TlsSessionResult } from '../../../src/delivery/transport-security/tls-result.js'
@@ -20,17 +20,13 @@ async function bench(t: Test, options: SinkOptions, authority?: string): Promise
   const sink = await openSink(options)
   const results: TlsSessionResult[] = []
   const onTlsResult = (result: TlsSessionResult): void => void results.push(result)
-  const opener = createSessionOpener({
+  const opener = new SessionOpener({
     ...clientDeps({}, authority),
     unreachableHosts: new UnreachableHosts(),
     onTlsResult,
   })
   const pace = createFreePace()
-  const pool = new SessionPool(
-    opener,
-    () => manyConnections,
-    () => pace,
-  )
+  const pool = new SessionPool(opener, () => manyConnections, { of: () => pace })
   t.teardown(async () => {
     await pool.close()
     await sink.close()

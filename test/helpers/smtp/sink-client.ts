@@ -2,7 +2,7 @@
 
 import type { Host } from '../../../src/delivery/hosts/destination.js'
 import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
-import { createSessionOpener } from '../../../src/delivery/sessions/session-opener.js'
+import { SessionOpener } from '../../../src/delivery/sessions/session-opener.js'
 import {
   type ConnectionLimits,
   SessionPool,
@@ -57,13 +57,8 @@ export function poolOf(
   settings: PoolSettings = {},
   clock: Clock = () => 0,
 ): SessionPool {
-  const open = createSessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() })
+  const open = new SessionOpener({ ...deps, clock, unreachableHosts: new UnreachableHosts() })
   const pace = createFreePace()
   const limits = { messagesPerSession: 100, idleTimeout: 10_000, ...settings }
-  return new SessionPool(
-    open,
-    () => ({ ...manyConnections, ...settings }),
-    () => pace,
-    limits,
-  )
+  return new SessionPool(open, () => ({ ...manyConnections, ...settings }), { of: () => pace }, limits)
 }

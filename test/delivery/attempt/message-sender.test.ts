@@ -1,19 +1,22 @@
 import t, { type Test } from 'tap'
-import { type AttemptDeps, attemptDelivery } from '../../../src/delivery/attempt/attempt.js'
 import {
+  type AttemptLimits,
   defaultAttemptLimits,
   judgeSendResult,
   mayTryAnother,
   pickMoreInformative,
 } from '../../../src/delivery/attempt/attempt-decision.js'
 import type { AttemptResult } from '../../../src/delivery/attempt/attempt-result.js'
-import { createCallLimiter } from '../../../src/delivery/attempt/call-limit.js'
+import { CallLimiter } from '../../../src/delivery/attempt/call-limit.js'
+import { type Call, MessageSender } from '../../../src/delivery/attempt/message-sender.js'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
 import type { Outage } from '../../../src/delivery/hosts/unreachable-hosts.js'
 import { HostConcurrency } from '../../../src/delivery/queue/host-concurrency.js'
 import type { SessionPool } from '../../../src/delivery/sessions/session-pool.js'
+import type { OutboundMessage } from '../../../src/delivery/smtp/outbound-message.js'
 import type { Exchange, SendResult } from '../../../src/delivery/smtp/send-result.js'
 import type { Timeouts } from '../../../src/delivery/smtp/timeouts.js'
+import { parseDomainName } from '../../../src/mail/address.js'
 import type { Stage } from '../../../src/messages/replies/classify-reply.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 import {
@@ -28,13 +31,30 @@ import { waitUntil } from '../../helpers/wait-until.js'
 
 const certificate = await createSelfSigned(['mx.test'])
 const message = outbound('Subject: x\r\n\r\nhello\r\n')
-const freeSlots: AttemptDeps['acquireSlot'] = async () => () => undefined
+interface AttemptDeps {
+  readonly acquireSlot: Call['acquireSlot']
+  readonly send: (host: Host, message: OutboundMessage, signal: AbortSignal) => Promise<Exchange | Outage>
+  readonly clock: () => number
+  readonly limits: AttemptLimits
+}
+
 /** The dependencies of every attempt, except `send`. */
-const commonDeps = {
-  acquireSlot: freeSlots,
+const commonDeps: Omit<AttemptDeps, 'send'> = {
+  acquireSlot: async () => () => undefined,
   clock: () => 0,
   limits: defaultAttemptLimits,
-  startCallLimit: createCallLimiter(defaultAttemptLimits.cutOff),
+}
+const names = { hostname: parseDomainName('us.test'), zone: parseDomainName('zone.test') }
+
+function attemptDelivery(
+  message: OutboundMessage,
+  destination: Destination,
+  { acquireSlot, send, clock, limits }: AttemptDeps,
+  signal: AbortSignal,
+): Promise<AttemptResult | Outage> {
+  const deps = { pool: { send }, clock, names, onTlsResult: () => undefined }
+  const call = { ignoreOutages: false, acquireSlot, onSent: () => undefined, number: 1 }
+  return new MessageSender(deps, limits).send(message, destination, call, signal)
 }
 
 async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink> {
@@ -279,19 +299,16 @@ t.test('waiting for a slot takes nothing off the time of an attempt', async (t) 
     now += 400_000
     return () => undefined
   }
+  let calls = 0
   const send: AttemptDeps['send'] = async () => {
+    calls += 1
     now += 10_000
     return silent
   }
   const hosts = [1, 2, 3].map((port) => hostAt({ port }))
-  let limits = 0
-  const startCallLimit: AttemptDeps['startCallLimit'] = (signal) => {
-    limits += 1
-    return commonDeps.startCallLimit(signal)
-  }
-  const deps = { ...commonDeps, acquireSlot, clock: () => now, send, startCallLimit }
+  const deps = { ...commonDeps, acquireSlot, clock: () => now, send }
   t.match(await attemptDelivery(message, { kind: 'hosts', hosts }, deps, never), { begunAt: 400_000 })
-  t.equal(limits, 3, 'a wait of half an hour has not ended the walk')
+  t.equal(calls, 3, 'a wait of half an hour has not ended the walk')
 })
 
 t.test('each call holds a slot of the host that is dialled, and of no other', async (t) => {
@@ -403,7 +420,7 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
   const sink = await sinkFor(t, { script: { message: 'hang' } })
   const pool = poolOf()
   t.teardown(() => pool.close())
-  const deps = { ...commonDeps, send: sendThrough(pool), startCallLimit: createCallLimiter(300) }
+  const deps = { ...commonDeps, send: sendThrough(pool), limits: { ...defaultAttemptLimits, cutOff: 300 } }
   const destination: Destination = { kind: 'hosts', hosts: [hostAt(sink)] }
   t.match(await attemptDelivery(message, destination, deps, never), {
     outcome: { kind: 'deferred', reason: 'timeout' },
@@ -418,7 +435,8 @@ t.test('an attempt is cut off in the end, and ends at once when we stop', async 
 })
 
 t.test('attempts that begin together share a limit, and none is cut off early', async (t) => {
-  const limit = createCallLimiter(1_200)
+  const limiter = new CallLimiter(1_200)
+  const limit = (signal: AbortSignal) => limiter.start(signal)
   const runner = new AbortController()
   const first = limit(runner.signal)
   t.equal(limit(runner.signal), first)

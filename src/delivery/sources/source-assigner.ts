@@ -4,15 +4,21 @@
  * Hosts of a family of which the pool has no address that is free are left out. If that leaves none because the addresses
  * have sent what they may today, the message goes by the route for such mail, and waits without one.
  */
+import type { Config } from '../../config/complete.js'
+import { followSetting } from '../../config/follow-setting.js'
 import { providerGroupOfHost } from '../../mail/mailbox-providers.js'
 import type { QueueEntry } from '../../messages/queue/queue.js'
+import type { Read } from '../../storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import type { Destination, Host } from '../hosts/destination.js'
+import type { DestinationFinder } from '../hosts/destination-finder.js'
 import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
 import { type ChosenSources, chooseSources, familiesOf, seedOf } from './choose-source.js'
 import type { MissingSources } from './missing-sources.js'
-import { familyOf, type Source, type SourcePool, type SourcePools } from './source-pools.js'
+import type { NewDomains } from './new-domains.js'
+import { readSenderDomain } from './sender-domain.js'
+import { compilePools, familyOf, type Source, type SourcePool, type SourcePools } from './source-pools.js'
 import { warmUpResultOf } from './warm-up-result.js'
 import type { WarmUpKey } from './warm-up-store.js'
 import type { WarmUpClaim, WarmUps } from './warm-ups.js'
@@ -29,30 +35,40 @@ export interface SourceAssignment {
   readonly release: () => void
 }
 
-export type AssignSources = (entry: QueueEntry, found: Destination) => Promise<SourceAssignment>
+type SourceSettings = Pick<
+  Config['outbound'],
+  'source_addresses' | 'sources' | 'pool_rules' | 'domain_warm_up' | 'warm_up_route' | 'routes'
+>
 
 interface AssignDeps {
-  /** Null: no source address is configured. */
-  readonly readPools: () => SourcePools | null
-  readonly warmUps: Pick<WarmUps, 'findWait' | 'claim'>
-  readonly missing: Pick<MissingSources, 'has'>
-  /** Is any domain to be warmed up? */
-  readonly warmsDomains: () => boolean
-  readonly isNewDomain: (workspaceId: string, domain: string) => boolean
-  /** The domain of the sender; null: the message is gone. */
-  readonly readSenderDomain: (entry: QueueEntry) => string | null
-  /** Where mail beyond a cap goes; null: nowhere, it waits. */
-  readonly findOverflow: () => Promise<Destination | null>
+  readonly read: Read
+  readonly settings: () => SourceSettings
+  readonly warmUps: Pick<WarmUps, 'findWait' | 'claim' | 'drop' | 'stop'>
+  readonly missing: Pick<MissingSources, 'has' | 'add'>
+  readonly newDomains: Pick<NewDomains, 'has' | 'drop'>
+  readonly destinations: Pick<DestinationFinder, 'findByRoute'>
 }
 
-export function createSourceAssigner(deps: AssignDeps): AssignSources {
-  return async (entry, found) => {
-    const pools = deps.readPools()
-    const warmsDomains = deps.warmsDomains()
+export class SourceAssigner {
+  /** A reload replaces each setting, changed or not, and all of them at once. Null: no source address is configured. */
+  private readonly pools: () => SourcePools | null
+
+  constructor(private readonly deps: AssignDeps) {
+    const { settings } = deps
+    this.pools = followSetting(
+      () => settings().sources,
+      () => compilePools(settings()),
+    )
+  }
+
+  async assign(entry: QueueEntry, found: Destination): Promise<SourceAssignment> {
+    const { deps } = this
+    const pools = this.pools()
+    const { domain_warm_up: warmsDomains } = deps.settings()
     if (found.kind !== 'hosts' || (pools === null && !warmsDomains)) return assign(found)
     let domain: string | null | undefined
     const readDomain = (): string | null => {
-      domain ??= deps.readSenderDomain(entry)
+      domain ??= readSenderDomain(deps.read, entry)
       return domain
     }
     const pool = pools?.find(entry, readDomain) ?? null
@@ -63,11 +79,34 @@ export function createSourceAssigner(deps: AssignDeps): AssignSources {
       return { ...(await claimFor(deps, choice, keys)), isOfEntry }
     }
     if (choice.kind === 'none') return assign({ kind: 'temporary', reason: 'local-error', response: choice.response })
-    const overflow = await deps.findOverflow()
+    const overflow = await findOverflow(deps)
     if (overflow !== null) return assign(sendBeyond(deps, entry, pool, overflow))
     const isOfEntry = choice.isOfDomain || (pools?.dependsOnDomain ?? false)
     return { ...assign(found), isOfEntry, wait: isOfEntry ? { ...choice.wait, isOfEntry } : choice.wait }
   }
+
+  /** The address is none of this machine; it is left out from now on. */
+  noteMissing(address: string): void {
+    this.deps.missing.add(address)
+  }
+
+  /** To be called after a foreign commit. */
+  drop(): void {
+    this.deps.warmUps.drop()
+    this.deps.newDomains.drop()
+  }
+
+  /** To be called when no attempt is under way any more. */
+  stop(): Promise<void> {
+    return this.deps.warmUps.stop()
+  }
+}
+
+/** Where mail beyond a cap goes; null: nowhere, it waits. */
+async function findOverflow({ settings, destinations }: AssignDeps): Promise<Destination | null> {
+  const { warm_up_route, routes } = settings()
+  const route = warm_up_route ?? routes['*'] ?? null
+  return route === null ? null : await destinations.findByRoute({ route, final: false })
 }
 
 function assign(destination: Destination): SourceAssignment {
@@ -82,7 +121,7 @@ interface WarmUpKeys {
 }
 
 function warmUpKeysOf(
-  { isNewDomain }: AssignDeps,
+  { newDomains }: AssignDeps,
   { workspace_id: workspaceId }: QueueEntry,
   [host]: readonly Host[],
   readDomain: (() => string | null) | null,
@@ -90,7 +129,7 @@ function warmUpKeysOf(
   if (host?.final !== true) return null
   const provider = providerGroupOfHost(host.mx)
   const domain = workspaceId === SERVICE_WORKSPACE ? null : (readDomain?.() ?? null)
-  const isNew = domain !== null && isNewDomain(workspaceId, domain)
+  const isNew = domain !== null && newDomains.has(workspaceId, domain)
   return { provider, domain: isNew ? { workspaceId, subject: domain, provider } : null }
 }
 

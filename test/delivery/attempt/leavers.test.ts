@@ -1,6 +1,6 @@
 /** Which messages of a broadcast are left out, and that leaving one out undoes no other change. */
 import t, { type Test } from 'tap'
-import { isLeftOut, type LeaveOutDeps, leaveOut } from '../../../src/delivery/attempt/leave-out.js'
+import { Leavers } from '../../../src/delivery/attempt/leavers.js'
 import { parseAddress } from '../../../src/mail/address.js'
 import { deferEntry, entryById, leaseEntry, type QueueEntry, removeEntry } from '../../../src/messages/queue/queue.js'
 import type { Database } from '../../../src/storage/database.js'
@@ -15,7 +15,8 @@ import { rowOf } from '../../helpers/database/rows.js'
 
 interface Fixture {
   readonly database: Database
-  readonly deps: LeaveOutDeps
+  readonly deps: Pick<Database, 'read' | 'commit'>
+  readonly leavers: Leavers
   readonly ids: { broadcast: string; audience: string; contact: string; email: string }
   /** That of the first contact. */
   readonly entry: QueueEntry
@@ -24,8 +25,9 @@ interface Fixture {
 
 async function openFixture(t: Test): Promise<Fixture> {
   const { database } = await temporaryDatabase(t)
-  const { findReason, watch } = createSuppressionCache(database)
-  const deps = { read: database.read, commit: watch(database.commit), findSuppressionReason: findReason }
+  const suppressions = createSuppressionCache(database)
+  const deps = { read: database.read, commit: suppressions.watch(database.commit) }
+  const leavers = new Leavers({ ...deps, suppressions })
   const sent = sentBroadcast(database.read, { workspaceId: 'ws_1', to: ['Bob@b.test', 'ann@b.test'], at: 1_000 })
   await database.commit([
     ...sent.writes,
@@ -34,7 +36,13 @@ async function openFixture(t: Test): Promise<Fixture> {
   const [bob, ann] = sent.messages
   if (bob === undefined || ann === undefined) throw new Error('a message is missing')
   return {
-    ...{ database, deps, entry: entryOf(database, bob.recipientId), other: entryOf(database, ann.recipientId) },
+    ...{
+      database,
+      deps,
+      leavers,
+      entry: entryOf(database, bob.recipientId),
+      other: entryOf(database, ann.recipientId),
+    },
     ids: { broadcast: sent.id, audience: sent.audienceId, contact: bob.contactId, email: bob.emailId },
   }
 }
@@ -63,24 +71,24 @@ const leaving: readonly (readonly [what: string, changes: Changes])[] = [
 
 for (const [what, changes] of leaving) {
   t.test(`a contact that is ${what} is left out`, async (t) => {
-    const { database, deps, ids, entry } = await openFixture(t)
-    t.equal(isLeftOut(deps, entry), false)
+    const { database, leavers, ids, entry } = await openFixture(t)
+    t.equal(leavers.has(entry), false)
     await database.commit(changes(ids))
-    t.equal(isLeftOut(deps, entry), true)
+    t.equal(leavers.has(entry), true)
   })
 }
 
 t.test('a contact stays if another one leaves, or if the broadcast or its message is unknown', async (t) => {
-  const { database, deps, ids, entry, other } = await openFixture(t)
+  const { database, leavers, ids, entry, other } = await openFixture(t)
   await database.commit([change('delete from contacts where id = ?', ids.contact)])
-  t.equal(isLeftOut(deps, other), false)
-  t.equal(isLeftOut(deps, { ...entry, email_id: 'bc-unknown' }), false)
+  t.equal(leavers.has(other), false)
+  t.equal(leavers.has({ ...entry, email_id: 'bc-unknown' }), false)
   await database.commit([change('delete from broadcasts where id = ?', ids.broadcast)])
-  t.equal(isLeftOut(deps, entry), false)
+  t.equal(leavers.has(entry), false)
 })
 
 t.test('a suppressed address is left out, also of a broadcast that was deleted', async (t) => {
-  const { database, deps, ids, entry, other } = await openFixture(t)
+  const { database, leavers, deps, ids, entry, other } = await openFixture(t)
   const added = {
     email: parseAddress('bob@B.test'),
     reason: 'manual',
@@ -89,11 +97,11 @@ t.test('a suppressed address is left out, also of a broadcast that was deleted',
     at: 1,
   } as const
   await suppress(deps, { ...added, workspaceId: 'ws_2' })
-  t.equal(isLeftOut(deps, entry), false)
+  t.equal(leavers.has(entry), false)
   await suppress(deps, { ...added, workspaceId: 'ws_1' })
-  t.same([isLeftOut(deps, entry), isLeftOut(deps, other)], [true, false])
+  t.same([leavers.has(entry), leavers.has(other)], [true, false])
   await database.commit([change('delete from broadcasts where id = ?', ids.broadcast)])
-  t.equal(isLeftOut(deps, entry), true)
+  t.equal(leavers.has(entry), true)
 })
 
 const statusesOf = ({ read }: Database, { id, email_id }: QueueEntry): unknown => [
@@ -103,22 +111,22 @@ const statusesOf = ({ read }: Database, { id, email_id }: QueueEntry): unknown =
 const queued = [{ status: 'queued', settled_at: null }, { status: 'queued' }]
 
 t.test('who has left is cancelled, counted, and no event', async (t) => {
-  const { database, deps, entry, other } = await openFixture(t)
-  await leaveOut(deps, entry, 5_000)
+  const { database, leavers, entry, other } = await openFixture(t)
+  await leavers.remove(entry, 5_000)
   t.same(entryById(database.read, { id: entry.id }), [])
   t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
   t.match(database.read('select * from broadcast_counts', []), [{ recipients: 2, queued: 1, cancelled: 1, failed: 0 }])
   t.same(database.read(`select 1 from events where type <> 'email.queued'`, []), [])
   t.same([statusesOf(database, other), entryById(database.read, { id: other.id })], [queued, [other]])
-  await leaveOut(deps, entry, 6_000)
+  await leavers.remove(entry, 6_000)
   t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
 })
 
 t.test('a recipient whom the suppression list removed is an event with its reason', async (t) => {
-  const { database, deps, entry } = await openFixture(t)
+  const { database, leavers, deps, entry } = await openFixture(t)
   const added = { workspaceId: 'ws_1', email: parseAddress(entry.recipient), reason: 'spam_complaint' } as const
   await suppress(deps, { ...added, sourceEmailId: null, metadata: {}, at: 1 })
-  await leaveOut(deps, entry, 5_000)
+  await leavers.remove(entry, 5_000)
   t.same(statusesOf(database, entry), [{ status: 'cancelled', settled_at: 5_000 }, { status: 'cancelled' }])
   const events = database.read<{ data: string }>(
     `select email_id, recipient, created_at, data from events where type = 'email.suppressed'`,
@@ -130,8 +138,9 @@ t.test('a recipient whom the suppression list removed is an event with its reaso
 
 async function openOrdinary(t: Test, at: { readonly scheduledFor?: number } = {}) {
   const { database } = await temporaryDatabase(t)
-  const { findReason, watch } = createSuppressionCache(database)
-  const deps = { read: database.read, commit: watch(database.commit), findSuppressionReason: findReason }
+  const suppressions = createSuppressionCache(database)
+  const deps = { read: database.read, commit: suppressions.watch(database.commit) }
+  const leavers = new Leavers({ ...deps, suppressions })
   const email = bulkEmail({ workspaceId: 'ws_1', to: ['bob@b.test', 'ann@b.test'], at: 1_000, ...at })
   await database.commit(email.writes)
   const [entry, other] = email.entries.map(({ id }) => entryOf(database, id))
@@ -141,7 +150,7 @@ async function openOrdinary(t: Test, at: { readonly scheduledFor?: number } = {}
       ...{ email: parseAddress('bob@b.test'), workspaceId: 'ws_1', reason },
       ...{ sourceEmailId: null, metadata: {}, at: 2_000 },
     })
-  return { database, deps, entry, other, suppressAs }
+  return { database, leavers, entry, other, suppressAs }
 }
 
 t.test(
@@ -153,10 +162,10 @@ t.test(
       ['manual', true],
       ['hard_bounce', false],
     ] as const) {
-      const { deps, entry, other, suppressAs } = await openOrdinary(t)
-      t.equal(isLeftOut(deps, entry), false)
+      const { leavers, entry, other, suppressAs } = await openOrdinary(t)
+      t.equal(leavers.has(entry), false)
       await suppressAs(reason)
-      t.same([isLeftOut(deps, entry), isLeftOut(deps, other)], [left, false], reason)
+      t.same([leavers.has(entry), leavers.has(other)], [left, false], reason)
     }
   },
 )
@@ -166,9 +175,9 @@ for (const [what, at] of [
   ['is scheduled', { scheduledFor: 4_000 }],
 ] as const) {
   t.test(`a recipient of an email that ${what} becomes suppressed, with an event, and the others stay`, async (t) => {
-    const { database, deps, entry, other, suppressAs } = await openOrdinary(t, at)
+    const { database, leavers, entry, other, suppressAs } = await openOrdinary(t, at)
     await suppressAs('unsubscribe')
-    await leaveOut(deps, entry, 5_000)
+    await leavers.remove(entry, 5_000)
     t.same(statusesOf(database, entry), [{ status: 'suppressed', settled_at: 5_000 }, { status: 'queued' }])
     t.same(statusesOf(database, other), [{ status: 'queued', settled_at: null }, { status: 'queued' }])
     t.same([entryById(database.read, { id: entry.id }), entryById(database.read, { id: other.id })], [[], [other]])
@@ -182,10 +191,10 @@ for (const [what, at] of [
 }
 
 t.test('a scheduled email that was cancelled meanwhile stays cancelled', async (t) => {
-  const { database, deps, entry, suppressAs } = await openOrdinary(t, { scheduledFor: 4_000 })
+  const { database, leavers, entry, suppressAs } = await openOrdinary(t, { scheduledFor: 4_000 })
   await suppressAs('manual')
   await database.commit([change(`update recipients set status = 'cancelled' where id = ?`, entry.id)])
-  await leaveOut(deps, entry, 5_000)
+  await leavers.remove(entry, 5_000)
   t.match(statusesOf(database, entry), [{ status: 'cancelled' }, {}])
   t.same(database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
 })
@@ -200,24 +209,24 @@ const concurrent: readonly (readonly [what: string, changes: (entry: QueueEntry)
 
 for (const [what, changes] of concurrent) {
   t.test(`an entry that was ${what} meanwhile is not cancelled`, async (t) => {
-    const { database, deps, entry } = await openFixture(t)
+    const { database, leavers, entry } = await openFixture(t)
     await database.commit(changes(entry))
     const before = entryById(database.read, { id: entry.id })
-    await leaveOut(deps, entry, 5_000)
+    await leavers.remove(entry, 5_000)
     t.same(entryById(database.read, { id: entry.id }), before)
     t.same(statusesOf(database, entry), queued)
   })
 }
 
 t.test('an outcome that is known already stays', async (t) => {
-  const { database, deps, entry } = await openFixture(t)
+  const { database, leavers, deps, entry } = await openFixture(t)
   await database.commit([
     change(`update recipients set status = 'bounced', settled_at = 2000 where id = ?`, entry.id),
     change(`update emails set status = 'bounced' where id = ?`, entry.email_id),
   ])
   const added = { workspaceId: 'ws_1', email: parseAddress(entry.recipient), reason: 'hard_bounce' } as const
   await suppress(deps, { ...added, sourceEmailId: entry.email_id, metadata: {}, at: 2_000 })
-  await leaveOut(deps, entry, 5_000)
+  await leavers.remove(entry, 5_000)
   t.same(statusesOf(database, entry), [{ status: 'bounced', settled_at: 2_000 }, { status: 'bounced' }])
   t.same(database.read(`select 1 from events where type = 'email.suppressed'`, []), [])
 })

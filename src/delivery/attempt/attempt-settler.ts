@@ -34,19 +34,19 @@ import type { RetryPolicy } from '../queue/retry-schedule.js'
 import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
 import { type Decision, decideOutcome } from './decide-outcome.js'
 import type { FinishedAttempt } from './make-attempt.js'
-import type { BuildSenderNotice } from './sender-notice-builder.js'
+import type { SenderNoticeBuilder } from './sender-notice-builder.js'
 
-export interface SettleDeps extends Store {
+interface SettlerDeps extends Store {
   readonly clock: Clock
   readonly random: RandomSource
   readonly log: Log
   readonly retryPolicy: () => RetryPolicy
-  readonly buildSenderNotice: BuildSenderNotice
-  /** Offers a notification that is on disk to the queue. */
-  readonly offer: (enqueued: EnqueuedEmail, raw: Buffer) => void
+  readonly senderNotices: Pick<SenderNoticeBuilder, 'build'>
   /** Called when an outcome is on disk. */
-  readonly onAttempt?: ((attempt: EndedAttempt) => void) | undefined
+  readonly onAttempt?: OnAttempt
 }
+
+export type OnAttempt = (attempt: EndedAttempt) => void
 
 interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt' | 'entry' | 'email'> {
   readonly outcome: Decision['kind']
@@ -62,22 +62,20 @@ interface SettleOptions {
   readonly signal: AbortSignal
   /** Called each time the database does not take it. */
   readonly onStorageFault: () => void
+  /** Takes a notification that is on disk. */
+  readonly queue: { offer(enqueued: EnqueuedEmail, raw: Buffer): void }
 }
 
-/** Resolves when the outcome of the attempt is on disk. */
-export type SettleAttempt = (finished: FinishedAttempt, options: SettleOptions) => Promise<void>
+export class AttemptSettler {
+  constructor(private readonly deps: SettlerDeps) {}
 
-export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
-  return async (finished, options) => {
+  /** Resolves when the outcome of the attempt is on disk. */
+  async settle(finished: FinishedAttempt, options: SettleOptions): Promise<void> {
+    const { deps } = this
     const { result, pendingWrites } = finished
     const now = deps.clock()
-    const decision = decideOutcome(
-      result.outcome,
-      entryAgeOf(deps.read, finished),
-      deps.retryPolicy(),
-      now,
-      deps.random(),
-    )
+    const age = entryAgeOf(deps.read, finished)
+    const decision = decideOutcome(result.outcome, age, deps.retryPolicy(), now, deps.random())
     const record = toAttemptRecord(finished, decision, now)
     const notice = buildNotice(deps, finished, record, decision, now)
     const outcome = [...writesOf(record, decision, finished, now), ...releaseBytes(finished, decision)]
@@ -86,7 +84,7 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
     logOutcome(deps.log, record, decision)
     const recipientsFault = decision.kind === 'bounced' && decision.recipientsFault
     deps.onAttempt?.({ ...record, outcome: decision.kind, recipientsFault, enqueuedAt: record.entry.enqueued_at })
-    if (notice !== null) deps.offer(notice.enqueued, notice.raw)
+    if (notice !== null) options.queue.offer(notice.enqueued, notice.raw)
   }
 }
 
@@ -95,14 +93,14 @@ export function createAttemptSettler(deps: SettleDeps): SettleAttempt {
  * is to be erased, nor to an address for which mail of the service has hard-bounced.
  */
 function buildNotice(
-  { read, buildSenderNotice, log }: SettleDeps,
+  { read, senderNotices, log }: SettlerDeps,
   { readyMessage: { message, email, readRaw } }: FinishedAttempt,
   record: AttemptRecord,
   decision: Decision,
   now: number,
 ): ServiceNotice | null {
   try {
-    const notice = buildSenderNotice({ email, readRaw, message }, record, decision, now)
+    const notice = senderNotices.build({ email, readRaw, message }, record, decision, now)
     if (
       notice === null ||
       notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
@@ -204,7 +202,7 @@ function suppressRecipient({ email, entry, reason, response }: AttemptRecord, no
 
 /** Rejects if the process ends before the outcome could be written. */
 async function commitWithRetry(
-  { commit, log }: SettleDeps,
+  { commit, log }: SettlerDeps,
   writes: readonly Write[],
   { email, entry, response }: AttemptRecord,
   { signal, onStorageFault }: SettleOptions,

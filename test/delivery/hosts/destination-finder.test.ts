@@ -1,26 +1,32 @@
 import t from 'tap'
 import type { Destination } from '../../../src/delivery/hosts/destination.js'
-import { createDestinationFinder, type DestinationDeps } from '../../../src/delivery/hosts/mx-hosts.js'
-import { createRouteFinder } from '../../../src/delivery/hosts/routes.js'
+import { type DestinationDeps, DestinationFinder } from '../../../src/delivery/hosts/destination-finder.js'
 import { parseDomainName } from '../../../src/mail/address.js'
-import { createAddressGuard } from '../../../src/platform/address-guard.js'
 import { networks, routes as toRoutes } from '../../helpers/config-values.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
-type Changes = Partial<DestinationDeps> & { readonly routes?: Readonly<Record<string, string>> }
+interface Changes {
+  readonly routes?: Readonly<Record<string, string>>
+  readonly allowed?: readonly string[]
+  readonly receives?: (domain: string) => boolean
+  readonly security?: DestinationDeps['security']
+  readonly random?: DestinationDeps['random']
+  readonly resolver?: DestinationDeps['resolver']
+}
 
-function find(domain: string, zone: Zone, { routes = {}, ...changes }: Changes = {}): Promise<Destination> {
-  const findDestination = createDestinationFinder({
-    resolver: zoneResolver(zone),
-    findRoute: createRouteFinder(toRoutes(routes)),
-    mayDial: createAddressGuard([]),
-    random: () => 0,
-    port: () => 25,
+function find(domain: string, zone: Zone, changes: Changes = {}): Promise<Destination> {
+  const { routes = {}, allowed = [], receives = () => false, security = null, random = () => 0 } = changes
+  const settings = { routes: toRoutes(routes), allowed_private_networks: networks(...allowed), port: 25 }
+  const finder = new DestinationFinder({
+    resolver: changes.resolver ?? zoneResolver(zone),
+    settings: () => settings,
+    random,
     ownNames: new Set(['mail.own.test']),
+    receiving: { receives },
+    security,
     simulatorDomain: parseDomainName('simulator.own.test'),
-    ...changes,
   })
-  return findDestination(parseDomainName(domain))
+  return finder.find(parseDomainName(domain))
 }
 
 /** `mx address`, in the order in which they are to be tried. */
@@ -207,9 +213,7 @@ t.test('private addresses are passed over, and refused where there are no others
   const inside = { ...refused, reason: 'private-address', response: /mx2\.b\.test of c\.test points at 10\.0\.0\.1/ }
   t.match(await find('c.test', zone), inside)
   t.match(await find('d.test', zone), { kind: 'temporary' })
-  t.strictSame(namesOf(await find('c.test', zone, { mayDial: createAddressGuard(networks('10.0.0.0/8')) })), [
-    'mx2.b.test 10.0.0.1',
-  ])
+  t.strictSame(namesOf(await find('c.test', zone, { allowed: ['10.0.0.0/8'] })), ['mx2.b.test 10.0.0.1'])
 })
 
 t.test('no domain gets more than 10 hosts and 20 addresses', async (t) => {

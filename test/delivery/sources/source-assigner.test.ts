@@ -2,16 +2,17 @@
 import t from 'tap'
 import type { Destination, Host } from '../../../src/delivery/hosts/destination.js'
 import type { Outage } from '../../../src/delivery/hosts/unreachable-hosts.js'
-import { createSourceAssigner } from '../../../src/delivery/sources/assign-sources.js'
-import { compilePools } from '../../../src/delivery/sources/source-pools.js'
+import { SourceAssigner } from '../../../src/delivery/sources/source-assigner.js'
+import type { compilePools } from '../../../src/delivery/sources/source-pools.js'
 import type { WarmUpKey } from '../../../src/delivery/sources/warm-up-store.js'
 import type { WarmUpResult } from '../../../src/delivery/sources/warm-ups.js'
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import type { QueueEntry } from '../../../src/messages/queue/queue.js'
+import { routes as toRoutes } from '../../helpers/config-values.js'
 import { hostAt } from '../../helpers/smtp/sink-client.js'
 
 type PoolSettings = Parameters<typeof compilePools>[0]
-type AssignDeps = Parameters<typeof createSourceAssigner>[0]
+type AssignDeps = ConstructorParameters<typeof SourceAssigner>[0]
 
 const entry: QueueEntry = {
   id: 'entry',
@@ -55,7 +56,6 @@ interface Bench {
 
 function bench({ settings = {}, full = [], missing = [], overflow, newDomain }: Bench) {
   const log: string[] = []
-  const pools = compilePools({ source_addresses: [], sources: [], pool_rules: [], ...settings })
   const findWait = ({ subject, provider }: WarmUpKey): Outage | null =>
     full.includes(subject) ? { kind: 'outage', until: 1, why: `${subject} at ${provider}` } : null
   const claim: AssignDeps['warmUps']['claim'] = ({ subject, provider }) => {
@@ -66,16 +66,17 @@ function bench({ settings = {}, full = [], missing = [], overflow, newDomain }: 
       release: () => log.push(`release ${subject}`),
     }
   }
-  const assignSources = createSourceAssigner({
-    readPools: () => pools,
-    warmUps: { findWait, claim },
-    missing: { has: (address) => missing.includes(address) },
-    warmsDomains: () => newDomain !== undefined,
-    isNewDomain: (_workspace, domain) => domain === newDomain,
-    readSenderDomain: () => 'a.test',
-    findOverflow: async () => overflow ?? null,
+  const routes = overflow === undefined ? {} : toRoutes({ '*': 'overflow.test' })
+  const given = { source_addresses: [], sources: [], pool_rules: [], warm_up_route: null, ...settings }
+  const assigner = new SourceAssigner({
+    read: (() => [{ from_email: 'app@a.test' }]) as unknown as AssignDeps['read'],
+    settings: () => ({ ...given, routes, domain_warm_up: newDomain !== undefined }),
+    warmUps: { findWait, claim, drop: () => undefined, stop: async () => undefined },
+    missing: { has: (address) => missing.includes(address), add: () => undefined },
+    newDomains: { has: (_workspace, domain) => domain === newDomain, drop: () => undefined },
+    destinations: { findByRoute: async () => overflow ?? toBoth },
   })
-  return { assignSources: (to: Destination) => assignSources(entry, to), log }
+  return { assignSources: (to: Destination) => assigner.assign(entry, to), log }
 }
 
 const ok = { code: 250, enhanced: '2.0.0', text: 'ok' }

@@ -7,7 +7,6 @@
  * their own outcomes. That the suppression list removed a recipient is an event.
  */
 import { recordEvent } from '../../events/event-log.js'
-import type { Address } from '../../mail/address.js'
 import { isInAudience } from '../../messages/broadcast-recipients.js'
 import { emailById } from '../../messages/email.js'
 import { buildEmailEvent } from '../../messages/email-event.js'
@@ -16,25 +15,28 @@ import type { QueueEntry } from '../../messages/queue/queue.js'
 import { changeRecipientStatus, releaseRecipients } from '../../messages/recipients.js'
 import { rollUpEmail } from '../../messages/roll-up.js'
 import type { Store } from '../../storage/database.js'
-import type { SuppressionReason } from '../../storage/tables/content-tables.js'
 import { tryCommit, type Write } from '../../storage/writer/write.js'
+import type { SuppressionCache } from '../../suppressions/suppression-cache.js'
 
-export interface LeaveOutDeps extends Store {
-  /** Null: the address is not suppressed. */
-  readonly findSuppressionReason: (workspaceId: string, address: Address) => SuppressionReason | null
+interface LeaversDeps extends Store {
+  readonly suppressions: Pick<SuppressionCache, 'findReason'>
 }
 
-export function isLeftOut({ read, findSuppressionReason }: LeaveOutDeps, entry: QueueEntry): boolean {
-  const { workspace_id: workspaceId, email_id: emailId, recipient, broadcast_id: broadcastId } = entry
-  const reason = findSuppressionReason(workspaceId, recipient)
-  if (broadcastId === null) return reason !== null && reason !== 'hard_bounce'
-  return reason !== null || !isInAudience(read, { workspaceId, emailId })
-}
+export class Leavers {
+  constructor(private readonly deps: LeaversDeps) {}
 
-/** An entry that was changed since it was read stays: it is judged again when it is due. */
-export async function leaveOut(deps: LeaveOutDeps, entry: QueueEntry, now: number): Promise<void> {
-  const leaving = entry.broadcast_id === null ? suppressEntry(entry, now) : cancelEntry(entry, now)
-  await tryCommit(deps.commit([...leaving, ...recordSuppressed(deps, entry, now)]))
+  has(entry: QueueEntry): boolean {
+    const { workspace_id: workspaceId, email_id: emailId, recipient, broadcast_id: broadcastId } = entry
+    const reason = this.deps.suppressions.findReason(workspaceId, recipient)
+    if (broadcastId === null) return reason !== null && reason !== 'hard_bounce'
+    return reason !== null || !isInAudience(this.deps.read, { workspaceId, emailId })
+  }
+
+  /** Removes the entry. One that was changed since it was read stays: it is judged again when it is due. */
+  async remove(entry: QueueEntry, now: number): Promise<void> {
+    const leaving = entry.broadcast_id === null ? suppressEntry(entry, now) : cancelEntry(entry, now)
+    await tryCommit(this.deps.commit([...leaving, ...recordSuppressed(this.deps, entry, now)]))
+  }
 }
 
 /** Its email may be scheduled, and is due now. Misses if the entry was changed since it was read, or cancelled. */
@@ -48,9 +50,9 @@ function suppressEntry(entry: QueueEntry, at: number): readonly Write[] {
   ]
 }
 
-function recordSuppressed({ read, findSuppressionReason }: LeaveOutDeps, entry: QueueEntry, at: number): Write[] {
+function recordSuppressed({ read, suppressions }: LeaversDeps, entry: QueueEntry, at: number): Write[] {
   const { workspace_id: workspaceId, email_id: id, recipient } = entry
-  const reason = findSuppressionReason(workspaceId, recipient)
+  const reason = suppressions.findReason(workspaceId, recipient)
   const [email] = emailById(read, { workspaceId, id })
   if (reason === null || email === undefined) return []
   // Whose outcome is known, such as that of the bounce that suppressed the address, was not removed by the list.

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
-import { prepareMessage, type ReadyDeps, type ReadyMessage } from '../../../src/delivery/attempt/ready-message.js'
+import type { ReadyMessage } from '../../../src/delivery/attempt/message-preparer.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { seedDatabase } from '../../helpers/database/seed-data.js'
-import { readyDeps } from './ready-deps.js'
+import { preparerOf } from './preparer.js'
 
 const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
 
@@ -14,13 +14,13 @@ t.test('two recipients of one message that come from the database get the same s
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await seedDatabase(database)
   const cache = new MessageCache(0)
-  const deps = readyDeps(t, database.read, cache)
+  const preparer = preparerOf(t, database.read, cache)
   const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   await database.commit(writes)
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
   const other = { ...entry, id: uuidv7(2) }
-  const [first, second] = await Promise.all([prepareMessage(deps, entry, 5_000), prepareMessage(deps, other, 10_000)])
+  const [first, second] = await Promise.all([preparer.prepare(entry, 5_000), preparer.prepare(other, 10_000)])
   const signed = ({ message }: ReadyMessage): string =>
     /DKIM-Signature.*/s.exec(message.pieces[0]?.toString() ?? '')?.[0] ?? ''
   t.ok(signed(first))
@@ -32,18 +32,19 @@ t.test('two recipients of one message that come from the database get the same s
 t.test('a signature that could not be made is made at the next attempt', async (t) => {
   const { database } = await temporaryDatabase(t)
   const { workspaceId } = await seedDatabase(database)
-  const deps = readyDeps(t, database.read, new MessageCache(1_000_000))
+  const cache = new MessageCache(1_000_000)
+  const preparer = preparerOf(t, database.read, cache)
   const { writes, entries } = bulkEmail({ workspaceId, to: 'one@b.test', at: 1 })
   await database.commit(writes)
   const [entry] = entries
   if (entry === undefined) throw new Error('no entry')
-  const broken: ReadyDeps = { ...deps, signBytes: () => Promise.reject(new Error('the thread is gone')) }
-  const both = await Promise.allSettled([prepareMessage(broken, entry, 5_000), prepareMessage(broken, entry, 5_000)])
+  const broken = preparerOf(t, database.read, cache, { sign: () => Promise.reject(new Error('the thread is gone')) })
+  const both = await Promise.allSettled([broken.prepare(entry, 5_000), broken.prepare(entry, 5_000)])
   t.strictSame(
     both.map(({ status }) => status),
     ['rejected', 'rejected'],
   )
-  const { message } = await prepareMessage(deps, entry, 10_000)
+  const { message } = await preparer.prepare(entry, 10_000)
   t.match(message.pieces[0]?.toString(), /^X-Posthorn-Reference: .*\r\nDKIM-Signature: /)
 })
 
@@ -65,11 +66,10 @@ t.test('a fresh message is made ready without a look into the database', async (
     },
     [entry.id],
   )
-  const deps = readyDeps(t, database.read, cache)
   const unread = (): never => {
     throw full
   }
-  const { message } = await prepareMessage({ ...deps, read: unread }, entry, 5_000)
+  const { message } = await preparerOf(t, unread, cache).prepare(entry, 5_000)
   t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
 })
 
@@ -77,17 +77,17 @@ t.test('recipients of a large message that come at the same time share what one 
   const { database } = await temporaryDatabase(t, { spool: true })
   const { workspaceId } = await seedDatabase(database)
   const cache = new MessageCache(0)
-  const deps = readyDeps(t, database.read, cache)
+  const preparer = preparerOf(t, database.read, cache)
   const raw = Buffer.from(`From: app@a.test\r\nSubject: x\r\n\r\n${'some words of a text\r\n'.repeat(60_000)}`)
   const { writes, entries } = bulkEmail({ workspaceId, to: ['one@b.test', 'two@b.test'], at: 1, raw })
   await database.commit(writes)
-  const ready = await Promise.all(entries.map((entry) => prepareMessage(deps, entry, 5_000)))
+  const ready = await Promise.all(entries.map((entry) => preparer.prepare(entry, 5_000)))
   const [first, second] = ready.map((one) => one.readRaw())
   t.ok(first?.equals(raw), 'its bytes')
   t.equal(first, second, 'the same memory')
   for (const { email_id, id } of entries) cache.release(email_id, id, true)
   t.equal(first?.length, 0, 'which is freed when the last of them is settled')
-  const again = prepareMessage(deps, entryOf(entries), 5_000)
+  const again = preparer.prepare(entryOf(entries), 5_000)
   await t.resolves(again, 'the room of all of them is free')
 })
 

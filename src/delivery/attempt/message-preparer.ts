@@ -29,7 +29,7 @@ import type { OutboundMessage } from '../smtp/outbound-message.js'
 import { type CachedMessage, type MessageCache, type SignedBytes, SMALL_MESSAGE_SIZE } from './message-cache.js'
 import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from './own-message.js'
 
-export interface ReadyDeps extends SignDeps {
+interface PreparerDeps extends SignDeps {
   readonly read: Read
   readonly messageCache: MessageCache
   readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
@@ -54,33 +54,60 @@ interface DsnRequestLookup {
   readonly writes: Write[]
 }
 
-/** Rejects if the message is gone. */
-export async function prepareMessage(deps: ReadyDeps, entry: QueueEntry, now: number): Promise<ReadyMessage> {
-  const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
-  const own = findOwnMessage(deps.read, cachedMessage, entry)
-  const field = await ensureSignature(deps, cachedMessage, own, now)
-  const { dsnRequests, writes } = findDsnRequests(deps, cachedMessage, entry)
-  if (field !== null && !own.signed.isSignatureStored) writes.push(own.storeSignature(field, now))
-  const { email } = cachedMessage
-  const message: OutboundMessage = {
-    returnPath: returnPathOf(deps.secret, email, entry.id, dsnRequests),
-    recipient: entry.recipient,
-    domain: entry.domain,
-    pieces: withFields(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), own),
-    smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
-    envid: email.envid,
-    ret: email.ret,
-    notify: dsnRequests?.notify == null ? null : parseNotify(dsnRequests.notify),
-    orcpt: dsnRequests?.orcpt ?? null,
-    tlsRequired: email.tls_required,
+export class MessagePreparer {
+  constructor(private readonly deps: PreparerDeps) {}
+
+  /** Rejects if the message is gone. */
+  async prepare(entry: QueueEntry, now: number): Promise<ReadyMessage> {
+    const { deps } = this
+    const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
+    const own = findOwnMessage(deps.read, cachedMessage, entry)
+    const field = await ensureSignature(deps, cachedMessage, own, now)
+    const { dsnRequests, writes } = findDsnRequests(deps, cachedMessage, entry)
+    if (field !== null && !own.signed.isSignatureStored) writes.push(own.storeSignature(field, now))
+    const { email } = cachedMessage
+    const message: OutboundMessage = {
+      returnPath: returnPathOf(deps.secret, email, entry.id, dsnRequests),
+      recipient: entry.recipient,
+      domain: entry.domain,
+      pieces: withFields(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), own),
+      smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
+      envid: email.envid,
+      ret: email.ret,
+      notify: dsnRequests?.notify == null ? null : parseNotify(dsnRequests.notify),
+      orcpt: dsnRequests?.orcpt ?? null,
+      tlsRequired: email.tls_required,
+    }
+    return {
+      message,
+      email,
+      readRaw: own.readRaw,
+      signed: own.signed,
+      writes,
+      destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null,
+    }
   }
-  return {
-    message,
-    email,
-    readRaw: own.readRaw,
-    signed: own.signed,
-    writes,
-    destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null,
+
+  /** Enough of the message to record a fault and notify the sender, even if its bytes are missing. Null: the email is gone. */
+  buildMinimal(entry: QueueEntry): ReadyMessage | null {
+    const { read } = this.deps
+    const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+    if (email === undefined) return null
+    const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
+    const raw = headOfRecipient(read, ref)
+    const requests = dsnRequestById(read, { id: entry.id })[0]
+    const message: OutboundMessage = {
+      returnPath: '',
+      recipient: entry.recipient,
+      domain: entry.domain,
+      pieces: [],
+      smtputf8: false,
+      envid: email.envid,
+      ret: email.ret,
+      notify: requests?.notify == null ? null : parseNotify(requests.notify),
+      orcpt: requests?.orcpt ?? null,
+    }
+    return { message, email, readRaw: () => raw, signed: { isSignatureStored: false }, writes: [], destination: null }
   }
 }
 
@@ -90,32 +117,11 @@ function withFields(fields: string, { pieces }: OwnMessage): readonly Buffer[] {
 }
 
 /** From memory for a fresh message; else from the database, where its recipients may still be scheduled. */
-function findDsnRequests({ read }: ReadyDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
+function findDsnRequests({ read }: PreparerDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
   const known = cached.dsnRequests?.get(entry.id)
   if (known !== undefined) return { dsnRequests: known, writes: [] }
   const [dsnRequests] = dsnRequestById(read, { id: entry.id })
   return { dsnRequests, writes: dsnRequests?.status === 'scheduled' ? releaseScheduled(entry) : [] }
-}
-
-/** Enough of the message to record a fault and notify the sender, even if its bytes are missing. */
-export function buildMinimalMessage({ read }: ReadyDeps, entry: QueueEntry): ReadyMessage | null {
-  const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
-  if (email === undefined) return null
-  const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
-  const raw = headOfRecipient(read, ref)
-  const requests = dsnRequestById(read, { id: entry.id })[0]
-  const message: OutboundMessage = {
-    returnPath: '',
-    recipient: entry.recipient,
-    domain: entry.domain,
-    pieces: [],
-    smtputf8: false,
-    envid: email.envid,
-    ret: email.ret,
-    notify: requests?.notify == null ? null : parseNotify(requests.notify),
-    orcpt: requests?.orcpt ?? null,
-  }
-  return { message, email, readRaw: () => raw, signed: { isSignatureStored: false }, writes: [], destination: null }
 }
 
 const deletedDomainRefusal: Destination = {
@@ -140,7 +146,7 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 }
 
 /** Caches the message for its other recipients, which may come at the same time. */
-async function loadMessage({ read, messageCache, owners }: ReadyDeps, entry: QueueEntry): Promise<CachedMessage> {
+async function loadMessage({ read, messageCache, owners }: PreparerDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
   // With all copies, so that an entry never waits for room while it holds some.
   const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)

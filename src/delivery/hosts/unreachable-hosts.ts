@@ -30,7 +30,7 @@ export interface Outage {
 }
 
 /** `open`: some host may be called. `probe`: one message may call. An outage: all hosts are down. */
-export type Reachability = { readonly kind: 'open' | 'probe' } | Outage
+type Reachability = { readonly kind: 'open' | 'probe' } | Outage
 
 interface UnreachableHost {
   until: number

@@ -1,12 +1,13 @@
 import t from 'tap'
 import { MessageCache } from '../../../src/delivery/attempt/message-cache.js'
 import type { ReadyMessage } from '../../../src/delivery/attempt/message-preparer.js'
+import { createSigningKeyCache } from '../../../src/domains/dkim/signing-keys.js'
 import { uuidv7 } from '../../../src/platform/ids.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { seedDatabase } from '../../helpers/database/seed-data.js'
-import { preparerOf } from './preparer.js'
+import { preparerOf, threadOf } from './preparer.js'
 
 const full = new StorageFault('SQLITE_FULL', 'database or disk is full')
 
@@ -69,7 +70,10 @@ t.test('a fresh message is made ready without a look into the database', async (
   const unread = (): never => {
     throw full
   }
-  const { message } = await preparerOf(t, unread, cache).prepare(entry, 5_000)
+  const { message } = await preparerOf(t, unread, cache, threadOf(t), createSigningKeyCache(database)).prepare(
+    entry,
+    5_000,
+  )
   t.match(message, { notify: ['success', 'failure'], orcpt: 'rfc822;one@c.test' })
 })
 

@@ -14,10 +14,10 @@ export function preparerOf(
   read: Database['read'],
   messageCache: MessageCache,
   signing: Pick<SigningThread, 'sign'> = threadOf(t),
+  signingKeys = createSigningKeyCache({ read }),
 ): MessagePreparer {
   return new MessagePreparer({
-    ...{ read, signing, messageCache },
-    signingKeys: createSigningKeyCache({ read }),
+    ...{ read, signing, signingKeys, messageCache },
     owners: ownOwners,
     secret: createSecretKey(Buffer.alloc(32)),
   })

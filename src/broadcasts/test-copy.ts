@@ -14,7 +14,7 @@ import type { Address } from '../mail/address.js'
 import { scanHeader } from '../mail/header-fields.js'
 import { buildFramed } from '../messages/frames/message-frame.js'
 import { uuidv7 } from '../platform/ids.js'
-import type { PreparedEmail, PrepareEmail } from '../sending/prepare-email.js'
+import type { EmailPreparer, PreparedEmail } from '../sending/email-preparer.js'
 import { checkSender, type FindVerifiedDomain } from '../sending/sender-policy.js'
 import type { Submission } from '../sending/submitted-message.js'
 import type { Read } from '../storage/prepared.js'
@@ -29,7 +29,7 @@ import { contentOf } from './send-broadcast.js'
 export interface TestCopyDeps {
   readonly read: Read
   readonly findVerifiedDomain: FindVerifiedDomain
-  readonly prepare: PrepareEmail
+  readonly preparer: Pick<EmailPreparer, 'prepare'>
   readonly composing: ComposeBroadcastDeps & ContactMessageDeps
 }
 
@@ -42,7 +42,7 @@ interface TestRequest {
 
 /** Rejects with a Refusal: those of `sendBroadcast` about sender, template and content, and those of any email. */
 export async function buildTestCopy(deps: TestCopyDeps, request: TestRequest): Promise<PreparedEmail> {
-  const { read, composing, prepare } = deps
+  const { read, composing, preparer } = deps
   const { principal, ref, to, now } = request
   const broadcast = requireBroadcast(read, ref)
   const { audience_id: audienceId, template_id: templateId } = broadcast
@@ -55,7 +55,7 @@ export async function buildTestCopy(deps: TestCopyDeps, request: TestRequest): P
   const emailId = uuidv7(now)
   const built = buildContactMessage(composing, frame, contact, { emailId, recipientId: uuidv7(now), now })
   const copy = { raw: buildFramed(frame, built.slots), subject: built.subject, toName: built.toName }
-  return prepare(principal, toSubmission(content, copy, { emailId, to, templateId, now }))
+  return preparer.prepare(principal, toSubmission(content, copy, { emailId, to, templateId, now }))
 }
 
 async function findTestContact(

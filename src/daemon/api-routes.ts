@@ -55,16 +55,16 @@ import type { MessageReader } from '../messages/mime/mime-parts.js'
 import { createAddressGuard } from '../platform/address-guard.js'
 import type { Clock } from '../platform/clock.js'
 import { createMemoryBudget } from '../platform/memory/budget.js'
-import type { CommitEmails } from '../sending/commit-emails.js'
 import { composeEmail } from '../sending/compose-email.js'
 import type { ComposeThread } from '../sending/compose-thread.js'
-import type { PrepareEmail } from '../sending/prepare-email.js'
+import type { EmailCommitter } from '../sending/email-committer.js'
+import type { EmailPreparer } from '../sending/email-preparer.js'
 import type { FindVerifiedDomain } from '../sending/sender-policy.js'
 import { createContentFiller } from '../sending/template-content.js'
 import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../sending/unsubscribe-links.js'
 import type { Hit } from '../tracking/hit.js'
 import { createHtmlChangeFinder } from '../tracking/links.js'
-import type { BeginTracking } from '../tracking/track-email.js'
+import type { EmailTracker } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { createUrlCheck } from '../webhooks/webhook-url.js'
 import { buildDomainRoutes, type DomainRouteDeps } from './domain-routes.js'
@@ -83,10 +83,10 @@ export interface RouteDeps extends DomainRouteDeps {
   readonly settings: ReadSettings
   readonly clock: Clock
   readonly limits: Limits
-  readonly prepare: PrepareEmail
+  readonly preparer: EmailPreparer
   readonly findVerifiedDomain: FindVerifiedDomain
-  readonly commitEmails: CommitEmails
-  readonly beginTracking: BeginTracking
+  readonly committer: EmailCommitter
+  readonly tracker: EmailTracker
   readonly composeLarge: ComposeThread['compose']
   readonly renderLarge: ComposeThread['render']
   readonly previewLarge: ComposeThread['preview']
@@ -157,7 +157,7 @@ export function buildApiRoutes(deps: RouteDeps): readonly Route[] {
 }
 
 function buildCreateDeps(deps: RouteDeps): CreateDeps {
-  const { config, database, prepare, beginTracking, commitEmails, hasDiskSpace, templates, identity } = deps
+  const { config, database, preparer, tracker, committer, hasDiskSpace, templates, identity } = deps
   const { read } = database
   const memory = deps.limits.shareByOwner(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: deps.trackingBaseFor })
@@ -166,17 +166,17 @@ function buildCreateDeps(deps: RouteDeps): CreateDeps {
   return {
     read,
     compose: composeEmail({
-      ...{ hostname: config.service.hostname, publicUrl: config.service.public_url, prepare, beginTracking, links },
+      ...{ hostname: config.service.hostname, publicUrl: config.service.public_url, preparer, tracker, links },
       ...{ trackingBaseFor: deps.trackingBaseFor, composeLarge: deps.composeLarge },
     }),
-    commitEmails,
+    committer,
     createStoredParts: stored,
     hasDiskSpace,
   }
 }
 
 function broadcastEndpoints(deps: RouteDeps): readonly Route[] {
-  const { config, database, prepare, findVerifiedDomain, commitEmails, hasDiskSpace, onBroadcastChanged } = deps
+  const { config, database, preparer, findVerifiedDomain, committer, hasDiskSpace, onBroadcastChanged } = deps
   const { hostname, public_url: publicUrl } = config.service
   const { read, commit } = database
   const composing = {
@@ -186,8 +186,8 @@ function broadcastEndpoints(deps: RouteDeps): readonly Route[] {
   return [
     ...broadcastRoutes({ read, commit }),
     ...broadcastActRoutes({
-      ...{ read, commit, composing, prepare, findVerifiedDomain },
-      ...{ commitEmails, hasDiskSpace, onBroadcastChanged },
+      ...{ read, commit, composing, preparer, findVerifiedDomain },
+      ...{ committer, hasDiskSpace, onBroadcastChanged },
     }),
   ]
 }

@@ -9,8 +9,8 @@ import type { ZoneListener } from '../dns/zone-listener.js'
 import type { Log } from '../platform/log.js'
 import { runOnce } from '../platform/run-once.js'
 import type { TlsFiles } from '../platform/tls-files.js'
-import { acceptSubmission } from '../sending/accept-submission.js'
 import { ComposeThread } from '../sending/compose-thread.js'
+import { SubmissionAcceptor } from '../sending/submission-acceptor.js'
 import type { MxListener } from '../smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../smtp/submission/submission-listener.js'
 import type { Database } from '../storage/database.js'
@@ -94,8 +94,8 @@ export async function openListeners(
   registerApi(api.listener, open, lateSteps)
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
-  const accept = acceptSubmission({ read: database.read, clock, ...sending })
-  const behind = { ...common, logs, database, requests: limits.requests, accept, receiving: services.receiving }
+  const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
+  const behind = { ...common, logs, database, requests: limits.requests, acceptor, receiving: services.receiving }
   const others = await openOtherListeners(behind, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)

@@ -3,7 +3,7 @@ import { renderPreview, renderTemplate } from '../content/render-template.js'
 import { parseTemplate } from '../content/template-cache.js'
 import { Refusal, toPlainRefusal } from '../mail/refusal.js'
 import { memoryAloneOf, serveJobs } from '../platform/processes/job-thread.js'
-import { createEmailTracker } from '../tracking/track-email.js'
+import { EmailTracker } from '../tracking/track-email.js'
 import { composeContent } from './compose-content.js'
 import type { ComposedJob, ContentJob, PreviewJob, TemplateJob, ThreadJob } from './compose-thread.js'
 import type { RequestedContent } from './message-content.js'
@@ -34,8 +34,8 @@ function perform(job: ThreadJob): DoneJob {
 }
 
 function compose({ content, base, publicUrl, ...job }: ContentJob): DoneJob {
-  const beginTracking = createEmailTracker({ trackingBaseFor: () => base, publicUrl })
-  const composed = composeContent({ ...job, content: unpack(content) }, beginTracking)
+  const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl })
+  const composed = composeContent({ ...job, content: unpack(content) }, tracker)
   return { result: { kind: 'composed', composed }, transfer: memoriesOf([composed.raw]) }
 }
 

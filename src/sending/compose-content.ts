@@ -4,7 +4,7 @@
  */
 
 import { textOfHtml } from '../messages/mime/text-of-html.js'
-import type { BeginTracking, TrackedEmail } from '../tracking/track-email.js'
+import type { EmailTracker, TrackedEmail } from '../tracking/track-email.js'
 import { composeMessage } from './compose-message.js'
 import type { ComposedMessage } from './compose-plain.js'
 import { type CustomField, LONG_BODY, type MessageContent, type RequestedContent } from './message-content.js'
@@ -46,10 +46,10 @@ export function isLargeContent({ html, text, attachments, inlineImages }: Reques
 /** Throws a Refusal for too many unsubscribe links. */
 export function composeContent(
   { content, email, hostname, unsubscribe }: ContentToCompose,
-  beginTracking: BeginTracking,
+  tracker: EmailTracker,
 ): ComposedContent {
   const { content: linked, hasUnsubscribeLink } = linkContent(toText(content), unsubscribe)
-  const { content: sent, tracking } = trackContent(beginTracking, linked, email)
+  const { content: sent, tracking } = trackContent(tracker, linked, email)
   const { raw, bodies } = composeMessage(sent, { emailId: email.emailId, hostname, now: email.now })
   return { raw, bodies, tracking, hasUnsubscribeLink }
 }
@@ -81,10 +81,10 @@ interface TrackedContent {
 }
 
 /** Text that is made from the HTML shows the URLs as they were submitted. */
-function trackContent(beginTracking: BeginTracking, content: MessageContent, email: TrackedEmail): TrackedContent {
+function trackContent(tracker: EmailTracker, content: MessageContent, email: TrackedEmail): TrackedContent {
   const { html, text } = content
   const { opens, clicks } = email
-  const begun = beginTracking(email)
+  const begun = tracker.begin(email)
   if (begun === null || html === null || html === '')
     return { content, tracking: { opens, clicks, skipped: null, writes: [] } }
   const tracked = withBodies(content, begun.trackHtml(html), text ?? textOfHtml(html))

@@ -7,13 +7,13 @@ import { scanHeader } from '../mail/header-fields.js'
 import { uuidv7 } from '../platform/ids.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
 import { LentBytes } from '../storage/writer/write.js'
-import type { BeginTracking, TrackedEmail } from '../tracking/track-email.js'
+import type { EmailTracker, TrackedEmail } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
 import { type ComposedContent, composeContent, isLargeContent, type UnsubscribeUse } from './compose-content.js'
 import type { ComposeThread } from './compose-thread.js'
 import { checkSize, minSizeOf } from './composed-size.js'
+import type { EmailPreparer, PreparedEmail } from './email-preparer.js'
 import type { RequestedContent } from './message-content.js'
-import type { PreparedEmail, PrepareEmail } from './prepare-email.js'
 import type { SendingOptions } from './submitted-message.js'
 import { mayHaveUnsubscribeUrl } from './template-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
@@ -38,8 +38,8 @@ export interface RequestedEmail {
 interface ComposeDeps {
   readonly hostname: string
   readonly publicUrl: string
-  readonly prepare: PrepareEmail
-  readonly beginTracking: BeginTracking
+  readonly preparer: Pick<EmailPreparer, 'prepare'>
+  readonly tracker: EmailTracker
   readonly trackingBaseFor: TrackingBaseFor
   /** Composes large content without blocking the main thread. */
   readonly composeLarge: ComposeThread['compose']
@@ -50,7 +50,7 @@ interface ComposeDeps {
 export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => Promise<PreparedEmail>
 
 export function composeEmail(deps: ComposeDeps): ComposeEmail {
-  const { prepare, links } = deps
+  const { preparer, links } = deps
   return async (principal, requested, now) => {
     const { content, options, templateId, recipientIds } = requested
     checkSize(minSizeOf(content))
@@ -79,7 +79,7 @@ export function composeEmail(deps: ComposeDeps): ComposeEmail {
     const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
-    const prepared = prepare(principal, { templateId, tracking, personal, ...about })
+    const prepared = preparer.prepare(principal, { templateId, tracking, personal, ...about })
     // Else its memory goes to the writer, or the message has it.
     const { buffer, byteLength } = prepared.raw instanceof LentBytes ? prepared.raw.bytes : prepared.raw
     if (byteLength > 0 && buffer !== raw.buffer) freeMemory(raw)
@@ -97,13 +97,13 @@ function trackedEmailOf(
 }
 
 function composeHereOrElsewhere(
-  { hostname, publicUrl, beginTracking, trackingBaseFor, composeLarge, links }: ComposeDeps,
+  { hostname, publicUrl, tracker, trackingBaseFor, composeLarge, links }: ComposeDeps,
   requested: RequestedEmail,
   email: TrackedEmail,
 ): ComposedContent | Promise<ComposedContent> {
   const { content } = requested
   const job = { content, email, hostname, unsubscribe: unsubscribeUseOf(links, requested) }
-  if (!isLargeContent(content)) return composeContent(job, beginTracking)
+  if (!isLargeContent(content)) return composeContent(job, tracker)
   return composeLarge({ ...job, base: trackingBaseFor(email.domain), publicUrl })
 }
 

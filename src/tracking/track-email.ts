@@ -40,21 +40,24 @@ export interface EmailTracking {
   readonly collectWrites: () => readonly Write[]
 }
 
-/** Null: neither opens nor clicks are tracked. */
-export type BeginTracking = (email: TrackedEmail) => EmailTracking | null
-
 interface TrackingDeps {
   readonly trackingBaseFor: TrackingBaseFor
   /** `service.public_url`. */
   readonly publicUrl: string
 }
 
-export function createEmailTracker({ trackingBaseFor, publicUrl }: TrackingDeps): BeginTracking {
-  const ownUrlsOf = createOwnUrls(publicUrl)
-  return (email) => {
+export class EmailTracker {
+  private readonly ownUrlsOf: ReturnType<typeof createOwnUrls>
+
+  constructor(private readonly deps: TrackingDeps) {
+    this.ownUrlsOf = createOwnUrls(deps.publicUrl)
+  }
+
+  /** Null: neither opens nor clicks are tracked. */
+  begin(email: TrackedEmail): EmailTracking | null {
     if (!email.opens && !email.clicks) return null
-    const base = trackingBaseFor(email.domain)
-    const own = ownUrlsOf(mailHostOf(email.domain))
+    const base = this.deps.trackingBaseFor(email.domain)
+    const own = this.ownUrlsOf(mailHostOf(email.domain))
     const links = new EmailLinks(email, base)
     const pixel = email.opens ? buildPixel(base, email.emailId) : null
     const budget = new TrackingBudget()

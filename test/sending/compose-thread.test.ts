@@ -6,7 +6,7 @@ import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import { composeContent, isLargeContent } from '../../src/sending/compose-content.js'
 import { ComposeThread } from '../../src/sending/compose-thread.js'
 import type { MessageContent, RequestedContent } from '../../src/sending/message-content.js'
-import { createEmailTracker } from '../../src/tracking/track-email.js'
+import { EmailTracker } from '../../src/tracking/track-email.js'
 
 const base = 'https://mail.test'
 const email = {
@@ -35,7 +35,7 @@ t.test('the thread composes what the main thread would', async (t) => {
   ]
   for (const content of contents) {
     const job = { content, email, hostname: 'mail.test', unsubscribe: null }
-    const here = composeContent(job, createEmailTracker({ trackingBaseFor: () => base, publicUrl: base }))
+    const here = composeContent(job, new EmailTracker({ trackingBaseFor: () => base, publicUrl: base }))
     const there = await thread.compose({ ...job, base, publicUrl: base })
     t.ok(Buffer.isBuffer(there.raw))
     t.ok(here.raw.equals(there.raw), 'the same bytes')
@@ -71,7 +71,7 @@ const unsubscribe = {
   url: 'https://mail.test/v1/unsubscribe/t1',
   fields: [{ name: 'List-Unsubscribe', value: '<https://mail.test/v1/unsubscribe/t1>' }],
 }
-const tracker = createEmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
 
 t.test('bodies in UTF-8 give the message of the same bodies as strings', async (t) => {
   const thread = new ComposeThread()

@@ -2,7 +2,7 @@
 import { generate } from 'selfsigned'
 import type { Test } from 'tap'
 import { createKeylessPrincipal, type Principal } from '../../src/accounts/principal.js'
-import { domainOf } from '../../src/mail/address.js'
+import { type Address, domainOf } from '../../src/mail/address.js'
 import { Refusal } from '../../src/mail/refusal.js'
 import type { TlsPair } from '../../src/platform/tls-files.js'
 import type { SubmittedMessage } from '../../src/sending/submitted-message.js'
@@ -47,29 +47,47 @@ export async function createSelfSigned(): Promise<TlsPair> {
   return { key: pair.private, cert: pair.cert }
 }
 
+/** What a test changes of what the listener uses. */
+export interface SubmissionChanges extends Partial<SubmissionDeps> {
+  readonly authenticate?: SubmissionDeps['access']['authenticate']
+  readonly trusted?: SubmissionDeps['access']['findTrusted']
+  readonly checkSender?: SubmissionDeps['access']['checkSender']
+  readonly accept?: SubmissionDeps['acceptor']['accept']
+}
+
+function authenticateKey(password: string): Principal {
+  const principal = keys[password]
+  if (principal === undefined) throw new Refusal('bad-credentials', 'Authentication credentials invalid')
+  return principal
+}
+
+function checkExampleSender(_principal: Principal, from: Address | ''): void {
+  if (from === '' || domainOf(from) === 'example.test') return
+  throw new Refusal('sender-not-verified', `${domainOf(from)} is not a verified domain of the workspace`)
+}
+
 export async function runSubmission(
   t: Pick<Test, 'teardown'>,
   settings: SubmissionSettings = {},
-  deps: Partial<SubmissionDeps> = {},
+  deps: SubmissionChanges = {},
 ): Promise<RunningSubmission> {
+  const { authenticate: _authenticate, trusted: _trusted, checkSender: _checkSender, accept: _accept, ...rest } = deps
   const taken: AcceptedMessage[] = []
   const errors: unknown[] = []
   let now = 1_800_000_000_000
   const listener = await startSubmissionListener({
-    authenticate(password) {
-      const principal = keys[password]
-      if (principal === undefined) throw new Refusal('bad-credentials', 'Authentication credentials invalid')
-      return principal
+    access: {
+      authenticate: deps.authenticate ?? authenticateKey,
+      findTrusted: deps.trusted ?? (() => null),
+      checkSender: deps.checkSender ?? checkExampleSender,
     },
-    trusted: () => null,
-    checkSender(_principal, from) {
-      if (from !== '' && domainOf(from) !== 'example.test') {
-        throw new Refusal('sender-not-verified', `${domainOf(from)} is not a verified domain of the workspace`)
-      }
-    },
-    async accept(principal, message) {
-      taken.push({ principal, message })
-      return { emailId: `email-${taken.length}` }
+    acceptor: {
+      accept:
+        deps.accept ??
+        (async (principal, message) => {
+          taken.push({ principal, message })
+          return { emailId: `email-${taken.length}` }
+        }),
     },
     hasDiskSpace: () => true,
     clock: () => now,
@@ -77,7 +95,7 @@ export async function runSubmission(
     hostname: 'mail.test',
     tls: await sharedCertificate(),
     ...submissionSettings(settings),
-    ...deps,
+    ...rest,
   })
   t.teardown(() => listener.stop(0))
 

@@ -9,7 +9,7 @@ import { scanHeader } from '../../src/mail/header-fields.js'
 import { encodeQuotedPrintable } from '../../src/mail/quoted-printable.js'
 import { restoreHtml } from '../../src/tracking/restore-html.js'
 import { rewriteMessage } from '../../src/tracking/rewrite-message.js'
-import { createEmailTracker, type EmailTracking } from '../../src/tracking/track-email.js'
+import { EmailTracker, type EmailTracking } from '../../src/tracking/track-email.js'
 import { checkForm } from '../helpers/mail/check-form.js'
 
 /** Stands for a link that is longer than the one before. */
@@ -352,7 +352,7 @@ t.test('any bytes are read without an error, and what stays is equal', async () 
 
 const emailId = '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'
 const base = 'https://mail.test'
-const begin = createEmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
 
 const submitted = fc.record({
   charset: fc.constantFrom('utf-8', 'iso-8859-1'),
@@ -387,7 +387,7 @@ t.test('another reader sees the same HTML before, and after it was restored', as
             : octets
       const raw = Buffer.concat([Buffer.from(head), body])
       const domain = parseDomainName('a.test')
-      const tracking = begin({ workspaceId: 'ws_1', emailId, domain, opens: true, clicks: true, now: 0 })
+      const tracking = tracker.begin({ workspaceId: 'ws_1', emailId, domain, opens: true, clicks: true, now: 0 })
       assert.ok(tracking !== null)
       const result = join(rewriteMessage(raw, scanHeader(raw), tracking.trackHtml))
       assert.ok(Buffer.isBuffer(result))

@@ -3,7 +3,7 @@ import t from 'tap'
 import { parseDomainName } from '../../src/mail/address.js'
 import { findTrackedHtml } from '../../src/tracking/links.js'
 import { htmlChange } from '../../src/tracking/restore-html.js'
-import { createEmailTracker, type EmailTracking, type TrackedEmail } from '../../src/tracking/track-email.js'
+import { EmailTracker, type EmailTracking, type TrackedEmail } from '../../src/tracking/track-email.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 
 const email: TrackedEmail = {
@@ -15,10 +15,10 @@ const email: TrackedEmail = {
   now: 1_000,
 }
 const publicUrl = 'https://mail.test/it&apos;s'
-const begin = createEmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
+const tracker = new EmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
 
 function track(changes: Partial<TrackedEmail> = {}): EmailTracking {
-  const tracking = begin({ ...email, ...changes })
+  const tracking = tracker.begin({ ...email, ...changes })
   if (tracking === null) throw new Error('nothing is tracked')
   return tracking
 }
@@ -61,7 +61,7 @@ t.test('opens or clicks alone', async (t) => {
   const none = track({ opens: false })
   t.equal(none.trackHtml('<a href="mailto:x@b.test">'), '<a href="mailto:x@b.test">')
   t.same(none.collectWrites(), [], 'nothing was changed')
-  t.equal(begin({ ...email, opens: false, clicks: false }), null)
+  t.equal(tracker.begin({ ...email, opens: false, clicks: false }), null)
 })
 
 t.test('what would take too long stays', async (t) => {

@@ -5,7 +5,7 @@ import { toBroadcastResource } from '../../broadcasts/broadcast-resource.js'
 import { actOnBroadcast, type BroadcastAct } from '../../broadcasts/change-broadcast.js'
 import { type SendBroadcastDeps, sendBroadcast } from '../../broadcasts/send-broadcast.js'
 import { buildTestCopy, type TestCopyDeps } from '../../broadcasts/test-copy.js'
-import type { CommitEmails } from '../../sending/commit-emails.js'
+import type { EmailCommitter } from '../../sending/email-committer.js'
 import { parseReleaseTime } from '../../sending/schedule.js'
 import { requireDiskSpace } from '../emails/create.js'
 import { json } from '../http/answer.js'
@@ -16,7 +16,7 @@ import { broadcastRecord, broadcastSend, broadcastTest } from './broadcast-field
 import { broadcastRefOf, tag } from './broadcasts.js'
 
 export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, TestCopyDeps {
-  readonly commitEmails: CommitEmails
+  readonly committer: Pick<EmailCommitter, 'commit'>
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   /** A broadcast was sent, paused, resumed or cancelled: what follows in the queue begins now. */
@@ -125,7 +125,7 @@ function testRoute(deps: BroadcastActDeps): Route {
       requireDiskSpace(deps)
       const { principal, body, now } = call
       const prepared = await buildTestCopy(deps, { principal, ref: broadcastRefOf(call), to: body.to, now })
-      await deps.commitEmails([prepared], null, now)
+      await deps.committer.commit([prepared], null, now)
       const { id, message_id } = prepared.enqueued.email
       return json(200, { id, message_id, to: body.to } satisfies z.output<typeof sentTest>)
     },

@@ -8,8 +8,8 @@ import { z } from 'zod'
 import type { BatchQuotaCheck } from '../../accounts/limits/quota.js'
 import { Refusal } from '../../mail/refusal.js'
 import { minSizeOf } from '../../sending/composed-size.js'
+import type { PreparedEmail } from '../../sending/email-preparer.js'
 import { findEarlierUse } from '../../sending/idempotency.js'
-import type { PreparedEmail } from '../../sending/prepare-email.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { toInputRefusal } from '../http/input/parse-input.js'
@@ -116,7 +116,9 @@ async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | 
     const options = { batch: true, also: stored.usageWrites() }
     // If nothing was sent, the same key may be used again.
     const other =
-      prepared.length === 0 ? null : await deps.commitEmails(prepared, withStoredAnswer(use, answer), call.now, options)
+      prepared.length === 0
+        ? null
+        : await deps.committer.commit(prepared, withStoredAnswer(use, answer), call.now, options)
     if (other !== null) return repeatAnswer(other, 200)
     return { kind: 'text', status: 200, json: answer, emails: prepared.map(({ enqueued }) => enqueued.email.id) }
   } finally {

@@ -1,8 +1,8 @@
 /** POST /v1/emails: one email; 201 once it is on disk. */
 
 import { Refusal } from '../../mail/refusal.js'
-import type { CommitEmails } from '../../sending/commit-emails.js'
 import type { ComposeEmail } from '../../sending/compose-email.js'
+import type { EmailCommitter } from '../../sending/email-committer.js'
 import { findEarlierUse } from '../../sending/idempotency.js'
 import type { Read } from '../../storage/prepared.js'
 import type { Answer } from '../http/answer.js'
@@ -17,7 +17,7 @@ import type { StoredParts } from './stored-parts.js'
 export interface CreateDeps {
   readonly read: Read
   readonly compose: ComposeEmail
-  readonly commitEmails: CommitEmails
+  readonly committer: Pick<EmailCommitter, 'commit'>
   /** The templates and files that one request uses; to be released. */
   readonly createStoredParts: (workspaceId: string, now: number) => StoredParts
   /** False: the disk is nearly full. */
@@ -64,7 +64,7 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
     const prepared = await deps.compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     const answer = JSON.stringify(toCreatedEmail(prepared, requested))
-    const other = await deps.commitEmails([prepared], withStoredAnswer(use, answer), now, {
+    const other = await deps.committer.commit([prepared], withStoredAnswer(use, answer), now, {
       also: stored.usageWrites(),
     })
     return other === null

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { toRecipientCounts } from '../../messages/recipient-counts.js'
 import type { RequestedEmail } from '../../sending/compose-email.js'
-import type { PreparedEmail } from '../../sending/prepare-email.js'
+import type { PreparedEmail } from '../../sending/email-preparer.js'
 import { recipientCounts } from './email-record.js'
 
 export const createdEmail = z

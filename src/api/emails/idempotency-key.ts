@@ -1,7 +1,7 @@
 /** The `Idempotency-Key` of a request: the same key with the same body gets the first answer again. */
 import { z } from 'zod'
 import { Refusal } from '../../mail/refusal.js'
-import type { IdempotentRequest } from '../../sending/commit-emails.js'
+import type { IdempotentRequest } from '../../sending/email-committer.js'
 import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../sending/idempotency.js'
 import type { Answer } from '../http/answer.js'
 import type { Call } from '../http/route.js'

@@ -64,7 +64,7 @@ async function createReply(
   deps: CreateDeps,
   { principal, params, body, now }: Call<undefined, ReplyRequest>,
 ): Promise<Answer> {
-  const { read, compose, commitEmails } = deps
+  const { read, compose, committer } = deps
   const inboundRef = { workspaceId: principal.workspaceId, id: params['id'] ?? '' }
   const [email] = inboundById(read, inboundRef)
   if (email === undefined) throw notFound('not-found', 'inbound email', inboundRef.id)
@@ -77,7 +77,7 @@ async function createReply(
     const requested = toRequestedReply(reply, now)
     const prepared = await compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
-    await commitEmails([prepared], null, now, { also: stored.usageWrites() })
+    await committer.commit([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email
     return { kind: 'json', status: 200, body: { success: true, messageId, emailId }, emails: [emailId] }
   } finally {

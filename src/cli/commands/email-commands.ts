@@ -16,15 +16,15 @@ import {
 } from '../../messages/email-details.js'
 import { readEmailRecord } from '../../messages/email-resource.js'
 import { MimeReader } from '../../messages/mime/mime-parts.js'
-import { type AcceptSubmission, acceptSubmission } from '../../sending/accept-submission.js'
-import { createEmailCommitter } from '../../sending/commit-emails.js'
-import { createEmailPreparer, type PrepareDeps } from '../../sending/prepare-email.js'
+import { EmailCommitter } from '../../sending/email-committer.js'
+import { EmailPreparer } from '../../sending/email-preparer.js'
+import { SubmissionAcceptor } from '../../sending/submission-acceptor.js'
 import { isDataFolderHeld } from '../../storage/data-lock.js'
 import type { Store } from '../../storage/database.js'
 import type { Read } from '../../storage/prepared.js'
-import { findSuppression } from '../../suppressions/suppressions.js'
+import { createSuppressionCache } from '../../suppressions/suppression-cache.js'
 import { createHtmlChangeFinder } from '../../tracking/links.js'
-import { createEmailTracker } from '../../tracking/track-email.js'
+import { EmailTracker } from '../../tracking/track-email.js'
 import {
   type Answer,
   type Call,
@@ -116,7 +116,7 @@ async function submit(call: Call, database: Store, from: Address, to: Address, r
   const owner = verifiedByName(database.read, { domain: domainOf(from) })[0]
   if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
   const principal = createKeylessPrincipal(owner.workspace_id)
-  const { emailId } = await createAccept(call, database)(principal, {
+  const { emailId } = await openAcceptor(call, database).accept(principal, {
     envelopeFrom: from,
     envid: null,
     ret: null,
@@ -129,26 +129,23 @@ async function submit(call: Call, database: Store, from: Address, to: Address, r
 }
 
 /** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
-function createAccept({ config, clock }: Call, { read, commit }: Store): AcceptSubmission {
+function openAcceptor({ config, clock }: Call, { read, commit }: Store): SubmissionAcceptor {
   const { limits, service } = config
-  const domainEmailsPerDay = (): number => limits.domain_emails_per_day
   const charge = createEmailCharger({
     read,
     planOf: createPlanCache({ read, settings: () => limits }).find,
-    domainEmailsPerDay,
+    domainEmailsPerDay: () => limits.domain_emails_per_day,
   })
-  const findVerifiedDomain = createSendingDomainCache({ read }).findVerified
-  const findSuppressionReason: PrepareDeps['findSuppressionReason'] = (workspaceId, address) =>
-    findSuppression(read, workspaceId, address)?.reason ?? null
   const { hostname, public_url: publicUrl } = service
   // The certificate that the daemon serves is not known here.
-  const beginTracking = createEmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
-  const prepare = createEmailPreparer({ findSuppressionReason, hostname, findVerifiedDomain, beginTracking })
-  return acceptSubmission({
+  const tracker = new EmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
+  const domains = createSendingDomainCache({ read })
+  const suppressions = createSuppressionCache({ read })
+  return new SubmissionAcceptor({
     read,
     clock,
-    prepare,
-    commitEmails: createEmailCommitter({ read, commit, charge, handOver: () => undefined }),
+    preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
+    committer: new EmailCommitter({ read, commit, charge, queue: null }),
   })
 }
 

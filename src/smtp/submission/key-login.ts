@@ -65,7 +65,7 @@ export class KeyLogin {
     const { deps, authLimit, report } = this.gate
     const { remoteAddress } = this.connection
     try {
-      this.trustedPrincipal = deps.trusted(remoteAddress)
+      this.trustedPrincipal = deps.access.findTrusted(remoteAddress)
       if (this.trustedPrincipal !== null) return null
       this.startTimer()
       if (!authLimit.isBanned(addressKeyOf(remoteAddress), deps.clock())) return null
@@ -112,7 +112,7 @@ export class KeyLogin {
 
   private principalOf(key: string): Principal | SmtpReply {
     try {
-      return this.gate.deps.authenticate(key, this.connection.remoteAddress)
+      return this.gate.deps.access.authenticate(key, this.connection.remoteAddress)
     } catch (error) {
       const reply = toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id))
       return error instanceof Refusal ? reply : cannotAuthenticateReply

@@ -1,27 +1,17 @@
-/** The dependencies of the submission listener: functions of the rooms below, settings and limits. */
-import type { Principal } from '../../accounts/principal.js'
+/** What the submission listener uses: the rooms below, settings and limits. */
 import type { Config } from '../../config/complete.js'
-import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { ListenerTls } from '../../platform/tls-files.js'
-import type { SubmittedMessage } from '../../sending/submitted-message.js'
+import type { SubmissionAcceptor } from '../../sending/submission-acceptor.js'
+import type { SubmissionAccess } from '../../sending/submission-access.js'
 import type { SessionLimits, SessionObserver } from '../session/session-gate.js'
 import type { AuthLimitSettings } from './auth-limit.js'
 
 export interface SubmissionDeps {
-  /** The principal of a key. Throws a Refusal `bad-credentials`. */
-  authenticate(password: string, remoteAddress: string): Principal
-  /** The principal of an address in a trusted network; null: the client needs a key. */
-  trusted(remoteAddress: string): Principal | null
-  /** Throws a Refusal when this principal may not use this sender. */
-  checkSender(principal: Principal, envelopeFrom: Address | ''): void
-  /** Resolves once the message is on disk. */
-  accept(
-    principal: Principal,
-    message: SubmittedMessage,
-  ): Promise<{ readonly emailId: string; readonly repeated?: readonly string[] }>
+  readonly access: Pick<SubmissionAccess, 'authenticate' | 'findTrusted' | 'checkSender'>
+  readonly acceptor: Pick<SubmissionAcceptor, 'accept'>
   /** False: the disk is nearly full. */
   hasDiskSpace(): boolean
   /** Shared by all listeners. Absent: this listener has only its own limit. */

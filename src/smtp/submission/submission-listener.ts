@@ -71,7 +71,7 @@ function listenerRules(gate: SubmissionGate): ListenerRules<SubmissionSession> {
 function originUnlessTrusted({ deps }: SubmissionGate, address: string): ConnectionOrigin {
   const origin = originOf(address)
   try {
-    return deps.trusted(address) === null ? origin : { ...origin, network: null }
+    return deps.access.findTrusted(address) === null ? origin : { ...origin, network: null }
   } catch {
     return origin // the session asks again, and answers the client
   }

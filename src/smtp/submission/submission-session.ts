@@ -108,7 +108,7 @@ export class SubmissionSession implements SmtpSession {
     const mail = parseMail(line, { maxSize: settings().max_size, isEncrypted: this.connection.tls !== null })
     const refusal = this.receiver.findRoomRefusal(mail.size)
     if (refusal !== null) throw refusal
-    deps.checkSender(principal, mail.from)
+    deps.access.checkSender(principal, mail.from)
     this.transaction = { principal, mail, recipients: new Map() }
     return senderOk
   }
@@ -149,7 +149,7 @@ export class SubmissionSession implements SmtpSession {
     const { smtputf8 } = transaction.mail
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: this.login.isByKey })
     const bytes = raw.length // `accept` may move the memory to another thread
-    const { emailId, repeated } = await deps.accept(
+    const { emailId, repeated } = await deps.acceptor.accept(
       transaction.principal,
       toSubmittedMessage(transaction, raw, protocol),
     )

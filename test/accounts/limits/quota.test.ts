@@ -8,8 +8,9 @@ import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
 import { builtInPlans, type PlanLimits, UNLIMITED } from '../../../src/config/plans.js'
 import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
 import { Refusal, type RefusalKind } from '../../../src/mail/refusal.js'
-import { type CommitEmails, createEmailCommitter, type IdempotentRequest } from '../../../src/sending/commit-emails.js'
-import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
+import type { EnqueuedEmail } from '../../../src/messages/queue/enqueue.js'
+import { EmailCommitter, type IdempotentRequest } from '../../../src/sending/email-committer.js'
+import type { PreparedEmail } from '../../../src/sending/email-preparer.js'
 import type { Database } from '../../../src/storage/database.js'
 import { WriteConflict } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
@@ -28,7 +29,7 @@ const newWorkspace = (): string => {
 }
 
 interface CountedCommits {
-  readonly take: CommitEmails
+  readonly take: EmailCommitter['commit']
   /** Domains of the emails that were handed to delivery. */
   readonly handedOver: string[]
 }
@@ -38,8 +39,10 @@ function createCommits({ read, commit }: Database, limits: PlanLimits, domainEma
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
   const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay: () => domainEmailsPerDay })
+  const queue = { claim: () => null, offer: ({ email }: EnqueuedEmail) => void handedOver.push(email.from_email) }
+  const committer = new EmailCommitter({ read, commit, charge, queue })
   return {
-    take: createEmailCommitter({ read, commit, charge, handOver: ({ email }) => handedOver.push(email.from_email) }),
+    take: (...request) => committer.commit(...request),
     handedOver,
   }
 }

@@ -4,7 +4,7 @@ import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../src/api/em
 import type { StoredParts } from '../../../src/api/emails/stored-parts.js'
 import { parseInput } from '../../../src/api/http/input/parse-input.js'
 import type { Call } from '../../../src/api/http/route.js'
-import type { PreparedEmail } from '../../../src/sending/prepare-email.js'
+import type { PreparedEmail } from '../../../src/sending/email-preparer.js'
 
 t.test('the total size of the messages of a batch is bounded', async (t) => {
   let composed = 0
@@ -22,14 +22,14 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
       usageWrites: () => [],
       release: () => undefined,
     }) as Partial<StoredParts> as StoredParts
-  const commitEmails = (): never => t.fail('emails are committed') as never
+  const committer = { commit: (): never => t.fail('emails are committed') as never }
   const deps: BatchDeps = {
     read: () => [],
     hasDiskSpace: () => true,
     refusalOf: () => null,
     compose,
     createStoredParts,
-    commitEmails,
+    committer,
   }
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
   const { body, run } = batchRoute(deps)

@@ -270,7 +270,7 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
   const { run } = createRoute({
     read,
     compose: never,
-    commitEmails: never,
+    committer: { commit: never },
     createStoredParts: never,
     hasDiskSpace: () => false,
   })

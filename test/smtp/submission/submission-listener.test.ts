@@ -4,7 +4,6 @@ import { connect } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../../src/mail/refusal.js'
 import { createMemoryBudget } from '../../../src/platform/memory/budget.js'
-import type { SubmissionDeps } from '../../../src/smtp/submission/submission-deps.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import {
@@ -17,6 +16,7 @@ import {
   other,
   printer,
   runSubmission,
+  type SubmissionChanges,
   waitUntil,
 } from '../submission-listener.js'
 
@@ -250,7 +250,7 @@ t.test('a message may come in pieces of any size', async (t) => {
 
 t.test('a large message is complete, in memory of its own, which is freed after the reply', async (t) => {
   const whole: Buffer[] = []
-  const accept: SubmissionDeps['accept'] = async (_principal, { raw }) => {
+  const accept: NonNullable<SubmissionChanges['accept']> = async (_principal, { raw }) => {
     whole.push(Buffer.from(raw))
     kept = raw
     return { emailId: 'email-1' }

@@ -1,13 +1,14 @@
 /** The policy of the submission session, by tables: verbs in, replies out, without sockets and without smtp-server. */
 import t from 'tap'
-import { createKeylessPrincipal } from '../../../src/accounts/principal.js'
+import { createKeylessPrincipal, type Principal } from '../../../src/accounts/principal.js'
 import { Refusal } from '../../../src/mail/refusal.js'
 import type { SubmittedMessage } from '../../../src/sending/submitted-message.js'
-import { defaultSubmissionLimits, type SubmissionDeps } from '../../../src/smtp/submission/submission-deps.js'
+import { defaultSubmissionLimits } from '../../../src/smtp/submission/submission-deps.js'
 import { createSubmissionGate, type SubmissionGate } from '../../../src/smtp/submission/submission-gate.js'
 import { SubmissionSession } from '../../../src/smtp/submission/submission-session.js'
 import { type SubmissionSettings, submissionSettings } from '../listener-settings.js'
 import { type Step, say, TestConnection } from '../session-driver.js'
+import type { SubmissionChanges } from '../submission-listener.js'
 
 interface Opened {
   readonly session: SubmissionSession
@@ -19,18 +20,25 @@ interface Opened {
 const principal = createKeylessPrincipal('ws_1')
 const letter = 'From: a@example.test\r\n\r\nhello\r\n'
 
-function openSession(settings: SubmissionSettings = {}, deps: Partial<SubmissionDeps> = {}): Opened {
+function authenticateGood(password: string): Principal {
+  if (password === 'good') return principal
+  throw new Refusal('bad-credentials', 'wrong key')
+}
+
+function openSession(
+  settings: SubmissionSettings = {},
+  { authenticate = authenticateGood, trusted = () => null, accept, ...deps }: SubmissionChanges = {},
+): Opened {
   const accepted: SubmittedMessage[] = []
   const gate = createSubmissionGate({
-    authenticate(password) {
-      if (password === 'good') return principal
-      throw new Refusal('bad-credentials', 'wrong key')
+    access: {
+      authenticate,
+      findTrusted: trusted,
+      checkSender(_principal, from) {
+        if (from.endsWith('@other.test')) throw new Refusal('sender-not-verified', 'not yours')
+      },
     },
-    trusted: () => null,
-    checkSender(_principal, from) {
-      if (from.endsWith('@other.test')) throw new Refusal('sender-not-verified', 'not yours')
-    },
-    accept: async (_principal, message) => ({ emailId: `em-${accepted.push(message)}` }),
+    acceptor: { accept: accept ?? (async (_principal, message) => ({ emailId: `em-${accepted.push(message)}` })) },
     hasDiskSpace: () => true,
     clock: () => 0,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
@@ -49,7 +57,7 @@ function openSession(settings: SubmissionSettings = {}, deps: Partial<Submission
 interface Dialogue {
   readonly name: string
   readonly settings?: SubmissionSettings
-  readonly deps?: Partial<SubmissionDeps>
+  readonly deps?: SubmissionChanges
   readonly connection?: Partial<TestConnection>
   readonly steps: readonly Step[]
 }

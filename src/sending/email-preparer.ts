@@ -6,6 +6,7 @@
  */
 import { isAscii } from 'node:buffer'
 import type { Principal } from '../accounts/principal.js'
+import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
 import type { SendingDomain } from '../domains/sending-domains.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
 import { formatNotify } from '../mail/dsn-parameters.js'
@@ -18,21 +19,20 @@ import type { StoredBytes } from '../messages/raw-message.js'
 import { insertUnsubscribeLink } from '../messages/unsubscribe-links.js'
 import { concatAlone, hasHeadroom, joinInPlace } from '../platform/memory/byte-pieces.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
-import type { SuppressionReason } from '../storage/tables/content-tables.js'
 import { LentBytes, MOVE_FROM_BYTES, MovedBytes, TRANSFER_FROM_BYTES, type Write } from '../storage/writer/write.js'
+import type { SuppressionCache } from '../suppressions/suppression-cache.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
-import type { BeginTracking } from '../tracking/track-email.js'
+import type { EmailTracker } from '../tracking/track-email.js'
 import { type CopyPlan, checkCopiedBodies, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
-import { checkEnvelopeSender, checkSender, type FindVerifiedDomain } from './sender-policy.js'
+import { checkEnvelopeSender, checkSender } from './sender-policy.js'
 import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
 
-export interface PrepareDeps {
-  /** Null: the address is not suppressed. */
-  readonly findSuppressionReason: (workspaceId: string, address: Address) => SuppressionReason | null
+interface PreparerDeps {
+  readonly suppressions: Pick<SuppressionCache, 'findReason'>
   readonly hostname: string
-  readonly findVerifiedDomain: FindVerifiedDomain
-  readonly beginTracking: BeginTracking
+  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly tracker: Pick<EmailTracker, 'begin'>
 }
 
 export interface PreparedEmail {
@@ -47,10 +47,11 @@ export interface PreparedEmail {
   readonly copies: CopyPlan | null
 }
 
-export type PrepareEmail = (principal: Principal, submission: Submission) => PreparedEmail
+export class EmailPreparer {
+  constructor(private readonly deps: PreparerDeps) {}
 
-export function createEmailPreparer(deps: PrepareDeps): PrepareEmail {
-  return (principal, submission) => {
+  prepare(principal: Principal, submission: Submission): PreparedEmail {
+    const { deps } = this
     const { message, summary, emailId, now } = submission
     const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
     const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
@@ -182,28 +183,28 @@ function readTlsRequired({ message, header }: Submission): TlsRequired | null {
 
 /** Checks the envelope sender and every From address; returns the domain of the first From. */
 function checkSenders(
-  { findVerifiedDomain }: PrepareDeps,
+  { domains: { findVerified } }: PreparerDeps,
   principal: Principal,
   envelopeFrom: Address | '',
   from: MessageSummary['from'],
 ): SendingDomain {
-  checkEnvelopeSender(principal, envelopeFrom, findVerifiedDomain)
+  checkEnvelopeSender(principal, envelopeFrom, findVerified)
   const [first, ...others] = from
-  const domain = checkSender(principal, first.address, 'From', findVerifiedDomain)
-  for (const { address } of others) checkSender(principal, address, 'From', findVerifiedDomain)
+  const domain = checkSender(principal, first.address, 'From', findVerified)
+  for (const { address } of others) checkSender(principal, address, 'From', findVerified)
   return domain
 }
 
 /** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
 function resolveRecipients(
-  { findSuppressionReason }: PrepareDeps,
+  { suppressions }: PreparerDeps,
   workspaceId: string,
   submitted: readonly SubmittedRecipient[],
 ): NewRecipient[] {
   const byAddress = new Map<string, NewRecipient>()
   for (const { address, notify, orcpt, id } of submitted) {
     if (byAddress.has(address)) continue
-    const reason = findSuppressionReason(workspaceId, address)
+    const reason = suppressions.findReason(workspaceId, address)
     byAddress.set(address, {
       address,
       suppressed: reason !== null,
@@ -246,7 +247,7 @@ interface TrackedSubmission {
 
 /** A message submitted by SMTP is tracked here, as its header fields or else its domain say. */
 function trackSubmission(
-  { beginTracking }: PrepareDeps,
+  { tracker }: PreparerDeps,
   workspaceId: string,
   { message: { raw }, header, options, emailId, now, tracking }: Submission,
   { domain, track_opens, track_clicks }: SendingDomain,
@@ -254,7 +255,7 @@ function trackSubmission(
   if (tracking !== null) return { raw, header, rest: [], tracking }
   const opens = options.trackOpens ?? track_opens === 1
   const clicks = options.trackClicks ?? track_clicks === 1
-  const begun = beginTracking({ workspaceId, emailId, domain, opens, clicks, now })
+  const begun = tracker.begin({ workspaceId, emailId, domain, opens, clicks, now })
   const rewritten = begun === null ? null : rewriteMessage(raw, header, begun.trackHtml)
   const skipped = typeof rewritten === 'string' ? rewritten : (begun?.skipped() ?? null)
   if (begun === null || rewritten === null || typeof rewritten === 'string' || skipped !== null) {

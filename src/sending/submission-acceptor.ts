@@ -8,9 +8,9 @@ import { type Header, readFieldValue, scanHeader } from '../mail/header-fields.j
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Read } from '../storage/prepared.js'
-import type { CommitEmails } from './commit-emails.js'
+import type { EmailCommitter } from './email-committer.js'
+import type { EmailPreparer } from './email-preparer.js'
 import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
-import type { PrepareEmail } from './prepare-email.js'
 import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
 import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
 import type { SubmittedMessage } from './submitted-message.js'
@@ -21,17 +21,19 @@ interface AcceptedEmail {
   readonly emailId: string
 }
 
-interface AcceptSubmissionDeps {
+interface AcceptorDeps {
   readonly read: Read
   readonly clock: Clock
-  readonly prepare: PrepareEmail
-  readonly commitEmails: CommitEmails
+  readonly preparer: Pick<EmailPreparer, 'prepare'>
+  readonly committer: Pick<EmailCommitter, 'commit'>
 }
 
-export type AcceptSubmission = (principal: Principal, message: SubmittedMessage) => Promise<AcceptedEmail>
+export class SubmissionAcceptor {
+  constructor(private readonly deps: AcceptorDeps) {}
 
-export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptSubmissionDeps): AcceptSubmission {
-  return async (principal, message) => {
+  /** Resolves once the message is on disk. */
+  async accept(principal: Principal, message: SubmittedMessage): Promise<AcceptedEmail> {
+    const { read, clock, preparer, committer } = this.deps
     const now = clock()
     const header = scanHeader(message.raw)
     const summary = summarizeMessage(message.raw, header)
@@ -41,7 +43,7 @@ export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptS
     if (before !== null) return toAcceptedEmail(before.emailId)
 
     const emailId = uuidv7(now)
-    const prepared = prepare(principal, {
+    const prepared = preparer.prepare(principal, {
       emailId,
       source: 'smtp',
       message,
@@ -53,7 +55,7 @@ export function acceptSubmission({ read, clock, prepare, commitEmails }: AcceptS
       now,
     })
     const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
-    const other = await commitEmails([prepared], once, now)
+    const other = await committer.commit([prepared], once, now)
     if (other !== null) return toAcceptedEmail(other.emailId)
     const repeated = [...new Set(findRepeatedFields(header).map(({ name }) => name))]
     return repeated.length === 0 ? { emailId } : { emailId, repeated }

@@ -9,11 +9,12 @@
  */
 import type { Charge, EmailCharger } from '../accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
+import type { QueueRunner } from '../delivery/queue/queue-runner.js'
 import { type EnqueuedEmail, writesWithLease } from '../messages/queue/enqueue.js'
-import type { RecipientCopy } from '../messages/recipient-copies.js'
 import type { Store } from '../storage/database.js'
 import type { Read } from '../storage/prepared.js'
 import { ConstraintViolated, LentBytes, type Write, WriteConflict } from '../storage/writer/write.js'
+import type { PreparedEmail } from './email-preparer.js'
 import {
   type EarlierUse,
   expireIdempotency,
@@ -23,23 +24,15 @@ import {
   type KeyUse,
 } from './idempotency.js'
 import { type WrittenCopies, writeCopies } from './personal-copies.js'
-import type { PreparedEmail } from './prepare-email.js'
 
-interface CommitEmailsDeps extends Store {
+interface CommitterDeps extends Store {
   readonly charge: EmailCharger
-  /** Leases the first attempt in the same commit, if it can begin at once. Absent: it never can. */
-  readonly claim?: (enqueued: EnqueuedEmail) => Claim | null
-  /** Hands entries that are due now to delivery, in memory, with their claim. */
-  readonly handOver: HandOver
+  /**
+   * Leases the first attempt in the same commit, if it can begin at once, and takes what is due now, in memory. Null: another
+   * process delivers.
+   */
+  readonly queue: Pick<QueueRunner, 'claim' | 'offer'> | null
 }
-
-/** `copies`: messages of single recipients, by their ids, as far as they are in memory. */
-type HandOver = (
-  enqueued: EnqueuedEmail,
-  raw: Buffer,
-  claim: Claim | null,
-  copies?: ReadonlyMap<string, RecipientCopy>,
-) => void
 
 /** An idempotency key, and the result that its next use gets. */
 export interface IdempotentRequest extends KeyUse {
@@ -53,31 +46,26 @@ interface CommitEmailsOptions {
   readonly also?: readonly Write[]
 }
 
-/**
- * Resolves to null once the emails are on disk, or to the result of an equal request that committed first.
- * All emails belong to one workspace. Rejects with a Refusal when a quota is used up.
- */
-export type CommitEmails = (
-  emails: readonly PreparedEmail[],
-  once: IdempotentRequest | null,
-  now: number,
-  options?: CommitEmailsOptions,
-) => Promise<EarlierUse | null>
+export class EmailCommitter {
+  constructor(private readonly deps: CommitterDeps) {}
 
-export function createEmailCommitter({
-  read,
-  commit,
-  charge,
-  claim = () => null,
-  handOver,
-}: CommitEmailsDeps): CommitEmails {
-  return async (emails, once, now, { batch = false, also = [] } = {}) => {
+  /**
+   * Resolves to null once the emails are on disk, or to the result of an equal request that committed first.
+   * All emails belong to one workspace. Rejects with a Refusal when a quota is used up.
+   */
+  async commit(
+    emails: readonly PreparedEmail[],
+    once: IdempotentRequest | null,
+    now: number,
+    { batch = false, also = [] }: CommitEmailsOptions = {},
+  ): Promise<EarlierUse | null> {
+    const { read, commit, charge, queue } = this.deps
     const written = new Map<PreparedEmail, WrittenCopies>()
     for (const email of emails) {
       if (email.copies !== null) written.set(email, await writeCopies(email.copies, email.enqueued.email))
     }
     const charged = charge(emails.map(toChargeable), now)
-    const claims = emails.map(({ enqueued }) => claim(enqueued))
+    const claims = emails.map(({ enqueued }) => queue?.claim(enqueued) ?? null)
     const writes = [
       ...charged.writes,
       ...(once === null ? [] : buildKeyWrites(once, now)),
@@ -93,7 +81,7 @@ export function createEmailCommitter({
       return resolveFailedCommit(read, error, charged, once, now, batch)
     }
     emails.forEach((email, index) => {
-      handOver(email.enqueued, toBytes(email), claims[index] ?? null, written.get(email)?.copies)
+      queue?.offer(email.enqueued, toBytes(email), claims[index] ?? null, written.get(email)?.copies)
     })
     return null
   }

@@ -1,0 +1,43 @@
+/** Who may submit by SMTP, and as which sender. */
+import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
+import { authenticateSender, findTrustedPrincipal } from '../accounts/keys/submission-principal.js'
+import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.js'
+import type { Principal } from '../accounts/principal.js'
+import type { ReadSettings } from '../config/live-config.js'
+import type { SendingDomainCache } from '../domains/sending-domain-cache.js'
+import type { Address } from '../mail/address.js'
+import { Refusal } from '../mail/refusal.js'
+import type { Clock } from '../platform/clock.js'
+import { checkEnvelopeSender } from './sender-policy.js'
+
+interface AccessDeps {
+  readonly settings: ReadSettings
+  readonly clock: Clock
+  readonly apiKeyCache: ApiKeyCache
+  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  /** By workspace: each message counts as one request. */
+  readonly requests: RateLimit
+}
+
+export class SubmissionAccess {
+  constructor(private readonly deps: AccessDeps) {}
+
+  /** The principal of a key. Throws a Refusal `bad-credentials`. */
+  authenticate(password: string, remoteAddress: string): Principal {
+    return authenticateSender(this.deps.apiKeyCache, password, remoteAddress)
+  }
+
+  /** The principal of an address in a trusted network; null: the client needs a key. */
+  findTrusted(remoteAddress: string): Principal | null {
+    return findTrustedPrincipal(this.deps.settings().submission, remoteAddress)
+  }
+
+  /** Takes a message from the rate of the workspace. Throws a Refusal when this principal may not use this sender. */
+  checkSender(principal: Principal, envelopeFrom: Address | ''): void {
+    const { apiKeyCache, requests, clock, domains } = this.deps
+    if (!apiKeyCache.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
+    const rate = requests.take(principal.workspaceId, clock())
+    if (!rate.allowed) throw buildRateRefusal(rate)
+    checkEnvelopeSender(principal, envelopeFrom, domains.findVerified)
+  }
+}

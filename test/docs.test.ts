@@ -1,10 +1,13 @@
 /**
- * What the pages name is there: files of src/, test/ and scripts/, npm scripts, links between pages.
+ * What the pages name is there: files of src/, test/ and scripts/, npm scripts, links between pages. What is made from
+ * the comments of src/ is current.
  * A page that still names a file after it moved fails here, with the file of that name that exists.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import t from 'tap'
+import { buildPages, GLOSSARY_PAGE, INDEX_PAGE } from './helpers/code/index-of-files.js'
+import { readSources } from './helpers/code/read-sources.js'
 
 const pages = [
   'README.md',
@@ -35,7 +38,7 @@ const npmScript = /npm run ([\w:-]+)/g
 const link = /\]\((?!https?:)([^)\s]+)\)/g
 
 function existsInSource(path: string): boolean {
-  return existsSync(join('src', path)) || existsSync(join('src', `${path}.ts`))
+  return ['', '.ts', '.tsx', '.d.ts'].some((ending) => existsSync(join('src', `${path}${ending}`)))
 }
 
 function suggestionFor(path: string): string {
@@ -66,25 +69,47 @@ function linkFault(page: string, target: string): string | null {
   return `${page}: links to ${target}, which has no such heading`
 }
 
-t.test('the architecture page names files of src/ that exist', async (t) => {
-  const text = readFileSync('docs/architecture.md', 'utf8')
-  const named = matchesOf(text, sourcePath)
-  t.ok(named.length > 100, 'it names files')
-  t.same(
-    named.filter((path) => !existsInSource(path)).map((path) => `${path}: ${suggestionFor(path)}`),
-    [],
-  )
+t.test('the pages that are made from the comments of src/ are current: `npm run docs:index` renews them', async (t) => {
+  for (const [page, text] of Object.entries(buildPages(readSources('src')))) {
+    t.ok(existsSync(page) && readFileSync(page, 'utf8') === text, `${page} is not current: npm run docs:index`)
+  }
 })
 
-t.test('the index of behaviours is long enough, and each row names a file', async (t) => {
-  const text = readFileSync('docs/architecture.md', 'utf8')
-  const index = text.slice(text.indexOf('\n## Where is'), text.indexOf('\n## The way out'))
-  const rows = index.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| behaviour'))
-  t.ok(rows.length >= 40, `${rows.length} rows`)
-  t.same(
-    rows.filter((row) => [...row.matchAll(sourcePath)].length === 0),
-    [],
+t.test('the index has a sentence for each file, and the glossary those that name a word', async (t) => {
+  const pagesOf = (...files: readonly (readonly [path: string, text: string])[]): Readonly<Record<string, string>> =>
+    buildPages(files.map(([path, text]) => ({ path, text })))
+  const address = [
+    'src/mail/address.ts',
+    '/**\n * An address: all of it.\n * More. A *part* is one `a.B` of\n * it.\n */',
+  ] as const
+  const pages = pagesOf(
+    address,
+    ['src/smtp/session/b.ts', '/** Parses DATA, e.g. Once. Twice. */'],
+    ['src/smtp/a.ts', '#!/usr/bin/env node\n/** Lists, without end:\n *\n * - one\n */\n/** Other. */'],
   )
+  const rows = (page: string): readonly string[] =>
+    (pages[page] ?? '').split('\n').filter((line) => /^(?:- |##)/.test(line))
+  t.same(rows(INDEX_PAGE), [
+    '## smtp/',
+    '- `smtp/a`: Lists, without end:',
+    '### smtp/session/',
+    '- `smtp/session/b`: Parses DATA, e.g. Once.',
+    '## mail/',
+    '- `mail/address`: An address: all of it.',
+  ])
+  t.same(rows(GLOSSARY_PAGE), ['- **part** (`mail/address`): A *part* is one `a.B` of it.'])
+  t.throws(() => pagesOf(address, ['src/mail/c.ts', '/** A *part* of c. */']), /"part" is defined in/)
+})
+
+t.test('each line of a journey names a file and what is in it', async (t) => {
+  const text = readFileSync('docs/architecture.md', 'utf8')
+  const lines = [...text.matchAll(/^```\n(.*?)^```/gms)].flatMap(([, chain = '']) => chain.trimEnd().split('\n'))
+  t.ok(lines.length > 60, `${lines.length} lines`)
+  for (const line of lines) {
+    const [, path = '', name = ''] = /^ *(\S+) (\w+)(?: |$)/.exec(line) ?? []
+    const declaration = new RegExp(`(?:function|class|const) ${name}\\b|^  (?:[a-z]+ )*${name}(?:[(:<]| =)`, 'm')
+    t.ok(existsInSource(path) && declaration.test(readFileSync(join('src', `${path}.ts`), 'utf8')), line.trim())
+  }
 })
 
 t.test('pages name files below src/ that exist, with or without src/', async (t) => {

@@ -1,11 +1,10 @@
 /** The rules for the code: reads src/ and test/ and fails on an offence. The checkers are tested first. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findCasts } from './helpers/code/casts.js'
 import { ruleOffences } from './helpers/code/code-rules.js'
 import { unusedExportOffences } from './helpers/code/exports.js'
 import { layeringOffences, type Source } from './helpers/code/layering.js'
+import { readSources } from './helpers/code/read-sources.js'
 import { findStaleExceptions, testPathOffences } from './helpers/code/test-paths.js'
 import { vocabularyOffences } from './helpers/code/vocabulary.js'
 
@@ -119,9 +118,6 @@ t.test('each offence is found', async (t) => {
   }
 })
 
-/** Generated from the OpenAPI documents, for src/ui/. */
-const GENERATED = /schema\.d\.ts$/
-
 const sources = readSources('src')
 /** File by file, so that each is parsed once. */
 const judgements = sources.map((file) => ({
@@ -213,12 +209,4 @@ function failEach(t: Test, found: readonly string[]): void {
 
 function testPath(name: string): string {
   return `test/${name}.test.ts`
-}
-
-/** Files whose names match. */
-function readSources(folder: string, pattern = /\.tsx?$/): readonly Source[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && pattern.test(entry.name) && !GENERATED.test(entry.name))
-    .map(({ parentPath, name }) => join(parentPath, name))
-    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
 }

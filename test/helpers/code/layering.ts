@@ -43,7 +43,7 @@ export function roomOf(path: string): string {
   return path.split('/')[1] ?? ''
 }
 
-function floorOf(path: string): number {
+export function floorOf(path: string): number {
   return floors.findIndex((rooms) => rooms.includes(roomOf(path)))
 }
 

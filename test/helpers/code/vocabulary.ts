@@ -1,5 +1,5 @@
 /**
- * The words of the code base: names and comments of src/ use the terms of the field, listed in docs/architecture.md.
+ * The words of the code base: names and comments of src/ use the terms of the field, and those of docs/glossary.md.
  *
  * Known limit: it knows the words that were replaced, not every word that misleads.
  */

@@ -91,7 +91,7 @@ t.test('the index has a sentence for each file, and the glossary those that name
     (pages[page] ?? '').split('\n').filter((line) => /^(?:- |##)/.test(line))
   t.same(rows(INDEX_PAGE), [
     '## smtp/',
-    '- `smtp/a`: Lists, without end:',
+    '- `smtp/a`: Lists, without end.',
     '### smtp/session/',
     '- `smtp/session/b`: Parses DATA, e.g. Once.',
     '## mail/',

@@ -10,7 +10,7 @@ import { vocabularyOffences } from './helpers/code/vocabulary.js'
 
 const source = (path: string, ...lines: readonly string[]): Source => ({
   path,
-  text: ['/** What it is. */', ...lines, ''].join('\n'),
+  text: ['/** It is a source. */', ...lines, ''].join('\n'),
 })
 
 function offences(sources: readonly Source[]): readonly string[] {
@@ -108,6 +108,7 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
   ['work put off', /a\.ts:2: work put off/, source('src/mail/a.ts', '// TODO: later')],
   ['a silent export', /does not say what it returns/, source('src/mail/a.ts', 'export function a() {}')],
   ['a file without a head', /does not open/, { path: 'src/mail/a.ts', text: 'export const a = 1\n' }],
+  ['a fragment at the head', /begins with "Of"/, { path: 'src/mail/a.ts', text: '/** Of a host: its name. */\n' }],
 ]
 
 t.test('each offence is found', async (t) => {

@@ -1,4 +1,4 @@
-/** The principal of a request or session: a workspace, acting by one of its keys or from a trusted network. */
+/** A *principal* is who acts in a request or session: a workspace, by one of its keys, or from a trusted network. */
 import type { Role, Scope } from '../storage/tables/account-tables.js'
 
 export const scopes = ['full', 'send', 'read'] as const satisfies readonly Scope[]

@@ -1,5 +1,6 @@
 /**
- * Who may make a workspace through the API, and with which plan, so that no one leaves a plan by making workspaces.
+ * Decides who may make a workspace through the API, and with which plan, so that no one leaves a plan by making
+ * workspaces.
  *
  * The plan is the default plan, unless that allows anything that the plan of the maker's workspace does not: then it is
  * the maker's.

@@ -1,6 +1,6 @@
 /**
- * Who owns each workspace, from memory. What a tenant could multiply with further workspaces is counted and shared
- * by owner.
+ * Finds who owns each workspace, from memory. What a tenant could multiply with further workspaces is counted and
+ * shared by owner.
  *
  * Entries stay until they are forgotten or pushed out by later ones. Limit: 10,000 workspaces.
  */

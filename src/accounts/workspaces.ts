@@ -1,6 +1,7 @@
 /**
- * The records of workspaces. A workspace and its owner are created in one commit, on the command line
- * with a first key, so a workspace without an owner never exists.
+ * A *workspace* is a tenant: the keys, domains, emails and members of one team or customer; its record is read and
+ * changed here. A workspace and its owner are created in one commit, on the command line with a first key, so a
+ * workspace without an owner never exists.
  */
 import { type Address, toLowerCaseAddress } from '../mail/address.js'
 import { uuidv7 } from '../platform/ids.js'

@@ -1,6 +1,6 @@
 /**
- * What a file of contacts says about consent: which columns speak of it, by the names that the exports of other services
- * use, and what their cells mean. Pure.
+ * Finds what a file of contacts says about consent: which columns speak of it, by the names that the exports of other
+ * services use, and what their cells mean. Pure.
  *
  * The rule is that no contact who unsubscribed is imported as subscribed: a column that seems to speak of consent and
  * is not understood refuses the file, a value that is not understood refuses its line, and of several columns one "no"

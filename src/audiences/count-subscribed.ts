@@ -1,6 +1,6 @@
 /**
- * How many contacts of an audience are subscribed: those that a broadcast to it would go to. Triggers keep the numbers
- * (`storage/migrations/0032-subscribed-counts.ts`).
+ * Counts how many contacts of an audience are subscribed: those that a broadcast to it would go to. Triggers keep the
+ * numbers (`storage/migrations/0032-subscribed-counts.ts`).
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
 

@@ -1,6 +1,6 @@
 /**
- * Adding and changing single contacts. The commit checks that the address is new to the audience and
- * that the audience exists; when it fails, the reason is looked up and thrown as a Refusal.
+ * Adds and changes single contacts. The commit checks that the address is new to the audience and that the audience
+ * exists; when it fails, the reason is looked up and thrown as a Refusal.
  */
 import type { Address } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'

@@ -1,6 +1,6 @@
 /**
- * Local parts that stand for a function and not for a person: mail to them is read by several people or by none, and is
- * reported as spam more often. Those of RFC 2142, and others that were collected by hand.
+ * Recognizes local parts that stand for a function and not for a person: mail to them is read by several people or by
+ * none, and is reported as spam more often. Those of RFC 2142, and others that were collected by hand.
  */
 
 const ofRfc2142 =

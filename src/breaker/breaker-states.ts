@@ -1,5 +1,6 @@
 /**
- * Records of what is not ok. Each change is one guarded write: of two at the same moment, one takes place.
+ * Stores the scopes whose bounces or complaints are not ok, with their state. Each change is one guarded write: of two
+ * at the same moment, one takes place.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'

@@ -1,6 +1,7 @@
 /**
- * Holding and releasing the mail of a scope, as writes: a workspace's or a domain's by a hold rule, a broadcast's by
- * pausing it. The rule of a workspace holds every workspace of its owner, and stays with it when it is transferred. What is held stays in the queue, and what is accepted meanwhile is held too.
+ * Writes the hold and the release of the mail of a scope: a workspace's or a domain's by a hold rule, a broadcast's by
+ * pausing it. The rule of a workspace holds every workspace of its owner, and stays with it when it is transferred.
+ * What is held stays in the queue, and what is accepted meanwhile is held too.
  */
 import { type Actor, daemonActor } from '../accounts/audit-log.js'
 import { parseDomainName } from '../mail/address.js'

@@ -1,5 +1,5 @@
 /**
- * Decides what the figures of a scope mean. Pure.
+ * Decides what the figures of a scope mean: ok, a warning, or a hold for its bounces or complaints. Pure.
  *
  * Bounces are judged by the last day, complaints by the last week, because reports of them come late. A window with few
  * messages, or with few failures, says nothing.

@@ -1,4 +1,7 @@
-/** What people are shown of the breaker: the workspace, and each scope in it that is not ok, with its present figures. */
+/**
+ * Lists what people are shown of the breaker: the workspace, and each scope in it that is not ok, with its present
+ * figures.
+ */
 import type { Read } from '../storage/prepared.js'
 import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
 import { describeFinding, type Figures } from './judge-figures.js'

@@ -1,4 +1,4 @@
-/** Counted outcomes in the database, by scope and quarter of an hour, and their sums over the windows. */
+/** Stores counted outcomes in the database, by scope and quarter of an hour, and sums them over the windows. */
 
 import { findOwnerId } from '../accounts/workspaces.js'
 import type { Store } from '../storage/database.js'

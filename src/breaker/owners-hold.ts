@@ -1,6 +1,6 @@
 /**
- * What the circuit breaker holds of a workspace, also by the rule of another workspace of the same owner, so that no one
- * gets around a hold by sending from another workspace, by giving one away, or by deleting the one that is held.
+ * Finds what the circuit breaker holds of a workspace, also by the rule of another workspace of the same owner, so that
+ * no one gets around a hold by sending from another workspace, by giving one away, or by deleting the one that is held.
  */
 import { findOwnerId } from '../accounts/workspaces.js'
 import { Refusal } from '../mail/refusal.js'

@@ -1,6 +1,7 @@
 /**
- * How often the people of an owner's workspaces may release their mail. Each release makes the figures begin anew, so one for every hold
- * would be no breaker at all; the operator may release always. In memory: a restart begins anew.
+ * Limits how often the people of an owner's workspaces may release their mail. Each release makes the figures begin
+ * anew, so one for every hold would be no breaker at all; the operator may release always. In memory: a restart begins
+ * anew.
  */
 import { Refusal } from '../mail/refusal.js'
 import { TokenBuckets } from '../platform/token-buckets.js'

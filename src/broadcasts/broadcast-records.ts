@@ -1,5 +1,6 @@
 /**
- * The records of broadcasts and the changes of their state.
+ * The records of broadcasts and the changes of their state. A *broadcast* is one message to all subscribed contacts of
+ * an audience, with values of each; its *ceiling* is the newest contact that it goes to, fixed at its start.
  *
  * Each change of state is one guarded write: it misses if the broadcast is not in the state that the change starts
  * from, or, where a version is given, has changed since it was read. So of two concurrent changes one takes place.

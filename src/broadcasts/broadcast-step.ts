@@ -1,4 +1,7 @@
-/** What a broadcast needs next. Pure over what is on disk; times are epoch milliseconds. */
+/**
+ * Decides what a broadcast needs next: start, expand, hold, unhold, cancel or finish. Pure over what is on disk; times
+ * are epoch milliseconds.
+ */
 import type { BroadcastSummary } from './broadcast-records.js'
 
 /** Reads of the queue, made only where the decision needs them. */

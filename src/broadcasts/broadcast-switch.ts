@@ -1,4 +1,4 @@
-/** What the circuit breaker does with a broadcast: pauses it with a note, and resumes it. */
+/** Lets the circuit breaker pause a broadcast with a note, and resume it. */
 import type { BroadcastSwitch } from '../breaker/hold-scope.js'
 import type { Read } from '../storage/prepared.js'
 import { broadcastSummaryById, pauseBroadcast, resumeBroadcast } from './broadcast-records.js'

@@ -1,6 +1,6 @@
 /**
- * Pausing, resuming, cancelling and deleting a broadcast: one commit with its entry in the audit log. What follows in
- * the queue is the work of the engine.
+ * Pauses, resumes, cancels and deletes a broadcast: one commit with its entry in the audit log. What follows in the
+ * queue is the work of the engine.
  */
 import { type Actor, type AuditAction, recordAuditEntry } from '../accounts/audit-log.js'
 import { formatForDisplay } from '../mail/address.js'

@@ -1,5 +1,5 @@
 /**
- * From the content of a broadcast to the frame of its messages, once for all recipients: header, text and HTML in
+ * Composes the frame of a broadcast's messages from its content, once for all recipients: header, text and HTML in
  * quoted-printable, with slots for what differs (`contact-message.ts` fills them).
  *
  * Every message has the fields of mailing lists: List-Unsubscribe and List-Unsubscribe-Post (RFC 2369, RFC 8058), List-Id

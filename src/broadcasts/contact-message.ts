@@ -1,5 +1,5 @@
 /**
- * What one contact's message of a broadcast has of its own: the values that fill the slots of its frame.
+ * Makes what one contact's message of a broadcast has of its own: the values that fill the slots of its frame.
  *
  * Names and metadata are untrusted: people fill them in by forms. A value has at most `MAX_VALUE` characters, and all
  * of a message have `MAX_VALUES`, so that no message takes the main thread long. Line

@@ -1,5 +1,5 @@
 /**
- * Drafts: what a client gives for a broadcast, the rules over several of its fields, creating and changing it.
+ * Creates and changes drafts: what a client gives for a broadcast, and the rules over several of its fields.
  *
  * Subject and bodies are the draft's own, or those of a template as it is when the broadcast is sent.
  */

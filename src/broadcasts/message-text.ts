@@ -1,6 +1,7 @@
 /**
- * The texts of a broadcast while its frame is made: variables become marks, words that no other text contains, so that
- * a text can be read as HTML, rewritten and escaped like any other, and then split at its marks.
+ * Reads the texts of a broadcast while its frame is made: variables become marks, words that no other text contains, so
+ * that a text can be read as HTML, rewritten and escaped like any other, and then split at its marks. A *mark* stands
+ * for a variable while a frame is composed.
  */
 import { type TemplateText, UNSUBSCRIBE_URL, type Variable } from '../content/template-text.js'
 import { escapeHtml } from '../mail/markup.js'

@@ -1,6 +1,6 @@
 /**
- * What all messages of a broadcast have in common, as it was when the broadcast was sent: the frame, and the URLs that
- * its links lead to. Written once; `messages/frames/` reads the frame, `tracking/` the links.
+ * Stores what all messages of a broadcast have in common, as it was when the broadcast was sent: the frame, and the
+ * URLs that its links lead to. Written once; `messages/frames/` reads the frame, `tracking/` the links.
  */
 import { prepareWrite } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'

@@ -1,4 +1,4 @@
-/** What follows a body that has no unsubscribe link of its own. */
+/** Writes the footer of a body that has no unsubscribe link of its own. */
 import { escapeHtml } from '../mail/markup.js'
 
 /** Readable in any colours of the message, because it has its own. */

@@ -1,4 +1,4 @@
-/** What a broadcast does when a limit of its workspace or its sender domain is used up. Pure. */
+/** Decides what a broadcast does when a limit of its workspace or its sender domain is used up. Pure. */
 import type { Refusal } from '../mail/refusal.js'
 
 type LimitReaction =

@@ -1,6 +1,6 @@
 /**
- * What is stored of certificates, in `tls/acme` of the data folder: a folder for each name with its certificate, the
- * order under way and the record of its tries, and the account at the ACME server.
+ * Stores certificates in `tls/acme` of the data folder: a folder for each name with its certificate, the order under
+ * way and the record of its tries, and the account at the ACME server.
  *
  * Everything has mode 0600. A file is complete or absent: it is written beside its place, brought to disk, and renamed.
  * A certificate and its key are one file, so that they cannot belong to two orders.

@@ -1,4 +1,4 @@
-/** What an operator sees of the certificate of a name: in the daemon from memory, on the command line from the files. */
+/** Shows an operator the certificate of a name: in the daemon from memory, on the command line from the files. */
 import type { DomainName } from '../mail/address.js'
 import { formatTimestamp } from '../platform/clock.js'
 import type { CertificateFiles } from './certificate-files.js'

@@ -1,5 +1,5 @@
 /**
- * Whether a name leads to this machine, asked before an order: a failed validation counts against a rate limit of the
+ * Checks whether a name leads to this machine, before an order: a failed validation counts against a rate limit of the
  * ACME server.
  *
  * Each address of the name must be one of `service.public_addresses` or of a network interface, because the server

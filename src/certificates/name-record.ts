@@ -1,4 +1,4 @@
-/** What is known of the tries to get a certificate for a name. Times are epoch milliseconds. */
+/** The record of the tries to get a certificate for a name. Times are epoch milliseconds. */
 import { ownValueOf } from '../platform/records.js'
 
 export interface NameRecord {

@@ -1,5 +1,6 @@
 /**
- * When a certificate is renewed, when its expiry becomes a warning, and how long a name waits after failures. Pure.
+ * Decides when a certificate is renewed, when its expiry becomes a warning, and how long a name waits after failures.
+ * Pure.
  *
  * Renewal is due at two thirds of the lifetime, up to 3 % earlier or later. The shift is a hash of the certificate, so
  * that a restart does not change it and many certificates of one day are not renewed in one hour.

@@ -1,7 +1,7 @@
 /**
- * When the ACME server wants certificates to be renewed (RFC 9773), asked twice a day for each. A server without this
- * service, or one that does not answer, changes nothing. After a failure it is not asked for an hour, so that the names do
- * not wait for it one after the other.
+ * Asks when the ACME server wants certificates to be renewed (RFC 9773), twice a day for each. A server without this
+ * service, or one that does not answer, changes nothing. After a failure it is not asked for an hour, so that the names
+ * do not wait for it one after the other.
  */
 import type { DomainName } from '../mail/address.js'
 import type { Clock } from '../platform/clock.js'

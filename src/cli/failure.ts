@@ -1,6 +1,4 @@
-/**
- * How an error is printed on standard error: one line if the operator can fix it, the entire stack if it is a bug.
- */
+/** Prints an error on standard error: one line if the operator can fix it, the entire stack if it is a bug. */
 import { Refusal } from '../mail/refusal.js'
 import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'

@@ -1,4 +1,4 @@
-/** What the program reads and writes through, and how an answer is printed. With `--json` it is one JSON value. */
+/** Defines what the program reads and writes through, and prints an answer. With `--json` it is one JSON value. */
 import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'

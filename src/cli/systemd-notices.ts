@@ -1,6 +1,6 @@
 /**
- * What the daemon tells systemd: that it is ready, reloads or stops, its load once a minute, and the beats of the
- * watchdog. Without NOTIFY_SOCKET nothing is sent.
+ * Tells systemd that the daemon is ready, reloads or stops, its load once a minute, and the beats of the watchdog.
+ * Without NOTIFY_SOCKET nothing is sent.
  */
 import type { Daemon } from '../daemon/daemon.js'
 import type { Log } from '../platform/log.js'

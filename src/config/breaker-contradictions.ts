@@ -1,4 +1,6 @@
-/** A hold below its warning would never be warned of. */
+/**
+ * Finds settings of the circuit breaker that contradict each other: a hold below its warning would never be warned of.
+ */
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
 

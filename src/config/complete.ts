@@ -1,6 +1,6 @@
 /**
- * From settings to the configuration that rooms are given: defaults that depend on the machine or on another
- * key are filled in, paths are absolute, and the result is frozen.
+ * Completes settings to the configuration that rooms are given: defaults that depend on the machine or on another key
+ * are filled in, paths are absolute, and the result is frozen.
  *
  * The default `data_dir` is /var/lib/posthorn for root, and $XDG_STATE_HOME/posthorn (~/.local/state/posthorn)
  * for other users, so that a trial needs no rights. A relative path counts from the folder of its file.

@@ -1,5 +1,5 @@
 /**
- * Creating and changing templates: their limits, and the list of their variables.
+ * Creates and changes templates: their limits, and the list of their variables.
  *
  * `variables` has those that the client lists, in its order, then those that the texts use and the
  * list lacks. Our own variable (`unsubscribe_url`) is never listed.

@@ -1,4 +1,4 @@
-/** What the daemon is given from outside, and how its parts are stopped. */
+/** Defines what the daemon is given from outside, and how its parts are stopped. */
 import type { Config } from '../config/complete.js'
 import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { Observers } from '../monitoring/monitoring.js'

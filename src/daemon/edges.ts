@@ -1,6 +1,6 @@
 /**
- * What the daemon uses of the world, besides its clock, listeners and disk: randomness, DNS and the network. Tests
- * replace it.
+ * Opens what the daemon uses of the world, besides its clock, listeners and disk: randomness, DNS and the network.
+ * Tests replace it.
  */
 import { defaultTimeouts, type Timeouts } from '../delivery/smtp/timeouts.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'

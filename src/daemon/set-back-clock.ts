@@ -1,7 +1,7 @@
 /**
- * After the clock was set back: makes due what would wait for as long as the clock was ahead, in the queue and among the
- * deliveries of webhooks, and times the housekeeping again. A step during the work of the daemon is seen by its own clock, one before its start by the
- * newest event.
+ * Mends what a clock that was set back has left: makes due what would wait for as long as the clock was ahead, in the
+ * queue and among the deliveries of webhooks, and times the housekeeping again. A step during the work of the daemon is
+ * seen by its own clock, one before its start by the newest event.
  */
 import type { ReadSettings } from '../config/live-config.js'
 import { newestEventTime } from '../events/event-times.js'

@@ -1,4 +1,7 @@
-/** Spool files: swept at the start and when much was deleted; or folded into the database, where a standby follows that has its log alone. */
+/**
+ * Starts the sweep of spool files, at the start and when much was deleted; or folds them into the database, where a
+ * standby follows that has its log alone.
+ */
 import type { Config } from '../config/complete.js'
 import type { Log } from '../platform/log.js'
 import type { Database } from '../storage/database.js'

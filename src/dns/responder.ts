@@ -1,5 +1,6 @@
 /**
- * From a received message to the replies. UDP and TCP differ in length, rate limit and transfers only.
+ * The *responder* is the part of the DNS listener that turns one query into its replies. UDP and TCP differ in length,
+ * rate limit and transfers only.
  *
  * A fault of ours becomes SERVFAIL and is logged, at most once in `FAULT_LOG_INTERVAL` milliseconds.
  */

@@ -1,4 +1,4 @@
-/** What a check is, and what checks are given. */
+/** Defines a check, and what checks are given. */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import type { Dialer } from '../platform/dialer.js'

@@ -1,5 +1,5 @@
 /**
- * What a daily run changes: which findings are new, which have ended, and which a notice has yet to name. Pure.
+ * Compares the findings of two daily runs: which are new, which have ended, and which a notice has yet to name. Pure.
  *
  *   found now        stored before    becomes
  *   warn or fail     nothing          a failure

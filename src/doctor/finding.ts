@@ -1,4 +1,7 @@
-/** What a check found about one subject, and how findings are summed up. Pure. */
+/**
+ * A *finding* is what a check of the doctor found about one subject: ok, warn or fail, with its remedy; *undecided* is
+ * one whose question was not answered. Pure.
+ */
 
 export const findingStates = ['ok', 'warn', 'fail'] as const
 export type FindingState = (typeof findingStates)[number]

@@ -1,4 +1,4 @@
-/** What the daily checks found wrong, and the last run, in the database. */
+/** Stores what the daily checks found wrong, and the last run, in the database. */
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import { readServiceState, setServiceState } from '../storage/service-state.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'

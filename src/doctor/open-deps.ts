@@ -1,4 +1,4 @@
-/** What checks ask: DNS without a long memory, the network, the clock, and the machine. */
+/** Opens what checks ask: DNS without a long memory, the network, the clock, and the machine. */
 import type { Config } from '../config/complete.js'
 import type { Clock } from '../platform/clock.js'
 import { createDialer, type Dialer } from '../platform/dialer.js'

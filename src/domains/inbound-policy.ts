@@ -1,4 +1,4 @@
-/** What a domain asks of the mail that it receives: stored as the words that were chosen for it. */
+/** The policy of a domain for the mail that it receives: stored as the words that were chosen for it. */
 import { type Json, parseJson } from '../storage/tables/columns.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 

@@ -1,5 +1,5 @@
 /**
- * Which workspace receives mail for a domain, from memory, for every recipient that a remote client names.
+ * Finds the workspace that receives mail for a domain, from memory, for every recipient that a remote client names.
  *
  * Entries stay until they are dropped. Names of other domains are cached separately from ours, because remote clients
  * choose them and must not evict ours.

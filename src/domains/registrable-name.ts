@@ -1,5 +1,5 @@
 /**
- * Which names may become sending domains: fully qualified ones that are not the service's own.
+ * Decides which names may become sending domains: fully qualified ones that are not the service's own.
  *
  * Public suffixes (`co.uk`, `github.io`) are refused, since they belong to all registrants below them. Reserved names
  * (RFC 2606, RFC 6761, RFC 7686, RFC 9476) are refused at once, since they never exist in DNS. Names of closed networks

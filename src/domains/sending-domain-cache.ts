@@ -1,5 +1,5 @@
 /**
- * Whether a workspace may send from a domain, from memory.
+ * Finds whether a workspace may send from a domain, from memory.
  *
  * Entries stay until they are dropped: one domain when this process changes it, all of them when another process may
  * have changed any.

@@ -1,5 +1,6 @@
 /**
- * The domains that workspaces send from.
+ * A *sending domain* is one that a workspace has registered, and may send from once it is verified: its record and its
+ * states.
  *
  *   pending -> verified | failed,  failed -> verified,  verified -> failed (after grace)
  *   (when, is decided in `check-outcome.ts`)

@@ -1,6 +1,6 @@
 /**
- * The identity of this installation, created once and stored in the database: the secrets of return
- * paths, links and SMS codes, and the DKIM key of the service's own mail.
+ * The *service* is the installation itself; its identity is created once and stored in the database: the secrets of
+ * return paths, links and SMS codes, and the DKIM key of its own mail.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import { type Address, domainOf } from '../mail/address.js'

@@ -2,8 +2,9 @@
  * The events about one recipient, newest first.
  *
  * Recipients come in any order, so in one index of all of them every event would change a page of its own somewhere,
- * which costs more than the event. The index therefore begins with the block of the log that an event is in: what is
- * written stays within the pages of the newest block, and a reader looks into one block after the other.
+ * which costs more than the event. The index therefore begins with the block of the log that an event is in (a *block*
+ * is 131,072 events in a row): what is written stays within the pages of the newest block, and a reader looks into one
+ * block after the other.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../storage/prepared.js'

@@ -1,4 +1,4 @@
-/** What the thread of an export is given and what it reports: `export-worker.ts`. */
+/** The messages between the main thread and the thread of an export: `export-worker.ts`. */
 import type { ExportFault } from '../storage/tables/export-tables.js'
 import type { ExportRow } from './export-records.js'
 

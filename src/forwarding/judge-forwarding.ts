@@ -1,5 +1,5 @@
 /**
- * Whether a message is passed on at all. Pure.
+ * Decides whether a message is forwarded at all. Pure.
  *
  * Spam is not, because the servers of the targets would hold it against this one; nor is mail that fails DMARC under a
  * policy that asks to quarantine or reject it. A message that has our Delivered-To field for the same address came back:

@@ -1,6 +1,6 @@
 /**
- * What forwarding rules do with an inbound email: the writes that queue it for its targets, in the commit that processes
- * it. So a message is forwarded once, whenever the process ends.
+ * Plans what forwarding rules do with an inbound email: the writes that queue it for its targets, in the commit that
+ * processes it. So a message is forwarded once, whenever the process ends.
  *
  * The message keeps its bytes, and so its DKIM signatures; it gets an ARC set and Delivered-To on top, and loses the
  * Return-Path field of ours. A failed delivery is reported to its sender only if SPF passed: a forged sender would get a

@@ -1,5 +1,5 @@
 /**
- * Which of a machine's names the service takes, and whether the pieces of DNS that belong to it are there.
+ * Chooses which of a machine's names the service takes, and looks for the DNS records that belong to it.
  *
  * Receivers compare the reverse name of the address with the name that the server gives. So a reverse name that leads
  * back to its address comes first, unless it is one that a hosting provider made out of the address.

@@ -1,6 +1,6 @@
 /**
- * What the machine and DNS say about its names: the host's own name, its public addresses with their reverse names,
- * and who receives mail for its domain.
+ * Asks the machine and DNS for its names: the host's own name, its public addresses with their reverse names, and who
+ * receives mail for its domain.
  *
  * Nothing here fails: a question without an answer leaves its part empty. The caller limits the time.
  */

@@ -1,4 +1,6 @@
-/** What an operator does after the installation: DNS, firewall, certificate, the first start, the first workspace. */
+/**
+ * Lists what an operator does after the installation: DNS, firewall, certificate, the first start, the first workspace.
+ */
 import type { Config } from '../config/complete.js'
 import { hasReverseName } from './choose-hostname.js'
 import type { MachineNames, PublicAddress } from './machine-names.js'

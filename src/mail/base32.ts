@@ -1,6 +1,6 @@
 /**
- * Base32 without padding, with any alphabet of 32 characters (RFC 4648 sections 6 and 7): five bits a character, the
- * unused bits of the last one are 0.
+ * Encodes and decodes base32 without padding, with any alphabet of 32 characters (RFC 4648 sections 6 and 7): five bits
+ * a character, the unused bits of the last one are 0.
  */
 
 export function encodeBase32(bytes: Buffer, alphabet: string): string {

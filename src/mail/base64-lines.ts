@@ -1,6 +1,6 @@
 /**
- * Base64 in lines of 76 characters (RFC 2045 section 6.8). Encodes line by line, which is several times as fast as
- * encoding everything and wrapping afterwards.
+ * Encodes base64 in lines of 76 characters (RFC 2045 section 6.8). Encodes line by line, which is several times as fast
+ * as encoding everything and wrapping afterwards.
  */
 
 /** Bytes that one line encodes, and its characters. */

@@ -1,6 +1,6 @@
 /**
- * Which parts of a message are files and which are its bodies (RFC 2183): one definition for what is parsed, tracked and
- * judged.
+ * Decides which parts of a message are files and which are its bodies (RFC 2183): one definition for what is parsed,
+ * tracked and judged.
  *
  * A part with a disposition other than `inline`, or with a file name in Content-Disposition or Content-Type, is a file.
  * Alternatives, and the text that a `multipart/related` is about, are bodies whatever name they have; a message that

@@ -1,5 +1,5 @@
 /**
- * Header values for people: decodes RFC 2047 encoded words.
+ * Decodes header values for people: RFC 2047 encoded words.
  *
  * For display and records only; sent messages keep their bytes. The result has no control characters and no
  * lone surrogates, so it may go into JSON, logs and lists.

@@ -1,6 +1,6 @@
 /**
- * Line ends of large text, converted in one pass over the bytes: a regular expression would cost a match for
- * each of millions of lines.
+ * Converts the line ends of large text, in one pass over the bytes: a regular expression would cost a match for each of
+ * millions of lines.
  */
 
 const CR = 0x0d

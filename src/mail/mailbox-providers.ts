@@ -1,5 +1,6 @@
 /**
- * The large mailbox providers and filtering services, and the names by which they are recognized.
+ * A *mailbox provider* runs the mail servers of many domains; this is the list of the large ones, and of filtering
+ * services, with the names by which they are recognized.
  *
  * `hosts`: the last labels of their MX hosts. `domains`: those in which they give addresses to the public. The names were
  * collected by hand, not from a published list, and nothing compares them with live DNS: providers rename hosts, and a

@@ -1,4 +1,6 @@
-/** Untrusted text made fit for headers, logs, pages and SMTP replies: what may not be shown becomes a question mark. */
+/**
+ * Makes untrusted text fit for headers, logs, pages and SMTP replies: what may not be shown becomes a question mark.
+ */
 
 /** Printable ASCII alone. */
 export function toPrintableAscii(text: string): string {

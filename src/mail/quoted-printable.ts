@@ -1,5 +1,6 @@
 /**
- * Quoted-printable of text (RFC 2045 section 6.7): strictly, from bytes to bytes in one pass, or as far as it can be read.
+ * Encodes and decodes quoted-printable text (RFC 2045 section 6.7): strictly, from bytes to bytes in one pass, or as
+ * far as it can be read.
  *
  * CRLF is a line end on both sides; CR or LF alone is encoded. Blanks at the end of an encoded line are deleted, as
  * the RFC asks.

@@ -1,7 +1,7 @@
 /**
- * Why a recipient was deferred, refused or given up: a closed list of machine words, each with one sentence
- * for logs, `posthorn explain` and DSNs. The words are also the `bounce_subtype` of the API: renaming one
- * breaks clients.
+ * The reasons why a recipient was deferred, refused or given up: a closed list of machine words, each with one sentence
+ * for logs, `posthorn explain` and DSNs. The words are also the `bounce_subtype` of the API: renaming one breaks
+ * clients.
  */
 const sentences = {
   'bad-mailbox': 'The mailbox does not exist.',

@@ -1,5 +1,6 @@
 /**
- * The only error that a listener may translate for a client. Every other error is a bug.
+ * A *refusal* is the only error that a listener may translate for a client: its kind is one of a closed list. Every
+ * other error is a bug.
  *
  * `kind` is closed: each listener answers it from an exhaustive `Record<RefusalKind, …>`, so a new kind does
  * not compile until every listener has a reply for it. `message` is for the client: it says what was wrong,

@@ -1,5 +1,5 @@
 /**
- * Values that stand in a part of a URL.
+ * Encodes values that stand in a part of a URL.
  *
  * RFC 3986: a path has the characters of section 3.3, so `/`, `@` and `+` of a value stay, and `?` and `#` do not end it.
  * In a query or a fragment only unreserved characters stay (section 2.3), since the others separate fields there. A

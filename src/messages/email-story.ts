@@ -1,4 +1,4 @@
-/** What happened to a recipient after its last attempt, and what comes next, in words for people. */
+/** Tells what happened to a recipient after its last attempt, and what comes next, in words for people. */
 import type { RecipientDetails } from './email-details.js'
 import { isProviderPause } from './queue/provider-pause.js'
 import { isWarmUpWait } from './queue/warm-up-wait.js'

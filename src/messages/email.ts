@@ -1,5 +1,5 @@
 /**
- * The record of an email: its content, its sender and its status.
+ * An *email* is the record of one message that was sent: its content, its sender and its status.
  *
  * The bytes are in `raw_messages`, immutable once accepted, never read by lists.
  */

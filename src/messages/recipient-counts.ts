@@ -1,5 +1,5 @@
 /**
- * How many recipients of an email are in each state, beside the one status that the email has.
+ * Counts how many recipients of an email are in each state, beside the one status that the email has.
  *
  * A recipient counts once: as `complained` if it complained, otherwise by its status, and under `queued` while its email
  * is scheduled. `roll-up.ts` sets the columns in the commit that changes a recipient.

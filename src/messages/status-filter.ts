@@ -1,6 +1,6 @@
 /**
- * Which emails a filter by status finds: those that have it, and for `bounced` and `failed` also those of which one
- * recipient does. The conditions of these two are those of the indexes `emails_bounced` and `emails_failed`.
+ * Decides which emails a filter by status finds: those that have it, and for `bounced` and `failed` also those of which
+ * one recipient does. The conditions of these two are those of the indexes `emails_bounced` and `emails_failed`.
  */
 import { type Compilable, type InferResult, type RawBuilder, sql } from 'kysely'
 import { prepareRead, type Read, type StatementBuilder } from '../storage/prepared.js'

@@ -1,5 +1,5 @@
 /**
- * What an unsubscribe link needs of its recipient, kept for `retention.links`: longer than the recipient's own row,
+ * Stores what an unsubscribe link needs of its recipient, for `retention.links`: longer than the recipient's own row,
  * because people keep messages longer than their senders keep the records of them.
  */
 import type { Store } from '../storage/database.js'

@@ -1,6 +1,6 @@
 /**
- * What happened to the emails of each local day of a window, for plots: one line for each number. An email counts on
- * the day on which it was made, as in `email-metrics.ts`.
+ * Counts what happened to the emails of each local day of a window, for plots: one line for each number. An email
+ * counts on the day on which it was made, as in `email-metrics.ts`.
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'

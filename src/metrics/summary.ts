@@ -1,4 +1,4 @@
-/** What the sums of a window mean: totals and rates as the interface defines them. */
+/** Makes totals and rates of the sums of a window, as the interface defines them. */
 import type { Sums } from './email-metrics.js'
 
 interface Summary {

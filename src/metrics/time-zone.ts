@@ -1,4 +1,4 @@
-/** Local time in a time zone of the IANA database, as Node.js has it. */
+/** Converts local time in a time zone of the IANA database, as Node.js has it. */
 import { createLruCache } from '../platform/lru-cache.js'
 import type { Timestamp } from '../storage/tables/columns.js'
 

@@ -1,4 +1,4 @@
-/** What the circuit breaker warns of and holds, at a scrape. */
+/** Collects what the circuit breaker warns of and holds, at a scrape. */
 import { countScopes } from '../breaker/breaker-states.js'
 import type { Read } from '../storage/prepared.js'
 import type { Metrics } from './registry.js'

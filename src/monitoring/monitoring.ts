@@ -1,8 +1,9 @@
 /**
  * The metrics of the service: observers that the rooms below call, and what is read at each scrape.
  *
- * Observers only add to numbers. Scrapes at the same moment share one collection, and its text serves for a second, so
- * that the number of scrapers has no effect on the service.
+ * An *observer* is a function that a room calls when something has happened, and that only adds to a number. Scrapes at
+ * the same moment share one collection, and its text serves for a second, so that the number of scrapers has no effect
+ * on the service.
  */
 import type { Clock } from '../platform/clock.js'
 import { type ActivityObservers, createActivityObservers } from './activity-metrics.js'

@@ -1,4 +1,4 @@
-/** Mail from other servers: results of its authentication, verdicts about spam, reports about domains. */
+/** Observes mail from other servers: results of its authentication, verdicts about spam, reports about domains. */
 import type { Authentication } from '../mail/authentication-results.js'
 import type { ReportOutcome } from '../receiving/domain-reports/file-report.js'
 import type { DomainReportKind } from '../storage/tables/domain-report-tables.js'

@@ -1,4 +1,7 @@
-/** What sessions with MX hosts say about the TLS policies of their domains, and how many policies are known. */
+/**
+ * Observes what sessions with MX hosts say about the TLS policies of their domains, and counts the policies that are
+ * known.
+ */
 import type { TlsSessionResult } from '../delivery/transport-security/tls-result.js'
 import type { Metrics } from './registry.js'
 

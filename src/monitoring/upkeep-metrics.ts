@@ -1,4 +1,6 @@
-/** What keeps the service safe: certificates by name, the daily checks, the standby, and the newest backup. */
+/**
+ * Collects what keeps the service safe: certificates by name, the daily checks, the standby, and the newest backup.
+ */
 import type { Clock } from '../platform/clock.js'
 import { findNewestBackup, listBackupFiles } from '../storage/maintenance/backup-files.js'
 import type { Metrics } from './registry.js'

@@ -1,4 +1,4 @@
-/** Earlier events of the same type and workspace: they say whether another notice is due. */
+/** Finds earlier events of the same type and workspace, which say whether another notice is due. */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { type Json, parseJson, type Timestamp } from '../storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../storage/tables/email-tables.js'

@@ -1,5 +1,6 @@
 /**
- * Writes the service's own mail: reads the event log from its cursor and queues the notices of each event.
+ * A *notice* is a mail of the service to a person: the writer reads the event log from a cursor and queues the notices
+ * of each event.
  *
  * The mails of an event and the new cursor are one commit, so no notice is repeated or lost when the process ends. An
  * event that causes an error is logged and skipped, so that it does not block the events after it.

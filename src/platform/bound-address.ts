@@ -1,4 +1,4 @@
-/** Where a TCP server listens. */
+/** Finds where a TCP server listens. */
 import type { AddressInfo, Server } from 'node:net'
 
 /** Throws for a server that is closed, or bound to a path. */

@@ -1,5 +1,5 @@
 /**
- * What a stream in paused mode holds, at once.
+ * Takes all that a stream in paused mode holds, at once.
  *
  * `read()` without a size returns all of it only up to Node.js 25; since 26 it returns the first chunk.
  */

@@ -1,4 +1,4 @@
-/** What may be known of a caught value: anything can be thrown, and Node.js declares no codes. */
+/** Reads what may be known of a caught value: anything can be thrown, and Node.js declares no codes. */
 
 /** The code of a fault of the system or of Node.js, such as `ENOENT`; empty: it has none. */
 export function errorCodeOf(error: unknown): string {

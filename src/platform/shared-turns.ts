@@ -1,5 +1,6 @@
 /**
- * Work of many clients on one thread: in a turn of the event loop it takes no longer than one client's share would.
+ * Shares a thread among the work of many clients: in a turn of the event loop it takes no longer than one client's
+ * share would.
  *
  * Steps that end with `setImmediate` bound the work of one client. A hundred clients then run a hundred steps in the same
  * turn, and so they do when their sockets have bytes at the same time: nothing else is served meanwhile. Here the steps of

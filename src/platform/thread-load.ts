@@ -1,4 +1,4 @@
-/** How busy the event loops of threads are. */
+/** Measures how busy the event loops of threads are. */
 import { type EventLoopUtilization, performance } from 'node:perf_hooks'
 import type { Worker } from 'node:worker_threads'
 

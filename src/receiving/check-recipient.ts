@@ -1,4 +1,4 @@
-/** Whether a recipient of inbound mail is accepted: its policy, and room in its workspace. */
+/** Decides at RCPT whether a recipient of inbound mail is accepted: its policy, and room in its workspace. */
 import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import type { Address } from '../mail/address.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'

@@ -1,6 +1,6 @@
 /**
- * Who gets a copy of a message, and what its trace fields will say, as far as it is known before the message is
- * authenticated. Pure.
+ * Plans who gets a copy of an inbound message, and what its trace fields will say, as far as it is known before the
+ * message is authenticated. Pure.
  */
 import { uuidv7 } from '../platform/ids.js'
 import type { Destination, Destinations } from './destinations.js'

@@ -1,6 +1,6 @@
 /**
- * What the processes that parse messages make of inbound mail: the fields of its record, and its content
- * analysis for the spam score. So no header, rule or word list holds up the daemon, whatever the message contains.
+ * Analyzes inbound mail in the processes that parse messages: the fields of its record, and its content analysis for
+ * the spam score. So no header, rule or word list holds up the daemon, whatever the message contains.
  */
 import type { ContentAnalyzer } from '../messages/mime/mime-parts-protocol.js'
 import { analyzeContent, type ContentAnalysis } from '../spam/content-analysis.js'

@@ -1,4 +1,4 @@
-/** What the MX listener hands over: the envelope, the message, and facts about the client. */
+/** The message that the MX listener hands over: the envelope, the bytes, and facts about the client. */
 import type { Address } from '../mail/address.js'
 import type { Header } from '../mail/header-fields.js'
 import type { Listing } from '../spam/dnsbl.js'

@@ -1,6 +1,6 @@
 /**
- * Unprocessed mail on disk, a share of each workspace at a time: a workspace with thousands of messages, or with
- * slow ones, delays only itself.
+ * Takes unprocessed mail from disk, a share of each workspace at a time: a workspace with thousands of messages, or
+ * with slow ones, delays only itself.
  *
  * The position in each workspace is kept, so that a message is read once; `takeAll` starts from the beginning
  * again, because a commit may end later than that of a younger message.

@@ -1,4 +1,6 @@
-/** How to sign in to the dashboard of the sandbox: a link that sets the owner's password, until there is one. */
+/**
+ * Prints how to sign in to the dashboard of the sandbox: a link that sets the owner's password, until there is one.
+ */
 import { userById } from '../accounts/people/users.js'
 import { buildPasswordLink } from '../accounts/sessions/password-links.js'
 import { ownerOf } from '../accounts/workspaces.js'

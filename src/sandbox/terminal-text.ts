@@ -1,4 +1,4 @@
-/** The texts of the sandbox on the terminal. Pure. */
+/** Words what the sandbox prints on the terminal. Pure. */
 import { emailLines } from '../cli/email-lines.js'
 import type { ListenAddress } from '../config/network-values.js'
 import { formatForDisplay } from '../mail/address.js'

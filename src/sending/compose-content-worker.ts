@@ -1,4 +1,4 @@
-/** The thread of `compose-thread`. */
+/** The thread that composes large content, started by `compose-thread`. */
 import { renderPreview, renderTemplate } from '../content/render-template.js'
 import { parseTemplate } from '../content/template-cache.js'
 import { Refusal, toPlainRefusal } from '../mail/refusal.js'

@@ -1,6 +1,6 @@
 /**
- * From the content of an API request to the bytes of its message, with tracked links: what takes time with the size of
- * the content, and nothing that needs the database. Pure.
+ * Composes the bytes of a message from the content of an API request, with tracked links: what takes time with the size
+ * of the content, and nothing that needs the database. Pure.
  */
 
 import { textOfHtml } from '../messages/mime/text-of-html.js'

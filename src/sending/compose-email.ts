@@ -1,5 +1,6 @@
 /**
- * From an API request to a prepared email: composes the message, on a thread if its content is large, then prepares it as a message submitted by SMTP is.
+ * Prepares the email of an API request: composes the message, on a thread if its content is large, then prepares it as
+ * a message submitted by SMTP is.
  */
 import type { Principal } from '../accounts/principal.js'
 import { domainOf } from '../mail/address.js'

@@ -1,5 +1,5 @@
 /**
- * From the parts of a message to its bytes (RFC 5322, 2045 to 2047, 2231, 2387).
+ * Composes the bytes of a message from its parts (RFC 5322, 2045 to 2047, 2231, 2387).
  *
  * nodemailer's MailComposer makes the tree of parts, with encodings, boundaries and file name parameters. It gets text
  * and bytes only and may open neither files nor URLs. The tree is written in one go, because its streams cost ten times

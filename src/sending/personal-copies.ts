@@ -1,5 +1,6 @@
 /**
- * The messages of the recipients of an email that has an unsubscribe link: each has its own link, so its own bytes.
+ * The messages of the recipients of an email that has an unsubscribe link: each has its own link, so its own bytes. A
+ * *copy* is the message of one recipient, where the recipients of an email get different bytes.
  *
  * They are prepared as a plan, whose size is known, and written when the email is stored, in steps: fifty copies of
  * some hundred kilobytes take longer than one turn of the event loop may.

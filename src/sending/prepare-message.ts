@@ -1,5 +1,6 @@
 /**
- * From the bytes that a client submitted to the bytes that are sent. Pure.
+ * Makes the bytes that are sent from the bytes that a client submitted: adds Received, Date and Message-ID, removes Bcc
+ * and service header fields. Pure.
  *
  * Puts one Received field on top, with host, protocol and id, and nothing about the client. Adds Date and Message-ID if
  * they are missing. Removes Bcc, Return-Path, the reference field of a message that we sent before, service header

@@ -1,6 +1,6 @@
 /**
- * Which sender addresses may be used: those in verified domains of the workspace, within the domains that the key
- * allows. Pure over `isVerified`.
+ * Decides which sender addresses may be used: those in verified domains of the workspace, within the domains that the
+ * key allows. Pure over `isVerified`.
  */
 import type { Principal } from '../accounts/principal.js'
 import type { SendingDomain } from '../domains/sending-domains.js'

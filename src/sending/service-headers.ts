@@ -1,5 +1,5 @@
 /**
- * Service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other
+ * Reads service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other
  * providers.
  *
  * Our own fields are strict: a wrong value, or a second occurrence of a field that may occur once, is refused. Our

@@ -1,5 +1,5 @@
 /**
- * Structured header fields that a client may set on a composed message, with text that is not ASCII. Pure.
+ * Encodes structured header fields that a client may set on a composed message, with text that is not ASCII. Pure.
  *
  * RFC 2047 section 5 allows encoded words in phrases and comments only, never within an address, a URL or a token; so
  * their phrases are encoded alone. Fields that are not in the table are unstructured text.

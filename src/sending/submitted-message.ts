@@ -1,4 +1,6 @@
-/** A submission as SMTP and REST hand it over: envelope, unchanged bytes, and sending options. */
+/**
+ * A *submission* is a message that a client hands in over SMTP or REST: envelope, unchanged bytes, and sending options.
+ */
 import type { Address } from '../mail/address.js'
 import type { DsnNotify } from '../mail/dsn-parameters.js'
 import type { Header } from '../mail/header-fields.js'

@@ -1,6 +1,6 @@
 /**
- * Subject and bodies of an email, from a template or as the client wrote them, with the link that unsubscribes the
- * first recipient. The other recipients get copies with their own links (`token-places.ts`).
+ * Makes the subject and bodies of an email, from a template or as the client wrote them, with the link that
+ * unsubscribes the first recipient. The other recipients get copies with their own links (`token-places.ts`).
  */
 import { type ParsedTemplate, renderSmallTemplate, type TemplateData } from '../content/render-template.js'
 import { insertUnsubscribeUrl, UNSUBSCRIBE_URL } from '../content/template-text.js'

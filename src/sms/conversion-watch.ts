@@ -1,8 +1,9 @@
 /**
- * Detects traffic that only costs money: codes that are requested for numbers with one prefix and never entered. Of at
- * least 20 codes that a workspace sent there in the last hour, too few were verified: the prefix is held for an hour.
- * A code is judged after five minutes, since its recipient may still enter it: codes of the five minutes before a hold
- * are bounded by the other limits alone. Each request decides for its own prefix, from the newest 500 codes.
+ * Detects traffic that only costs money: codes that are requested for numbers with one prefix and never entered. The
+ * *conversion* is the share of the codes sent to a prefix that were verified. Of at least 20 codes that a workspace
+ * sent there in the last hour, too few were verified: the prefix is held for an hour. A code is judged after five
+ * minutes, since its recipient may still enter it: codes of the five minutes before a hold are bounded by the other
+ * limits alone. Each request decides for its own prefix, from the newest 500 codes.
  */
 import { sql } from 'kysely'
 import { recordEvent } from '../events/event-log.js'

@@ -1,4 +1,4 @@
-/** What a check of a code changes and answers, decided from the record of the code. */
+/** Decides what a check of a code changes and answers, from the record of the code. */
 import { assertNever } from '../mail/assert-never.js'
 import type { CodeRow } from './sms-records.js'
 

@@ -1,5 +1,5 @@
 /**
- * What a receipt changes.
+ * Decides what a receipt changes.
  *
  * The first final state of a part counts. A message is delivered when all of its parts are, and has failed when one
  * of them has. A receipt for the entire message settles the parts that have no final state.

@@ -1,6 +1,7 @@
 /**
- * Holds: for a while, the workspaces of an owner send no codes to numbers with a prefix. `conversion-watch.ts` decides on them, the
- * operator can end one early. Holds of one prefix and workspace never overlap.
+ * Holds prefixes: for a while, the workspaces of an owner send no codes to numbers with a prefix. A *prefix* is the
+ * country calling code and the three digits that follow. `conversion-watch.ts` decides on them, the operator can end
+ * one early. Holds of one prefix and workspace never overlap.
  */
 import { type Selectable, sql } from 'kysely'
 import { type Actor, operatorActor, recordAuditEntry } from '../accounts/audit-log.js'

@@ -1,4 +1,4 @@
-/** Which phone numbers a code may be sent to: mobile numbers of the countries that the operator allowed. */
+/** Decides which phone numbers a code may be sent to: mobile numbers of the countries that the operator allowed. */
 import { formatForDisplay } from '../mail/address.js'
 import { Refusal } from '../mail/refusal.js'
 import { type PhoneNumber, type PhoneType, parsePhoneNumber } from '../platform/phone-number.js'

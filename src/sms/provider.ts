@@ -1,4 +1,6 @@
-/** What sends messages: an SMSC, an HTTP gateway, or the log. One interface for all of them. */
+/**
+ * A *provider* of SMS takes over messages from us: an SMSC, an HTTP gateway, or the log. One interface for all of them.
+ */
 import type { EncodedText } from './text-encoding.js'
 
 export interface SmsMessage {

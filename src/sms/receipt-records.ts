@@ -1,5 +1,5 @@
 /**
- * What receipts read and change: the state of each part, and the delivery of the code.
+ * Reads and changes what receipts are about: the state of each part, and the delivery of the code.
  *
  *   part:      sent -> delivered | failed
  *   delivery:  sent -> delivered   (all parts are)

@@ -1,4 +1,4 @@
-/** Retention of codes: their records go with the parts of their messages. Events have a retention of their own. */
+/** Removes old codes: their records go with the parts of their messages. Events have a retention of their own. */
 
 import type { Store } from '../storage/database.js'
 import { prepareRead, prepareWrite } from '../storage/prepared.js'

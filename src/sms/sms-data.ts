@@ -1,4 +1,4 @@
-/** What every event about a code contains: never the code or the text of the message. */
+/** The data of every event about a code: never the code or the text of the message. */
 import type { AllPayloads } from '../events/payloads.js'
 import { type JsonObject, parseJson } from '../storage/tables/columns.js'
 import type { NewCode } from './sms-records.js'

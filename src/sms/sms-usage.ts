@@ -1,4 +1,6 @@
-/** How many codes a workspace has sent, by days (UTC): counted when the provider accepts one, shown for 30 days. */
+/**
+ * Counts how many codes a workspace has sent, by days (UTC): counted when the provider accepts one, shown for 30 days.
+ */
 import {
   addUsage,
   bucketOf,

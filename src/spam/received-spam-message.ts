@@ -1,5 +1,5 @@
 /**
- * What the record of an inbound message knows of its client, for spam scoring beside its content.
+ * Reads the client of an inbound message from its record, for spam scoring beside its content.
  *
  * If the record has no readable authentication results, the rules about them do not match.
  */

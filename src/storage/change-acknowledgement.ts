@@ -1,5 +1,5 @@
 /**
- * How a command that runs beside the daemon learns that the daemon has taken note of its change.
+ * Lets a command that runs beside the daemon learn that the daemon has taken note of its change.
  *
  * Such a commit increments `change_asked`. The daemon checks for foreign commits four times a second: it
  * reads that number, drops its caches, ends sessions, and then writes the number to `change_noticed`. After

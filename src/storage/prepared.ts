@@ -1,6 +1,6 @@
 /**
- * Statements that are built with Kysely once, when their module loads, and bound many times: compiling a
- * query costs more than running it. Named slots stand for the values:
+ * A *prepared* statement is built with Kysely once, when its module loads, and bound many times: compiling a query
+ * costs more than running it. Named slots stand for the values:
  *
  *     const hold = prepareWrite<{ id: string; held: 0 | 1 }>(({ db, slot }) =>
  *       db.updateTable('queue').set({ held: slot('held') }).where('id', '=', slot('id')), 1)

@@ -1,4 +1,4 @@
-/** The thread of `read-thread`. */
+/** The thread that reads large rows, started by `read-thread`. */
 import { memoryAloneOf, serveJobs } from '../platform/processes/job-thread.js'
 import { isRecord } from '../platform/records.js'
 import { openReadConnection } from './read-connection.js'

@@ -1,4 +1,4 @@
-/** Which workspaces have one owner, for statements that count what an owner has in all of them. */
+/** Finds which workspaces have one owner, for statements that count what an owner has in all of them. */
 import { type RawBuilder, sql } from 'kysely'
 
 /**

@@ -1,4 +1,4 @@
-/** Why a database cannot be opened by this version. */
+/** Says why a database cannot be opened by this version. */
 
 /** The database was made by a newer version of this program. */
 export class NewerDatabase extends Error {

@@ -1,6 +1,6 @@
 /**
- * Text of a body from its charset and back, where that is known to give the same bytes: UTF-8, US-ASCII and charsets
- * of one octet a character; of charsets with several octets a character, text in ASCII.
+ * Decodes the text of a body from its charset and encodes it back, where that is known to give the same bytes: UTF-8,
+ * US-ASCII and charsets of one octet a character; of charsets with several octets a character, text in ASCII.
  *
  * Text may be changed between the two if what is inserted is ASCII.
  */

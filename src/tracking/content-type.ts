@@ -1,4 +1,6 @@
-/** Content-Type and Content-Disposition of a MIME part, read strictly (RFC 2045 section 5.1): what is ambiguous is null. */
+/**
+ * Reads Content-Type and Content-Disposition of a MIME part strictly (RFC 2045 section 5.1): what is ambiguous is null.
+ */
 
 interface DeclaredValue {
   /** Lower case. */

@@ -1,6 +1,7 @@
 /**
- * Which opens and clicks of a broadcast's message are recorded: the first of a person and the first of a machine, of
- * each kind. A message has one recipient. A click that was a person's until a sweep showed a machine stays recorded too.
+ * Decides which opens and clicks of a broadcast's message are recorded: the first of a person and the first of a
+ * machine, of each kind. A *first hit* is the first open or click of a recipient of a broadcast, by a person or by a
+ * machine. A message has one recipient. A click that was a person's until a sweep showed a machine stays recorded too.
  *
  * It knows what the batch that is being planned adds to the log, so it is to be created for each batch.
  */

@@ -1,4 +1,4 @@
-/** What recording needs of an email, and what it changes of it. */
+/** Reads what recording needs of an email, and writes what it changes of it. */
 import { sql } from 'kysely'
 import { isInJsonList } from '../storage/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'

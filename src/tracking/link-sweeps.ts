@@ -1,6 +1,6 @@
 /**
- * Finds addresses that follow most links of a message at once, as scanners do: more than half of them, of four or more,
- * within ten seconds.
+ * A *link sweep* is an address that follows most links of a message at once, as scanners do: more than half of them, of
+ * four or more, within ten seconds.
  *
  * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed; each click
  * removes two pairs of email and address whose time is over. Limits: 50,000 clicks, those of the pairs that clicked

@@ -1,5 +1,5 @@
 /**
- * Which href is followed through us, and the URL that is stored for it.
+ * Decides which href is followed through us, and which URL is stored for it.
  *
  * A stored URL is sent as the value of a Location field, so it consists of visible ASCII. It is the href as written
  * if that is an absolute URL in the characters of RFC 3986, else its serialization by the URL Standard, which encodes

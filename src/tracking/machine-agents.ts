@@ -1,6 +1,6 @@
 /**
- * User agents of programs that fetch what is in a message without a person: image proxies, link previews, mail
- * scanners, crawlers. HTTP libraries are not among them: a person's own mail program may use one.
+ * Recognizes the user agents of programs that fetch what is in a message without a person: image proxies, link
+ * previews, mail scanners, crawlers. HTTP libraries are not among them: a person's own mail program may use one.
  *
  * Source: the agents that their operators publish, as collected in public lists of crawlers and of mail proxies, read
  * in November 2026. A program that calls itself a browser is not found here. Matching is a search for plain texts.

@@ -1,6 +1,6 @@
 /**
- * Whether an open or a click came from a machine: pure policy. What a scanner does over several clicks is in
- * `link-sweeps.ts`.
+ * Decides whether an open or a click came from a machine: a *machine* is a program that opens or clicks without a
+ * person, such as an image proxy or a scanner. Pure. What a scanner does over several clicks is in `link-sweeps.ts`.
  *
  * An agent alone suffices. Opens soon after the delivery count as a person's, since apps show new mail at once; no
  * person has followed a link within two seconds, or while the message was still being handed over.

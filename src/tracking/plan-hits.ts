@@ -1,6 +1,6 @@
 /**
- * From hits to the writes that record them: an event each, and what persons change: `opened_at`, `clicked_at` and the
- * counts of links.
+ * Plans the writes that record hits: an event each, and what persons change: `opened_at`, `clicked_at` and the counts
+ * of links.
  *
  * Nothing is recorded of an email that is gone (its links work until `retention.links`), was never there, or
  * has no tracking of that kind. Of a message of a broadcast only first hits are recorded (`first-hits.ts`).

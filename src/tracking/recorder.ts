@@ -1,5 +1,6 @@
 /**
- * Records opens and clicks after their requests were answered: batches of hits, each batch one commit.
+ * Records hits after their requests were answered, in batches, each batch one commit; a *hit* is an open or a click of
+ * a message.
  *
  * `record` never waits. What waits is bounded in memory; beyond the bound hits are left out, counted in the log. After
  * a fault of the disk a batch is tried again until it is stored. `stop` records what waits; only if that fails is it

@@ -1,5 +1,5 @@
 /**
- * From a request for a tracked link to the URL that it leads to.
+ * Finds the URL that a request for a tracked link leads to.
  *
  * The id of the path names a link, or, with `url`, an email of which that URL is a link. A `url` is followed only when
  * it is the stored URL of a link of the same email, or of its broadcast, or when a token says that we wrote it into this

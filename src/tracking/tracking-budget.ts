@@ -1,4 +1,4 @@
-/** How much HTML of one email is tracked: more would hold up the main thread. */
+/** Limits how much HTML of one email is tracked: more would hold up the main thread. */
 
 /** Of all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
 export const MAX_HTML = 500_000

@@ -1,5 +1,5 @@
 /**
- * How many attempts begin in a tenth of a second, by the load of the main thread. Pure.
+ * Decides how many attempts begin in a tenth of a second, by the load of the main thread. Pure.
  *
  * Mail goes first: an event that waits is safe in the log, and a message that waits keeps its sender waiting. At any load
  * 200 events a second go out, so that no webhook starves.

@@ -1,4 +1,4 @@
-/** What an attempt means for its delivery and its webhook. Pure. */
+/** Decides what an attempt means for its delivery and its webhook. Pure. */
 import type { DisabledReason } from './disable-webhook.js'
 import { isSuccess, type RequestOutcome } from './request-protocol.js'
 

@@ -1,5 +1,6 @@
 /**
- * The rows of deliveries, as the dispatcher writes and reads them.
+ * The rows of deliveries, as the dispatcher writes and reads them. A *delivery* of a webhook is one event for it, with
+ * its attempts.
  *
  * A delivery of the event log gets its row with the outcome of its first attempt; tests and replays of one delivery are
  * rows from the start. Rows are written only while their webhook exists, so none is left behind one that is deleted.

@@ -1,4 +1,7 @@
-/** What the dispatcher reads and writes of webhooks and replays. Each write is part of the commit of some outcomes. */
+/**
+ * Reads and writes the rows of webhooks and replays for the dispatcher. Each write is part of the commit of some
+ * outcomes.
+ */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../storage/prepared.js'
 import type { Tables } from '../storage/tables/tables.js'

@@ -1,5 +1,5 @@
 /**
- * How many requests an endpoint gets at a time, and how long new events wait while it fails.
+ * Decides how many requests an endpoint gets at a time, and how long new events wait while it fails.
  *
  * A failure leaves one request at a time, each success adds one. From the third failure in a row on, new events wait for
  * up to a minute, so that an endpoint that is down is not called for each of them; retries keep their times.

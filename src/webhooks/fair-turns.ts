@@ -1,5 +1,6 @@
 /**
- * Whose turn it is: round the owners of workspaces, and within one round the webhooks of all of their workspaces.
+ * Decides which webhook's turn it is: round the owners of workspaces, and within one round the webhooks of all of their
+ * workspaces.
  *
  * An owner may hold three times as many slots as are free: one alone 192 of 256, two 109 each, ten 24 each. So slots
  * are left for the next owner, however many others have slow endpoints. Endpoints that fail have a limit of their own.

@@ -1,5 +1,5 @@
 /**
- * A request to deliver the events of a time range to a webhook again.
+ * A *replay* delivers the events of a time range to a webhook again; the request for one is made here.
  *
  * The events are counted when it is made, in steps; it is stored with the range of `seq` that holds them, and the
  * dispatcher walks through that range. Events that the log does not hold any more are not part of it.

@@ -1,4 +1,4 @@
-/** What an outcome means for the lane of its webhook: its pace, since when it fails, and the lines in the log. */
+/** Applies an outcome to the lane of its webhook: its pace, since when it fails, and the lines in the log. */
 import type { Log } from '../platform/log.js'
 import { decideDelivery, decideDisabling, describeFailure } from './decide-delivery.js'
 import type { DisabledReason } from './disable-webhook.js'

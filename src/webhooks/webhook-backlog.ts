@@ -1,4 +1,4 @@
-/** How far the delivery of events is behind, for the operator. */
+/** Counts how far the delivery of events is behind, for the operator. */
 import { prepareRead, type Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
 import { readEnabledWebhooks } from './dispatch-records.js'

@@ -1,5 +1,5 @@
 /**
- * What one webhook has to deliver, oldest first: due retries, new events, and the events of a replay after those.
+ * The work of one webhook, oldest first: due retries, new events, and the events of a replay after those.
  *
  * Known limit: the lane of each enabled webhook is in memory, a kilobyte for one that has nothing to do.
  */

@@ -1,5 +1,5 @@
 /**
- * Which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023, no credentials.
+ * Decides which URLs a webhook may have: http or https, a public host, port 80, 443 or one above 1023, no credentials.
  *
  * A host that is an address is judged here in whatever spelling it is written, because `URL` turns `0x7f.1` and
  * `2130706433` into `127.0.0.1`. A name is judged when the webhook is made, and again at each attempt by the addresses

@@ -1,5 +1,5 @@
 /**
- * API keys as the listeners use them: looked up once, cached in memory, checked on every use.
+ * Finds API keys for the listeners: looked up once, cached in memory, checked on every use.
  *
  * The cache has rows, not results: expiry and networks are checked each time. It is dropped when
  * another process may have changed keys or members; a key that we revoke is dropped alone. So a

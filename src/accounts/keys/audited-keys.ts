@@ -1,4 +1,4 @@
-/** Creating and revoking a key, each with its entry in the audit log, as writes of one commit. */
+/** Creates and revokes a key, each with its entry in the audit log, as writes of one commit. */
 import type { Write } from '../../storage/writer/write.js'
 import { type Actor, recordAuditEntry } from '../audit-log.js'
 import { insertKey, type NewKey, requireKeyCreator, revokeKey, touchCreatorKey } from './api-keys.js'

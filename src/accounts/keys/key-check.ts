@@ -1,4 +1,4 @@
-/** Whether a key may be used now and from this address. Pure. */
+/** Decides whether a key may be used now and from this address. Pure. */
 import { Refusal } from '../../mail/refusal.js'
 import { isInSomeNetwork, parseNetwork } from '../../platform/ip-address.js'
 import type { Role } from '../../storage/tables/account-tables.js'

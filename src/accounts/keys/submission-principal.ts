@@ -1,4 +1,4 @@
-/** Who submits mail over SMTP: the principal of an API key, or of a trusted network. */
+/** Decides who submits mail over SMTP: the principal of an API key, or of a trusted network. */
 import type { Config } from '../../config/complete.js'
 import { Refusal } from '../../mail/refusal.js'
 import { isInSomeNetwork } from '../../platform/ip-address.js'

@@ -1,5 +1,5 @@
 /**
- * What an owner has used with all of their workspaces, in buckets of time (UTC): the table `usage`.
+ * Counts what an owner has used with all of their workspaces, in buckets of time (UTC): the table `usage`.
  *
  * `workspace_id` of a row is the id of the owner (`findOwnerId`), so that a further workspace, a deleted one and a
  * transferred one leave the count as it is; `sms-sent` and `sms-segments`, which limit nothing, are of a workspace.

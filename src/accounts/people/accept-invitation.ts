@@ -1,5 +1,5 @@
 /**
- * Accepting an invitation: the holder of the link becomes a member, with a key.
+ * Accepts an invitation: the holder of the link becomes a member, with a key.
  *
  * It works once: the commit that inserts the member ends the invitation, and misses when the invitation
  * was accepted, cancelled or has expired, or when the inviter may no longer invite. A new user chooses

@@ -1,5 +1,5 @@
 /**
- * Inviting a person to a workspace, as writes of one commit.
+ * Invites a person to a workspace, as writes of one commit.
  *
  * A member, or an address with a pending invitation, cannot be invited again; the pending invitation
  * must be cancelled first. Between two concurrent invitations the index `invitations_pending` decides.

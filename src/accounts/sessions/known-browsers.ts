@@ -1,6 +1,6 @@
 /**
- * The browsers in which a user has signed in, by a token in a cookie of their own that outlives the session. It opens
- * nothing: a sign-in from a browser without it is reported to the user by mail.
+ * A *known browser* is one in which a user has signed in, by a token in a cookie of its own that outlives the session.
+ * It opens nothing: a sign-in from a browser without it is reported to the user by mail.
  *
  * A user has at most 20 of them; one is forgotten a year after its last sign-in, and when the password changes.
  */

@@ -1,5 +1,5 @@
 /**
- * What people change of their own account: the password and the second factor.
+ * Lets people change their own account: the password and the second factor.
  *
  * Each change checks the password first, with the same limits as a sign-in, and is recorded in the audit log of each
  * workspace of the user. Its commit ends all other sessions, except when recovery codes are replaced, and stores the mail

@@ -1,6 +1,6 @@
 /**
- * One-time links that let a user choose a password: printed by the command line (24 hours), or sent by
- * mail (one hour). The token has 256 random bits and is stored as SHA-256.
+ * Makes one-time links that let a user choose a password: printed by the command line (24 hours), or sent by mail (one
+ * hour). The token has 256 random bits and is stored as SHA-256.
  *
  * A new password ends all links of the user, used or not.
  */

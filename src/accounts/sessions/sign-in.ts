@@ -1,5 +1,5 @@
 /**
- * Signing in with mail address, password and, where it is enabled, the second factor.
+ * Signs a user in with mail address, password and, where it is enabled, the second factor.
  *
  * Every sign-in makes a session with a new token. Attempts are limited by client address and by account, or by browser
  * where the user has signed in before, ahead of the costly work, and for addresses without an account too. Both kinds

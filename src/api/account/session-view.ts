@@ -1,4 +1,4 @@
-/** What a page knows of the user who is signed in: the user, their workspaces, the session, and the service. */
+/** Shows a page the user who is signed in: the user, their workspaces, the session, and the service. */
 import { z } from 'zod'
 import { findOperatorWorkspace } from '../../accounts/operator-workspace.js'
 import { userById } from '../../accounts/people/users.js'

@@ -1,4 +1,4 @@
-/** What the pages of audiences need besides the API: contacts by the beginning of their address, and numbers. */
+/** The routes that only the pages of audiences need: contacts by the beginning of their address, and numbers. */
 import { z } from 'zod'
 import { requireAudience } from '../../audiences/audiences.js'
 import { listContactsBefore } from '../../audiences/contact-list.js'

@@ -1,4 +1,4 @@
-/** What the pages of templates need besides the API: a list without bodies, and previews of what is not stored. */
+/** The routes that only the pages of templates need: a list without bodies, and previews of what is not stored. */
 
 import { z } from 'zod'
 import { MAX_TEMPLATE_BYTES } from '../../content/change-template.js'

@@ -1,6 +1,6 @@
 /**
- * From a parsed request to the requested email: alternative names are merged, the template is
- * rendered, files are looked up, and limits with error codes of their own are checked.
+ * Makes the requested email of a parsed request: alternative names are merged, the template is rendered, files are
+ * looked up, and limits with error codes of their own are checked.
  *
  * If there is a template, its subject and bodies replace those of the request.
  */

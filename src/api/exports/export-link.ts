@@ -1,4 +1,4 @@
-/** Signed links to the files of exports, which need no key and are valid as long as the file is kept. */
+/** Signs links to the files of exports, which need no key and are valid as long as the file is kept. */
 import type { KeyObject } from 'node:crypto'
 import { formatLinkQuery, signLink, verifyLink } from '../http/input/link-signature.js'
 

@@ -1,4 +1,4 @@
-/** What a route answers. */
+/** The kinds of answer that a route gives: JSON, text, bytes, a page, a redirect, a file, a stream or nothing. */
 import type { ReadableFile } from '../../platform/readable-file.js'
 
 export type Answer =

@@ -1,4 +1,7 @@
-/** What routes of every kind have: path, successful answers, refusals, and their description for the OpenAPI document. */
+/**
+ * The part that routes of every kind have: path, successful answers, refusals, and their description for the OpenAPI
+ * document.
+ */
 import type { z } from 'zod'
 import type { ErrorCode } from './output/error-answer.js'
 import type { HeaderName } from './output/header-fields.js'

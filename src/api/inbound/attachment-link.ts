@@ -1,4 +1,4 @@
-/** Signed links to attachments, which need no key and are valid for an hour. */
+/** Signs links to attachments, which need no key and are valid for an hour. */
 import type { KeyObject } from 'node:crypto'
 import { Refusal } from '../../mail/refusal.js'
 import { formatLinkQuery, signLink, verifyLink } from '../http/input/link-signature.js'

@@ -1,6 +1,6 @@
 /**
- * HTML of messages without the elements for which browsers open a connection before they ask the policy of the
- * document: a frame, and links such as `preconnect`. A connection alone tells the sender that a message is read.
+ * Removes from the HTML of messages what makes browsers open a connection before they ask the policy of the document: a
+ * frame, and links such as `preconnect`. A connection alone tells the sender that a message is read.
  *
  * The start of each such tag is renamed wherever it stands, also in comments and texts, so that nothing depends on
  * how a browser reads broken markup. Linear.

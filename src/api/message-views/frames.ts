@@ -1,5 +1,5 @@
 /**
- * HTML of messages as documents for a sandboxed frame: of sent and received emails, and of previews.
+ * Serves the HTML of messages as documents for a sandboxed frame: of sent and received emails, and of previews.
  *
  * Anyone can write the HTML of a message. Its document runs no script, has no origin, loads nothing from
  * anywhere, submits no form, and may be framed by our own pages only. Inline styles are allowed in these documents and

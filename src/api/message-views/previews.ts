@@ -1,5 +1,5 @@
 /**
- * HTML that a page wants to show in a frame: a template or a draft that is not stored yet.
+ * Keeps HTML that a page wants to show in a frame: a template or a draft that is not stored yet.
  *
  * In memory, for ten minutes, for the session that sent it. Limits: 1,000,000 characters each, 32 MB in all; what was
  * used least recently leaves first.

@@ -1,6 +1,6 @@
 /**
- * Authorization by the role of the key's user in the workspace that a request names: for workspaces,
- * members, invitations, and keys of another workspace. Every route that names a workspace comes here.
+ * Authorizes a request by the role of the key's user in the workspace that it names: for workspaces, members,
+ * invitations, and keys of another workspace. Every route that names a workspace comes here.
  *
  * A workspace that the user does not belong to is answered as not found. A key with any limit (scopes, expiry,
  * networks, domains) is confined to its own workspace.

@@ -1,4 +1,4 @@
-/** `key create|list|revoke`. */
+/** `key create|list|revoke`: the API keys of a workspace. */
 import { operatorActor } from '../../accounts/audit-log.js'
 import { generateKey, keysOfWorkspace } from '../../accounts/keys/api-keys.js'
 import { createKeyAudited, revokeKeyAudited } from '../../accounts/keys/audited-keys.js'

@@ -1,6 +1,7 @@
 /**
- * Mail that answers a message, by In-Reply-To and References: inbound mail that answers an email, and emails that answer
- * inbound mail. Neither has an index, so the records of the workspace after the message are walked in short steps.
+ * Finds mail that answers a message, by In-Reply-To and References: inbound mail that answers an email, and emails that
+ * answer inbound mail. Neither has an index, so the records of the workspace after the message are walked in short
+ * steps.
  */
 import { findFields, readFieldValue, scanHeaderOrEmpty } from '../../mail/header-fields.js'
 import type { Email } from '../../messages/email.js'

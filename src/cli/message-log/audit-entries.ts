@@ -1,4 +1,4 @@
-/** What people did to a message: the entries of the audit log that name it or one of its recipients. */
+/** Finds what people did to a message: the entries of the audit log that name it or one of its recipients. */
 import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../accounts/audit-log.js'
 import { userById } from '../../accounts/people/users.js'
 import type { Read } from '../../storage/prepared.js'

@@ -1,4 +1,7 @@
-/** Delivery status notifications that the sender of a message got: mail of the service that contains its Message-ID. */
+/**
+ * Finds the delivery status notifications that the sender of a message got: mail of the service that contains its
+ * Message-ID.
+ */
 import type { Email } from '../../messages/email.js'
 import { readRaw } from '../../messages/raw-message.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'

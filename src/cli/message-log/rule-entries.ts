@@ -1,6 +1,6 @@
 /**
- * Hold rules that matched a recipient while its message waited, from the acts in the audit log: a rule that has ended is
- * recorded nowhere else.
+ * Finds the hold rules that matched a recipient while its message waited, from the acts in the audit log: a rule that
+ * has ended is recorded nowhere else.
  */
 import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../accounts/audit-log.js'
 import { domainOf, parseAddress, parseDomainName } from '../../mail/address.js'

@@ -1,4 +1,7 @@
-/** What webhooks got of the events of a message. A delivery is found by its id, which is made of webhook and event. */
+/**
+ * Finds which webhooks got the events of a message, and how they answered. A delivery is found by its id, which is made
+ * of webhook and event.
+ */
 import { formatTimestamp } from '../../platform/clock.js'
 import { namedUuidv7 } from '../../platform/ids.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'

@@ -1,5 +1,5 @@
 /**
- * How much was accepted, delivered, deferred, bounced and received in a stretch of time, from the event log.
+ * Counts what was accepted, delivered, deferred, bounced and received in a stretch of time, from the event log.
  *
  * Up to `MAX_READ` events are counted one by one. Of more, portions spread evenly over the stretch are counted and scaled
  * up (`exact` is false), so that the cost does not grow with the traffic. The service's own mail has no events.

@@ -1,4 +1,4 @@
-/** Where the latest attempts went, by provider or host, with what came of them and the most frequent reason of deferral. */
+/** Counts the latest attempts by provider or host, with their outcomes and the most frequent reason of deferral. */
 import { providerOfHost } from '../../mail/mailbox-providers.js'
 import type { Reason } from '../../mail/reasons.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'

@@ -1,4 +1,4 @@
-/** Spam verdicts of the newest inbound messages of the last hour. */
+/** Counts the spam verdicts of the newest inbound messages of the last hour. */
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { ROW_STEP } from '../../storage/stepped-walk.js'
 

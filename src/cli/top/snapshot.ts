@@ -1,5 +1,5 @@
 /**
- * What `posthorn top` shows, read from the database and from `status.json` of the running daemon.
+ * Reads what `posthorn top` shows, from the database and from `status.json` of the running daemon.
  *
  * Each read is an index range of bounded length. What takes longer is read less often than the screen is drawn: the last
  * hour every ten seconds, the census of the queue when it has rested.

@@ -1,5 +1,5 @@
 /**
- * Was a message refused because it came over IPv6? Pure.
+ * Decides whether a message was refused because it came over IPv6. Pure.
  *
  * Some providers ask more of IPv6 than of IPv4: a reverse name of the address, and mail that SPF or DKIM proves. Such a
  * reply is about the way, not about the recipient or the message, which the same host may take over IPv4.

@@ -1,5 +1,5 @@
 /**
- * When the next message of a broadcast may begin, so that other mail is not delayed by it.
+ * Decides when the next message of a broadcast may begin, so that other mail is not delayed by it.
  *
  * While no other mail goes out, broadcasts have no limit. For some seconds after each attempt of other mail they begin
  * at a rate that follows the load of this thread: it falls while the thread is busy and grows while it is not. A

@@ -1,5 +1,5 @@
 /**
- * Brings due entries from the database into the lanes, one small page at a time.
+ * The *sweep* of the queue brings due entries from the database into the lanes, one small page at a time.
  *
  * Each workspace has its own sweep, which walks its due entries in order of time and keeps its position.
  * So each entry is read once when it becomes due, however long the queue is. An entry whose lane is

@@ -1,5 +1,6 @@
 /**
- * How the owners of workspaces share a host: how many entries are under way to it, and how many sessions send.
+ * Shares a host among the owners of workspaces: how many entries are under way to it, and how many sessions send. A
+ * *slot* is the right to one of the sessions that may send to a host at a time.
  *
  * - A host has `perHost` slots, one for each session that sends. An owner gets all but one, so
  *   that 50,000 messages to a slow host leave room for another owner's single message. If a

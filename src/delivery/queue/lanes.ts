@@ -1,9 +1,10 @@
 /**
  * The due entries that are in memory, and which of them is attempted next.
  *
- * A lane is one workspace, one domain, one priority. `take` goes round the owners of workspaces, and round the
- * workspaces of each. Within a workspace it serves high before normal before low priority, but ten minutes of waiting
- * outweigh one class, so that no entry waits for ever; within a class it goes round the domains.
+ * A *lane* is the due entries of one workspace, one domain and one priority, in memory. `take` goes round the owners of
+ * workspaces, and round the workspaces of each. Within a workspace it serves high before normal before low priority,
+ * but ten minutes of waiting outweigh one class, so that no entry waits for ever; within a class it goes round the
+ * domains.
  *
  * An owner has a share of the slots (`attempt-slots.ts`) and of a host (`host-concurrency.ts`), so that a single message
  * of another one always finds a place. An entry that has to wait for its host is put back (`bind`) and holds no place

@@ -1,10 +1,12 @@
 /**
- * The leases of this process: attempts that are counted on disk before they are made.
+ * The leases of this process: attempts that are counted on disk before they are made. A *lease* is the
+ * `next_attempt_at` of an entry, set to the future while the entry is attempted: it ends by itself when the process
+ * dies.
  *
- * An entry is leased by a commit of its own or, if its attempt can begin at once, by the commit that
- * accepts its message, which saves a third of the commits of a message. Such a claim is valid for
- * five seconds. An entry whose turn comes later is leased again, which detects that it was held or
- * removed in the meantime.
+ * An entry is leased by a commit of its own or, if its attempt can begin at once, by the commit that accepts its
+ * message, which saves a third of the commits of a message. Such a lease by the commit of a message is the *claim* of
+ * its first attempt, and is valid for five seconds. An entry whose turn comes later is leased again, which detects that
+ * it was held or removed in the meantime.
  *
  * Known limit: an entry that is held while its claim is valid is sent all the same.
  */

@@ -1,5 +1,6 @@
 /**
- * Postpones entries whose hosts are all remembered as unreachable: they wait in the database.
+ * Postpones entries whose hosts are all remembered as unreachable: they wait in the database. A *postponed* entry waits
+ * in the database with a note of what it waits for, and no attempt is counted.
  *
  * The first such entry takes the due entries of its lane along, 500 in one commit, so that thousands for
  * one dead host cost one statement for each portion and not one turn for each entry. The lane is then

@@ -1,4 +1,4 @@
-/** What the queue runner needs. */
+/** Lists what the queue runner needs. */
 import type { WorkspaceOwners } from '../../accounts/workspace-owners.js'
 import type { Log } from '../../platform/log.js'
 import type { Store } from '../../storage/database.js'

@@ -1,4 +1,4 @@
-/** How many due entries wait in memory; the others stay in the database. */
+/** Decides how many due entries wait in memory; the others stay in the database. */
 import type { Lane } from './lane-round.js'
 import type { WorkspaceLanes } from './workspace-lanes.js'
 

@@ -1,9 +1,11 @@
 /**
- * The pace of one provider and one of our addresses: who may send now, and what the replies have taught.
+ * A *pace* is how fast one provider takes mail from one of our addresses: who may send now, and what the replies have
+ * taught.
  *
- * An entry counts from its start to its end (`startEntry`), and needs a permit to send (`request`). Permits are limited by
- * the session window, the rate, and a pause; those that wait for one are served in order, or turned away where a long
- * pause begins. Until the first refusal by the host of a route nothing is limited and nothing is timed.
+ * An entry counts from its start to its end (`startEntry`), and needs a permit to send (`request`). A *permit* is the
+ * right to send one message now. Permits are limited by the session window, the rate, and a pause; those that wait for
+ * one are served in order, or turned away where a long pause begins. Until the first refusal by the host of a route
+ * nothing is limited and nothing is timed.
  *
  * Times are milliseconds of a steady clock.
  */

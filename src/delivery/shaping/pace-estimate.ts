@@ -1,6 +1,6 @@
 /**
- * How many messages a second a provider takes: unlimited until it refuses one for its rate, then an estimate that is
- * followed by tokens. Times are milliseconds of a steady clock.
+ * Estimates how many messages a second a provider takes: unlimited until it refuses one for its rate, then an estimate
+ * that is followed by tokens. Times are milliseconds of a steady clock.
  *
  * A cycle begins with a recovery and ends with the next one. What was taken in it, divided by its time with the pause,
  * is what the provider allows, however it counts: tokens, fixed windows or sliding ones. The pace is set a little below

@@ -1,4 +1,4 @@
-/** What a pace is made of: whose it is, what is kept on disk, and what is asked and answered for one message. */
+/** The types of a pace: whose it is, what is kept on disk, and what is asked and answered for one message. */
 import type { PauseKind } from './pause.js'
 import type { WindowState } from './session-window.js'
 

@@ -1,5 +1,5 @@
 /**
- * What replies have taught about the paces of providers, on disk.
+ * Stores what replies have taught about the paces of providers, on disk.
  *
  * Paces use a steady clock; the rows have epoch milliseconds. `offset` is what lies between the two. A row that the
  * operator has reset is marked, so that the daemon forgets its pace before the row goes.

@@ -1,5 +1,5 @@
 /**
- * How long nothing is sent to a provider after it has refused for the rate, or has blocked the address. Pure.
+ * Decides how long nothing is sent to a provider after it has refused for the rate, or has blocked the address. Pure.
  *
  * After the pause one message goes as a probe. If it is refused too, the next pause is longer by the half or less. A rate is
  * over in seconds as a rule; a block lasts minutes or hours. A minute is the first answer to a block.

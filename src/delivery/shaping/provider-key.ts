@@ -1,6 +1,6 @@
 /**
- * Which hosts share one pace: those of a known mailbox provider, else those whose names end in the same registrable
- * domain. A host of a route stands for itself.
+ * Decides which hosts share one pace: those of a known mailbox provider, else those whose names end in the same
+ * registrable domain. A host of a route stands for itself.
  *
  * So does a machine that a provider lets to a customer, and the name that it gives to a customer's line: the replies of
  * customers must not slow down the mail of all others to the provider.

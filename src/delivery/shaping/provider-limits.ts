@@ -1,5 +1,6 @@
 /**
- * With how many sessions a provider is begun with, and how many messages a session gets, until its replies teach more.
+ * Says with how many sessions mail to a provider begins, and how many messages a session gets, until its replies teach
+ * more.
  *
  * Cautious guesses of November 2026, made by hand from what is commonly known of these providers. They were not compared
  * with the providers' own pages, and nothing needs them to be right: they only save the first refusals.

@@ -1,5 +1,6 @@
 /**
- * How many sessions a provider allows at a time. Pure but for its own numbers; times are milliseconds of a steady clock.
+ * Learns how many sessions a provider allows at a time. Pure but for its own numbers; times are milliseconds of a
+ * steady clock.
  *
  * The window grows by one while all of its sessions are open and more could be used. The first refusal sets the ceiling:
  * as many as were open. Below it the window comes back quickly. A minute later it goes one beyond, because the server may

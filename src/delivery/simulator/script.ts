@@ -1,5 +1,5 @@
 /**
- * What an attempt to deliver to an address of the simulator ends with. Pure.
+ * Says what an attempt to deliver to an address of the simulator ends with. Pure.
  *
  * | address       | attempt 1                      | attempt 2 | attempt 3              |
  * |---------------|--------------------------------|-----------|------------------------|

@@ -1,5 +1,5 @@
 /**
- * AUTH at a smarthost: PLAIN, else LOGIN (RFC 4954, RFC 4616).
+ * Logs in at a smarthost by AUTH: PLAIN, else LOGIN (RFC 4954, RFC 4616).
  *
  * The caller makes sure that the connection is encrypted to a verified peer, or is a loopback
  * connection. The transcript never holds credentials.

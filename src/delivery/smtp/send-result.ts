@@ -1,4 +1,4 @@
-/** What sending a message over SMTP can result in. */
+/** The results of sending a message over SMTP. */
 import type { Reply } from '../../mail/reply.js'
 import type { Failure, Stage } from '../../messages/replies/classify-reply.js'
 

@@ -1,4 +1,7 @@
-/** Source addresses that this machine turned out not to have: each is left out for a minute, so that one that comes back is used again. */
+/**
+ * Remembers source addresses that this machine turned out not to have: each is left out for a minute, so that one that
+ * comes back is used again.
+ */
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 

@@ -1,5 +1,6 @@
 /**
- * The plan of a warm-up: how many messages a day go to one provider, and what the day before changes. Pure.
+ * A *warm-up* is the days in which a new source address or domain sends to each provider up to a cap that grows: how
+ * many messages a day, and what the day before changes. Pure.
  *
  * A day is one in UTC. The plan goes a step on after a day with enough mail of which little was deferred, a step back
  * after one of which more was, and stays where it is after any other: a day without mail teaches a provider nothing.

@@ -1,5 +1,5 @@
 /**
- * What a call of a provider's host means for the warm-up. Pure.
+ * Decides what a call of a provider's host means for the warm-up. Pure.
  *
  * A transaction counts whatever its end, and so does a session that was refused because of us. Greylisting and replies
  * about the recipient or the message say nothing about a new address.

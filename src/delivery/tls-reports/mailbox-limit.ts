@@ -1,6 +1,6 @@
 /**
- * How many reports one mailbox gets from us in a day: the owner of many domains may name any mailbox in their records, and mail
- * to those domains would otherwise become as much mail to it. In memory: a restart begins anew.
+ * Limits how many reports one mailbox gets from us in a day: the owner of many domains may name any mailbox in their
+ * records, and mail to those domains would otherwise become as much mail to it. In memory: a restart begins anew.
  */
 import { type Address, toLowerCaseAddress } from '../../mail/address.js'
 import { createLruCache } from '../../platform/lru-cache.js'

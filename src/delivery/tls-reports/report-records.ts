@@ -1,4 +1,4 @@
-/** Which report is at which point, so that each is sent once, whenever the process ends. */
+/** Stores which TLS report is at which point, so that each is sent once, whenever the process ends. */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../storage/prepared.js'
 import { readServiceState, setServiceState } from '../../storage/service-state.js'

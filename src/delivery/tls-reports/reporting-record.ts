@@ -1,5 +1,5 @@
 /**
- * Where a domain wants its TLS reports: the record at `_smtp._tls` (RFC 8460 section 3). Pure.
+ * Finds where a domain wants its TLS reports: the record at `_smtp._tls` (RFC 8460 section 3). Pure.
  *
  * Exactly one record counts. Addresses that cannot be used are left out, and so are those after the fifth.
  */

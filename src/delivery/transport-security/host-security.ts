@@ -1,6 +1,6 @@
 /**
- * What the policies of a recipient's domain say about TLS with one of its hosts: DANE (RFC 7672), which goes before
- * MTA-STS (RFC 8461).
+ * Decides what the policies of a recipient's domain say about TLS with one of its hosts: DANE (RFC 7672), which goes
+ * before MTA-STS (RFC 8461).
  */
 
 import type { AppliedPolicy, TlsFailureType } from './tls-result.js'

@@ -1,5 +1,5 @@
 /**
- * What the message itself says about TLS on its way (RFC 8689), applied to the hosts that were found. Pure.
+ * Applies what the message itself says about TLS on its way (RFC 8689) to the hosts that were found. Pure.
  *
  * REQUIRETLS: only hosts whose certificate proves them, known by DNSSEC or a policy. `TLS-Required: No`: no policy of the
  * domain holds the message up. Else hosts that their policy rules out are left out; if none is left, the message waits.

@@ -1,4 +1,4 @@
-/** What the opening of a session, or a policy that rules a host out, says to TLS reports. Pure. */
+/** Tells TLS reports what the opening of a session, or a policy that rules a host out, says. Pure. */
 import type { Host } from '../hosts/destination.js'
 import { securityOf } from './host-security.js'
 import type { TlsFailure, TlsSessionResult } from './tls-result.js'

@@ -1,5 +1,5 @@
 /**
- * Whether TXT records in DNS hold a certain DKIM key (RFC 6376 section 3.6.1). Pure.
+ * Decides whether TXT records in DNS hold a certain DKIM key (RFC 6376 section 3.6.1). Pure.
  *
  * A customer may set the record by hand: blanks and folds within the key, the order of tags and unknown tags do not matter, but a
  * verifier must accept the record. If a name has several key records, a verifier may use any of them (section 3.6.2.2),

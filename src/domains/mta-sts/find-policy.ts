@@ -1,6 +1,7 @@
 /**
- * Which policy a policy host has: ours for the service zone, and for a domain that receives mail here, as long as each of
- * its MX records names our host. A policy that does not list a domain's other hosts would keep mail from them.
+ * Finds the MTA-STS policy of a policy host: ours for the service zone, and for a domain that receives mail here, as
+ * long as each of its MX records names our host. A policy that does not list a domain's other hosts would keep mail
+ * from them.
  */
 import type { StartSettings } from '../../config/live-config.js'
 import { type DomainName, tryParseDomainName } from '../../mail/address.js'

@@ -1,5 +1,5 @@
 /**
- * How a check of a domain's DNS records changes the domain, and when to check again. Pure.
+ * Decides how a check of a domain's DNS records changes the domain, and when to check again. Pure.
  *
  *   status     records valid   records not valid
  *   pending    verified        failed if a user asked; else still pending

@@ -1,6 +1,6 @@
 /**
- * What a customer publishes for a sending domain: three CNAMEs into the service zone. We publish their targets, so keys
- * can change without the customer.
+ * Lists what a customer publishes for a sending domain: three CNAMEs into the service zone. We publish their targets,
+ * so keys can change without the customer.
  *
  *   posthorn.<domain>            -> mail.<zone>                     return paths and tracking links
  *   dkim1._domainkey.<domain>    -> dkim1.<label>._domainkey.<zone>

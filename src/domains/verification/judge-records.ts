@@ -1,5 +1,5 @@
 /**
- * What the answers of DNS mean for each record of a sending domain. Pure.
+ * Decides what the answers of DNS mean for each record of a sending domain. Pure.
  *
  *   CNAME to our target                                   verified
  *   other records with the same effect                    verified (a flattened CNAME, records set by hand)

@@ -1,5 +1,5 @@
 /**
- * Whether the records at a customer's mail host have the effect of our CNAME. Pure.
+ * Decides whether the records at a customer's mail host have the effect of our CNAME. Pure.
  *
  * Two things are needed: bounces reach us (MX, or without MX the addresses: RFC 5321 section 5.1), and SPF (RFC 7208)
  * authorizes us. An SPF record does if it equals the one at our target, or refers to it by `include:` or `redirect=`.

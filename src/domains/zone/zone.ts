@@ -1,5 +1,6 @@
 /**
- * The service zone as queries see it: the records at a name, and all records.
+ * The *service zone* is the DNS zone into which customers' CNAME records point; the records at a name, and all records,
+ * are read here as queries see them.
  *
  * Cached records are valid for one serial. Triggers raise it with every change of the keys, so it is read first, each
  * time. The cache of key names is bounded; names that do not exist cost one read of an index and are not cached.

@@ -1,4 +1,7 @@
-/** What the elements of HTML do to the text around them, as far as mail programs agree: one table for every reader. */
+/**
+ * The effect of the elements of HTML on the text around them, as far as mail programs agree: one table for every
+ * reader.
+ */
 
 /** Elements without an end tag, so nothing stands inside them (HTML section 13.1.2). */
 export const voidElements: ReadonlySet<string> = new Set(

@@ -1,5 +1,5 @@
 /**
- * The bytes of one value in its place.
+ * Encodes the value of one slot of a frame, in the form that its place needs; an encoding never changes.
  *
  * What is written here must never change for an encoding that exists: a message is built anew for each attempt, and its
  * stored DKIM signature covers the bytes of the first one. A new form is a new encoding.

@@ -1,6 +1,6 @@
 /**
- * How the values of one message are made from a contact: stored with the frame, so that the messages of a broadcast
- * that goes on for days are all made alike. What reads the contact is `broadcasts/contact-message.ts`.
+ * The recipe by which the values of one message are made from a contact: stored with the frame, so that the messages of
+ * a broadcast that goes on for days are all made alike. What reads the contact is `broadcasts/contact-message.ts`.
  */
 
 import type { UrlPart } from '../../mail/url-part.js'

@@ -1,6 +1,6 @@
 /**
- * What the messages of a broadcast have in common: fixed bytes with slots between them, each filled by one of the
- * values that a message has of its own.
+ * A *frame* is what the messages of a broadcast have in common: fixed bytes with slots between them, each filled by one
+ * of the values that a message has of its own.
  *
  * A slot in quoted-printable begins and ends at the start of a line, so its bytes never depend on what surrounds it.
  */

@@ -1,4 +1,6 @@
-/** What became of an inbound email that forwarding rules match: a row for each address. They go with its record. */
+/**
+ * Stores what became of an inbound email that forwarding rules match: a row for each address. They go with its record.
+ */
 import { prepareRead, prepareWrite } from '../../storage/prepared.js'
 import type { Tables } from '../../storage/tables/tables.js'
 

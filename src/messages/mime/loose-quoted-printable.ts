@@ -1,6 +1,6 @@
 /**
- * Quoted-printable as mailparser decodes it (RFC 2045 section 6.7), in two linear passes: what is no escape stays, and
- * blanks at the end of any line are dropped. An escape that a soft line break divides counts.
+ * Decodes quoted-printable as mailparser does (RFC 2045 section 6.7), in two linear passes: what is no escape stays,
+ * and blanks at the end of any line are dropped. An escape that a soft line break divides counts.
  */
 
 const TAB = 0x09

@@ -1,6 +1,6 @@
 /**
- * What a message is parsed into, what rooms above make of it in the same process, and the frames that
- * the process and its parent exchange.
+ * The messages between the daemon and a process that parses: what a message is parsed into, what rooms above make of it
+ * there, and the frames that are exchanged.
  */
 import type { Header } from '../../mail/header-fields.js'
 

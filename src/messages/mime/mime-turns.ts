@@ -1,5 +1,5 @@
 /**
- * Which message gets which process next.
+ * Decides which message gets which parsing process next.
  *
  * Turns go round among the owners of workspaces, and none ever has all processes, so an owner who is sent bombs delays
  * their own mail alone. However many messages wait in all, an owner of whom none waits may always add one.

@@ -1,6 +1,6 @@
 /**
- * mailparser, extended: names of parts are decoded as all header text here (RFC 2047, 2231), and text parts with a
- * file name are delivered as attachments too.
+ * Extends mailparser: names of parts are decoded as all header text here (RFC 2047, 2231), and text parts with a file
+ * name are delivered as attachments too.
  *
  * Mail programs show inline text with a file name and offer it as a file. Which text is a file: `mail/file-part`.
  *

@@ -1,8 +1,8 @@
 /**
- * Hold rules: records of what the operator holds as long as a rule lasts, by recipient domain, sender, pattern of
- * recipient addresses, and workspace. An entry matches if all that a rule names fits. Rules of the circuit breaker
- * cannot be got around by sending from another workspace: that of a workspace holds all workspaces of its owner, that
- * of a sender's domain holds it in whatever workspace it is.
+ * A *hold rule* holds all entries that match it, those that wait and those to come, until it ends. It names a recipient
+ * domain, a sender, a pattern of recipient addresses, or a workspace. An entry matches if all that a rule names fits.
+ * Rules of the circuit breaker cannot be got around by sending from another workspace: that of a workspace holds all
+ * workspaces of its owner, that of a sender's domain holds it in whatever workspace it is.
  *
  * Ending a rule takes two steps: it is marked, and nothing is held by it from that commit on; then its entries are
  * released in portions, and the row is removed (`hold-rule-runner.ts`).

@@ -1,6 +1,6 @@
 /**
- * What members of a workspace do with its entries of the queue: hold, release, retry. Each entry is changed in a commit
- * of its own with an entry in the audit log, so that one that is being attempted does not stop the others.
+ * Holds, releases and retries entries of the queue for members of their workspace. Each entry is changed in a commit of
+ * its own with an entry in the audit log, so that one that is being attempted does not stop the others.
  */
 import { type Actor, type AuditAction, recordAuditEntry } from '../../accounts/audit-log.js'
 import { Refusal } from '../../mail/refusal.js'

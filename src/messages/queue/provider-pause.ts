@@ -1,4 +1,4 @@
-/** What an entry waits for while its provider has asked for a pause, as text of `waits_for` that can be recognized. */
+/** Writes and recognizes the text of `waits_for` of an entry that waits while its provider has asked for a pause. */
 import { nameProviderGroup, providerGroups } from '../../mail/mailbox-providers.js'
 
 interface ProviderPause {

@@ -1,9 +1,9 @@
 /**
- * How many entries the queue has, by state, recipient domain, reason and mailbox provider.
+ * The *census* of the queue counts all entries, by state, recipient domain, reason and mailbox provider.
  *
- * All entries are counted in short steps, beside other work. A short queue is counted while the caller waits; for a
- * long one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once:
- * it rests ten times as long as it took.
+ * Entries are counted in short steps, beside other work. A short queue is counted while the caller waits; for a long
+ * one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once: it
+ * rests ten times as long as it took.
  */
 import type { Clock } from '../../platform/clock.js'
 import { prepareRead, type Read } from '../../storage/prepared.js'

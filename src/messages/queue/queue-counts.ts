@@ -1,5 +1,5 @@
 /**
- * How many recipients of a workspace wait in the queue, and for what.
+ * Counts how many recipients of a workspace wait in the queue, and for what.
  *
  * The entries are counted in steps, 10,000 of each kind of hold at most: what the counts are of a longer queue is
  * `isComplete: false`, and the counts are those of the entries that are due first.

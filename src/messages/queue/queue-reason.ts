@@ -1,4 +1,4 @@
-/** Why an entry is in the queue, in a few words that many entries share. */
+/** Says why an entry is in the queue, in a few words that many entries share. */
 import { describeWait } from './provider-pause.js'
 import type { QueueEntry } from './queue.js'
 import { waitsForOf } from './queue.js'

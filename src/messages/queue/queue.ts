@@ -1,5 +1,5 @@
 /**
- * The outbound queue: one small row per unsettled recipient.
+ * A *queue entry* is one recipient of one message that is not settled: the outbound queue has one small row for each.
  *
  * A lease is a `next_attempt_at` in the future and a counted attempt, both written before the connection is made:
  * a killed process needs no cleanup of its leases, and a crash never makes us hammer a receiving host. A settled

@@ -1,6 +1,6 @@
 /**
- * The effect of an attempt, or of the operator, on a recipient: always one commit of the queue entry, the
- * recipient, the email's roll-up, the attempt and the event.
+ * To *settle* a recipient is to write its final state and remove its queue entry. Each effect of an attempt, or of the
+ * operator, is one commit of the queue entry, the recipient, the email's roll-up, the attempt and the event.
  *
  *   queued -> delivered | sent | bounced | failed      settled: the entry leaves the queue
  *   queued -> queued                                   deferred: the entry waits

@@ -1,6 +1,6 @@
 /**
- * Why an entry is in the queue, as one word of a closed list: the reason of its last attempt, or what stands before its
- * next one. Filters and summaries use it; `reasonOfEntry` tells more of a single reply.
+ * Says why an entry is in the queue, as one word of a closed list: the reason of its last attempt, or what stands
+ * before its next one. Filters and summaries use it; `reasonOfEntry` tells more of a single reply.
  */
 import { describeReason, type Reason, reasons } from '../../mail/reasons.js'
 import type { Flag } from '../../storage/tables/columns.js'

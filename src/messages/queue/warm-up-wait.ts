@@ -1,4 +1,7 @@
-/** What an entry waits for while its source address or domain has sent what it may today: a text of `waits_for` that can be recognized. */
+/**
+ * Writes and recognizes the text of `waits_for` of an entry that waits while its source address or domain has sent what
+ * it may today.
+ */
 import { nameProviderGroup, OTHER } from '../../mail/mailbox-providers.js'
 
 interface WarmUpWait {

@@ -1,5 +1,5 @@
 /**
- * What a refusal means for the queue: whether to try again, what it concerns, and why.
+ * Decides what a refusal means for the queue: whether to try again, what it concerns, and why.
  *
  * The code decides the class (RFC 5321 section 4.2.1), unless the text says that the problem is temporary. The text decides the reason (`reply-patterns`), then the
  * enhanced code, then the code (`status-reasons`). Invariants: before MAIL everything is temporary, since a host

@@ -1,5 +1,5 @@
 /**
- * What the reply of a server says about our pace. Pure.
+ * Decides what the reply of a server says about our pace. Pure.
  *
  * `sessions`: too many sessions at a time. `messages`: too many messages in this session. `rate`: too many messages in
  * a time. `block`: the address we come from is refused as a whole. `unnamed`: the session was refused without a reason,

@@ -1,5 +1,5 @@
 /**
- * What the text of a refusal means: an ordered table, the first match wins.
+ * Decides what the text of a refusal means, by an ordered table: the first match wins.
  *
  * Text beats codes, which are misused far more often: 550 5.7.1 is used for full mailboxes, unknown users and
  * blocklists alike. The order is a safety property: rows that blame us (address, sender, authentication, pace)

@@ -1,5 +1,5 @@
 /**
- * Is a refusal about who has written the message, and not about the address that it came from? Pure.
+ * Decides whether a refusal is about who has written the message, and not about the address that it came from. Pure.
  *
  * One sender's domain that a provider limits, blocks or cannot authenticate says nothing about the mail of the others,
  * which comes from the same address. Known limit: English, as the providers reply.

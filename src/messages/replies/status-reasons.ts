@@ -1,5 +1,5 @@
 /**
- * What a code alone means, if the text names no reason (`reply-patterns`).
+ * Says what a code alone means, if the text names no reason (`reply-patterns`).
  *
  * Enhanced codes: RFC 3463 and the IANA registry, plus the three-digit details that Exchange Online adds. Codes
  * that servers send without meaning (X.0.0, X.1.0, X.2.0, plain 550) are left out on purpose: they stay

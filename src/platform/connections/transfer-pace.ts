@@ -1,5 +1,5 @@
 /**
- * Whether a client sends fast enough.
+ * Decides whether a client sends fast enough.
  *
  * A transfer has a time allowance, its patience. Passing time uses it up and each byte earns some back, at the
  * minimum rate, up to the initial value. A client that keeps the rate may take as long as it needs, and a faster

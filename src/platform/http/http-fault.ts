@@ -1,4 +1,4 @@
-/** Why a request over HTTP has no answer, in words for a log and for the record of a delivery. */
+/** Says why a request over HTTP has no answer, in words for a log and for the record of a delivery. */
 import { errorCodeOf, errorMessageOf } from '../errors.js'
 
 /** The message says why there is no answer; it contains no credentials and no address. */

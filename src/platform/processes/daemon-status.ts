@@ -1,5 +1,5 @@
 /**
- * What only the running daemon knows of itself, in the file `status.json` of its data folder.
+ * Keeps what only the running daemon knows of itself, in the file `status.json` of its data folder.
  *
  * The daemon replaces the file as a whole, so a reader never sees half of it. A daemon that was killed leaves its file:
  * readers look at `updated_at`.

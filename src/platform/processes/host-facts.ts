@@ -1,5 +1,6 @@
 /**
- * What Linux says of this machine and of one of its processes: addresses, memory, open files, limits of its group.
+ * Reads what Linux says of this machine and of one of its processes: addresses, memory, open files, limits of its
+ * group.
  *
  * Null stands for what the system does not say, as outside Linux or about a process of another user.
  */

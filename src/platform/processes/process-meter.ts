@@ -1,4 +1,4 @@
-/** What this process uses: memory, threads, and how long its event loop lets others wait. */
+/** Measures what this process uses: memory, threads, and how long its event loop lets others wait. */
 import { readdir } from 'node:fs/promises'
 import { type ELDHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { createLoadMeter } from '../thread-load.js'

@@ -1,5 +1,6 @@
 /**
- * The watchdog of systemd (sd_watchdog_enabled(3)): a beat shows that the event loop runs and that a probe was answered.
+ * Tells the watchdog of systemd that the daemon works (sd_watchdog_enabled(3)): a *beat* shows that the event loop runs
+ * and that a probe was answered.
  *
  * A beat is due at half of the time that systemd allows. At each beat a probe is made, and the next beat waits until it
  * has been answered: an event loop that hangs makes no beat, and neither does one whose writer thread hangs.

@@ -1,7 +1,7 @@
 /**
- * SPF, DKIM, DMARC, ARC and iprev of one message, before it is accepted. No header and no DNS fault makes it
- * throw, except a `Refusal` of what is too large to check: a header of more than 10,000 fields or 2 MB (mailauth
- * reads every byte of it), a From over 8 KB.
+ * Authenticates one message before it is accepted: SPF, DKIM, DMARC, ARC and iprev. No header and no DNS fault makes it
+ * throw, except a `Refusal` of what is too large to check: a header of more than 10,000 fields or 2 MB (mailauth reads
+ * every byte of it), a From over 8 KB.
  *
  * The checks run concurrently, each with its own number of DNS queries, and DMARC records and signing keys are
  * requested at the start: what a sender controls (slow servers, many signatures) must not turn a failing DMARC

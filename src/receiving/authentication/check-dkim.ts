@@ -1,9 +1,9 @@
 /**
- * DKIM (RFC 6376, 8301, 8463) of one message, by mailauth in its strict mode, which reads tag lists as the RFC
- * defines them. What mailauth calls `neutral` (a signature or key that breaks a rule: `i=` outside `d=`, no
- * `dns/txt` in `q=`, `t=s` with a subdomain in `i=`, a key whose `h=` excludes the hash, no key, an expired
- * signature) is `permerror` here, as in section 6.1; a body hash that differs is `fail`; RSA keys under 1024 bits
- * and SHA-1 are `policy`.
+ * Checks DKIM (RFC 6376, 8301, 8463) of one message, by mailauth in its strict mode, which reads tag lists as the RFC
+ * defines them. What mailauth calls `neutral` (a signature or key that breaks a rule: `i=` outside `d=`, no `dns/txt`
+ * in `q=`, `t=s` with a subdomain in `i=`, a key whose `h=` excludes the hash, no key, an expired signature) is
+ * `permerror` here, as in section 6.1; a body hash that differs is `fail`; RSA keys under 1024 bits and SHA-1 are
+ * `policy`.
  *
  * In addition, a signature that is not verified because of its cost or its `l=` (`bounded-verifier.ts`) is
  * `policy` (RFC 8601 section 2.7.1). Among several TXT records, the one that holds a key is used.

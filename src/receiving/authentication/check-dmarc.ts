@@ -1,5 +1,5 @@
 /**
- * DMARC (RFC 9989, with its tree walk; the Public Suffix List plays no part), by mailauth in its strict mode.
+ * Checks DMARC (RFC 9989, with its tree walk; the Public Suffix List plays no part), by mailauth in its strict mode.
  *
  * `pct` is ignored, as in RFC 9989; `t=y` lowers the policy by one step. A message whose author is not of exactly
  * one domain gets `permerror`, with mailauth's reason.

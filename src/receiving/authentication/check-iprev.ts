@@ -1,5 +1,5 @@
 /**
- * Whether the client's address has a name that maps back to the address (RFC 8601 section 3).
+ * Checks whether the client's address has a name that maps back to the address (RFC 8601 section 3).
  *
  * `pass`: one of its names does; `fail`: it has names and none does; `permerror`: it has no name; `temperror`: DNS
  * did not answer. A limited number of names is followed.

@@ -1,4 +1,4 @@
-/** What the checks of one message leave for the next ones of the same thread; all of it is bounded. */
+/** The memory that the checks of one message leave for the next ones of the same thread; all of it is bounded. */
 import type { DmarcVerdict, IprevVerdict } from '../../mail/authentication-results.js'
 import { type AnswerMemo, createAnswerMemo } from './answer-memo.js'
 import type { SpfFinding } from './check-spf.js'

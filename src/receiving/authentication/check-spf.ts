@@ -1,5 +1,5 @@
 /**
- * SPF (RFC 7208) of the return path's domain, or of the HELO name if the return path is null.
+ * Checks SPF (RFC 7208) of the return path's domain, or of the HELO name if the return path is null.
  *
  * mailauth in its strict mode does the work: the complete record is parsed before it is evaluated; at most ten
  * terms that query DNS, two void lookups, ten names of an MX or PTR term. A DNS fault is `temperror`, never

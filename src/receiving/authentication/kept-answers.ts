@@ -1,5 +1,5 @@
 /**
- * DNS answers that a thread keeps, each for as long as the resolver of the main thread does: a domain that sends again
+ * Keeps DNS answers for a thread, each for as long as the resolver of the main thread does: a domain that sends again
  * costs no question to the main thread.
  *
  * A key is made by `toAnswerKey`, as the resolver makes its own: names that DNS distinguishes never share an answer.

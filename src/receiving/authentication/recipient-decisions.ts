@@ -1,5 +1,6 @@
 /**
- * What the recipients of one message make of its authentication, each by the policy of its domain. Pure.
+ * Decides for the recipients of one message what its authentication means, each by the policy of its domain: refuse,
+ * spam or accept. Pure.
  *
  * DATA has one answer for all of them, so the mildest decision is that of the message: a strict domain never refuses
  * mail for others. The same holds within the copy of a workspace, which is one record: it is filed as spam only if each

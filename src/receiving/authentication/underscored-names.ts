@@ -1,6 +1,6 @@
 /**
- * DKIM signatures whose domain or selector has an underscore. The grammar of RFC 6376 section 3.1 has none, but DNS does,
- * signers write them, and other verifiers look such keys up: mail would be lost under a policy of reject.
+ * Verifies DKIM signatures whose domain or selector has an underscore. The grammar of RFC 6376 section 3.1 has none,
+ * but DNS does, signers write them, and other verifiers look such keys up: mail would be lost under a policy of reject.
  *
  * mailauth checks the grammar first and looks the key up later, so it checks names with a letter in place of each
  * underscore, and then gets the written ones back.

@@ -1,5 +1,6 @@
 /**
- * To whom each domain sends mail: the organizational domains of its recipients and of the MX hosts that took its messages.
+ * Records to whom each domain sends mail: the organizational domains of its recipients and of the MX hosts that took
+ * its messages.
  *
  * A report about a domain from a reporter that never received mail of it is shown, and not believed. A receiver counts also
  * under the other names of its provider: mail to gmail.com is reported by google.com.

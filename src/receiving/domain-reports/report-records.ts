@@ -1,5 +1,5 @@
 /**
- * Stored reports about domains. A report is stored once for each reporter, kind and policy domain, by the id that its
+ * Stores reports about domains. A report is stored once for each reporter, kind and policy domain, by the id that its
  * reporter gave it.
  */
 import { type Selectable, sql } from 'kysely'

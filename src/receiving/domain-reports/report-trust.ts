@@ -1,7 +1,7 @@
 /**
- * Whom a message with a report is from, and whose domain it is about. Anyone may write to `dmarc@` and `tlsrpt@`, so a
- * report counts only if authentication proved a domain for its message, and is filed under the organizational domain
- * of that: what it says about its author is shown, and believed by no one.
+ * Decides whom a message with a report about a domain is from, and whose domain it is about. Anyone may write to
+ * `dmarc@` and `tlsrpt@`, so a report counts only if authentication proved a domain for its message, and is filed under
+ * the organizational domain of that: what it says about its author is shown, and believed by no one.
  */
 import { getDomain } from 'tldts'
 import { type DomainName, tryParseDomainName } from '../../mail/address.js'

@@ -1,4 +1,4 @@
-/** What a message with a report says about one domain, before anything of it is believed. */
+/** The content of a message with a report about one domain, before anything of it is believed. */
 import type { DomainReportKind, DomainReportRowsTable } from '../../storage/tables/domain-report-tables.js'
 import type { RowTotals } from './report-rows.js'
 

@@ -1,6 +1,6 @@
 /**
- * What greylisting remembers beyond the process: at most 500,000 tuples that wait and 500,000 tuples and networks that
- * have passed; the oldest go. Keys are hashes, so no address can be read from them.
+ * Stores what greylisting remembers beyond the process: at most 500,000 tuples that wait and 500,000 tuples and
+ * networks that have passed; the oldest go. Keys are hashes, so no address can be read from them.
  */
 
 import type { Store } from '../../storage/database.js'

@@ -1,5 +1,5 @@
 /**
- * Greylisting at RCPT: the tuples and networks in memory, and behind them in the database.
+ * Answers greylisting at RCPT from the tuples and networks in memory, and behind them in the database.
  *
  * A decision waits for no disk: changes are written every second, so a crash costs the last second, and a client that
  * came in it waits once more. A client network may add 300 tuples in a minute; what it brings beyond that has to wait

@@ -1,6 +1,7 @@
 /**
- * What the subject of a report says itself. Most reports quote the subject of the message, whose words ("Your order has
- * been received") say nothing about its delivery. Some have no other subject, so a success needs the text too.
+ * Reads what the subject of a report says itself. Most reports quote the subject of the message, whose words ("Your
+ * order has been received") say nothing about its delivery. Some have no other subject, so a success needs the text
+ * too.
  */
 import { bounceSubject, delaySubject, successSubject } from './prose-patterns.js'
 

@@ -1,4 +1,4 @@
-/** What a report says about mail of ours. */
+/** A *report* is a message about mail of ours: a bounce, a success, a complaint or an automatic reply. */
 import type { Address } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
 

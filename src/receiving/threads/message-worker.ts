@@ -1,6 +1,7 @@
 /**
- * A thread that looks at inbound mail. It checks several messages concurrently: each yields while it waits for DNS and
- * between the pieces of its body. Apart from that, each is done before the next one begins.
+ * The thread that authenticates and analyzes inbound messages, started by `message-thread`. It checks several messages
+ * concurrently: each yields while it waits for DNS and between the pieces of its body. Apart from that, each is done
+ * before the next one begins.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { scanHeader } from '../../mail/header-fields.js'

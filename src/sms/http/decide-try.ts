@@ -1,5 +1,5 @@
 /**
- * Whether a request to a gateway is made again.
+ * Decides whether a request to a gateway is made again.
  *
  * It is, if the gateway says so (429, 5xx) or has no part of it. A connection that is lost later leaves open whether the
  * message was sent, and a second request might send it twice.

@@ -1,4 +1,7 @@
-/** How messages are handed to an HTTP gateway: what a request of its kind looks like, and what its answers say. */
+/**
+ * The style in which messages are handed to an HTTP gateway: what a request of its kind looks like, and what its
+ * answers say.
+ */
 import { isRecord } from '../../platform/records.js'
 import type { SendOutcome, SmsMessage } from '../provider.js'
 

@@ -1,5 +1,5 @@
 /**
- * What a gateway answered, in a form that may be logged: bounded, in one line, without secrets.
+ * Writes what a gateway answered in a form that may be logged: bounded, in one line, without secrets.
  *
  * Gateways repeat what they were sent: the text with its code, the account, the URL of receipts.
  */

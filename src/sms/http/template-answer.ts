@@ -1,5 +1,5 @@
 /**
- * What a gateway without a known interface answers: 2xx is success, unless its JSON says clearly that it is not.
+ * Reads the answer of a gateway without a known interface: 2xx is success, unless its JSON says clearly that it is not.
  *
  * Some gateways report faults with the status 200. An answer in doubt is taken as success: a gateway whose every answer
  * were misread could not be used at all.

@@ -1,6 +1,6 @@
 /**
- * Which message a receipt is for. Some SMSCs write the id in decimal in receipts and in hexadecimal in responses, or the
- * other way round, or with other capitals or leading zeros.
+ * Finds which message a receipt is for. Some SMSCs write the id in decimal in receipts and in hexadecimal in responses,
+ * or the other way round, or with other capitals or leading zeros.
  *
  * Ids of responses are kept in memory, so that a receipt that comes before its message is committed is never taken for
  * another message whose id happens to be the same number in the other notation. Limit: the newest 10,000 messages; for

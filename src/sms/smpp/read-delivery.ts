@@ -1,5 +1,5 @@
 /**
- * What an SMSC delivers, in deliver_sm or data_sm: a receipt, or a message that a phone has sent.
+ * Reads what an SMSC delivers, in deliver_sm or data_sm: a receipt, or a message that a phone has sent.
  *
  * A receipt names its message in optional parameters, or in the text form if the unit is marked as a receipt: a phone
  * can send the same text, but it sets neither the mark nor the parameters. Other marks, such as intermediate

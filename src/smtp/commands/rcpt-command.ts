@@ -1,5 +1,5 @@
 /**
- * RCPT; in submissions with the parameters NOTIFY and ORCPT (RFC 3461).
+ * Parses RCPT, in submissions with the parameters NOTIFY and ORCPT (RFC 3461).
  *
  * `<postmaster>` without a domain is the postmaster of this host (RFC 5321 section 4.1.1.3).
  */

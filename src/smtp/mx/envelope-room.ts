@@ -1,7 +1,7 @@
 /**
- * How far one message may spread: its recipients, the workspaces that get a copy, and the forwarding rules that copy it
- * again. A further recipient is put off alone, and the client sends the message to the others in a further transaction
- * (RFC 5321 section 4.5.3.1.10).
+ * Limits how far one message may spread: its recipients, the workspaces that get a copy, and the forwarding rules that
+ * copy it again. A further recipient is put off alone, and the client sends the message to the others in a further
+ * transaction (RFC 5321 section 4.5.3.1.10).
  */
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'

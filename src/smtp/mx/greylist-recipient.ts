@@ -1,5 +1,6 @@
 /**
- * Greylisting at RCPT: whether a recipient that is accepted otherwise has to wait, and the reply that says how long.
+ * Applies greylisting at RCPT: whether a recipient that is accepted otherwise has to wait, and the reply that says how
+ * long.
  *
  * Exempt are recipients without a setting (return paths and system addresses), clients that a DNS allow list trusts,
  * and the networks of `inbound.greylisting.exempt`. SPF is not asked: a spammer's domain passes it too, and DKIM is not

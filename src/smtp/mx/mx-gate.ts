@@ -1,4 +1,4 @@
-/** What all sessions of an MX listener share: limits, rates by address, and the counts of refusals. */
+/** Holds what all sessions of an MX listener share: limits, rates by address, and the counts of refusals. */
 import { addressKeyOf } from '../../accounts/client-address.js'
 import { createRateLimit, type RateLimit } from '../../accounts/limits/rate-limit.js'
 import { ClientLog } from '../../platform/connections/client-log.js'

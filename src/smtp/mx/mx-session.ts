@@ -1,5 +1,5 @@
 /**
- * A session of an external client that brings mail to the MX.
+ * A session at port 25: an external client brings mail for our recipients, RCPT by RCPT.
  *
  * The greeting is delayed; a client that speaks before it is noted or refused. The replies to
  * refused recipients are delayed, each longer than the one before: such a wait holds a timer

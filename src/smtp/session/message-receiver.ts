@@ -1,5 +1,5 @@
 /**
- * How a session receives the message of a DATA command: its memory, its pace, its state.
+ * Receives the message of a DATA command: its memory, its pace, its state.
  *
  * A message that is declared as large gets its 354 when there is memory for all of it, in order
  * of arrival. Smaller ones take memory as they come.

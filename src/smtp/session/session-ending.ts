@@ -1,6 +1,6 @@
 /**
- * How a session ends before its client ends it: too many faults, the deadline, a message that
- * comes too slowly, its slot given to another client, the stop of the service.
+ * Ends a session before its client ends it, mostly with a 421: too many faults, the deadline, a message that comes too
+ * slowly, its slot given to another client, the stop of the service.
  *
  * A session that must end while a message comes in, or is being stored, ends after the reply to it.
  */

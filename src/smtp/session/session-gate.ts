@@ -1,4 +1,4 @@
-/** What all sessions of one listener share, of either kind: limits, memory, log. */
+/** Holds what all sessions of one listener share, of either kind: limits, memory, log. */
 import type { Config } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import type { ConnectionLimiter } from '../../platform/connections/connection-limiter.js'

@@ -1,5 +1,5 @@
 /**
- * SMTP replies, and the translation of what our functions throw to them.
+ * Translates what our functions throw to SMTP replies.
  *
  * A bug of ours must neither disclose its message nor refuse mail permanently: every error that is
  * neither a Refusal nor a ProtocolFault gets a temporary code and a fixed text, and goes to `report`.

@@ -1,4 +1,4 @@
-/** What all sessions of a submission listener share: limits, dependencies, log. */
+/** Holds what all sessions of a submission listener share: limits, dependencies, log. */
 import { addressKeyOf } from '../../accounts/client-address.js'
 import { ClientLog } from '../../platform/connections/client-log.js'
 import { createConnectionLimiter } from '../../platform/connections/connection-limiter.js'

@@ -1,5 +1,5 @@
 /**
- * A session of a client that submits messages.
+ * A session of a client that submits messages: AUTH, the sender, the limit of recipients, the message.
  *
  * Invariant: a transaction has a principal. Its sender is checked at MAIL; `accept` checks it again.
  */

@@ -1,5 +1,5 @@
 /**
- * How many messages of recent mail a workspace has taught the classifier: one row for each day of mail.
+ * Counts how many messages of recent mail a workspace has taught the classifier: one row for each day of mail.
  *
  * A message counts on the day that it was received, not on the day that it was learned: a folder of old mail
  * teaches words, and nothing about current mail. A date after the moment of learning is not believed, and counts

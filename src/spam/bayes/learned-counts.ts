@@ -1,5 +1,5 @@
 /**
- * What a workspace has taught the classifier, for the score of each of its messages.
+ * Keeps what a workspace has taught the classifier, for the score of each of its messages.
  *
  * A message asks for some hundred words, and each is on a page that the last commit may have emptied from the reader's
  * cache. So once messages have asked for as many words as the workspace has learned, their probabilities are copied into

@@ -1,5 +1,5 @@
 /**
- * What the classifier learns of a message, as the processes that take messages apart read it: a message of tens of
+ * Reads what the classifier learns of a message, in the processes that take messages apart: a message of tens of
  * megabytes would hold up the main thread.
  */
 import { createHash } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What a workspace has taught the classifier, in numbers. */
+/** Shows what a workspace has taught the classifier, in numbers. */
 import { prepareRead, type Read } from '../../storage/prepared.js'
 import { knowsRecentMail } from './classifier-limits.js'
 import { countRecentlyLearned } from './days.js'

@@ -1,5 +1,5 @@
 /**
- * Whom a message claims to come from, compared with its author's domain and the targets of its links.
+ * Finds whom a message claims to come from, compared with its author's domain and the targets of its links.
  *
  * Limits: the first three authors, the first 100 distinct hosts of links.
  */

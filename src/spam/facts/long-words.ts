@@ -1,6 +1,6 @@
 /**
- * Whether two texts say different things: few of the words that one begins with are in the other. Words are runs of letters
- * and digits, in lower case, of four characters or more.
+ * Decides whether two texts say different things: few of the words that one begins with are in the other. Words are
+ * runs of letters and digits, in lower case, of four characters or more.
  *
  * Linear. Words are compared by hashes of 32 bits, so that no string is made of each: two words may be taken for one, and
  * the texts for a little more alike.

@@ -1,5 +1,5 @@
 /**
- * What each part of a message declares: type, charset, transfer encoding, whether it is attached; and the content
+ * Reads what each part of a message declares: type, charset, transfer encoding, whether it is attached; and the content
  * of attached web pages, because a page asks for what its message does not say.
  *
  * Why not from `messages/mime`: the mail parser hides declarations that it corrects, and sees no parts in a

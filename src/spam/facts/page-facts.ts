@@ -1,5 +1,5 @@
 /**
- * What an attached web page does once it is opened in a browser, beyond the reach of filters.
+ * Finds what an attached web page does once it is opened in a browser, beyond the reach of filters.
  *
  * Limits: the first three pages, 64 KB of each.
  */

@@ -1,4 +1,4 @@
-/** Whether the spool files hold what the rows of a database name, and what was written. */
+/** Checks whether the spool files hold what the rows of a database name, and what was written. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type SQLite from 'better-sqlite3'

@@ -1,6 +1,6 @@
 /**
- * Puts the bytes that are in spool files back into their rows, in commits of bounded size: of all files where these are not
- * to be, and of a file that is mostly empty.
+ * To *fold* a spool file is to put its bytes back into their rows, in commits of bounded size: all files where none are
+ * to be, or one that is mostly empty.
  *
  * A commit stores the bytes, removes the place, and notes a hole. A crash leaves the row as it was or folded. The sweep
  * overwrites the hole as that of a deleted row: when the main thread has read it, and no other process holds the files.

@@ -1,5 +1,5 @@
 /**
- * Spool files: bytes of large messages, beside the database, in the folder `posthorn.db-spool`.
+ * A *spool file* holds the bytes of large messages, beside the database, in the folder `posthorn.db-spool`.
  *
  * A row of `raw_messages` or `inbound_raw` names its place: number of the file, offset, length. A file is only ever
  * appended to, and what was deleted is overwritten with zeros (`sweep.ts`). Numbers grow and are not used twice while a

@@ -1,4 +1,7 @@
-/** How much of the spool files is of no use: what is left of a file while few of its messages are, and what is deleted. */
+/**
+ * Measures how much of the spool files is of no use: what is left of a file while few of its messages are, and what is
+ * deleted.
+ */
 import type { Read } from '../prepared.js'
 import { INDEX_STEP, waitForStep } from '../stepped-walk.js'
 import { spooledTables } from './spool-files.js'

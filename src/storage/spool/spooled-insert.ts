@@ -1,5 +1,5 @@
 /**
- * Which values of a batch go to a spool file, and the statements that then store their places.
+ * Decides which values of a batch go to a spool file, and makes the statements that then store their places.
  *
  * A statement says nothing about it: it inserts one row into `raw_messages` or `inbound_raw` with the bytes as its last
  * value, and the writer runs it with a place instead of the bytes.

@@ -1,6 +1,6 @@
 /**
- * Overwrites what was deleted from spool files, and removes files of which no row names anything. Runs on the
- * writer's thread, between two batches.
+ * Overwrites what was deleted from spool files, and removes files that no row names. A *hole* is the place of a deleted
+ * message in a spool file, until it is overwritten. Runs on the writer's thread, between two batches.
  *
  * Order: zeros, fdatasync, and only then the rows of the holes go. A sweep that was interrupted is repeated.
  *

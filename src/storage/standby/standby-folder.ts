@@ -1,11 +1,14 @@
 /**
- * The files of a standby folder: for each generation the segments of the log, in order, and snapshots to begin with.
+ * Names the files of a standby folder: for each generation the segments of the log, in order, and snapshots to begin
+ * with.
  *
  *     20261123T020000Z-k3f9/log/0000000001-00000001-000000000000.wal    number, log, offset in that log
  *     20261123T020000Z-k3f9/snapshots/0000000001.db, .json              number of the segment that follows it
  *
- * A generation is a stream without a gap. A file has its final name once it is complete and on disk, so any program may
- * carry the folder away at any time and in any order; what is missing shows in the numbers.
+ * A *generation* is a stream of segments without a gap; a *segment* is a file with a piece of the database's log; a
+ * *snapshot* is a complete copy of the database that a generation begins with. A file has its final name once it is
+ * complete and on disk, so any program may carry the folder away at any time and in any order; what is missing shows in
+ * the numbers.
  */
 import {
   closeSync,

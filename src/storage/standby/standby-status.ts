@@ -1,4 +1,4 @@
-/** What is known of the standby: written by its process each second, read by commands, metrics and the doctor. */
+/** The state of the standby: written by its process each second, read by commands, metrics and the doctor. */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 /**
- * What a column holds beyond text and integers: flags, times, JSON text.
+ * The types of columns beyond text and integers: flags, times, JSON text.
  *
  * A `Json<T>` is made by `toJson` alone, so `parseJson` may trust its type. A row that an older
  * version wrote may lack fields that were added since: such fields are optional in `T`.

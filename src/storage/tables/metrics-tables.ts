@@ -1,6 +1,7 @@
 /**
- * The roll-ups behind metrics, maintained by triggers on `emails`, `events` and `links`. Part of `tables.ts`, which says
- * what holds for all tables. What reads them: `metrics/`.
+ * A *roll-up* is numbers that triggers keep for a stretch of time, on `emails`, `events` and `links`, so that a query
+ * of metrics adds up rows and counts no emails. Part of `tables.ts`, which says what holds for all tables. What reads
+ * them: `metrics/`.
  */
 import type { Timestamp } from './columns.js'
 

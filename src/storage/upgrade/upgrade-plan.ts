@@ -1,4 +1,6 @@
-/** What the upgrade of a database will do, read without changing it: its migrations, and the room that a copy needs. */
+/**
+ * Plans the upgrade of a database, which it reads without changing it: its migrations, and the room that a copy needs.
+ */
 import { existsSync } from 'node:fs'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'

@@ -1,4 +1,4 @@
-/** What the thread that upgrades is given, and what it reports. */
+/** The messages between the main thread and the thread that upgrades. */
 
 export interface UpgradeJob {
   /** Made first, from `source`; null: no copy. */

@@ -1,5 +1,5 @@
 /**
- * Sees every commit of a database in use, whichever process made it and whichever copies the log back.
+ * The *follower* sees every commit of a database in use, whichever process made it and whichever copies the log back.
  *
  * A read transaction is always held, and the next one begins before the last one ends. SQLite copies pages back to the
  * database up to the oldest reader only, and restarts the log only when no reader needs it; so nothing leaves the log

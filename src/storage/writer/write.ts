@@ -1,5 +1,5 @@
 /**
- * A change of the database, as a value.
+ * A *write* is a statement with its values, as data, to be joined into a commit.
  *
  * Record functions return writes; the caller joins them and passes the list to `commit`, which makes all
  * or none of them durable. A write may say how many rows it must change: "cancel while scheduled" is one

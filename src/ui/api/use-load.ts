@@ -1,6 +1,6 @@
 /**
- * What a page shows, loaded when the page appears and again when its keys change or `reload` is called. What was
- * loaded stays while it is loaded again. Use it with the component Loaded.
+ * Loads what a page shows, when the page appears and again when its keys change or `reload` is called. What was loaded
+ * stays while it is loaded again. Use it with the component Loaded.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from './api-error.ts'

@@ -1,4 +1,6 @@
-/** Where addresses, names of hosts and URLs may continue in the next line, so that none is broken inside a word. */
+/**
+ * Marks where addresses, names of hosts and URLs may continue in the next line, so that none is broken inside a word.
+ */
 import type { ComponentChildren } from 'preact'
 
 /** Characters; longer texts stay as they are. */

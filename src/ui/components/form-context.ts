@@ -1,4 +1,4 @@
-/** What a form tells its fields: the errors of the last attempt, and whether it is being sent. */
+/** Tells the fields of a form the errors of the last attempt, and whether it is being sent. */
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { FieldError } from '../api/api-error.ts'

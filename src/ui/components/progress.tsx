@@ -1,4 +1,4 @@
-/** How far a long piece of work is. */
+/** Shows how far a long piece of work is. */
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { formatNumber } from './format.ts'

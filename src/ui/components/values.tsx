@@ -1,4 +1,4 @@
-/** How values are shown: times, states, identifiers to copy, lists of facts, notes. */
+/** Shows values: times, states, identifiers to copy, lists of facts, notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { notify } from '../shell/notices.tsx'

@@ -1,4 +1,4 @@
-/** Who is signed in and in which workspace, as signals that all pages read. */
+/** Keeps who is signed in and in which workspace, as signals that all pages read. */
 import { computed, signal } from '@preact/signals'
 import type { paths } from '../api/session-schema.d.ts'
 

@@ -1,4 +1,4 @@
-/** Where the links lead that set a password: of the setup, of a new user, of a forgotten password. */
+/** The page to which links lead that set a password: of the setup, of a new user, of a forgotten password. */
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'

@@ -1,4 +1,4 @@
-/** For users who belong to no workspace. */
+/** The page for users who belong to no workspace. */
 import type { VNode } from 'preact'
 import { Page } from '../components/page.tsx'
 

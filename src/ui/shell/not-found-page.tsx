@@ -1,4 +1,4 @@
-/** For addresses without a page. */
+/** The page for addresses without a page. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { Page } from '../components/page.tsx'

@@ -1,4 +1,4 @@
-/** Which workspace the pages show. */
+/** Chooses which workspace the pages show. */
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

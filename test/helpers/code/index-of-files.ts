@@ -23,7 +23,7 @@ export function buildPages(sources: readonly Source[]): Readonly<Record<string, 
 
 /** The first sentence of the head comment, on one line. Empty if the file has none. */
 export function firstSentenceOf(text: string): string {
-  return sentencesOf(text)[0] ?? ''
+  return (sentencesOf(text)[0] ?? '').replace(/:$/, '.')
 }
 
 /** The names of files as the pages of docs/ have them. */

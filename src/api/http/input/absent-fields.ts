@@ -1,6 +1,6 @@
 /**
- * Optional fields that are null or an empty list count as absent, at any depth of a body. Clients
- * whose serializer writes every field send such bodies.
+ * Removes optional fields that are null or an empty list, which count as absent at any depth of a body. Clients whose
+ * serializer writes every field send such bodies.
  *
  * If the schema accepts null or the empty list, the value has a meaning (in a PATCH it clears the
  * field) and stays. A required field stays too, and the schema reports what is wrong with it.

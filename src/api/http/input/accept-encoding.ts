@@ -1,4 +1,4 @@
-/** Which compressions a client takes (RFC 9110 section 12.5.3). Pure. */
+/** Decides which compressions a client takes (RFC 9110 section 12.5.3). Pure. */
 
 /** Members of a list that are looked at. */
 const MAX_MEMBERS = 20

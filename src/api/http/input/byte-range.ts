@@ -1,5 +1,5 @@
 /**
- * Which part of a file a request asks for (RFC 9110 sections 13.1.5 and 14). Pure.
+ * Decides which part of a file a request asks for (RFC 9110 sections 13.1.5 and 14). Pure.
  *
  * A field that is malformed, or that asks for several parts, counts for nothing: a server may always answer with the
  * complete file.

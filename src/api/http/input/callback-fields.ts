@@ -1,5 +1,5 @@
 /**
- * What a service reports: the fields of the query, and of a body that is a form or a JSON object.
+ * Reads what a service reports: the fields of the query, and of a body that is a form or a JSON object.
  *
  * Services differ in the type that they declare and in how they write names. So the body is read by its first
  * character, and names are in lower case without hyphens and underscores. A body that is neither has no fields.

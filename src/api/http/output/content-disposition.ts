@@ -1,5 +1,5 @@
 /**
- * `Content-Disposition: attachment` with a file name that is safe whatever its source. Pure.
+ * Writes `Content-Disposition: attachment` with a file name that is safe whatever its source. Pure.
  *
  * The name has no path, no Windows device name, no control or direction characters, no leading dot,
  * and fits every file system (RFC 6266 section 4.3).

@@ -1,5 +1,5 @@
 /**
- * From what our functions throw to the error body that an HTTP client reads.
+ * Turns what our functions throw into the error body that an HTTP client reads, with its code and status.
  *
  * A Refusal is answered with its code, message and details. Anything else is a bug or a fault of
  * the database: the client gets a fixed text, the log gets the error.

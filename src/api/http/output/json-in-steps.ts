@@ -1,5 +1,5 @@
 /**
- * JSON of an answer with large texts, serialized in steps that yield to the event loop. Only texts that are direct
+ * Serializes an answer with large texts as JSON, in steps that yield to the event loop. Only texts that are direct
  * fields of the answer are split, and bodies of emails that are JSON texts already are taken as they are; the rest is
  * small.
  */

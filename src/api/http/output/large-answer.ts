@@ -1,5 +1,5 @@
 /**
- * Large answers, such as messages of tens of megabytes, to clients that may read slowly.
+ * Sends large answers, such as messages of tens of megabytes, to clients that may read slowly.
  *
  * An answer that fits the buffers of a connection is sent at once. A larger one is sent in pieces;
  * what the client has not read after `spoolAfter` moves to an unnamed file, which frees its memory.

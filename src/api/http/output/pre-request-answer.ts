@@ -1,6 +1,6 @@
 /**
- * Error answers to a client that sent no complete request: it could not be parsed, it timed out, it
- * was not TLS, or there was no room for the connection.
+ * Answers a client that sent no complete request: it could not be parsed, it timed out, it was not TLS, or there was no
+ * room for the connection.
  *
  * They have the body and header fields of all error answers, are written to the socket directly, and
  * the connection is closed.

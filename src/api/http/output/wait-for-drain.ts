@@ -1,4 +1,4 @@
-/** Waiting until a client has read what was written to it. */
+/** Waits until a client has read what was written to it. */
 import type { ServerResponse } from 'node:http'
 
 /**

@@ -1,5 +1,5 @@
 /**
- * From a path to the endpoint that answers it: one table for `/v1/…`, `/api/v1/…` and `/…`.
+ * Finds the endpoint that answers a path: one table for `/v1/…`, `/api/v1/…` and `/…`.
  *
  * A router tries its paths in turn, so each first segment has a router of its own and a request is
  * compared with the few paths of one resource.

@@ -1,6 +1,6 @@
 /**
- * From the bytes of a JSON body to the input of its route: here if they are few, on the thread of `body-thread` if they
- * are many.
+ * Parses the bytes of a JSON body into the input of its route: here if they are few, on the thread of `body-thread` if
+ * they are many.
  */
 import type { z } from 'zod'
 import { fingerprintOf } from '../../../sending/idempotency.js'

@@ -1,6 +1,6 @@
 /**
- * The identity of a request: its id, its client, the principal of its key, and its rate limit. It is
- * resolved once, before anything else of the request is read, and every answer's header reports it.
+ * The *request identity* is what a request counts for: its id, its client, the principal of its key, and its rate
+ * limit. It is resolved once, before anything else of the request is read, and every answer's header reports it.
  *
  * A request with a valid key counts for its workspace, any other for its client address, whatever its path and method
  * are: the rate is checked before the route is looked for. When the

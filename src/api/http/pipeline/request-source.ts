@@ -1,5 +1,5 @@
 /**
- * Where a request comes from: the client's address and scheme, and the page that sent it.
+ * Decides where a request comes from: the client's address and scheme, and the page that sent it.
  *
  * `X-Forwarded-For` and `X-Forwarded-Proto` count only from a peer that we trust. The first is read
  * from the right, where our own proxies write: the first address that is not a proxy of ours is the

@@ -1,5 +1,5 @@
 /**
- * From a route to a request handler: authenticate, authorize, parse the input, run, answer.
+ * Makes the request handler of a route: authenticate, authorize, parse the input, run, answer.
  *
  * The order is fixed: the key is checked before the permission, and the permission before the body,
  * so that an unauthenticated client cannot make us read 22 MB. Both are checked again after the

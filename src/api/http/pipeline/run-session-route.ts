@@ -1,5 +1,5 @@
 /**
- * From a route of people in a browser to a request handler: session, permission, input, run, answer.
+ * Makes the request handler of a route for people in a browser: session, permission, input, run, answer.
  *
  * The session is checked again after the body, which may take long to arrive.
  */

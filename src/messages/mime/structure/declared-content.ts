@@ -1,7 +1,7 @@
 /**
- * What the header of a part declares about its content, read generously (RFC 2045 sections 5 and 6, RFC 2231): comments,
- * parameters without a semicolon before them, words in quotes, fields that occur twice. What programs read differently is
- * `ambiguous`.
+ * Reads what the header of a part declares about its content, generously (RFC 2045 sections 5 and 6, RFC 2231):
+ * comments, parameters without a semicolon before them, words in quotes, fields that occur twice. What programs read
+ * differently is `ambiguous`.
  *
  * Limits: 10,000 characters of a field, 100 parameters.
  */

@@ -1,4 +1,4 @@
-/** Delimiter lines of a multipart (RFC 2046 section 5.1.1): blanks may stand behind them. */
+/** Finds the delimiter lines of a multipart (RFC 2046 section 5.1.1): blanks may stand behind them. */
 
 export interface Delimited {
   /** Without the line ends that belong to the delimiters. */

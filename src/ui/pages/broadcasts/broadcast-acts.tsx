@@ -1,4 +1,4 @@
-/** What can be done with a broadcast in its state: edit, test, send; pause, resume, cancel. */
+/** The acts that a broadcast allows in its state: edit, test, send; pause, resume, cancel. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** What a domain receives, and the tracking of its mail. */
+/** The settings of a domain: what it receives, and the tracking of its mail. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'

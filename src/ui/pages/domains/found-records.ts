@@ -1,4 +1,4 @@
-/** What a check found in DNS, as the details of its refusal have it. */
+/** Reads what a check found in DNS, as the details of its refusal have it. */
 
 export interface FoundRecord {
   readonly name: string

@@ -1,4 +1,6 @@
-/** What members may do with a whole email: cancel or reschedule it while it is scheduled, retry or hold it while it waits. */
+/**
+ * The acts of members on a whole email: cancel or reschedule it while it is scheduled, retry or hold it while it waits.
+ */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** How often the links of an email were clicked. */
+/** Shows how often the links of an email were clicked. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'

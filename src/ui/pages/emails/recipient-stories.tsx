@@ -1,4 +1,4 @@
-/** What happened to each recipient, attempt by attempt, what comes next, and what members may do about it. */
+/** Shows what happened to each recipient, attempt by attempt, what comes next, and what members may do about it. */
 import type { ComponentChildren, VNode } from 'preact'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'

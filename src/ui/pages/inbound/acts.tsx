@@ -1,4 +1,4 @@
-/** What can be done with an inbound email: reply, report as spam or not, delete. */
+/** The acts on an inbound email: reply, report as spam or not, delete. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

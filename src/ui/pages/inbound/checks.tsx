@@ -1,4 +1,4 @@
-/** Why an inbound email is trusted or not: the authentication of its sender, and the parts of its spam score. */
+/** Shows why an inbound email is trusted or not: the authentication of its sender, and the parts of its spam score. */
 import type { VNode } from 'preact'
 import { formatNumber } from '../../components/format.ts'
 import { Empty } from '../../components/loaded.tsx'

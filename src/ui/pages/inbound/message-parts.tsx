@@ -1,4 +1,4 @@
-/** What the message has: its text, its HTML in a frame, its header, its raw bytes. */
+/** Shows what the message has: its text, its HTML in a frame, its header, its raw bytes. */
 import type { VNode } from 'preact'
 import { api, saveFile, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'

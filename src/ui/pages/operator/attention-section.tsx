@@ -1,6 +1,6 @@
 /**
- * What needs attention, in one list: what the state of the service shows now, and what the daily checks found wrong, each
- * with what to do; and a button that runs the checks now.
+ * Lists what needs attention: what the state of the service shows now, and what the daily checks found wrong, each with
+ * what to do; and a button that runs the checks now.
  */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'

@@ -1,4 +1,6 @@
-/** What needs attention: of the state of the service, and of what the daily checks found; each with what to do. */
+/**
+ * Finds what needs attention: in the state of the service, and in what the daily checks found; each with what to do.
+ */
 import { formatNumber } from '../../components/format.ts'
 import type { DoctorFindings, Health } from './operator-types.ts'
 

@@ -1,4 +1,4 @@
-/** How the service is: what needs attention first, then the numbers. */
+/** The page of the health of the service: what needs attention first, then the numbers. */
 import type { VNode } from 'preact'
 import { Link } from 'wouter-preact'
 import { sessionApi, unwrap } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** What the interface of the operator answers. */
+/** The types of the interface of the operator. */
 import type { components } from '../../api/session-schema.d.ts'
 
 type Schemas = components['schemas']

@@ -1,4 +1,4 @@
-/** What needs attention, in words, each with what mends it. */
+/** Words what needs attention, each with what mends it. */
 import type { components as apiComponents } from '../../api/schema.d.ts'
 import type { components } from '../../api/session-schema.d.ts'
 import { formatBytes, formatDateTime, formatNumber, formatPercent } from '../../components/format.ts'

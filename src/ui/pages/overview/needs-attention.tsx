@@ -1,4 +1,4 @@
-/** What needs attention, each with the page where it is repaired. */
+/** Lists what needs attention, each with the page where it is repaired. */
 import type { VNode } from 'preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'

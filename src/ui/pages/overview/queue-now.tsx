@@ -1,4 +1,4 @@
-/** What of the workspace is in the queue at this moment. */
+/** Shows what of the workspace is in the queue at this moment. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
 import { useLoad } from '../../api/use-load.ts'

@@ -1,4 +1,4 @@
-/** What subject and bodies become with values, while they are being written; HTML in a sandboxed frame. */
+/** Previews what subject and bodies become with values, while they are being written; HTML in a sandboxed frame. */
 import type { VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { asApiError } from '../../api/api-error.ts'

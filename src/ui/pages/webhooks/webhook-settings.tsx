@@ -1,4 +1,4 @@
-/** What an administrator changes of a webhook: URL, events, state, secret; and its deletion. */
+/** The settings of a webhook that an administrator changes: URL, events, state, secret; and its deletion. */
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'

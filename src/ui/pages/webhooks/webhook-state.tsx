@@ -1,4 +1,4 @@
-/** Whether a webhook is enabled, and why not. */
+/** Shows whether a webhook is enabled, and why not. */
 import type { VNode } from 'preact'
 import { StatusBadge } from '../../components/values.tsx'
 import type { Webhook } from './webhook.ts'

@@ -1,4 +1,4 @@
-/** What the workspace has used of its plan. */
+/** The page of what the workspace has used of its plan. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'

@@ -31,7 +31,7 @@ export function findOperatedBy(read: Read, userId: string): string | null {
 }
 
 export interface OperatorWorkspaceCache {
-  /** As `findOperatorWorkspace`. */
+  /** The same as `findOperatorWorkspace`. */
   readonly find: () => string | null
   /** Another process has changed the database. */
   readonly drop: () => void

@@ -56,7 +56,7 @@ export const statesOfWorkspace = prepareRead<{ workspaceId: string; limit: numbe
     .limit(slot('limit')),
 )
 
-/** Of all workspaces, after this place in the order of the key. */
+/** Covers all workspaces, after this place in the order of the key. */
 export const statesAfter = prepareRead<ScopeRef & { limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('breaker_states')

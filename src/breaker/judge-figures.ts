@@ -10,7 +10,7 @@ import type { BreakerStatesTable } from '../storage/tables/breaker-tables.js'
 export interface Figures {
   /** Accepted or refused in the last day. */
   readonly settled: number
-  /** Of the same day, but of mail that may have been accepted before it. */
+  /** The bounces of the same day, of mail that may have been accepted before it. */
   readonly bounced: number
   /** Accepted in the last week, and not returned since. */
   readonly delivered: number

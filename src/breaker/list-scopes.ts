@@ -15,7 +15,7 @@ export interface ShownScope {
   readonly since: number | null
   /** The figures that led to the state, as a sentence; null: it is ok. */
   readonly reason: string | null
-  /** Of the windows that end now. */
+  /** The figures of the windows that end now. */
   readonly figures: Figures
 }
 

@@ -77,7 +77,7 @@ const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
     ]),
 )
 
-/** Of at most 96 and 672 rows. A quarter of an hour leaves a window when its beginning does. */
+/** Sums at most 96 and 672 rows. A quarter of an hour leaves a window when its beginning does. */
 export function readFigures(read: Read, { workspaceId, scope, subject }: ScopeRef, now: number): Figures {
   const ref = { workspaceId, scope, subject }
   const [day] = sumsSince(read, { ...ref, since: now - DAY })
@@ -107,7 +107,7 @@ export function removeCounts({ workspaceId, scope, subject }: ScopeRef): Write {
   return scope === 'workspace' ? removeOfWorkspace({ workspaceId }) : removeOfScope({ workspaceId, scope, subject })
 }
 
-/** As `removeCounts`; with a workspace, the sums of its owner begin anew too. */
+/** The same as `removeCounts`; with a workspace, the sums of its owner begin anew too. */
 export function removeReleasedCounts(read: Read, ref: ScopeRef): readonly Write[] {
   const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
   return [ref, ...(owner === null ? [] : [owner])].map(removeCounts)

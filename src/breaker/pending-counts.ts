@@ -16,7 +16,7 @@ const MAX_PENDING = 10_000
 /** One recipient of a message. */
 export interface Outcome {
   readonly workspaceId: string
-  /** Of the sender. */
+  /** The domain of the sender. */
   readonly senderDomain: string
   readonly broadcastId: string | null
   readonly recipientDomain: DomainName

@@ -23,7 +23,7 @@ function dataOf({ scope, subject, cause, messages, failures, limit_hundredths }:
   }
 }
 
-/** Of a warning or a hold. */
+/** Records the event of a warning or a hold. */
 export function recordStateEvent(state: BreakerState): Write {
   const { workspace_id: workspaceId, since: at } = state
   const type = state.state === 'held' ? 'sending.held' : 'sending.warned'

@@ -13,7 +13,7 @@ import type { BroadcastContent } from './broadcast-content.js'
 import { type BroadcastIds, type ComposedBroadcast, composeFrame, type FrameSettings } from './compose-frame.js'
 
 export interface ComposeBroadcastDeps {
-  /** Of Message-IDs. */
+  /** The domain of Message-IDs. */
   readonly hostname: string
   /** `service.public_url`. */
   readonly publicUrl: string

@@ -32,7 +32,7 @@ export interface BroadcastIds {
 }
 
 export interface FrameSettings extends BroadcastIds {
-  /** Of Message-IDs. */
+  /** The domain of Message-IDs. */
   readonly hostname: string
   /** `service.public_url`. */
   readonly publicUrl: string
@@ -70,7 +70,7 @@ type Pieces = readonly (Buffer | FrameSlot)[]
 
 interface Composing extends FrameSettings {
   readonly marks: Marks
-  /** Of the From address. */
+  /** The domain of the From address. */
   readonly domain: DomainName
 }
 

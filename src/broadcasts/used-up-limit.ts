@@ -2,7 +2,7 @@
 import type { Refusal } from '../mail/refusal.js'
 
 type LimitReaction =
-  /** So many messages fit. */
+  /** The number of messages that fit. */
   | { readonly kind: 'fewer'; readonly count: number }
   /** It goes on by itself. */
   | { readonly kind: 'wait'; readonly until: number; readonly note: string }

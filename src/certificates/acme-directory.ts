@@ -24,7 +24,7 @@ export interface Order {
 
 export interface Challenge {
   readonly token: string
-  /** Of http-01: the text of the answer. */
+  /** The text of the answer to http-01. */
   readonly keyAuthorization: string
   /** Makes the certificate that answers tls-alpn-01. */
   readonly createCertificate: (key: string) => Promise<string>
@@ -36,7 +36,7 @@ export interface AcmeAccount {
   /** Throws an AcmeProblem `alreadyReplaced` if the certificate `replaces` (its RFC 9773 id) was replaced before. */
   readonly createOrder: (name: string, replaces: string | null) => Promise<Order>
   readonly readOrder: (url: string) => Promise<Order>
-  /** Of the authorizations that are pending. Throws if one is invalid, or does not offer the type. */
+  /** Reads the authorizations that are pending. Throws if one is invalid, or does not offer the type. */
   readonly readChallenges: (order: Order, type: ChallengeType) => Promise<readonly Challenge[]>
   /** The problem of an order that is invalid. */
   readonly readOrderProblem: (order: Order) => Promise<AcmeProblem>

@@ -214,7 +214,7 @@ export class CertificateRunner {
     await files.storeRecord(name, stored)
   }
 
-  /** Of names that are no longer served, what has expired. */
+  /** Removes names that are no longer served, once their certificates have expired. */
   private async forgetOthers(): Promise<void> {
     const { served, files, windows, clock } = this.deps
     const current = new Set(this.names)

@@ -17,7 +17,7 @@ const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 /** Tokens have at least 128 bits in base64url (RFC 8555 section 8.3). */
 const MAX_TOKEN_LENGTH = 256
 const MAX_CONNECTIONS = 256
-/** Of one address, or one /64 of IPv6. A proxy before the listener is one address too. */
+/** Limits one address, or one /64 of IPv6. A proxy before the listener is one address too. */
 const MAX_CONNECTIONS_PER_ADDRESS = 32
 const MAX_HEADER_BYTES = 8_192
 /** Milliseconds for a whole request. */

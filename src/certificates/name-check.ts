@@ -13,7 +13,7 @@ import { parseIpAddress } from '../platform/ip-address.js'
 interface NameCheckDeps {
   readonly resolveAddresses: Resolver['resolveAddresses']
   readonly publicAddresses: readonly string[]
-  /** Of the network interfaces. */
+  /** The addresses of the network interfaces. */
   readonly readOwnAddresses: () => readonly string[]
 }
 

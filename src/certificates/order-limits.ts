@@ -16,7 +16,7 @@ interface Limit {
   readonly within: number
 }
 
-/** Of orders; all other limits count certificates. */
+/** Limits orders; all other limits count certificates. */
 const accountLimit: Limit = { count: 200, within: 3 * HOUR }
 const domainLimit: Limit = { count: 40, within: WEEK }
 const nameLimit: Limit = { count: 4, within: WEEK }

@@ -32,7 +32,7 @@ const DAY = 24 * HOUR
 /** A certificate that expires in less is a warning, or in less than a sixth of its lifetime if that is shorter. */
 const WARNING_TIME = 14 * DAY
 
-/** Of the first certificate of a chain in PEM form. */
+/** Reads the first certificate of a chain in PEM form. */
 export function readCertificateFacts(pem: string): CertificateFacts {
   const certificate = new X509Certificate(pem)
   const hash = createHash('sha256').update(certificate.raw).digest()

@@ -27,7 +27,7 @@ export interface ReloadOutcome extends z.output<typeof outcome> {
 
 type ReloadReport = z.output<typeof report>
 
-/** Of the monotonic clock, which all processes of the machine share. */
+/** Reads the monotonic clock, which all processes of the machine share. */
 export function readMonotonicMicroseconds(): number {
   return Number(process.hrtime.bigint() / 1_000n)
 }

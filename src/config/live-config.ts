@@ -9,7 +9,7 @@ import type { Config } from './complete.js'
 /** The settings in force: those that a reload applies are of the last one, all others of the start. */
 export type ReadSettings = () => Config
 
-/** Of the settings those that only a restart changes (`settingsByEffect.restarted`). */
+/** The settings that only a restart changes (`settingsByEffect.restarted`). */
 export interface StartSettings extends Pick<Config, 'service' | 'dns' | 'metrics' | 'standby'> {
   readonly tls: Pick<Config['tls'], 'acme'>
   readonly api: Pick<Config['api'], 'listen'>

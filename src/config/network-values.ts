@@ -55,7 +55,7 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
 /** Limit of Linux, without the final zero byte. */
 const MAX_SOCKET_PATH_BYTES = 107
 
-/** As `parseListenAddress`, or `http://` with a loopback address and a port, or `unix:` and a path. */
+/** Parses what `parseListenAddress` does, or `http://` with a loopback address and a port, or `unix:` and a path. */
 export function parseApiListenAddress(text: string): ApiListenAddress | undefined {
   if (text.startsWith('unix:')) {
     const path = text.slice('unix:'.length)

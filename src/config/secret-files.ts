@@ -12,7 +12,7 @@ import { errorMessageOf } from '../platform/errors.js'
 import type { Problem } from './problems.js'
 
 export interface SecretSource {
-  /** Of the configuration file; relative paths count from it. */
+  /** The folder of the configuration file; relative paths count from it. */
   readonly folder: string
   /** The value of CREDENTIALS_DIRECTORY. */
   readonly credentials: string | undefined

@@ -74,7 +74,7 @@ export interface RenderedPreview extends RenderedTemplate {
   readonly missing: readonly string[]
 }
 
-/** As `renderTemplate`, also with values missing, and up to `MAX_PREVIEWED`. */
+/** The same as `renderTemplate`, also with values missing, and up to `MAX_PREVIEWED`. */
 export function renderPreview(template: ParsedTemplate, data: TemplateData, unsubscribeUrl: string): RenderedPreview {
   const values = findValues(template, data)
   const missing = listMissing(template, values)

@@ -32,7 +32,7 @@ export interface DaemonOptions {
   readonly upgrade?: UpgradeSettings | undefined
 }
 
-/** As the parts of the daemon are given them. */
+/** The options as the parts of the daemon are given them. */
 export interface StartOptions extends Omit<DaemonOptions, 'config'> {
   readonly config: StartSettings
   readonly settings: ReadSettings

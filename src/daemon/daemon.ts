@@ -105,7 +105,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
 }
 
 interface OpenStorage {
-  /** As it was opened: its commits are not watched. */
+  /** The database as it was opened: its commits are not watched. */
   readonly opened: Database
   readonly database: Database
   readonly suppressions: SuppressionCache

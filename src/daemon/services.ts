@@ -81,7 +81,7 @@ export interface Services {
   readonly hits: HitRecorder
   readonly sms: Sms
   readonly doctor: Doctor
-  /** Of our own MTA-STS policy. */
+  /** Finds our own MTA-STS policy. */
   readonly findPolicy: FindPolicy
 }
 

@@ -18,7 +18,7 @@ const SMS_SECRET = 'sms_secret'
 export interface ServiceIdentity {
   readonly returnPathSecret: KeyObject
   readonly linkSecret: KeyObject
-  /** Of the hashes of codes sent by SMS, and of the URLs of their receipts. */
+  /** The key of the hashes of codes sent by SMS, and of the URLs of their receipts. */
   readonly smsSecret: KeyObject
 }
 

@@ -27,7 +27,7 @@ const nextDomains = prepareRead<Position>()(({ db, slot }) =>
 )
 
 interface TroubledDomain extends Pick<SendingDomain, 'id' | 'domain' | 'status'> {
-  /** Of a verified domain whose records are missing: when sending from it stops. */
+  /** The moment at which sending stops from a verified domain whose records are missing. */
   readonly failsAt: Timestamp | null
 }
 

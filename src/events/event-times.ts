@@ -19,7 +19,7 @@ const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('events').select('created_at').orderBy('seq', 'desc').limit(1),
 )
 
-/** Of all workspaces; null: there is none. */
+/** Covers all workspaces; null: there is none. */
 export function newestEventTime(read: Read): number | null {
   return newestEvent(read, {})[0]?.created_at ?? null
 }
@@ -31,7 +31,7 @@ interface LogRange {
   readonly end: number
 }
 
-/** Of all workspaces. An empty log begins and ends at 0. */
+/** Covers all workspaces. An empty log begins and ends at 0. */
 export function findLogRange(read: Read): LogRange {
   const [first] = eventAtOrAfter(read, { seq: 0 })
   const [last] = eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })

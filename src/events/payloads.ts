@@ -49,7 +49,7 @@ type RequestData = {
   readonly email_id: string
   /** The first recipient, where several share the pixel and the links. */
   readonly to: string
-  /** Of a message of a broadcast only. */
+  /** Only messages of a broadcast have it. */
   readonly broadcast_id?: string | undefined
   readonly user_agent: string | null
   readonly ip_address: string | null
@@ -112,7 +112,7 @@ type SmsData = {
   readonly country: string
   readonly encoding: SmsEncoding
   readonly segments: number
-  /** As given with the request; `{}`: none was. */
+  /** The metadata of the request; `{}`: it had none. */
   readonly metadata: JsonObject
 }
 
@@ -129,7 +129,7 @@ export type SendingData = {
   /** The workspace's id, the domain, or the broadcast's id. */
   readonly id: string
   readonly cause: 'bounces' | 'complaints'
-  /** Of the window: settled for bounces, delivered for complaints. */
+  /** The messages of the window: settled for bounces, delivered for complaints. */
   readonly messages: number
   /** Those that bounced, or were reported as spam. */
   readonly failures: number

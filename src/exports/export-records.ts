@@ -85,12 +85,12 @@ export const listExports = prepareRead<{ workspaceId: string }>()(({ db, slot })
     .limit(MAX_KEPT_EXPORTS),
 )
 
-/** Of all workspaces: whose file it is. */
+/** Covers all workspaces: whose file it is. */
 export const anyExportById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('exports').select('status').where('id', '=', slot('id')),
 )
 
-/** Of all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
+/** Covers all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
 export const listUnfinishedExports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('exports')

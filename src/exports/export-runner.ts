@@ -143,7 +143,7 @@ class Runner implements ExportRunner {
     })
   }
 
-  /** Of the owner whose turn it is, who then is the last. */
+  /** Takes the next export of the owner whose turn it is, who then is the last. */
   private takeNext(): ExportRef | undefined {
     for (const [owner, [ref, ...others]] of this.waiting) {
       this.waiting.delete(owner)

@@ -19,7 +19,7 @@ interface PassedOn {
   readonly fields: string
   readonly messageId: string
   readonly subject: string
-  /** Of the message as it came; a bounce goes back to it. Empty for `<>`. */
+  /** The sender of the message as it came; a bounce goes back to it. Empty for `<>`. */
   readonly envelopeFrom: Address | ''
   /** The address of ours that passes it on. */
   readonly by: Address

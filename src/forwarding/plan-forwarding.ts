@@ -46,7 +46,7 @@ interface ForwardingDeps {
   readonly hostname: string
   readonly rules: ForwardRuleCache
   readonly signing: Pick<SigningThread, 'seal'>
-  /** Of the service; undefined: nothing is sealed. */
+  /** The key of the service; undefined: nothing is sealed. */
   readonly sealingKey: () => DkimKey | undefined
   /** Hands a queued message to delivery, which reads its bytes from the database. */
   readonly offer: (enqueued: EnqueuedEmail) => void

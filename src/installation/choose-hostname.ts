@@ -35,7 +35,7 @@ function nameOfHost({ hostname }: MachineNames): ChosenHostname | null {
   return hostname === null ? null : { name: hostname, reason: 'the name of this host' }
 }
 
-/** As `static.25.113.0.203.clients.example.net`: three of four octets, or the digits of an IPv6 address. */
+/** For example `static.25.113.0.203.clients.example.net`: three of four octets, or the digits of an IPv6 address. */
 function isMadeOfAddress(name: string, text: string): boolean {
   const address = parseIpAddress(text)
   if (address === null) return false

@@ -28,7 +28,7 @@ export interface MachineNames {
   readonly hostname: string | null
   /** The public addresses that DNS has for `hostname`. */
   readonly hostnameAddresses: readonly string[]
-  /** Of the interfaces; behind a NAT those of `hostname`. */
+  /** The addresses of the interfaces; behind a NAT those of `hostname`. */
   readonly addresses: readonly PublicAddress[]
   /** No interface has a public address. */
   readonly behindNat: boolean
@@ -43,7 +43,7 @@ export interface MachineNames {
 }
 
 interface NameSources {
-  /** As `hostname -f` prints it. */
+  /** The name that `hostname -f` prints. */
   readonly hostname: string
   readonly interfaces: readonly NetworkInterfaceInfo[]
   readonly resolver: Resolver & RecordResolver

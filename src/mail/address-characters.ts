@@ -50,7 +50,7 @@ export function explainAddressFault(text: string): string | null {
   return null
 }
 
-/** Of a domain that `domainToASCII` does not take. */
+/** Explains why `domainToASCII` does not take a domain. */
 function explainRefusedDomain(domain: string): string | null {
   for (const character of domain) {
     if (character > '\x7f' && !labelCharacter.test(character.normalize('NFKC').toLowerCase()))

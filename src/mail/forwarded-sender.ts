@@ -77,7 +77,7 @@ function readOnward(secret: KeyObject, hash: string, rest: string): Address | nu
   return tryParseForeignAddress(`SRS0${tail}@${first}`)
 }
 
-/** Of an SRS1 address of another forwarder, without its hash, which is that forwarder's: who rewrote it first. */
+/** Reads who rewrote an SRS1 address of another forwarder first, without its hash, which is that forwarder's. */
 function readFirst(text: string): { readonly first: DomainName; readonly tail: string } | null {
   const [, rest] = splitOnce(text)
   const [name, tail] = splitOnce(rest)

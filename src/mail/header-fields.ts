@@ -55,7 +55,7 @@ export function scanHeader(raw: Buffer): Header {
   }
 }
 
-/** As `scanHeader`; a header that exceeds its limit has no fields. */
+/** The same as `scanHeader`; a header that exceeds its limit has no fields. */
 export function scanHeaderOrEmpty(raw: Buffer): Header {
   try {
     return scanHeader(raw)

@@ -27,7 +27,7 @@ const encodedWord = /=\?([\w.:+$-]{1,40})(?:\*[\w-]{0,20})?\?([bq])\?([^?\r\n]{0
 const controlCharacters = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
 
 interface EncodedWord {
-  /** As `encodingOf` names it. */
+  /** The name that `encodingOf` gives. */
   readonly encoding: string
   readonly bytes: Buffer
 }

@@ -134,7 +134,7 @@ export function providerOfDomain(domain: string): string | null {
   return byDomain.get(domain.toLowerCase()) ?? null
 }
 
-/** Of a message: by the host that was called last, else (`mx` null) by the recipient's domain. */
+/** Finds the provider of a message: by the host that was called last, else (`mx` null) by the recipient's domain. */
 export function providerOf({ mx, domain }: { readonly mx: string | null; readonly domain: string }): string | null {
   return mx === null ? providerOfDomain(domain) : providerOfHost(mx)
 }

@@ -15,7 +15,7 @@ const EQUALS = 0x3d
 const MAX_LINE = 76
 const hexDigits = Buffer.from('0123456789ABCDEF')
 
-/** As much as can be read of any text: what is no escape stays. Each escape becomes one character. */
+/** Decodes as much as can be read of any text: what is no escape stays. Each escape becomes one character. */
 export function readQuotedPrintable(text: string): string {
   return text
     .replace(/=\r?\n/g, '')

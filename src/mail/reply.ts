@@ -7,7 +7,7 @@
 export interface Reply {
   /** Three digits, 200 to 599. */
   readonly code: number
-  /** As `5.1.1`; null: the server gave none. */
+  /** For example `5.1.1`; null: the server gave none. */
   readonly enhanced: string | null
   readonly text: string
 }

@@ -31,7 +31,7 @@ export interface AttemptDetails {
 }
 
 export interface RecipientDetails {
-  /** Also the id of its queue entry. */
+  /** The id of the recipient, and of its queue entry. */
   readonly id: string
   readonly email: string
   readonly status: Recipient['status']
@@ -63,7 +63,7 @@ export interface EmailDetails {
   readonly tracking: { readonly open: boolean; readonly click: boolean; readonly skipped?: string }
   readonly priority: Email['priority']
   readonly template_id: string | null
-  /** Of a message of a broadcast only. */
+  /** Only messages of a broadcast have it. */
   readonly broadcast_id?: string | undefined
   readonly status: Email['status']
   readonly recipient_counts: RecipientCounts

@@ -41,7 +41,7 @@ export interface EmailSearch {
   readonly status: EmailStatus | null
   /** Null: those that belong to no broadcast. */
   readonly broadcastId: string | null
-  /** Of the sender. */
+  /** The domain of the sender. */
   readonly domain: string | null
   readonly tagName: string | null
   readonly tagValue: string | null

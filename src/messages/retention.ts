@@ -87,7 +87,7 @@ interface EmailCursor {
   readonly id: string
 }
 
-/** As `oldRaw`, of messages of broadcasts. */
+/** The same as `oldRaw`, of messages of broadcasts. */
 const oldSlots = prepareRead<EmailCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages as old')

@@ -34,7 +34,7 @@ export function isForwarded({ workspace_id, envelope_from }: Pick<Email, 'worksp
   return workspace_id === SERVICE_WORKSPACE && envelope_from !== ''
 }
 
-/** Of what is passed on. Mail that the service has written has the normal one. */
+/** The priority of what is passed on. Mail that the service has written has the normal one. */
 export const PASSED_ON_PRIORITY = 'low'
 
 /**

@@ -38,7 +38,7 @@ export interface LinkRecipient {
   readonly canUndo: boolean
 }
 
-/** Whom the holder of a token may unsubscribe; null: no records are left, or the workspace is gone. */
+/** Finds whom the holder of a token may unsubscribe; null: no records are left, or the workspace is gone. */
 export function findLinkRecipient(read: Read, recipientId: string, now: number): LinkRecipient | null {
   const listed = findListed(read, recipientId)
   if (listed !== null) {

@@ -8,7 +8,7 @@ export const MAX_BUCKETS = 250
 
 export interface BucketRange {
   readonly workspaceId: string
-  /** Of the sender; empty: all. */
+  /** The sender's domain; empty: all domains. */
   readonly domain: string
   /** `name:value`; empty: all. */
   readonly tag: string

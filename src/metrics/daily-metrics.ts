@@ -23,7 +23,7 @@ const bucketsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
 )
 
 interface Day {
-  /** As `2026-11-22`. */
+  /** For example `2026-11-22`. */
   readonly date: string
   /** All that left: also what was delivered, complained of, or bounced. */
   readonly sent: number

@@ -27,7 +27,7 @@ const KEPT = 1_000
 
 interface OfDomain {
   readonly workspaceId: string
-  /** Of the sender; empty: all. */
+  /** The sender's domain; empty: all domains. */
   readonly domain: string
 }
 

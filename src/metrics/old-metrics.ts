@@ -13,7 +13,7 @@ interface Old {
   readonly day: number
 }
 
-/** As the indexes have them. */
+/** The day, in the expression that the indexes have. */
 const dayOfBucket = sql<number>`bucket / ${sql.lit(DAY)}`
 const dayOfLink = sql<number>`day / ${sql.lit(DAY)}`
 

@@ -32,7 +32,7 @@ export function createTimeSeries(grouping: 'day' | 'hour', window: Window, offse
 interface DayFinder {
   /** Local days of the window, as `2026-11-22`. */
   readonly dates: readonly string[]
-  /** Of the day of a bucket in `dates`. */
+  /** Finds the place of the day of a bucket in `dates`. */
   readonly placeOf: (bucket: number) => number
 }
 

@@ -39,7 +39,7 @@ export function composeCertificateNotices(
 /** Names that a notice lists. */
 const MAX_NAMES = 20
 
-/** Of several, which only ACME orders. */
+/** Builds the list of several certificates, which only ACME orders. */
 function buildListPieces(warnings: readonly ExpiryWarning[]): readonly Piece[] {
   const lines = warnings.slice(0, MAX_NAMES).map(({ name, expiresAt, fault }) => {
     const reason = fault === null ? '' : `; the last try failed: ${toOneLine(fault)}`

@@ -10,7 +10,7 @@ interface EarlierEvent<Data> {
 
 interface Search {
   readonly workspaceId: string
-  /** Of the event that is looked back from. */
+  /** The event that is looked back from. */
   readonly seq: number
 }
 

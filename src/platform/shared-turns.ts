@@ -25,7 +25,7 @@ export class SharedTurns {
     this.turnEnd ??= setImmediate(() => this.beginTurn())
   }
 
-  /** As `run` does; resolves to what the work returns, or rejects with what it throws. */
+  /** The same as `run` does; resolves to what the work returns, or rejects with what it throws. */
   take<Value>(work: () => Value): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.run(() => {

@@ -21,7 +21,7 @@ interface CheckedRecipient {
   readonly workspaceId: string | null
   /** The workspace may lack room for a message of unknown size: its message must not be shared with another workspace. */
   readonly alone: boolean
-  /** Of the recipient's domain; null: never, since it is no mailbox. */
+  /** The setting of the recipient's domain; null: it is never greylisted, since it is no mailbox. */
   readonly greylisting: InboundPolicy['greylisting'] | null
   readonly forwardRule: string | null
 }

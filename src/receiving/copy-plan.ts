@@ -17,7 +17,7 @@ export interface CopyPlan {
   /** Epoch milliseconds. */
   readonly now: number
   readonly copies: readonly PlannedCopy[]
-  /** As in `Destinations`. */
+  /** The addresses that `Destinations` ignores. */
   readonly ignoredAddresses: Destinations['ignoredAddresses']
 }
 

@@ -21,7 +21,7 @@ interface EarlyAnalysisDeps {
 }
 
 export interface EarlyMessage {
-  /** As received: by these bytes it is recognized when it is sent again. */
+  /** The bytes as received: by them the message is recognized when it is sent again. */
   readonly received: Buffer
   /** Makes the bytes that are read, in memory of their own: what was received goes to the writer meanwhile. */
   readonly copy: () => Buffer

@@ -5,7 +5,7 @@ import type { Listing } from '../spam/dnsbl.js'
 import type { AllowListing } from '../storage/tables/inbound-tables.js'
 
 export interface TlsFacts {
-  /** As `TLSv1.3`. */
+  /** The version of TLS, for example `TLSv1.3`. */
   readonly protocol: string
   /** Its name in the standards, as `TLS_AES_256_GCM_SHA384`. */
   readonly cipher: string

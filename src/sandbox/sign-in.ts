@@ -11,7 +11,7 @@ export interface SandboxSignIn {
   readonly email: string
   /** Null: the owner has a password. */
   readonly passwordUrl: string | null
-  /** Of the dashboard. */
+  /** The URL of the dashboard. */
   readonly url: string
 }
 

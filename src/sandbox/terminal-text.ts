@@ -109,7 +109,7 @@ function eventsCommand({ key, caFile, configured: { api } }: Guide): string {
   return `  curl --cacert ${quoteForShell(caFile)} -H 'Authorization: Bearer ${key}' ${url}`
 }
 
-/** As a single word of a shell. */
+/** Quotes a path as a single word of a shell. */
 function quoteForShell(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

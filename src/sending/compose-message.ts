@@ -66,7 +66,7 @@ export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): C
 
 interface Piece {
   readonly bytes: Buffer
-  /** Of a part's content; null: it is none. */
+  /** The encoding of a part's content; null: it has none. */
   readonly encoding: BodyEncoding | null
 }
 

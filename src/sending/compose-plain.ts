@@ -29,7 +29,7 @@ interface PlainMessage {
   readonly now: number
 }
 
-/** Of a line that needs no encoding, in characters. */
+/** The length of a line that needs no encoding, in characters. */
 const MAX_LINE = 76
 
 const ascii = /^[\t\r\n\x20-\x7e]*$/

@@ -84,6 +84,6 @@ export interface SubmittedTracking {
   readonly clicks: boolean
   /** Why it goes out without the tracking that it should have; null: it has it, or should have none. */
   readonly skipped: TrackingSkip | null
-  /** Of the commit that stores the email. */
+  /** They belong to the commit that stores the email. */
   readonly writes: readonly Write[]
 }

@@ -32,7 +32,7 @@ interface Segment {
 interface TokenPlace {
   /** In base64, the bytes that share groups of three with the token; null: the token stands there as it is. */
   readonly neighbours: { readonly before: Buffer; readonly after: Buffer } | null
-  /** Of the token, or of its groups in base64; more than one if a line ends within. */
+  /** The places of the token, or of its groups in base64; more than one if a line ends within. */
   readonly segments: readonly Segment[]
 }
 

@@ -25,7 +25,7 @@ const MAX_DECISIONS = 20
 
 interface CheckRequest {
   readonly workspaceId: string
-  /** As the client wrote it. */
+  /** The client's own spelling. */
   readonly phone: string
   readonly code: string
 }

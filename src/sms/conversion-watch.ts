@@ -25,7 +25,7 @@ const GRACE = 5 * MINUTE
 /** Fewer say nothing about a prefix. */
 const MIN_JUDGED = 20
 const MAX_JUDGED = 500
-/** Of a decision that misses because another request decided or the operator released the prefix. */
+/** Limits how often a decision is made again that misses because another request decided or the operator released the prefix. */
 const MAX_DECISIONS = 3
 
 /** The data of the event; times are ISO 8601. */

@@ -118,7 +118,7 @@ const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot })
 /** Holds that are listed or released at once. */
 const MAX_HOLDS = 10_000
 
-/** Of all workspaces, the one that ends first before the others. */
+/** Covers all workspaces, the one that ends first before the others. */
 export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly Hold[] {
   return endingAfter(read, { now, limit })
 }

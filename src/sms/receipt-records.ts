@@ -12,7 +12,7 @@ import { prepareRead, prepareWrite } from '../storage/prepared.js'
 import type { SmsPartsTable } from '../storage/tables/sms-tables.js'
 import type { CodeRef } from './sms-records.js'
 
-/** Of the newest message with this id of the provider, which may use ids again. */
+/** Finds the part of the newest message with this id of the provider, which may use ids again. */
 export const findPart = prepareRead<{ provider: string; messageId: string }>()(({ db, slot }) =>
   db
     .selectFrom('sms_parts')

@@ -15,7 +15,7 @@ interface RecoveryDeps extends Store {
 
 const BATCH_SIZE = 100
 
-/** Of codes created before this moment. Resolves to how many it ended. */
+/** Ends codes that were created before this moment. Resolves to how many it ended. */
 export async function recoverCodes(
   deps: RecoveryDeps,
   { before, now }: { readonly before: number; readonly now: number },

@@ -5,7 +5,7 @@ import { prepareRead, prepareWrite } from '../storage/prepared.js'
 
 const BATCH_SIZE = 500
 
-/** Of all workspaces. */
+/** Covers all workspaces. */
 const oldCodes = prepareRead<{ before: number }>()(({ db, slot }) =>
   db
     .selectFrom('sms_codes')

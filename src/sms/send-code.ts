@@ -24,7 +24,7 @@ import { type EncodedText, encodeText } from './text-encoding.js'
 
 interface CodeRequest {
   readonly workspaceId: string
-  /** As the client wrote it. */
+  /** The client's own spelling. */
   readonly phone: string
   /** Undefined: the default text. */
   readonly template: string | undefined

@@ -51,7 +51,7 @@ interface SendLimit {
   readonly reason: 'phone_limit' | 'range_limit' | 'workspace_limit' | 'service_limit'
   /** `SERVICE_WORKSPACE` for the limits of all workspaces together. */
   readonly workspaceId: string
-  /** Of the rows in `usage`. */
+  /** The kind of its rows in `usage`. */
   readonly kind: string
   readonly window: WindowShape
   readonly max: number

@@ -102,7 +102,7 @@ export const insertPart = prepareWrite<Omit<Selectable<SmsPartsTable>, 'state'>>
     .values({ ...slots(['sms_id', 'part', 'workspace_id', 'provider', 'message_id']), state: 'sent' }),
 )
 
-/** Of all workspaces. A literal, so that SQLite uses the partial index. */
+/** Covers all workspaces. A literal, so that SQLite uses the partial index. */
 export const listSendingCodes = prepareRead<{ after: string; before: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('sms_codes')

@@ -20,7 +20,7 @@ export function countSent(workspaceId: string, segments: number, now: number): r
 }
 
 interface DayOfSms {
-  /** As `2026-11-22`. */
+  /** For example `2026-11-22`. */
   readonly date: string
   readonly sms_sent: number
   readonly segments: number

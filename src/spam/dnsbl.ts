@@ -18,7 +18,7 @@ interface BlockList {
 }
 
 export interface Listing extends BlockList {
-  /** As `127.0.0.2`; each list defines what its answers mean. */
+  /** For example `127.0.0.2`; each list defines what its answers mean. */
   readonly answer: string
 }
 

@@ -32,7 +32,7 @@ export interface ProviderLine {
   readonly reason: SuppressionReason | null
   /** The reply of a server. */
   readonly diagnostic: string | null
-  /** As in the file. */
+  /** The time as it is in the file. */
   readonly moment: string | null
 }
 

@@ -56,7 +56,7 @@ export const clickedLinks = prepareRead<{ workspaceId: string; emailId: string }
     .limit(MAX_LISTED),
 )
 
-/** Of all links that were clicked. */
+/** Sums the clicks of all links that were clicked. */
 export const clickTotals = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('links')

@@ -12,7 +12,7 @@ interface OpenHit extends HitCommon {
 
 export interface ClickHit extends HitCommon {
   readonly kind: 'click'
-  /** Of a link of a broadcast: see `findBroadcastLink`. */
+  /** The id of a link of a broadcast: see `findBroadcastLink`. */
   readonly linkId: string
   readonly url: string
   readonly referer: string | null

@@ -29,7 +29,7 @@ interface MimePart {
 }
 
 export interface HtmlPart extends MimePart {
-  /** As declared; null: it is not. */
+  /** The declared charset; null: none is declared. */
   readonly charset: string | null
 }
 

@@ -27,7 +27,7 @@ export function isLinkId(text: string): boolean {
   return /^[0-9a-v]{36}$/.test(text)
 }
 
-/** Of the last id: the links of an email are made at one moment. */
+/** The time of the last id: the links of an email are made at one moment. */
 let lastTime = { now: 0, text: firstLinkIdOf(0) }
 
 function timeTextOf(now: number): string {

@@ -36,7 +36,7 @@ export const insertLinks = prepareWrite<NewLinks>(({ db, slot }) =>
     ),
 )
 
-/** Of any workspace: a click has no key. */
+/** Finds a link of any workspace: a click has no key. */
 export const linkById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db
     .selectFrom('links')

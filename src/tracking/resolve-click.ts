@@ -32,9 +32,9 @@ interface ResolveDeps {
 interface ClickTarget {
   readonly linkId: string
   readonly emailId: string
-  /** As stored. */
+  /** The URL as it is stored. */
   readonly url: string
-  /** As a value of the header field Location. */
+  /** The URL as a value of the header field Location. */
   readonly location: string
 }
 

@@ -80,7 +80,7 @@ export function rewriteHtml(html: string, { pixel, trackLink }: Rewriting): Rewr
 }
 
 interface LinkPlace {
-  /** Of the value with its quotes. */
+  /** The start of the value with its quotes. */
   readonly start: number
   readonly end: number
   /** For the new value. */

@@ -21,7 +21,7 @@ export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | '
 export interface TrackedEmail {
   readonly workspaceId: string
   readonly emailId: string
-  /** Of the first From address. */
+  /** The domain of the first From address. */
   readonly domain: DomainName
   readonly opens: boolean
   readonly clicks: boolean

@@ -1,6 +1,6 @@
 /** Limits how much HTML of one email is tracked: more would hold up the main thread. */
 
-/** Of all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
+/** Limits all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
 export const MAX_HTML = 500_000
 export const MAX_TAGS = 10_000
 export const MAX_LINKS = 1_000

@@ -122,7 +122,7 @@ function buildSpent(left: number, limit: number): Refusal {
 
 interface SeqRange {
   readonly workspaceId: string
-  /** Of the first and of the last event. */
+  /** The range from the first to the last event. */
   readonly first: number
   readonly last: number
 }

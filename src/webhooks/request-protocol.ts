@@ -17,7 +17,7 @@ export interface RequestContent {
   readonly webhookId: string
   /** Requests to the endpoint at a time; jobs beyond wait on the thread. */
   readonly limit: number
-  /** Of the delivery: the same for each attempt. */
+  /** The id of the delivery: the same for each attempt. */
   readonly deliveryId: string
   /** Which attempt of the delivery this is, from 1. */
   readonly attempt: number

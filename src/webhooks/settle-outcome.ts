@@ -11,7 +11,7 @@ import type { Webhook } from './webhook-records.js'
 interface Attempt {
   readonly outcome: RequestOutcome
   readonly startedAt: number
-  /** As it was when the attempt began. */
+  /** The webhook as it was when the attempt began. */
   readonly webhook: Webhook
   readonly now: number
   readonly schedule: readonly number[]

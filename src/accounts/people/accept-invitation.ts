@@ -76,7 +76,7 @@ interface Acceptance {
   readonly token: string
   readonly fullName: string
   readonly password: string
-  /** Of the authenticator, by time; undefined: none was given. */
+  /** The code of the authenticator, by time; undefined: none was given. */
   readonly code: string | undefined
   readonly remoteAddress: string
   readonly now: number

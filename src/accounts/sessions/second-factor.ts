@@ -164,7 +164,7 @@ const insertCode = prepareWrite<{ userId: string; hash: string }>(({ db, slot })
 )
 
 interface NewCodes {
-  /** As people read them, in groups of four: shown once. */
+  /** The codes as people read them, in groups of four: shown once. */
   readonly codes: readonly string[]
   /** They replace all codes from before. */
   readonly writes: readonly Write[]

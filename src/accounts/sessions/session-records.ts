@@ -21,9 +21,9 @@ type SessionRow = Tables['sessions']
 
 /** Milliseconds until a session ends. */
 export interface SessionTimes {
-  /** Since its last request. */
+  /** The longest time since its last request. */
   readonly idle: number
-  /** Since the sign-in. */
+  /** The longest time since the sign-in. */
   readonly max: number
 }
 

@@ -56,7 +56,7 @@ interface EmailKey {
   readonly emailId: string
 }
 
-/** Of a message of a broadcast. */
+/** Reads the first click of a message of a broadcast. */
 function readFirstClick(read: Read, email: EmailKey): z.output<typeof clickStatistics> {
   const [click] = firstClickOf(read, email)
   return {

@@ -9,7 +9,7 @@ import type { Common } from './documented-route.js'
 /** A request for a pixel or a link of a message that we sent. */
 export interface TrackingCall {
   readonly params: Readonly<Record<string, string>>
-  /** As it came: mail clients and scanners add parameters of their own. */
+  /** The query as it came: mail clients and scanners add parameters of their own. */
   readonly query: URLSearchParams
   /** The request is a HEAD: it counts for nothing. */
   readonly isHead: boolean
@@ -49,7 +49,7 @@ export interface PageRoute extends Common {
 /** A report of a service that we use, at a URL that we gave it. */
 interface CallbackCall {
   readonly params: Readonly<Record<string, string>>
-  /** As `readCallbackFields` reads them. */
+  /** The fields that `readCallbackFields` reads. */
   readonly fields: ReadonlyMap<string, string>
 }
 

@@ -26,7 +26,7 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
-  /** Of the route and the body as received. */
+  /** The fingerprint of the route and the body as received. */
   readonly fingerprint: () => string
   /** A header field of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined

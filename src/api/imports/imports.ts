@@ -35,7 +35,7 @@ const hintSuggestion = z.string().nullable().meta({
   example: 'bob@gmail.com',
 })
 
-/** Of one contact. */
+/** The hint at the address of one contact. */
 export const addressHint = z
   .strictObject({ hint: hintKind, suggestion: hintSuggestion })
   .meta({ id: 'AddressHint', description: 'What may be wrong with an address that is stored all the same.' })

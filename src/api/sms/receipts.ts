@@ -14,7 +14,7 @@ import type { Route } from '../http/route.js'
 interface ReceiptDeps {
   /** The service's secret of SMS. */
   readonly secret: KeyObject
-  /** As `ReceiptApplier`. */
+  /** The same as `ReceiptApplier`. */
   readonly applyReceipt: (receipt: Receipt) => Promise<unknown>
 }
 
@@ -77,7 +77,7 @@ export function readReport(fields: ReadonlyMap<string, string>): Pick<Receipt, '
   return { state, reason: code === '' ? word : `${word}, code ${code}` }
 }
 
-/** Of the first of these fields that there is. In one line, and cut off: it is logged. */
+/** Reads the first of these fields that there is, in one line, and cut off: it is logged. */
 function findWord(fields: ReadonlyMap<string, string>, names: readonly string[]): string {
   const name = names.find((each) => fields.has(each)) ?? ''
   return (fields.get(name) ?? '').slice(0, MAX_WORD).replace(/\p{Cc}/gu, ' ')

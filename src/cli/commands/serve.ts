@@ -20,7 +20,7 @@ import { createReloader } from '../reloader.js'
 import { openSystemdNotices } from '../systemd-notices.js'
 
 interface ServeOptions {
-  /** Of the process: systemd names its socket and the time of its watchdog there. */
+  /** The environment of the process: systemd names its socket and the time of its watchdog there. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Standard output goes to systemd's journal. */
   readonly journal: boolean

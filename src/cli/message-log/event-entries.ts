@@ -17,7 +17,7 @@ const eventsOfEmail = prepareRead<{ emailId: string; limit: number }>()(({ db, s
 
 type LoggedEvent = ReturnType<typeof eventsOfEmail>[number]
 
-/** Of these recipients, oldest first. */
+/** Reads the events of these recipients, oldest first. */
 export function eventsOfMessage(
   read: Read,
   { id: emailId, workspace_id: workspaceId }: Email,

@@ -33,9 +33,9 @@ export interface TopSnapshot {
   readonly activity: readonly Omit<Activity, 'senders'>[]
   readonly queue: QueueState
   readonly destinations: { readonly since: string | null; readonly data: readonly Destination[] }
-  /** Of the last hour, most first. */
+  /** The senders of the last hour, most first. */
   readonly senders: readonly { readonly workspace_id: string; readonly name: string; readonly accepted: number }[]
-  /** Of the last hour. */
+  /** The verdicts of the last hour. */
   readonly inbound: InboundVerdicts
   readonly webhooks: { readonly enabled: number; readonly failing: number; readonly behind: number }
   readonly disk: {

@@ -17,7 +17,7 @@ import { type DkimKey, foldBase64, foldNames, selectSignedFields, signedNames } 
 export interface ArcSet {
   /** 1 to `MAX_ARC_SETS`: one more than the message has. */
   readonly instance: number
-  /** Of the chain that the message came with. */
+  /** The result of the chain that the message came with. */
   readonly validation: 'none' | 'pass'
   /** The value of our Authentication-Results field, on one line. */
   readonly results: string

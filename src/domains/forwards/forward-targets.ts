@@ -194,7 +194,7 @@ function isOwnDomain(read: Read, workspaceId: string, address: Address): boolean
   return row?.status === 'verified'
 }
 
-/** Of the link in the mail, which is the permission to agree and to withdraw. */
+/** Builds the token of the link in the mail, which is the permission to agree and to withdraw. */
 export function buildTargetToken(secret: KeyObject, id: string): string {
   return `${id}.${signatureOf(secret, id)}`
 }

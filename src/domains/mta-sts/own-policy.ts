@@ -9,7 +9,7 @@ import { type DomainName, tryParseDomainName } from '../../mail/address.js'
 interface OwnPolicy {
   /** The policy file. */
   readonly text: string
-  /** Of the TXT record; another one for another text. */
+  /** The id in the TXT record; another one for another text. */
   readonly id: string
 }
 

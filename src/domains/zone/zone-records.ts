@@ -64,7 +64,7 @@ export interface ZoneSettings {
   readonly sendingHosts: readonly { readonly name: string; readonly address: string }[]
   readonly nameservers: readonly string[]
   readonly issuers: readonly string[]
-  /** Of our MTA-STS policy; null: none is published. */
+  /** The id of our MTA-STS policy; null: none is published. */
   readonly policyId: string | null
   /** Seconds. */
   readonly ttl: number

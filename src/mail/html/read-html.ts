@@ -74,7 +74,7 @@ interface OpenAttribute {
   readonly name: string
   readonly nameEnd: number
   value: string
-  /** Of the first character of the value, if that is no character reference. */
+  /** The place of the first character of the value, if that is no character reference. */
   start: number | null
   hasValue: boolean
 }

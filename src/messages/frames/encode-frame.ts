@@ -11,7 +11,7 @@ import { readRecipe } from './read-recipe.js'
 const LENGTH_BYTES = 4
 const FORM = 1
 
-/** Of each piece: its length, or its slot as the value's index and the encoding's. */
+/** The form of each piece: its length, or its slot as the value's index and the encoding's. */
 type PieceForm = number | readonly [value: number, encoding: number]
 
 export function encodeFrame({ pieces, smtputf8, recipe }: MessageFrame): Buffer {

@@ -20,7 +20,7 @@ export type FrameValue =
   | { readonly kind: 'email-id' }
   /** For the Date field. */
   | { readonly kind: 'date' }
-  /** Of the recipient's unsubscribe link. */
+  /** The token of the recipient's unsubscribe link. */
   | { readonly kind: 'unsubscribe-token' }
   /** The To field, complete. */
   | { readonly kind: 'to' }
@@ -36,7 +36,7 @@ export interface FrameRecipe {
   readonly broadcastId: string
   /** The host name in Message-IDs. */
   readonly hostname: string
-  /** Of the From address. */
+  /** The domain of the From address. */
   readonly domain: string
   /** The URL, without a trailing slash, under which links in the message reach us. */
   readonly base: string

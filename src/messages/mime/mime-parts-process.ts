@@ -82,14 +82,14 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     throw new Error(`the parts of a message were requested, and the process answered ${answer.kind}`)
   }
 
-  /** As `parse`, with bodies for an answer in JSON. */
+  /** The same as `parse`, with bodies for an answer in JSON. */
   async parseForDisplay(raw: Buffer, display: Display): Promise<ReadableResult> {
     const answer = await this.request(raw, { kind: 'readable', ...display })
     if (answer.kind === 'readable' || answer.kind === 'unreadable') return answer
     throw new Error(`a readable message was requested, and the process answered ${answer.kind}`)
   }
 
-  /** As `parse`; `index`: of the attachment among those that `parse` returns. */
+  /** The same as `parse`; `index`: of the attachment among those that `parse` returns. */
   async readAttachment(raw: Buffer, index: number): Promise<AttachmentResult> {
     const answer = await this.request(raw, { kind: 'attachment', index })
     if (answer.kind === 'attachment' || answer.kind === 'none' || answer.kind === 'unreadable') return answer

@@ -5,7 +5,7 @@
 import type { Header } from '../../mail/header-fields.js'
 
 export interface MimeField {
-  /** As written. */
+  /** The name as it is written. */
   readonly name: string
   /** Unfolded, encoded words decoded. */
   readonly value: string

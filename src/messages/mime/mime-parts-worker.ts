@@ -117,7 +117,7 @@ function encodeUtf8(body: string): readonly Buffer[] {
 /** Characters that are encoded at once, so that the heap does not hold a large body twice. */
 const JSON_CHUNK = 65_536
 
-/** As a JSON text. A surrogate pair that two pieces share becomes two escapes, which are one character to a reader. */
+/** Encodes a text as a JSON text. A surrogate pair that two pieces share becomes two escapes, which are one character to a reader. */
 function encodeJson(body: string): readonly Buffer[] {
   const pieces = Array.from({ length: Math.ceil(body.length / JSON_CHUNK) }, (_, place) => {
     const piece = body.slice(place * JSON_CHUNK, (place + 1) * JSON_CHUNK)

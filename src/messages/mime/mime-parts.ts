@@ -73,7 +73,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.parse(raw))
   }
 
-  /** As `read`, with bodies as JSON texts. */
+  /** The same as `read`, with bodies as JSON texts. */
   async readForDisplay(workspaceId: string, source: RawSource, display = asReceived): Promise<ReadableResult> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.parseForDisplay(raw, display))
   }

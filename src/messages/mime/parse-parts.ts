@@ -122,7 +122,7 @@ function collectContent(content: Readable, described: Omit<MimeAttachment, 'size
   })
 }
 
-/** As declared, not as guessed from the file name. */
+/** Finds the declared type, and not one guessed from the file name. */
 function declaredTypeOf(headers: Headers, guessed: string): string {
   const type = (contentTypeOf(headers) ?? guessed).trim().toLowerCase()
   return contentTypePattern.test(type) ? type : 'application/octet-stream'

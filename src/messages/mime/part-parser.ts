@@ -20,7 +20,7 @@ interface Parameters {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** As mailsplit delivers it. */
+/** A part as mailsplit delivers it. */
 interface SplitNode {
   filename: string | false
   readonly parentNode: { readonly contentType: string | false } | false
@@ -32,7 +32,7 @@ interface HeaderLine {
   readonly line: string
 }
 
-/** As mailparser stores it. */
+/** A part as mailparser stores it. */
 interface PartNode {
   readonly root?: boolean
   readonly parent?: PartNode
@@ -40,7 +40,7 @@ interface PartNode {
   readonly contentType: string | false
   readonly headers: Headers
   readonly isAttachment?: boolean
-  /** As declared; absent: it is not said, or the part is a multipart. */
+  /** The declared value; absent: it is not said, or the part is a multipart. */
   charset?: string
   /** Decodes the transfer encoding, not the charset; a multipart has none. */
   readonly decoder?: Readable

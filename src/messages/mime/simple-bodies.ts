@@ -18,7 +18,7 @@ const MAX_DEPTH = 4
 /** Characters of a value. */
 const MAX_VALUE = 500
 
-/** As mailparser joins them: undefined if there is none. */
+/** Joins texts as mailparser does: undefined if there is none. */
 export interface JoinedBodies {
   readonly html?: string | undefined
   readonly text?: string | undefined
@@ -33,7 +33,7 @@ interface SimpleBodies extends JoinedBodies {
 interface ContentHeader {
   readonly type: string
   readonly encoding: string
-  /** Of a multipart. */
+  /** The boundary of a multipart. */
   readonly boundary: string
 }
 

@@ -16,7 +16,7 @@ interface CompiledRule {
   readonly pieces: readonly string[] | null
 }
 
-/** Of the rules with a domain, of those of a workspace, of its owner, of a sender's domain, or of the others, the oldest that matches; null: none. `readSender`: called only for rules with a sender. */
+/** Finds the oldest rule that matches, first among those with a domain, then those of a workspace, of its owner, of a sender's domain, and the others; null: none. `readSender`: called only for rules with a sender. */
 export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
 
 export function compileHoldRules(

@@ -48,7 +48,7 @@ const noCounts = {
   held: 0,
   /** Held by members of the workspace. */
   heldByMembers: 0,
-  /** Of a paused or cancelled broadcast. */
+  /** The entries of a paused or cancelled broadcast. */
   paused: 0,
 }
 

@@ -52,7 +52,7 @@ export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insert
 
 interface Lease {
   readonly id: string
-  /** As they were when the entry was read: the first to change one of them wins. */
+  /** The values that the entry had when it was read: the first to change one of them wins. */
   readonly attempts: number
   readonly dueAt: number
   readonly until: number

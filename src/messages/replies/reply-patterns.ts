@@ -34,7 +34,7 @@ const replyPatterns: readonly ReplyPattern[] = [
 interface ReplyWords {
   readonly stage: Stage
   readonly code: number
-  /** As `5.1.1`, or null. */
+  /** For example `5.1.1`, or null. */
   readonly enhanced: string | null
   readonly text: string
 }

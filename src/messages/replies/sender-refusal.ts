@@ -20,7 +20,7 @@ const ofSender = [
 ]
 const ofAddress = /\bips?\b/i
 
-/** Of a reply to MAIL or later. `text`: cut to a length that may be read. */
+/** Judges a reply to MAIL or later. `text`: cut to a length that may be read. */
 export function isAboutSender({ enhanced }: Reply, text: string, reason: Reason): boolean {
   if (authenticationDetails.test(enhanced ?? '') || aboutMessage.has(reason)) return true
   return ofSender.some((form) => form.test(text)) && !ofAddress.test(text)

@@ -33,7 +33,7 @@ const evictionOrder = ['unproved', 'slow', 'idle', 'unread'] as const
 /** What a connection uses its slot for. */
 export interface ConnectionState {
   readonly rank: (typeof evictionOrder)[number]
-  /** Since when; epoch milliseconds. */
+  /** The moment from which it counts; epoch milliseconds. */
   readonly since: number
   /** Idle for too short a time to be evicted. */
   readonly isFresh: boolean

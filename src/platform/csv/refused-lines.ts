@@ -8,7 +8,7 @@ export interface RefusedLine {
   readonly value: string | null
 }
 
-/** As reports of imports show it. */
+/** The refused lines as reports of imports show them. */
 export interface RefusedSummary {
   readonly refused: number
   /** The first `MAX_LISTED` of them. */

@@ -41,7 +41,7 @@ export type RecordType = 'A' | 'AAAA' | 'TXT' | 'PTR' | 'CNAME' | 'NS' | 'CAA' |
 
 /** Records of a single type, for the authentication of incoming mail. */
 export interface RecordResolver {
-  /** As text: an address, a name without trailing dot, or the joined strings of one TXT record. */
+  /** Resolves to records as text: an address, a name without trailing dot, or the joined strings of one TXT record. */
   readonly resolveRecords: (name: string, type: RecordType) => Promise<LookupResult<string>>
   readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
   /** Epoch milliseconds until which the last answer to this question may be kept; 0: it may not. Absent: none may. */

@@ -58,7 +58,7 @@ function pacedConnectionOf(stream: Duplex): PacedConnection | null {
 class PacedConnection extends Duplex {
   /** Received, and not given to the parser yet. */
   private held: Buffer | null = null
-  /** Since the socket rested. */
+  /** Counted since the socket rested. */
   private receivedBytes = 0
   private hasEnded = false
   /** The stream that the parser reads takes more. */

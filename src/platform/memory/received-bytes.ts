@@ -17,7 +17,7 @@ type CollectGarbage = (options: { readonly type: 'minor' }) => void
 let sinceCollection = 0
 let collectGarbage: CollectGarbage | null | undefined
 
-/** Of a message that has arrived as a whole. */
+/** Notes the bytes of a message that has arrived as a whole. */
 export function noteReceivedBytes(bytes: number): void {
   sinceCollection += bytes
   if (sinceCollection < COLLECT_AFTER_BYTES) return

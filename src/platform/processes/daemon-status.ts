@@ -22,7 +22,7 @@ export interface DaemonStatus {
   /** ISO 8601. */
   readonly started_at: string
   readonly updated_at: string
-  /** Of the last full minute, or since the start. */
+  /** Measured over the last full minute, or since the start. */
   readonly event_loop_delay_ms: { readonly p50: number; readonly p99: number; readonly max: number }
   /** Bytes in memory, of all threads. */
   readonly rss: number
@@ -32,9 +32,9 @@ export interface DaemonStatus {
   readonly sessions: { readonly submission: number; readonly mx: number; readonly api: number }
   /** Queue entries between their look-up and their outcome. */
   readonly attempts_under_way: number
-  /** Since the start. */
+  /** Counted since the start. */
   readonly commits: number
-  /** Since the version of the file before. */
+  /** Counted since the version of the file before. */
   readonly rates: {
     readonly commits_per_second: number
     /** The share of the last full minute in which the main thread was busy, from 0 to 1. */

@@ -61,7 +61,7 @@ interface GroupMemory {
   readonly kills: number
 }
 
-/** Of the control group (version 2) of a process, such as its systemd unit. */
+/** Reads the memory of the control group (version 2) of a process, such as its systemd unit. */
 export async function readGroupMemory(pid: number): Promise<GroupMemory | null> {
   const group = /^0::(\/\S*)$/m.exec(await readText(`/proc/${pid}/cgroup`))?.[1]
   if (group === undefined) return null

@@ -14,7 +14,7 @@ interface NotifySocket {
   readonly close: () => void
 }
 
-/** Of Linux: AF_UNIX; SOCK_DGRAM with SOCK_CLOEXEC and SOCK_NONBLOCK; MSG_NOSIGNAL. */
+/** The numbers of Linux: AF_UNIX; SOCK_DGRAM with SOCK_CLOEXEC and SOCK_NONBLOCK; MSG_NOSIGNAL. */
 const FAMILY = 1
 const TYPE = 2 | 0o2000000 | 0o4000
 const FLAGS = 0x4000

@@ -25,7 +25,7 @@ interface ProcessState {
   readonly heapUsed: number
   /** Null: the system does not say. */
   readonly threads: number | null
-  /** Of the last full minute, or since the start. */
+  /** Measured over the last full minute, or since the start. */
   readonly delays: Delays
   /** The share of that minute in which the main thread was busy, from 0 to 1. */
   readonly load: number

@@ -33,7 +33,7 @@ import { selectSignatures } from './signature-fields.js'
 interface AuthenticateDeps {
   readonly resolver: KeepingResolver
   readonly clock: Clock
-  /** Of earlier messages. */
+  /** The memory of earlier messages. */
   readonly memory?: CheckMemory
   readonly limits?: QueryLimits & DkimLimits
 }

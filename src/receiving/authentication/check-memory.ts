@@ -7,7 +7,7 @@ import { createParsedKeys, type ParsedKeys } from './parsed-keys.js'
 export interface CheckMemory {
   readonly keys: ParsedKeys
   readonly spf: AnswerMemo<SpfFinding>
-  /** That the records of an author were found, or are known to be absent. */
+  /** Remembers that the records of an author were found, or are known to be absent. */
   readonly dmarcRecords: AnswerMemo<true>
   readonly dmarc: AnswerMemo<DmarcVerdict>
   readonly iprev: AnswerMemo<IprevVerdict>

@@ -44,7 +44,7 @@ export interface SignatureFields {
   readonly message: Buffer
   /** Where the body of `message` begins. */
   readonly bodyStart: number
-  /** Of `message`, if it is as it was received; else null. */
+  /** The header of `message`, if it is as it was received; else null. */
   readonly header: Header | null
 }
 

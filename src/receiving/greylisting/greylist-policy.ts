@@ -15,11 +15,11 @@ export interface GreylistTimes {
   readonly remember: number
 }
 
-/** Of a tuple or of a network. */
+/** An entry for a tuple or for a network. */
 export interface GreylistEntry {
   readonly firstAt: number
   readonly seenAt: number
-  /** Of a tuple: 0 while it waits, else 1. Of a network: how many of its tuples have passed. */
+  /** A tuple has 0 while it waits, else 1; a network has the number of its tuples that have passed. */
   readonly passes: number
 }
 

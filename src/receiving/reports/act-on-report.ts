@@ -54,7 +54,7 @@ type IgnoredReason = UnclaimedReason | 'gone' | 'other-recipient' | 'state' | 'r
 
 export interface ReportHandler {
   readonly processReport: ReportProcessor
-  /** Since the start. */
+  /** Counted since the start. */
   readonly ignoredCounts: ReadonlyMap<IgnoredReason, number>
 }
 
@@ -72,7 +72,7 @@ interface ReportEffect {
 
 /** Anyone who holds a token can send any number of reports: larger ones are not kept. */
 const MAX_STORED_REPORT = 262_144
-/** Of all senders together: 128 MB a day. What is kept counts towards the room for reports, which must not be used up. */
+/** Limits the reports of all senders together: 128 MB a day. What is kept counts towards the room for reports, which must not be used up. */
 const KEPT_REPORTS = { burst: 200, perSecond: 500 / 86_400, maxKeys: 1 }
 /** Addresses in a line of the log. */
 const MAX_LOGGED_ADDRESSES = 5

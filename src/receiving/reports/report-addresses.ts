@@ -41,7 +41,7 @@ function readDomain(text: string, at: number): string {
   return text.slice(at + 1, end)
 }
 
-/** Also if servers on the way changed the case of the local part. */
+/** Compares addresses, also if servers on the way changed the case of the local part. */
 export function isSameAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }

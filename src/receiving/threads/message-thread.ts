@@ -82,7 +82,7 @@ export class MessageThread {
     return this.hasLoaded
   }
 
-  /** So that its code is loaded before there is a message for it. One that cannot run is not tried all the time. */
+  /** Starts the thread, so that its code is loaded before there is a message for it. One that cannot run is not tried all the time. */
   startAhead(): void {
     if (this.worker !== null || performance.now() - this.lastStart < START_PAUSE) return
     try {

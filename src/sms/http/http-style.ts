@@ -36,7 +36,7 @@ export function isSuccess({ status }: Pick<GatewayAnswer, 'status'>): boolean {
 
 const MAX_ID_LENGTH = 200
 
-/** Of a message, as a gateway may give it; it is stored. */
+/** Whether a value may be the id that a gateway gives to a message; it is stored. */
 export function isMessageId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH
 }

@@ -208,7 +208,7 @@ export class SmppLink {
   }
 }
 
-/** So that a stop does not wait for DNS. */
+/** Rejects when the signal strikes, so that a stop does not wait for DNS. */
 async function rejectAtAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => undefined
   const aborted = new Promise<never>((_, reject) => {

@@ -28,7 +28,7 @@ interface SmppTimes extends LinkTimes {
 }
 
 interface SmppProviderDeps extends Omit<LinkDeps, 'times' | 'onDelivery'> {
-  /** As the receiver of a message sees it: a name, a number with plus, or a short code. Read for each message. */
+  /** The sender that the receiver of a message sees: a name, a number with plus, or a short code. Read for each message. */
   readonly sender: () => string
   /** Resolves when the receipt is stored. `unknown`: no message has this id. */
   readonly onReceipt: (receipt: Receipt) => Promise<'applied' | 'unknown'>

@@ -26,7 +26,7 @@ import {
 /** MAIL with the parameters that the MX accepts. */
 export interface PlainMailCommand {
   readonly from: Address | ''
-  /** As declared; 0: not declared. */
+  /** The declared size; 0: none was declared. */
   readonly size: number
   readonly smtputf8: boolean
   readonly requiresTls: boolean

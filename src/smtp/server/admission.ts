@@ -53,7 +53,7 @@ export class ListenerSlot implements LimitedConnection {
     this.client = socket.remoteAddress ?? ''
   }
 
-  /** As which client it counts; null: in the total only. */
+  /** The client as which it counts; null: it counts in the total only. */
   get origin(): ConnectionOrigin | null {
     return this.slot?.origin ?? null
   }

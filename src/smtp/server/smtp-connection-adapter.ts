@@ -264,7 +264,7 @@ export function startDataMode(parser: SMTPStream, maxSize: number, message: Inco
 
 const LF = 0x0a
 
-/** Of a client that pipelines its commands (RFC 2920). */
+/** Whether a client pipelines its commands (RFC 2920). */
 function hasSeveralLines(chunk: Buffer): boolean {
   const end = chunk.indexOf(LF)
   return end !== -1 && end < chunk.length - 1

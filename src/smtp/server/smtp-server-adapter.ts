@@ -32,7 +32,7 @@ import { SmtpConnectionAdapter } from './smtp-connection-adapter.js'
 export interface ListenerRules<Session extends SmtpSession> {
   readonly gate: SessionGate
   readonly openSession: (connection: SessionConnection) => Session
-  /** As which client an accepted connection counts. */
+  /** Finds the client as which an accepted connection counts. */
   readonly originOf: (address: string) => ConnectionOrigin
   readonly checkNewClient: CheckNewClient
   /** Connections from this address begin with a PROXY line. */
@@ -51,7 +51,7 @@ const OK = 250
 
 export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   private readonly owners = new WeakMap<SMTPServerSession, SmtpConnectionAdapter<Session>>()
-  /** Of connections that failed, by their errors. */
+  /** The sessions of connections that failed, by their errors. */
   private readonly sessionIds = new WeakMap<Error, string>()
   private readonly admission: Admission
 

@@ -35,7 +35,7 @@ export class IncomingMessage extends EventEmitter {
   /** Resolves, or rejects with a Refusal, when the message has ended. Rejects with ClientGone when it breaks off. */
   readonly collected = this.outcome.promise
   readonly writable = true
-  /** As of a stream that is being read. */
+  /** The value of a stream that is being read. */
   readonly readableFlowing = true
   writableEnded = false
   destroyed = false

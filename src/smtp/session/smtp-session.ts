@@ -21,7 +21,7 @@ export interface SessionConnection {
   readonly remotePort: number
   /** When it was accepted; epoch milliseconds. */
   readonly acceptedAt: number
-  /** As which client it counts; null: it counts in the total only. */
+  /** The client as which it counts; null: it counts in the total only. */
   readonly origin: ConnectionOrigin | null
   /** The name in HELO or EHLO; empty: none yet. */
   readonly helo: string

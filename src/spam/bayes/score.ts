@@ -52,7 +52,7 @@ export function computeTokenProbability(count: TokenCount, messages: TokenCount)
   return (PRIOR_STRENGTH * PRIOR_PROBABILITY + spam) / (PRIOR_STRENGTH + spam + ham)
 }
 
-/** Of equal ones, those that come first. Numbers are sorted as such, because a comparison of two would box them all. */
+/** Selects the strongest; those that come first, of equal ones. Numbers are sorted as such, because a comparison of two would box them all. */
 function selectStrongest(probabilities: readonly number[]): readonly number[] {
   if (probabilities.length <= MAX_TOKENS) return probabilities
   const deviations = Float64Array.from(probabilities)

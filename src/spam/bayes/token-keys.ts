@@ -37,7 +37,7 @@ function mixBits(word: number): number {
   return twice ^ (twice >>> 16)
 }
 
-/** So that a search is short. Keys chosen to share a place are compared with each other: half a million times at most. */
+/** The table has so many places for each key that a search is short. Keys chosen to share a place are compared with each other: half a million times at most. */
 const PLACES_PER_KEY = 4
 
 /**

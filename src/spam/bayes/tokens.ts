@@ -43,7 +43,7 @@ class TokenList implements WordReader {
   }
 }
 
-/** Of one message after the other. */
+/** The keys of one message after the other. */
 const keys = new TokenKeys(MAX_TOKENS)
 
 /** The keys of the tokens, distinct: packed, in base64. No string is made of a word. */

@@ -12,7 +12,7 @@ const selectWords = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 interface TrainingState {
   /** Messages. */
   readonly learned: TokenCount
-  /** Of them, those received in the last 180 days. */
+  /** Those of them that were received in the last 180 days. */
   readonly recent: TokenCount
   readonly words: number
   /** False: too few recent ones for its full weight. */

@@ -47,7 +47,7 @@ const joinWords = (text: string): string => splitWords(text).join('')
 
 interface BrandEntry {
   readonly brand: Brand
-  /** As written, without blanks. */
+  /** The name in its own spelling, without blanks. */
   readonly plain: string
 }
 
@@ -88,7 +88,7 @@ export function findBrands(text: string): readonly BrandMatch[] {
   return [...matches.values()]
 }
 
-/** Of all brands' names, so that few words are looked up with those after them. */
+/** The beginnings of all brands' names, so that few words are looked up with those after them. */
 const namePrefixes: ReadonlySet<string> = new Set(
   [...brandsByName.keys()].flatMap((name) => Array.from(name, (_, at) => name.slice(0, at + 1))),
 )

@@ -9,7 +9,7 @@ import { readCodeUnits } from '../../platform/code-units.js'
 
 /** Words of the first text. */
 const MAX_WORDS = 200
-/** Of the table of their hashes: a power of two, so that a search is short. */
+/** The size of the table of their hashes: a power of two, so that a search is short. */
 const TABLE_SIZE = 1_024
 const MIN_LENGTH = 4
 /** Texts of so few words say too little. */
@@ -59,7 +59,7 @@ class FirstWords implements LongWordReader {
   }
 }
 
-/** Of each word of the first text, its occurrences there are shared once. */
+/** Counts shared words: each occurrence of a word in the first text is shared once. */
 class SharedWords implements LongWordReader {
   total = 0
   private shared = 0

@@ -18,7 +18,7 @@ const wordPattern = /[\p{L}\p{M}\p{N}]{2,40}/gu
 const latinLetter = /\p{Script=Latin}/u
 const confusableLetter = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
 
-/** As a person reads it: lookalikes of ASCII letters become those, invisible characters go. */
+/** Writes a text in the form that a person reads: lookalikes of ASCII letters become those, invisible characters go. */
 export function foldMixedWords(text: string): string {
   const plain = text.normalize('NFKC').replace(invisibleCharacters, '')
   if (!confusableLetter.test(plain)) return plain

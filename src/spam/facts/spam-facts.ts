@@ -47,7 +47,7 @@ export interface SpamFacts {
   readonly impersonation: ImpersonationFacts
   /** Facts of attached web pages. */
   readonly attachedPages: PageFacts
-  /** Whom records and lists name as the author. */
+  /** The author that records and lists name. */
   readonly author: Author | null
 }
 

@@ -12,12 +12,12 @@ const MAX_TEXT = 262_144
 const MAX_URL = 2_000
 
 export interface SpamUrl {
-  /** As written. */
+  /** The message's own spelling. */
   readonly href: string
   readonly scheme: string
   /** The part of the authority before `@`; empty if there is none. */
   readonly user: string
-  /** As written, in lower case, without the port. */
+  /** The host in lower case, without the port. */
   readonly host: string
   readonly port: string
   readonly path: string

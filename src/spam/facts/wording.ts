@@ -17,7 +17,7 @@ const listAt = new Uint16Array(TABLE_SIZE)
 const NO_LIST = 0
 /** Beginnings begin so, and none is complete. */
 const PREFIX = 1
-/** Of indexes of `patterns`, by `listAt`. */
+/** Lists of indexes of `patterns`, by `listAt`. */
 const lists: number[][] = [[], []]
 /**
  * By the lowest five bits of each of the first three characters: 1 if a beginning may begin so. Most places have none, and
@@ -129,7 +129,7 @@ function tripleOf(first: number, second: number, third: number): number {
   return ((first & 31) << 10) | ((second & 31) << 5) | (third & 31)
 }
 
-/** Of a beginning that is shorter, all that go on like it. */
+/** Notes the triple of an opening; if it is shorter, all triples that begin with it. */
 function noteTriples(opening: string): void {
   const known = Math.min(opening.length, 3)
   const start = tripleOf(opening.charCodeAt(0), opening.charCodeAt(1), opening.charCodeAt(2))

@@ -119,7 +119,7 @@ export function buildHeaders({ id, origin, recipients }: RspamdRequest): Record<
   }
 }
 
-/** As Latin-1, so that the octets sent are those of the UTF-8 text. */
+/** Encodes a value as Latin-1, so that the octets sent are those of the UTF-8 text. */
 function sanitizeValue(value: string): string {
   return Buffer.from(value.slice(0, MAX_VALUE).replace(/\p{Cc}+/gu, ' ')).toString('latin1')
 }

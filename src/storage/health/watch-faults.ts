@@ -28,7 +28,7 @@ export function watchFaults(
   { onOutageStart, onOutageEnd, buildProbe, interval = PROBE_INTERVAL }: FaultWatchOptions,
 ): WatchedCommit {
   let timer: NodeJS.Timeout | null = null
-  /** Since the last probe. */
+  /** A fault has come since the last probe. */
   let faultedSinceProbe = false
   let stopped = false
 

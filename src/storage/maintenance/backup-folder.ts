@@ -22,7 +22,7 @@ export function backupName(now: number): string {
 
 const DAY = 86_400_000
 
-/** Of a backup to a folder, or to standard output, which is made beside the database first. */
+/** The name of an unfinished backup to a folder, or to standard output, which is made beside the database first. */
 const PARTIAL =
   /^(?:posthorn-\d{8}T\d{6}Z\.db|posthorn\.db\.backup-\d+)\.partial-\d+(?:-journal)?$|^posthorn\.db\.backup-\d+$/
 

@@ -15,7 +15,7 @@ const SWEEP_PAUSE = 20
 /** Holes of one step. */
 const STEP_HOLES = 500
 
-/** As soon as no reader uses the log. False: a reader has used it all the time. */
+/** Purges the log as soon as no reader uses it. False: a reader has used it all the time. */
 export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
   return retryWhileBusy((isRetry) => database.purgeLog({ goesOn: isRetry }), signal)
 }

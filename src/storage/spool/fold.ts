@@ -11,11 +11,11 @@ import type { Store } from '../database.js'
 import { LostBytes, type Write } from '../writer/write.js'
 import { type SpoolPlace, spooledTables } from './spool-files.js'
 
-/** Of one commit; one larger message is a commit of its own. */
+/** Limits one commit; one larger message is a commit of its own. */
 const COMMIT_BYTES = 8_388_608
 const COMMIT_ROWS = 200
 
-/** Of one commit while others wait for it: as much as a step of the sweep. */
+/** Limits one commit while others wait for it: as much as a step of the sweep. */
 const STEP_BYTES = 4_194_304
 
 interface FoldOptions {

@@ -14,7 +14,7 @@ const SPOOL_FROM_BYTES = 16_384
 /** Bytes of such values from which on a batch is spooled: below, the second fdatasync costs more than it saves. */
 const SPOOL_BATCH_BYTES = 131_072
 
-/** Of the `spooledTables`. */
+/** Matches an insertion into the `spooledTables`. */
 const spooledInsert = /^(insert into "(?:raw_messages|inbound_raw)" \([^()]*"raw")(\) values \([?, ]*\?)\)$/
 
 /** The statement that stores a place; null: the values of this one are not spooled. */

@@ -14,7 +14,7 @@ import { StorageFault } from '../writer/write.js'
 import { lockSpool } from './hold-spool.js'
 import { listSpoolFiles, type SpoolPlace, spooledTables, spoolFile, spoolFolder } from './spool-files.js'
 
-/** Of one step, which commits wait for. */
+/** Limits one step, which commits wait for. */
 const STEP_BYTES = 4_194_304
 
 const ZEROS = Buffer.alloc(1_048_576)
@@ -23,7 +23,7 @@ interface SweepOptions {
   readonly databaseFile: string
   /** The file that is appended to, which stays; null: there is none. */
   readonly currentFile: number | null
-  /** Of one file. None: files are looked at. */
+  /** The holes of one file. None: files are looked at. */
   readonly holes: readonly SpoolPlace[]
 }
 
@@ -44,7 +44,7 @@ export function sweepStep(db: SQLite.Database, { databaseFile, currentFile, hole
   }
 }
 
-/** As many as a step may fill; of the last one its beginning. */
+/** Fills as many holes as a step may; of the last one its beginning. */
 function fillHoles(db: SQLite.Database, folder: string, holes: readonly SpoolPlace[]): void {
   let room = STEP_BYTES
   const filled = holes.flatMap((hole) => {

@@ -34,7 +34,7 @@ export class UnusableStandby extends Error {
 
 const noteSchema = z.object({
   generation: z.string(),
-  /** Of the last segment that was applied. */
+  /** The number of the last segment that was applied. */
   number: z.number(),
   header: z
     .object({
@@ -54,7 +54,7 @@ export interface Rebuilt {
   readonly generation: string
   /** Segments that were applied by this call. */
   readonly applied: number
-  /** Of the last one. */
+  /** The number of the last one. */
   readonly number: number
   /** When that one was written, in milliseconds. */
   readonly copiedAt: number | null

@@ -35,7 +35,7 @@ export interface Segment {
 }
 
 const snapshotSchema = z.object({
-  /** Of the segment that follows. */
+  /** The number of the segment that follows. */
   number: z.number(),
   at: z.number(),
   bytes: z.number(),

@@ -96,7 +96,7 @@ export interface AuditLogTable {
   at: Timestamp
   /** Id of the user, `operator` for the command line, `service` for the daemon itself. */
   actor: string
-  /** As `api_key.created`. */
+  /** For example `api_key.created`. */
   action: string
   /** Id of the object of the act. */
   target: string

@@ -14,7 +14,7 @@ export interface TemplatesTable {
   subject: string
   html: string | null
   text: string | null
-  /** As the client gave them; null: it gave none. */
+  /** The variables that the client gave; null: it gave none. */
   listed_variables: Json<readonly string[]> | null
   /** The listed ones, then others that the bodies use. */
   variables: Json<readonly string[]>
@@ -73,7 +73,7 @@ export interface ContactsTable {
   workspace_id: string
   /** Null: in no audience. */
   audience_id: string | null
-  /** As the client gave it. */
+  /** The value that the client gave. */
   email: string
   /** The address in lower case: it identifies the contact. */
   email_key: string
@@ -91,7 +91,7 @@ export interface ContactCountsTable {
   /** Id of an audience, or `all`: those of the workspace. */
   list: string
   count: number
-  /** Of these, those that are subscribed. */
+  /** Those of them that are subscribed. */
   subscribed: number
 }
 

@@ -4,7 +4,7 @@ import type { Json, Timestamp } from './columns.js'
 /** MTA-STS policies of recipients' domains. They are public, and belong to no workspace. */
 export interface StsPoliciesTable {
   domain: string
-  /** Of the TXT record that led to the policy. */
+  /** The id in the TXT record that led to the policy. */
   policy_id: string
   mode: 'enforce' | 'testing' | 'none'
   patterns: Json<readonly string[]>

@@ -8,7 +8,7 @@ export type DomainReportKind = 'dmarc_aggregate' | 'dmarc_failure' | 'tls'
 export interface DomainReportsTable {
   id: string
   workspace_id: string
-  /** Of the sending domain; `SERVICE_WORKSPACE` for a domain of the service itself. */
+  /** The id of the sending domain; `SERVICE_WORKSPACE` for a domain of the service itself. */
   domain_id: string
   kind: DomainReportKind
   /** The domain that the report names: the sending domain or one below it. */
@@ -23,7 +23,7 @@ export interface DomainReportsTable {
   policy: string
   begins_at: Timestamp
   ends_at: Timestamp
-  /** Of these `passed` did; for TLS these are sessions. */
+  /** The messages, of which `passed` did pass; for TLS these are sessions. */
   messages: number
   passed: number
   /** Characters of the rows. */
@@ -52,9 +52,9 @@ export interface DmarcRow {
 
 /** One group of sessions of a TLS report. */
 export interface TlsRow {
-  /** As `sts`, `tlsa`, `no-policy-found`. */
+  /** For example `sts`, `tlsa`, `no-policy-found`. */
   readonly policy_type: string
-  /** As `certificate-expired`; `success` for those without failure. */
+  /** For example `certificate-expired`; `success` for those without failure. */
   readonly result: string
   readonly sessions: number
   readonly passed: boolean

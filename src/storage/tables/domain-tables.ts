@@ -35,15 +35,15 @@ export interface DomainsTable {
   track_clicks: Flag
   created_at: Timestamp
   verified_at: Timestamp | null
-  /** As the last check of DNS found them. */
+  /** The states that the last check of DNS found. */
   record_states: Json<RecordStates>
   /** When DNS last answered for all records. */
   checked_at: Timestamp | null
   /** When DNS is queried again; null: no check is due. */
   next_check_at: Timestamp | null
-  /** Since when DNS lacks the expected records; null while it has them. */
+  /** The time from which DNS lacks the expected records; null while it has them. */
   unproved_since: Timestamp | null
-  /** Since when a rotation to the other DKIM key is under way. */
+  /** The time from which a rotation to the other DKIM key is under way. */
   rotation_asked_at: Timestamp | null
   inbound_policy: Json<Partial<InboundPolicy>>
 }

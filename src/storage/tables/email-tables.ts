@@ -63,7 +63,7 @@ export interface EmailsTable {
   /** The API key that sent it; null: a trusted network or the service itself. */
   key_id: string | null
   template_id: string | null
-  /** Of `from_email`. */
+  /** The domain of `from_email`. */
   from_domain: DomainName
   /** The broadcast whose message it is; lists of emails leave it out. */
   broadcast_id: string | null
@@ -166,11 +166,11 @@ export interface HoldRulesTable {
   id: string
   /** Whose mail it holds; `service`: that of all workspaces and of the service itself. */
   workspace_id: string
-  /** Of recipients. */
+  /** The domain of recipients. */
   domain: DomainName | null
   /** Address or domain of the From field, in lower case. */
   sender: string | null
-  /** Of recipients' addresses, in lower case; `*` stands for any characters. */
+  /** The pattern of recipients' addresses, in lower case; `*` stands for any characters. */
   pattern: string | null
   /** Null: until it is removed. */
   until: Timestamp | null
@@ -197,7 +197,7 @@ export interface AttemptsTable {
   /** Host name of the MX, or of the route; null: none was found. */
   mx: string | null
   address: string | null
-  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
+  /** For example `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
   tls: string | null
   /** A server answered. */
   reached: Flag

@@ -9,7 +9,7 @@ export interface ForwardRulesTable {
   id: string
   workspace_id: string
   domain_id: string
-  /** As `localPartKey` makes it; `*`: each that no other rule of the domain names. */
+  /** The key that `localPartKey` makes; `*`: each that no other rule of the domain names. */
   local_part: string
   targets: Json<readonly Address[]>
   /** The webhook that gets `email.received` of each message; null: none. */
@@ -43,7 +43,7 @@ export interface InboundForwardsTable {
   /** `forwarded`: it is in the queue, or was. */
   status: 'forwarded' | 'not-forwarded'
   reason: NotForwardedReason | null
-  /** Of the service: what was queued. */
+  /** The email of the service that was queued. */
   email_id: string | null
   created_at: Timestamp
 }

@@ -92,7 +92,7 @@ export interface GreylistEntriesTable {
   key: string
   first_at: Timestamp
   seen_at: Timestamp
-  /** Of a tuple: 0 while it waits. Of a network: how many of its tuples have passed. */
+  /** A tuple has 0 while it waits; a network has the number of its tuples that have passed. */
   passes: number
 }
 
@@ -131,7 +131,7 @@ export interface InboundTotalsTable {
 export interface BlockedAddressesTable {
   workspace_id: string
   domain_id: string
-  /** As `localPartKey` makes it. */
+  /** The key that `localPartKey` makes. */
   local_part: string
 }
 

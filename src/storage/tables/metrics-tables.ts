@@ -11,7 +11,7 @@ export const KEPT_METRICS_DAYS = 400
 /** Emails by the quarter of an hour in which they were made; what happens to them later counts there too. */
 export interface EmailMetricsTable {
   workspace_id: string
-  /** Of the sender; empty: of all. */
+  /** The sender's domain; empty: all domains. */
   domain: string
   /** `name:value`; empty: of all, whatever their tags. */
   tag: string
@@ -50,7 +50,7 @@ export interface EmailMetricsTable {
 /** Clicks of persons by URL, in emails of a day. */
 export interface LinkMetricsTable {
   workspace_id: string
-  /** Of the sender; empty: of all. */
+  /** The sender's domain; empty: all domains. */
   domain: string
   /** When the day of the emails begins, in UTC. */
   day: Timestamp

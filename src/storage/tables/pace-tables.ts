@@ -1,7 +1,7 @@
 /** The table of the paces of providers. Part of `tables.ts`, which says what holds for all tables. */
 import type { Flag, Timestamp } from './columns.js'
 
-/** Of the installation, no workspace's. A provider that has never refused anything for its pace has no row. */
+/** The rows belong to the installation, and to no workspace. A provider that has never refused anything for its pace has no row. */
 export interface ProviderPacesTable {
   /** An id of the known providers, the registrable domain of the MX hosts, or the host and port of a route. */
   provider: string
@@ -11,7 +11,7 @@ export interface ProviderPacesTable {
   sessions: number | null
   ceiling: number | null
   ceiling_at: Timestamp
-  /** Of one session; null: none was learned. */
+  /** The messages of one session; null: none was learned. */
   messages: number | null
   messages_at: Timestamp | null
   /** Messages in 1,000 seconds; null: no limit is known. */

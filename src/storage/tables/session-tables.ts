@@ -15,7 +15,7 @@ export interface SessionsTable {
   /** Written at most once a minute. */
   last_used_at: Timestamp
   expires_at: Timestamp
-  /** As the browser names itself, shortened. */
+  /** The name that the browser gives itself, shortened. */
   user_agent: string
   ip_address: string
 }
@@ -46,6 +46,6 @@ export interface KnownBrowsersTable {
   user_id: string
   /** SHA-256 of the token in the browser's cookie, in hex. */
   token_hash: string
-  /** Of the last sign-in. */
+  /** The time of the last sign-in. */
   last_used_at: Timestamp
 }

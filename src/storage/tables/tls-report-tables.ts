@@ -23,7 +23,7 @@ export interface TlsResultsTable {
   mx_host: string
   receiving_ip: string
   sending_ip: string
-  /** Of the first of them. */
+  /** The detail of the first of them. */
   detail: string
   sessions: number
 }

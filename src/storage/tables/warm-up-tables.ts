@@ -3,7 +3,7 @@ import type { Flag, Timestamp } from './columns.js'
 
 /** One new source address or domain at one provider. */
 export interface WarmUpsTable {
-  /** Of the domain; `SERVICE_WORKSPACE` for a source address. */
+  /** The workspace of the domain; `SERVICE_WORKSPACE` for a source address. */
   workspace_id: string
   /** A source address in its canonical form, or a domain. */
   subject: string

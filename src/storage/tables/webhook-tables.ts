@@ -23,7 +23,7 @@ export interface WebhooksTable {
   previous_secret_until: Timestamp | null
   /** Each event of the log up to this `seq` is delivered or has a row in `webhook_deliveries`. */
   event_cursor: number
-  /** Since when every attempt failed; null: the last one succeeded. */
+  /** The time from which every attempt failed; null: the last one succeeded. */
   failing_since: Timestamp | null
   last_status: DeliveryStatus | null
   last_at: Timestamp | null

@@ -73,7 +73,7 @@ function requireRoom({ room }: UpgradePlan, { free, total }: DiskSpace, folder: 
   )
 }
 
-/** Of a process that was killed. */
+/** Removes the copies of a process that was killed. */
 function removeOldCopies(file: string, folder: string): void {
   const start = `${basename(file)}${COPY_MARK}`
   const pidOf = (name: string): number => Number.parseInt(name.slice(start.length), 10)

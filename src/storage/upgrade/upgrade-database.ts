@@ -13,7 +13,7 @@ import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'
 
 interface UpgradeOptions extends UpgradeListener {
   readonly file: string
-  /** Of this program: the name of the copy. */
+  /** The version of this program, in the name of the copy. */
   readonly version: string
   /** Keep a copy of the database as it was, if there is room. */
   readonly keepCopy: boolean

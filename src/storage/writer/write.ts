@@ -132,7 +132,7 @@ export async function tryCommit(commit: Promise<void>): Promise<boolean> {
   }
 }
 
-/** As `tryCommit`; false also if a constraint was violated: a concurrent commit stored the same key first. */
+/** The same as `tryCommit`; false also if a constraint was violated: a concurrent commit stored the same key first. */
 export async function tryUniqueCommit(commit: Promise<void>): Promise<boolean> {
   try {
     return await tryCommit(commit)

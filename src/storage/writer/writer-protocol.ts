@@ -73,7 +73,7 @@ export type FromWriter =
       /** What was lent with these messages, in order. */
       readonly returned: readonly Uint8Array[]
       readonly commits: number
-      /** Of the batch that this answer is about; null: it was none. */
+      /** The batch that this answer is about; null: it was none. */
       readonly batch: WrittenBatch | null
     }
   | { readonly kind: 'foreign-commit' }

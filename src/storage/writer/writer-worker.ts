@@ -45,7 +45,7 @@ class WriterThread {
   private database: OpenDatabase | undefined
   private dataVersion: unknown
   private commits = 0
-  /** Of the last batch. */
+  /** The milliseconds of the last batch's COMMIT. */
   private syncTime: number | null = null
   private texts: string[] = []
   private readonly timer: NodeJS.Timeout

@@ -1,7 +1,7 @@
 /** An answer that is no success, as pages show it. */
 
 export interface FieldError {
-  /** As the request names it: `domain`, `allowed_networks[0]`. */
+  /** The name that the request has for it: `domain`, `allowed_networks[0]`. */
   readonly field: string
   readonly message: string
 }

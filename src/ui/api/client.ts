@@ -42,7 +42,7 @@ export async function unwrap<Data>(request: Promise<FetchedAnswer<Data>>): Promi
   return answer.data
 }
 
-/** Also ends the session of this page when the server knows it no longer. */
+/** Makes the error of a refused request, and ends the session of this page when the server knows it no longer. */
 function toRefusal(status: number, body: unknown): ApiError {
   const error = toApiError(status, body)
   if (error.code === 'authentication_required' && error.details['second_factor'] !== true) endSession()

@@ -8,7 +8,7 @@ import { type ApiError, asApiError } from './api-error.ts'
 export interface Loading<Data> {
   /** Undefined: nothing was loaded yet. */
   readonly data: Data | undefined
-  /** Of the last time that it was loaded. */
+  /** The error of the last time that it was loaded. */
   readonly error: ApiError | null
   readonly reload: () => void
   /** Shows this instead, as after a change that answers with the new state. */

@@ -9,7 +9,7 @@ const MAX_LENGTH = 2_000
 /** After a separator, before a word: the dot of `12.5` is none. A short last part, such as `com`, does not stand alone. */
 const joint = /(?<=[@./=?&:;]|\p{L}_)(?=[\p{L}_]\S{4})/u
 
-/** Of what a cell or a fact shows: texts can break at their separators, anything else is unchanged. */
+/** Lets the texts that a cell or a fact shows break at their separators; anything else is unchanged. */
 export function allowBreaks(shown: ComponentChildren): ComponentChildren {
   if (typeof shown !== 'string' || shown.length > MAX_LENGTH) return shown
   const [first = '', ...others] = shown.split(joint)

@@ -30,7 +30,7 @@ export function createPlot(place: HTMLElement, data: PlotData): () => void {
   }
 }
 
-/** Of the first line's color, below it: it can be seen where a second line covers it. */
+/** The opacity of the first line's color below the line: it can be seen where a second line covers it. */
 const FILL_ALPHA = '1c'
 
 function drawPlot(place: HTMLElement, data: PlotData): uPlot {

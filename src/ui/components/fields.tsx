@@ -246,7 +246,7 @@ export function ChoicesField({ name, label, hint, options, chosen = [], single =
 
 interface FileFieldProps extends FieldProps {
   readonly optional?: boolean
-  /** As the attribute `accept` has it. */
+  /** The value of the attribute `accept`. */
   readonly accept?: string
 }
 

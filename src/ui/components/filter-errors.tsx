@@ -5,7 +5,7 @@ import type { ApiError } from '../api/api-error.ts'
 import { FormContext } from './form-context.ts'
 
 interface FilterErrorsProps {
-  /** Of the last time that the list was loaded. */
+  /** The error of the last time that the list was loaded. */
   readonly error: ApiError | null
   readonly children: ComponentChildren
 }

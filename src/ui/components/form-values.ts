@@ -8,7 +8,7 @@ export function readText(values: FormData, name: string): string {
   return typeof value === 'string' ? value.trim() : ''
 }
 
-/** As it was typed: for passwords and bodies of messages. */
+/** Reads a text exactly as it was typed, for passwords and bodies of messages. */
 export function readExactText(values: FormData, name: string): string {
   const value = values.get(name)
   return typeof value === 'string' ? value : ''
@@ -37,19 +37,19 @@ export function toMoment(text: string): string {
   return Number.isNaN(at.getTime()) ? text : at.toISOString()
 }
 
-/** Of a field of the type `datetime-local`, which has the time of the browser's zone, as UTC; null: empty. */
+/** Reads a field of the type `datetime-local`, which has the time of the browser's zone, as UTC; null: empty. */
 export function readTime(values: FormData, name: string): string | null {
   const text = readText(values, name)
   const at = new Date(text)
   return text === '' || Number.isNaN(at.getTime()) ? null : at.toISOString()
 }
 
-/** As a field of the type `datetime-local` has it, in the browser's zone. */
+/** Writes a time for a field of the type `datetime-local`, in the browser's zone. */
 export function toFieldTime(at: Date): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length)
 }
 
-/** As `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
+/** The same as `readTime`. Throws an ApiError for a time that has passed, which servers take as now. */
 export function readFutureTime(values: FormData, name: string): string | null {
   const at = readTime(values, name)
   if (at === null || new Date(at).getTime() > readNow()) return at

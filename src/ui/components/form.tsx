@@ -71,7 +71,7 @@ function explainGap(element: Element): string {
   return `Complete the date${type === 'date' ? '' : ' and the time'}, or clear the field.`
 }
 
-/** Of a field that was left empty, the rule for its value says less than that. */
+/** Says that a field was left empty, which says more than the rule for its value. */
 function nameGaps(error: ApiError, form: HTMLFormElement | null): ApiError {
   const fields = error.fields.map(({ field, message }) => {
     const element = form?.elements.namedItem(field)

@@ -40,7 +40,7 @@ export function formatNumber(value: number): string {
   return number.format(value)
 }
 
-/** Of a share between 0 and 1. */
+/** Formats a share between 0 and 1. */
 export function formatPercent(share: number): string {
   return percent.format(share)
 }

@@ -44,7 +44,7 @@ const tones: ReadonlyMap<string, Tone> = new Map([
 ])
 
 interface StatusBadgeProps {
-  /** As the interface has it: `verified`, `soft_bounced`. */
+  /** The word of the interface: `verified`, `soft_bounced`. */
   readonly status: string
   /** Default: by the status. */
   readonly tone?: Tone

@@ -12,7 +12,7 @@ type SessionState =
   | { readonly kind: 'none'; readonly ended: boolean }
   | { readonly kind: 'present'; readonly info: SessionInfo }
 
-/** Of the choice in the browser's storage. */
+/** The key of the choice in the browser's storage. */
 const CHOSEN_KEY = 'posthorn.workspace'
 
 export const session = signal<SessionState>({ kind: 'loading' })

@@ -12,7 +12,7 @@ import { type BodyPace, readBody, sendContinue } from './read-body.js'
 
 /** Bytes. */
 const MAX_CALLBACK_BODY = 16_384
-/** Of a query or a body; further ones are ignored. */
+/** Limits the fields of a query or a body; further ones are ignored. */
 const MAX_FIELDS = 200
 
 /** Those of the body count before those of the query. Rejects as `readBody` does. */
@@ -39,7 +39,7 @@ export function parseCallbackBody(raw: Buffer): ReadonlyMap<string, string> {
   return text.startsWith('{') ? fieldsOf(parseObject(raw)) : parseForm(text)
 }
 
-/** Of a name that is given twice, the first counts. */
+/** Parses a form; if a name is given twice, the first counts. */
 function parseForm(text: string): ReadonlyMap<string, string> {
   return collectFields([...new URLSearchParams(text)])
 }

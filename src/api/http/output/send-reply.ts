@@ -50,7 +50,7 @@ export type AnsweredRequest = Pick<RequestIdentity, 'requestId' | 'rate' | 'isSe
 
 /** Seconds: a year. */
 const HSTS_MAX_AGE = 31_536_000
-/** Of what a browser may show as a page, unless the page has its own: it loads nothing, and no page frames it. */
+/** The header fields of what a browser may show as a page, unless the page has its own: it loads nothing, and no page frames it. */
 const bareHeaders = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Frame-Options': 'DENY',

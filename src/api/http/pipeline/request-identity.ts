@@ -33,7 +33,7 @@ export interface RequestIdentity {
   readonly rate: RateState
   /** It came over TLS, to us or to our proxy. */
   readonly isSecure: boolean
-  /** Of a request under `/ui/api`; absent: none. */
+  /** The session of a request under `/ui/api`; absent: it has none. */
   readonly session?: OpenSession
   /** Null: not authenticated, and `fault` says why. */
   readonly principal: Principal | null

@@ -20,7 +20,7 @@ type OpenDialog = 'move' | 'delete'
 interface BulkActsProps {
   /** Those that are selected. */
   readonly ids: readonly string[]
-  /** Of all that are shown. */
+  /** The number of all that are shown. */
   readonly count: number
   readonly onSelectAll: (all: boolean) => void
   readonly onDone: () => void

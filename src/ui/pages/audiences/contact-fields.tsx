@@ -8,7 +8,7 @@ import type { Audience, Contact } from './audience.ts'
 interface ContactFieldsProps {
   readonly audiences: readonly Audience[]
   readonly contact?: Contact
-  /** Of a new contact. */
+  /** The audience of a new contact. */
   readonly audienceId?: string | null
 }
 

@@ -18,7 +18,7 @@ interface RecordRow {
 
 interface DomainRecordsProps {
   readonly domain: Domain
-  /** Of a check that failed. */
+  /** The records that a failed check found. */
   readonly found: readonly FoundRecord[]
 }
 

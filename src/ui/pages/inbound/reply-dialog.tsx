@@ -45,7 +45,7 @@ export function ReplyDialog({ email, onSent, onClose }: ReplyDialogProps): VNode
   )
 }
 
-/** As the server chooses it: Reply-To before From. */
+/** Finds the recipient that the server chooses: Reply-To before From. */
 function findRecipient({ headers, from }: InboundEmail): string {
   return headers.find(({ name }) => name.toLowerCase() === 'reply-to')?.value ?? from
 }

@@ -69,14 +69,14 @@ function remarkOnUnsent({ failed, queued, scheduled }: Metrics['summary']): stri
   return parts.length === 0 ? 'none waiting or failed' : `and ${parts.join(', ')}`
 }
 
-/** Of a percentage, as the interface has it. */
+/** Formats a percentage of the interface. */
 function formatRate(percentage: number): string {
   return formatPercent(percentage / 100)
 }
 
 const smallPercent = new Intl.NumberFormat(undefined, { style: 'percent', maximumSignificantDigits: 2 })
 
-/** Of complaints, a tenth of a percent is much. */
+/** Formats a share of complaints, of which a tenth of a percent is much. */
 function formatSmallShare(part: number, whole: number): string {
   return smallPercent.format(whole === 0 ? 0 : Math.min(1, part / whole))
 }

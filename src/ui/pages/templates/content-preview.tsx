@@ -19,7 +19,7 @@ export interface Content {
 export interface Preview extends Pick<components['schemas']['TemplatePreview'], 'subject' | 'html' | 'text'> {
   readonly variables: readonly string[]
   readonly missing: readonly string[]
-  /** Of the frame that shows the HTML; null: there is none. */
+  /** The id of the frame that shows the HTML; null: there is none. */
   readonly frameId: string | null
 }
 

@@ -1,4 +1,4 @@
-/** Who may submit by SMTP, and as which sender. */
+/** Decides who may submit by SMTP, and as which sender. */
 import type { ApiKeyCache } from '../accounts/keys/api-key-cache.js'
 import { authenticateSender, findTrustedPrincipal } from '../accounts/keys/submission-principal.js'
 import { buildRateRefusal, type RateLimit } from '../accounts/limits/rate-limit.js'

@@ -1,4 +1,4 @@
-/** Where mail for a domain goes: `DestinationFinder` finds it, `MessageSender` calls its hosts. */
+/** Defines where mail for a domain goes: `DestinationFinder` finds it, `MessageSender` calls its hosts. */
 import type { DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
 import type { HostSecurity } from '../transport-security/host-security.js'

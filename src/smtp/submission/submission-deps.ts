@@ -1,4 +1,4 @@
-/** What the submission listener uses: the rooms below, settings and limits. */
+/** Lists what the submission listener uses: the rooms below, settings and limits. */
 import type { Config } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'

@@ -1,6 +1,6 @@
 /**
  * Counts how many contacts of an audience are subscribed: those that a broadcast to it would go to. Triggers keep the
- * numbers (`storage/migrations/0032-subscribed-counts.ts`).
+ * numbers (`storage/schema/audiences.ts`).
  */
 import { prepareRead, type Read } from '../storage/prepared.js'
 

@@ -2,12 +2,12 @@
 import { Refusal } from '../mail/refusal.js'
 import { errorCodeOf } from '../platform/errors.js'
 import { DataFolderHeld } from '../storage/data-lock.js'
-import { EarlierDatabase, NewerDatabase } from '../storage/schema-errors.js'
+import { DevelopmentDatabase, EarlierDatabase, NewerDatabase } from '../storage/schema-errors.js'
 import { StorageFault } from '../storage/writer/write.js'
 import { CommandFailed, UsageError } from './command.js'
 import { currentUser } from './process-user.js'
 
-const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, EarlierDatabase, NewerDatabase]
+const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, DevelopmentDatabase, EarlierDatabase, NewerDatabase]
 
 interface Failure {
   readonly status: 1 | 2

@@ -121,7 +121,8 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   const lock = lockDataFolder(folder)
   stopSteps.push(() => lock.release())
   const file = databaseFile(folder)
-  const opened = await openUpgraded({ file, spool: usesSpool(config) }, () =>
+  const { migrations } = options.upgrade ?? {}
+  const opened = await openUpgraded({ file, spool: usesSpool(config), ...(migrations && { migrations }) }, () =>
     upgradeAtStart(folder, log, options.upgrade),
   )
   const storageLog = logs.of('storage')

@@ -2,6 +2,7 @@
 import { type DiskSpace, readDiskSpace } from '../platform/disk-space.js'
 import type { Log } from '../platform/log.js'
 import { version } from '../platform/version.js'
+import type { Migrations } from '../storage/migrate.js'
 import { databaseFile } from '../storage/open.js'
 import { upgradeDatabase } from '../storage/upgrade/upgrade-database.js'
 import { describeStep } from '../storage/upgrade/upgrade-protocol.js'
@@ -13,13 +14,15 @@ export interface UpgradeSettings {
   readonly onProgress?: (status: string) => void
   /** For tests. */
   readonly readSpace?: (path: string) => Promise<DiskSpace>
+  /** For tests. Default: those of this version. */
+  readonly migrations?: Migrations
 }
 
 /** Milliseconds: a migration of a small database takes less than one. */
 const STATUS_INTERVAL = 1000
 
 export async function upgradeAtStart(dataDir: string, log: Log, settings: UpgradeSettings = {}): Promise<void> {
-  const { keepCopy = true, onProgress, readSpace = readDiskSpace } = settings
+  const { keepCopy = true, onProgress, readSpace = readDiskSpace, migrations } = settings
   const begun = performance.now()
   let reportedAt = -STATUS_INTERVAL
   const reportStatus = (status: string): void => {
@@ -32,6 +35,7 @@ export async function upgradeAtStart(dataDir: string, log: Log, settings: Upgrad
     version,
     keepCopy,
     readSpace,
+    ...(migrations === undefined ? {} : { migrations }),
     onPlan: ({ from, pending, bytes }, copy, why) => {
       log.info({ from, migrations: pending.length, bytes, copy }, 'upgrading the database')
       if (copy === null) log.warn({ reason: why }, 'no copy of the database is kept from before the upgrade')

@@ -11,7 +11,7 @@ import { prepareRead, type Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
 import type { EventType } from '../storage/tables/email-tables.js'
 
-/** Values of `seq` in a block, as in the index: see migration 0022. */
+/** Values of `seq` in a block, as in the index: see `storage/schema/events.ts`. */
 const BLOCK_SIZE = 131_072
 /** Blocks that one step looks into. */
 const BLOCK_STEP = 100

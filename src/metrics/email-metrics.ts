@@ -1,5 +1,5 @@
 /**
- * Metrics of the emails of a window, from the roll-ups that triggers maintain (migration 0024): a range of one primary
+ * Metrics of the emails of a window, from the roll-ups that triggers maintain (`storage/schema/metrics.ts`): a range of one primary
  * key, read in steps, whatever the number of emails.
  *
  * An email counts when it was made, in its present status. Opens and clicks count where their email does.

@@ -1,8 +1,8 @@
 /** Decides at RCPT whether a recipient of inbound mail is accepted: its policy, and room in its workspace. */
 import type { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import type { Address } from '../mail/address.js'
+import { INBOUND_RECORD_BYTES } from '../storage/schema/inbound.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
-import { INBOUND_RECORD_BYTES } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { AcceptInboundDeps } from './accept-inbound.js'
 import { findCopyOwner } from './destinations.js'

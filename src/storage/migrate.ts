@@ -1,5 +1,5 @@
 /**
- * Brings the schema of an open connection up to date, or refuses a newer one.
+ * Brings the schema of an open connection up to date, or refuses one that this version does not know.
  *
  * Invariant: all pending migrations are done or none. They are one transaction, which is also the lock:
  * if two processes start at once, the second waits and finds nothing to do. A database with an unknown
@@ -7,23 +7,17 @@
  */
 
 import type SQLite from 'better-sqlite3'
-import { Kysely, SqliteDialect, sql } from 'kysely'
+import { Kysely, SqliteDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
-import { NewerDatabase } from './schema-errors.js'
+import { DevelopmentDatabase, NewerDatabase } from './schema-errors.js'
 
 const migrationTable = 'kysely_migration'
 
-export type Migrations = Readonly<Record<string, Migration>>
+/** Names with the statements of each, in their order. They are data, so that a thread can be given them. */
+export type Migrations = Readonly<Record<string, readonly string[]>>
 
 /** Called before and after each migration; `milliseconds` null: it begins. */
 type OnMigration = (name: string, milliseconds: number | null) => void
-
-/** The `up` of a migration that only runs statements, in their order. */
-export function runStatements(statements: readonly string[]): Migration['up'] {
-  return async (db) => {
-    for (const statement of statements) await sql.raw(statement).execute(db)
-  }
-}
 
 export function listAppliedMigrations(db: SQLite.Database): string[] {
   const present = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = ?`).get(migrationTable)
@@ -37,19 +31,33 @@ export function listPendingMigrations(db: SQLite.Database, migrations: Migration
   return Object.keys(migrations).filter((name) => !applied.has(name))
 }
 
-interface NewerNames {
+interface Described {
   /** The file as the operator named it. */
   readonly name?: string
-  /** What the operator can do, for the message. */
+  /** What the operator can do about a database of a newer version, for the message. */
   readonly remedy?: () => string
+  /** The same, about one of a development build. */
+  readonly developmentRemedy?: string
 }
 
-export function refuseNewer(
+const startAnew =
+  'Move its data folder away and run "posthorn setup" for a new one, or go on with the build that made it'
+
+/**
+ * Throws `NewerDatabase`, or `DevelopmentDatabase`: every release begins with the same first migration, so a database that
+ * lacks it and has others was made before the first release.
+ */
+export function refuseUnknown(
   db: SQLite.Database,
   migrations: Migrations,
-  { name = db.name, remedy }: NewerNames = {},
+  { name = db.name, remedy, developmentRemedy = startAnew }: Described = {},
 ): void {
-  const unknown = listAppliedMigrations(db).filter((applied) => !(applied in migrations))
+  const applied = listAppliedMigrations(db)
+  const [baseline = ''] = Object.keys(migrations)
+  if (applied.length > 0 && !applied.includes(baseline)) {
+    throw new DevelopmentDatabase(name, applied, developmentRemedy)
+  }
+  const unknown = applied.filter((one) => !(one in migrations))
   if (unknown.length > 0) throw new NewerDatabase(name, unknown, remedy?.())
 }
 
@@ -59,12 +67,12 @@ export function hasPendingMigrations(db: SQLite.Database, migrations: Migrations
 }
 
 export async function migrate(db: SQLite.Database, migrations: Migrations, onMigration?: OnMigration): Promise<void> {
-  refuseNewer(db, migrations)
+  refuseUnknown(db, migrations)
   if (!hasPendingMigrations(db, migrations)) return
   db.exec('begin immediate')
   try {
-    refuseNewer(db, migrations)
-    await runPending(db, onMigration === undefined ? migrations : watchMigrations(migrations, onMigration))
+    refuseUnknown(db, migrations)
+    await runPending(db, migrations, onMigration)
     db.exec('commit')
   } catch (error) {
     if (db.inTransaction) db.exec('rollback')
@@ -72,26 +80,27 @@ export async function migrate(db: SQLite.Database, migrations: Migrations, onMig
   }
 }
 
-function watchMigrations(migrations: Migrations, onMigration: OnMigration): Migrations {
-  const watch = ([name, { up }]: [string, Migration]): [string, Migration] => [
+async function runPending(db: SQLite.Database, migrations: Migrations, onMigration?: OnMigration): Promise<void> {
+  const runnable = Object.entries(migrations).map(([name, statements]): [string, Migration] => [
     name,
-    {
-      up: async (db) => {
-        onMigration(name, null)
-        const begun = performance.now()
-        await up(db)
-        onMigration(name, Math.round(performance.now() - begun))
-      },
-    },
-  ]
-  return Object.fromEntries(Object.entries(migrations).map(watch))
-}
-
-async function runPending(db: SQLite.Database, migrations: Migrations): Promise<void> {
+    { up: () => runMigration(db, name, statements, onMigration) },
+  ])
   const migrator = new Migrator({
     db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) }),
-    provider: { getMigrations: async () => ({ ...migrations }) },
+    provider: { getMigrations: async () => Object.fromEntries(runnable) },
   })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
+}
+
+async function runMigration(
+  db: SQLite.Database,
+  name: string,
+  statements: readonly string[],
+  onMigration?: OnMigration,
+): Promise<void> {
+  onMigration?.(name, null)
+  const begun = performance.now()
+  for (const statement of statements) db.exec(statement)
+  onMigration?.(name, Math.round(performance.now() - begun))
 }

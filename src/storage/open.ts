@@ -20,7 +20,7 @@ import {
   listPendingMigrations,
   type Migrations,
   migrate,
-  refuseNewer,
+  refuseUnknown,
 } from './migrate.js'
 import { migrations as ours } from './migrations.js'
 import type { Read } from './prepared.js'
@@ -117,7 +117,7 @@ async function openSchema(options: OpenOptions): Promise<SQLite.Database> {
   createFile(file)
   const db = openConnection({ file, busyTimeout })
   try {
-    refuseNewer(db, migrations, { remedy: () => describeWayBack(file, migrations) })
+    refuseUnknown(db, migrations, { remedy: () => describeWayBack(file, migrations) })
     if (refuseEarlier && isEarlier(db, migrations)) throw new EarlierDatabase(file)
     // On a file that is not empty this would be a write at every start of every command.
     if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
@@ -143,7 +143,7 @@ function isEarlier(db: SQLite.Database, migrations: Migrations): boolean {
 export function openReadOnly(file: string): { readonly read: Read; readonly close: () => void } | null {
   try {
     const db = openConnection({ file })
-    refuseNewer(db, ours)
+    refuseUnknown(db, ours)
     if (hasPendingMigrations(db, ours)) {
       db.close()
       return null

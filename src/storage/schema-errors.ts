@@ -10,6 +10,20 @@ export class NewerDatabase extends Error {
   }
 }
 
+/**
+ * The database was made by a build from before the first release. Such builds changed the schema in steps that no release
+ * knows.
+ */
+export class DevelopmentDatabase extends Error {
+  override name = 'DevelopmentDatabase'
+
+  constructor(file: string, applied: readonly string[], remedy: string) {
+    super(
+      `${file} was made by a development build from before the first release (its last migration is ${applied.at(-1)}), and no release upgrades it. ${remedy}`,
+    )
+  }
+}
+
 /** The database was made by an earlier version, and only the daemon upgrades it. */
 export class EarlierDatabase extends Error {
   override name = 'EarlierDatabase'

@@ -1,11 +1,7 @@
-/** The stored numbers of contacts equal a count of the rows, whatever happened to the contacts. */
-import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { countSubscribed } from '../../src/audiences/count-subscribed.js'
-import { migrations } from '../../src/storage/migrations.js'
-import { openDatabase } from '../../src/storage/open.js'
-import { temporaryDatabase, temporaryFolder } from '../helpers/database/database.js'
+import { temporaryDatabase } from '../helpers/database/database.js'
 
 const { database } = await temporaryDatabase(t)
 const { read, commit } = database
@@ -60,22 +56,4 @@ t.test('after any changes', async (t) => {
 
 t.test('an audience without contacts', async (t) => {
   t.same(countSubscribed(read, 'ws_1', 'absent'), { contacts: 0, subscribed: 0 })
-})
-
-t.test('contacts that were there before their subscriptions were counted', async (t) => {
-  const file = join(temporaryFolder(t), 'posthorn.db')
-  const earlier = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0032'))
-  const old = await openDatabase({ file, migrations: earlier })
-  for (const [id, audience, subscribed] of [
-    ['1', 'one', 1],
-    ['2', 'one', 0],
-    ['3', null, 1],
-  ] as const) {
-    await old.commit([{ sql: upsert, parameters: [id, 'ws', audience, id, id, subscribed] }])
-  }
-  await old.close()
-  const database = await openDatabase({ file })
-  t.teardown(() => database.close())
-  t.same(countSubscribed(database.read, 'ws', 'one'), { contacts: 2, subscribed: 1 })
-  t.same(countSubscribed(database.read, 'ws', 'all'), { contacts: 3, subscribed: 2 })
 })

@@ -1,45 +1,60 @@
 /** What the log and the service manager are told of an upgrade at the start. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { upgradeAtStart } from '../../src/daemon/database-upgrade.js'
 import { logOptions } from '../../src/platform/log.js'
 import { version } from '../../src/platform/version.js'
-import { migrations } from '../../src/storage/migrations.js'
 import { databaseFile } from '../../src/storage/open.js'
 import { temporaryFolder } from '../helpers/database/database.js'
+import { addedNames, laterMigrations, makeDevelopmentDatabase } from '../helpers/database/later-migrations.js'
 import { unpackFixture } from '../helpers/database/schema-fixtures.js'
-
-const pending = Object.keys(migrations).filter((name) => name > '0027')
 
 t.test(
   'each step is a line of the log, the status is given once a second, and a start without an upgrade says nothing',
   async (t) => {
     const folder = join(temporaryFolder(t), 'data')
     const file = databaseFile(folder)
-    unpackFixture('0026', file)
+    unpackFixture('0001', file)
     const lines: Readonly<Record<string, unknown>>[] = []
     const log = pino({ ...logOptions, level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const statuses: string[] = []
-    await upgradeAtStart(folder, log, { keepCopy: false, onProgress: (status) => void statuses.push(status) })
-    t.match(lines[0], { level: 30, msg: 'upgrading the database', from: '0026-sms', copy: null, bytes: Number })
+    const onProgress = (status: string): void => void statuses.push(status)
+    await upgradeAtStart(folder, log, { keepCopy: false, onProgress, migrations: laterMigrations })
+    t.match(lines[0], { level: 30, msg: 'upgrading the database', from: '0001-baseline', copy: null, bytes: Number })
     t.match(lines[1], { level: 40, reason: '--no-copy' })
     t.match(lines.at(-1), { msg: 'the database is upgraded', ms: Number })
     t.match(statuses[0], /^upgrading the database: migration \d{4}-/)
-    for (const name of pending) {
+    for (const name of addedNames) {
       t.ok(lines.some(({ step, ms }) => step === `migration ${name}` && Number(ms) >= 0))
     }
     const [said, shown] = [lines.length, statuses.length]
-    await upgradeAtStart(folder, log, { onProgress: (status) => void statuses.push(status) })
+    await upgradeAtStart(folder, log, { onProgress, migrations: laterMigrations })
     t.same([lines.length, statuses.length], [said, shown])
   },
 )
 
 t.test('the copy is named after the version that upgrades', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
-  unpackFixture('0031', databaseFile(folder))
+  unpackFixture('0001', databaseFile(folder))
   const lines: Readonly<Record<string, unknown>>[] = []
   const log = pino({ ...logOptions, level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  await upgradeAtStart(folder, log, { readSpace: async () => ({ free: 9e12, total: 1e13 }) })
+  await upgradeAtStart(folder, log, {
+    readSpace: async () => ({ free: 9e12, total: 1e13 }),
+    migrations: laterMigrations,
+  })
   t.equal(lines[0]?.['copy'], `${databaseFile(folder)}.before-${version}`)
+})
+
+t.test('a database of a development build is left as it is, and the start fails', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = databaseFile(folder)
+  makeDevelopmentDatabase(file)
+  const before = readFileSync(file)
+  const log = pino({ level: 'silent' })
+  const message = new RegExp(`^${file} was made by a development build .* Move its data folder away and run`)
+  await t.rejects(upgradeAtStart(folder, log), { name: 'DevelopmentDatabase', message })
+  t.ok(before.equals(readFileSync(file)))
+  t.same(readdirSync(folder), ['posthorn.db'])
 })

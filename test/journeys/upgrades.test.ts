@@ -1,15 +1,19 @@
 /**
  * Databases of every third released schema, and of the newest ones, are upgraded, and their mail, queue, keys and domains
- * are there.
+ * are there. So are they after the upgrade to a version that does not exist yet.
  */
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { detailsOfAnyWorkspace } from '../../src/messages/email-details.js'
 import { verifyData } from '../../src/storage/maintenance/verify.js'
+import { listAppliedMigrations, migrate } from '../../src/storage/migrate.js'
 import { migrations } from '../../src/storage/migrations.js'
 import { databaseFile, openDatabase } from '../../src/storage/open.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
+import { addedNames, laterMigrations, makeDevelopmentDatabase } from '../helpers/database/later-migrations.js'
 import { listFixtures, ofFixtures, readFile, unpackFixture } from '../helpers/database/schema-fixtures.js'
 
 const names = Object.keys(migrations)
@@ -26,6 +30,21 @@ t.test('there is a fixture of the first schema, of every third one, and of a rec
   const gaps = listFixtures().map((number) => numbers.indexOf(number))
   t.equal(gaps[0], 0)
   for (const [at, place] of gaps.entries()) t.ok(place - (gaps[at - 1] ?? 0) <= 3, `before ${listFixtures()[at]}`)
+})
+
+t.test('a released migration is as it was: each fixture has the schema that its migrations make', async (t) => {
+  const schemaOf = (db: SQLite.Database): unknown =>
+    db
+      .prepare(`select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_stat%' order by name`)
+      .all()
+  for (const number of listFixtures()) {
+    const { file } = prepare(t, number)
+    const [db, own] = [new SQLite(file), new SQLite(':memory:')]
+    const applied = new Set(listAppliedMigrations(db))
+    await migrate(own, Object.fromEntries(Object.entries(migrations).filter(([name]) => applied.has(name))))
+    t.same(schemaOf(db), schemaOf(own), number)
+    for (const each of [db, own]) each.close()
+  }
 })
 
 /** Those that a daemon upgrades: the first one, and the newest. The others are upgraded as it does it. */
@@ -69,6 +88,29 @@ for (const number of throughDaemon) {
     t.same(verifyData(file), [])
   })
 }
+
+t.test('a daemon upgrades a database of the newest schema to that of a later version', async (t) => {
+  const { folder, file } = prepare(t, listFixtures().at(-1) ?? '')
+  const upgrade = { migrations: laterMigrations }
+  const app = await testDaemon(t, { folder, upgrade, level: 'info', ahead: FILLED_AT + 60_000 - Date.now() })
+  const mail = await app.rest('GET', `/v1/emails/${delivered}`, { key })
+  t.match(mail.json(), { id: delivered, recipients: [{ status: 'delivered' }] })
+  t.match(await app.submit({ key, to: ['new@b.test'] }), /^250 2\.0\.0 Ok: queued as/, 'it accepts mail')
+  t.same(app.rows('select email_id from notes order by email_id'), [{ email_id: waiting }, { email_id: delivered }])
+  const steps = app.lines.map((line) => (JSON.parse(line) as { step?: string }).step)
+  for (const name of addedNames) t.ok(steps.includes(`migration ${name}`), name)
+  t.same(app.errors, [])
+  t.match(await app.cli('key', 'list'), { status: 1, err: /was made by a newer version: .* "posthorn restore / })
+  await app.stop()
+  t.same(verifyData(file, laterMigrations), [])
+})
+
+t.test('a daemon does not start on a database of a development build', async (t) => {
+  const folder = temporaryFolder(t)
+  mkdirSync(join(folder, 'data'))
+  makeDevelopmentDatabase(databaseFile(join(folder, 'data')))
+  await t.rejects(testDaemon(t, { folder }), { name: 'DevelopmentDatabase' })
+})
 
 for (const number of listFixtures().filter((one) => !throughDaemon.includes(one))) {
   t.test(`a database of schema ${number}`, async (t) => {

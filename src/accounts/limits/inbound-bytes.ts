@@ -16,8 +16,8 @@ import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import { selectSameOwner } from '../../storage/same-owner.js'
+import { INBOUND_RECORD_BYTES } from '../../storage/schema/inbound.js'
 import { OPERATOR_WORKSPACE_KEY } from '../../storage/service-state.js'
-import { INBOUND_RECORD_BYTES } from '../../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../storage/tables/tables.js'
 import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
@@ -131,7 +131,7 @@ function createRoomReader({ limitOf, readHeld }: LimitedCount, clock: Clock): Li
   }
 }
 
-/** What a message takes of the limit: see migration 50, whose triggers count the same. */
+/** What a message takes of the limit: the triggers of `storage/schema/inbound` count the same. */
 export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails'], 'size' | 'envelope_to'>): number {
   return size + INBOUND_RECORD_BYTES + 2 * Buffer.byteLength(envelope_to)
 }

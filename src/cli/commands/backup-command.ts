@@ -5,6 +5,7 @@ import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { type BackupProgress, createBackup, DamagedCopy, FileExistsError } from '../../storage/maintenance/backup.js'
 import { backupName, removeOldPartials, rotateBackups } from '../../storage/maintenance/backup-folder.js'
 import { databaseFile } from '../../storage/open.js'
+import { planUpgrade } from '../../storage/upgrade/upgrade-plan.js'
 import {
   type Answer,
   type Call,
@@ -43,6 +44,8 @@ async function runBackup(call: Call): Promise<Answer> {
   const target = requiredWord(words, 0, 'FILE')
   const keep = countOption(call, 'keep')
   const from = requireDatabase(config)
+  // It throws for a database that no restore of this version would take.
+  planUpgrade(from)
   if (target === STANDARD_OUTPUT) {
     if (flagOption(options, 'json')) throw new UsageError('--json and a backup to standard output do not go together')
     refuseKeep(keep)

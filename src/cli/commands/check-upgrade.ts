@@ -6,6 +6,8 @@ import { access, constants } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { errorMessageOf } from '../../platform/errors.js'
 import { version } from '../../platform/version.js'
+import type { Migrations } from '../../storage/migrate.js'
+import { migrations as ours } from '../../storage/migrations.js'
 import { databaseFile } from '../../storage/open.js'
 import { NoRoomForCopy, rehearseUpgrade } from '../../storage/upgrade/rehearse-upgrade.js'
 import { describeStep } from '../../storage/upgrade/upgrade-protocol.js'
@@ -17,11 +19,14 @@ interface UpgradeCheckOptions {
   /** Where the copy is made; null: in the data folder. */
   readonly copyTo: string | null
   readonly report: (line: string) => void
+  /** Default: those of this version. */
+  readonly migrations?: Migrations | undefined
 }
 
 type Rehearsal = NonNullable<Awaited<ReturnType<typeof rehearseUpgrade>>>
 
-export async function checkUpgrade({ dataDir, copyTo, report }: UpgradeCheckOptions): Promise<Answer> {
+export async function checkUpgrade(options: UpgradeCheckOptions): Promise<Answer> {
+  const { dataDir, copyTo, report, migrations = ours } = options
   requireFolderAccess(dataDir)
   const folder = resolve(copyTo ?? dataDir)
   if (copyTo !== null) await requireFolder(folder)
@@ -39,6 +44,7 @@ export async function checkUpgrade({ dataDir, copyTo, report }: UpgradeCheckOpti
       onBegin: (step) => report(describeStep(step)),
       onWait: (step, milliseconds) => report(`${describeStep(step)}: ${formatTime(milliseconds)} so far`),
       signal: ended.signal,
+      migrations,
     })
     return rehearsal === null ? describeNothing() : describeRehearsal(rehearsal)
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * `check`: reports all problems of a configuration at once, in the file and in what it names: an unreadable
- * certificate, a data folder without write access, a nearly full disk. A host name of one label is a problem here, and
- * not at the start.
+ * certificate, a data folder without write access, a database that this version cannot use, a nearly full disk. A host
+ * name of one label is a problem here, and not at the start.
  *
  * It checks with the rights of the daemon's user, and says which user that is. With `--upgrade` it also tries the
  * upgrade of the database on a copy.
@@ -15,7 +15,10 @@ import { readDiskSpace } from '../../platform/disk-space.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { readAuthorities, readTlsFiles } from '../../platform/tls-files.js'
 import { hasEnoughSpace, thresholdText } from '../../storage/health/disk-guard.js'
+import type { Migrations } from '../../storage/migrate.js'
 import { databaseFile } from '../../storage/open.js'
+import { planUpgrade } from '../../storage/upgrade/upgrade-plan.js'
+import { StorageFault } from '../../storage/writer/write.js'
 import { type Answer, flagOption, type OptionValues, textOption, UsageError } from '../command.js'
 import { becomeDaemonUser, currentUser } from '../process-user.js'
 import { checkUpgrade } from './check-upgrade.js'
@@ -24,10 +27,12 @@ interface CheckIo {
   readonly options: OptionValues
   /** Prints a line of progress. */
   readonly report: (line: string) => void
+  /** Of the upgrade that is tried. Default: those of this version. */
+  readonly migrations?: Migrations
 }
 
 /** `load` reads the configuration. It is called again with the rights of the daemon's user. */
-export async function check(load: () => LoadedConfig, { options, report }: CheckIo): Promise<Answer> {
+export async function check(load: () => LoadedConfig, { options, report, migrations }: CheckIo): Promise<Answer> {
   const copyTo = textOption(options, 'copy-to') ?? null
   if (copyTo !== null && !flagOption(options, 'upgrade')) throw new UsageError('--copy-to belongs to --upgrade')
   const first = load()
@@ -36,7 +41,7 @@ export async function check(load: () => LoadedConfig, { options, report }: Check
   const configuration = await checkConfiguration(loaded)
   if (!flagOption(options, 'upgrade')) return configuration
   if (loaded.dataDir === null) return configuration
-  return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report }))
+  return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report, migrations }))
 }
 
 interface Verdict extends Answer {
@@ -95,12 +100,22 @@ async function requireUsableFolder(folder: string): Promise<void> {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     const files = filesOfDaemon(folder).filter((file) => existsSync(file))
     for (const file of files) await access(file, constants.R_OK | constants.W_OK)
+    requireKnownDatabase(databaseFile(folder))
   }
   const space = await readDiskSpace(existing)
   if (hasEnoughSpace(space)) return
   throw new Error(
     `the disk is nearly full, no new mail is accepted: ${space.free} of ${space.total} bytes are free, ${thresholdText}`,
   )
+}
+
+/** The database itself is only read; there may be none yet. */
+function requireKnownDatabase(file: string): void {
+  try {
+    planUpgrade(file)
+  } catch (error) {
+    throw error instanceof StorageFault ? new Error(`${file}: ${error.message} (${error.code})`) : error
+  }
 }
 
 /** The files that a command or a copy made by root may have left to root. */

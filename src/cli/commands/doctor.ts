@@ -13,6 +13,7 @@ import { formatTimestamp } from '../../platform/clock.js'
 import { errorMessageOf } from '../../platform/errors.js'
 import { databaseFile } from '../../storage/open.js'
 import type { Read } from '../../storage/prepared.js'
+import { StorageFault } from '../../storage/writer/write.js'
 import { type Answer, type Call, flagOption, UsageError } from '../command.js'
 
 export async function runDoctor(call: Call): Promise<Answer> {
@@ -54,7 +55,9 @@ async function openRead({ config, database }: Call): Promise<OpenedRead> {
   try {
     return { read: (await database()).read, fault: [] }
   } catch (error) {
-    const remedy = ['posthorn verify-data', 'posthorn restore FILE   # with the daemon stopped']
+    // A database of another version is whole, and its error says what to do.
+    const isFault = error instanceof StorageFault
+    const remedy = isFault ? ['posthorn verify-data', 'posthorn restore FILE   # with the daemon stopped'] : []
     const fault: Finding = { check: 'database', subject: file, state: 'fail', text: errorMessageOf(error), remedy }
     return { read: null, fault: [fault] }
   }

@@ -1,7 +1,7 @@
 /** Checks of `verify-data`: stored counts against the rows that they count. */
-import { countedRecipients, recipientSums } from '../migrations/0048-recipient-counts.js'
-import { CACHED_FILE_ROW_BYTES } from '../tables/content-tables.js'
-import { INBOUND_RECORD_BYTES } from '../tables/inbound-tables.js'
+import { CACHED_FILE_ROW_BYTES } from '../schema/content.js'
+import { countedRecipients, recipientColumns } from '../schema/emails.js'
+import { weightOfRecord } from '../schema/inbound.js'
 
 /** While a workspace is being erased, some of its rows are gone before others. */
 export const notErasing = 'workspace_id not in (select id from erasures)'
@@ -52,8 +52,8 @@ export const countChecks = [
     check: 'recipient-counts',
     message: 'emails whose stored counts of recipients differ from the recipients',
     sql: `select emails.id from emails left join (${countedRecipients}) as counted on counted.email_id = emails.id
-      where ${notErasing} and (${recipientSums
-        .map(({ column }) => `emails.${column} <> coalesce(counted.${column}, 0)`)
+      where ${notErasing} and (${recipientColumns
+        .map((column) => `emails.${column} <> coalesce(counted.${column}, 0)`)
         .join(' or ')})`,
   },
   {
@@ -83,7 +83,7 @@ export const countChecks = [
     check: 'inbound-totals',
     message: 'stored sizes of inbound mail that differ from the rows',
     sql: `select workspace_id from (
-        select workspace_id, ${INBOUND_RECORD_BYTES} + 2 * octet_length(envelope_to) + case when exists (
+        select workspace_id, ${weightOfRecord('')} + case when exists (
           select 1 from inbound_raw where inbound_raw.inbound_id = inbound_emails.id) then size else 0 end as bytes
           from inbound_emails
         union all select workspace_id, -bytes from inbound_totals)

@@ -128,7 +128,7 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const closed = `delete from workspaces where id = ? and not exists
     (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
-    // First: with it, reports about its domains stay for the small commits (migration 40).
+    // First: with it, reports about its domains stay for the small commits (`schema/domains.ts`).
     { sql: 'insert into erasures (id, asked_at) values (?, ?) on conflict do nothing', parameters: [workspaceId, at] },
     { sql: usage, parameters: [workspaceId, workspaceId] },
     { sql: people, parameters: [workspaceId, workspaceId] },

@@ -9,12 +9,12 @@
  */
 
 import type SQLite from 'better-sqlite3'
-import { countAgain, emailMetricsColumns, linkMetricsColumns } from '../migrations/0024-metrics.js'
-import { recipientSums } from '../migrations/0048-recipient-counts.js'
+import { recipientColumns } from '../schema/emails.js'
+import { countAgain, emailMetricsColumns, linkMetricsColumns } from '../schema/metrics.js'
 import { KEPT_METRICS_DAYS } from '../tables/metrics-tables.js'
 
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
-const ofEmails = [...statuses, 'unique_opens', 'unique_clicks', ...recipientSums.map(({ column }) => column)]
+const ofEmails = [...statuses, 'unique_opens', 'unique_clicks', ...recipientColumns]
 const repeats = ['opens', 'clicks', 'machine_opens', 'machine_clicks'] as const
 const emailKey = ['workspace_id', 'domain', 'tag', 'bucket'] as const
 const linkKey = ['workspace_id', 'domain', 'day', 'url'] as const
@@ -82,9 +82,9 @@ export const metricsChecks = [
 export function countMetricsAgain(db: SQLite.Database): void {
   db.exec(`drop table if exists ${countedEmails}`)
   db.exec(`drop table if exists ${countedLinks}`)
-  db.exec(`create table ${countedEmails} (${emailMetricsColumns(recipientSums)}) strict, without rowid`)
+  db.exec(`create table ${countedEmails} (${emailMetricsColumns}) strict, without rowid`)
   db.exec(`create table ${countedLinks} (${linkMetricsColumns}) strict, without rowid`)
-  for (const statement of countAgain(countedEmails, countedLinks, recipientSums)) db.exec(statement)
+  for (const statement of countAgain(countedEmails, countedLinks)) db.exec(statement)
 }
 
 const replaced = (columns: readonly string[]): string =>

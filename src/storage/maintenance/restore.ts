@@ -14,7 +14,7 @@ import SQLite from 'better-sqlite3'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../connection.js'
 import { DataFolderHeld, lockDataFolder } from '../data-lock.js'
-import { listAppliedMigrations, type Migrations, refuseNewer } from '../migrate.js'
+import { listAppliedMigrations, type Migrations, refuseUnknown } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { foldCopy } from '../spool/fold.js'
 import { listSpoolFiles, registerSpooledBytes, spoolFile, spoolFolder } from '../spool/spool-files.js'
@@ -85,7 +85,7 @@ async function prepareBackup(
   try {
     return await withDatabase(copy, async (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
-      refuseNewer(db, migrations, { name: backup })
+      refuseUnknown(db, migrations, { name: backup, developmentRemedy: 'Restore it with the build that made it' })
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
       const [foreign] = await findForeignPrograms(db, migrations)

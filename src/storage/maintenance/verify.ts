@@ -9,7 +9,7 @@ import SQLite from 'better-sqlite3'
 import { openConnection } from '../connection.js'
 import { lockDataFolder } from '../data-lock.js'
 import { toStorageError } from '../health/faults.js'
-import { hasPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
+import { hasPendingMigrations, type Migrations, refuseUnknown } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { findSpoolProblems } from '../spool/check-spool.js'
 import { holdSpool } from '../spool/hold-spool.js'
@@ -150,7 +150,7 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** An empty list: no problem was found. Throws `NewerDatabase`, or a `StorageFault`. */
+/** An empty list: no problem was found. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`. */
 export function verifyData(file: string, migrations: Migrations = ours): Problem[] {
   try {
     return findProblems(file, migrations)
@@ -169,7 +169,7 @@ const earlierVersion: Problem = {
 function findProblems(file: string, migrations: Migrations): Problem[] {
   const db = openConnection({ file })
   try {
-    refuseNewer(db, migrations)
+    refuseUnknown(db, migrations)
     const damage = findIntegrityProblems(db)
     if (damage.length > 0) return damage
     if (hasPendingMigrations(db, migrations)) return [earlierVersion]

@@ -49,9 +49,6 @@ export interface CachedFileChunksTable {
   bytes: Buffer
 }
 
-/** Octets that a cached file counts beside its own size: what the triggers of its migration say. */
-export const CACHED_FILE_ROW_BYTES = 4096
-
 /** Octets of all cached files of a workspace: maintained by triggers. */
 export interface CachedFileTotalsTable {
   workspace_id: string

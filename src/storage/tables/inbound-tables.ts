@@ -115,12 +115,6 @@ export interface InboundRawTable {
   spool_crc: number | null
 }
 
-/**
- * Bytes that a record of `inbound_emails` counts beside those of its message: its row, its indexes and its event take 7 KB.
- * Its recipients count twice in addition, because record and event have them.
- */
-export const INBOUND_RECORD_BYTES = 8_192
-
 /** What inbound mail of a workspace takes: its records, and the `size` of those with a row in `inbound_raw`. Maintained by triggers. */
 export interface InboundTotalsTable {
   workspace_id: string

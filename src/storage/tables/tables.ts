@@ -1,5 +1,5 @@
 /**
- * Every table, for Kysely. The migrations define the schema; a test compares the two.
+ * Every table, for Kysely. `storage/schema` and the migrations after it define the schema; a test compares the two.
  *
  * Every row of a workspace has its `workspace_id`; the service's own mail and keys have
  * `SERVICE_WORKSPACE` there. Ids are text.

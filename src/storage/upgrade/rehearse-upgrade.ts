@@ -7,6 +7,8 @@ import { basename, join } from 'node:path'
 import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
 import { errorCodeOf } from '../../platform/errors.js'
 import { hasEnoughSpace, thresholdText } from '../health/disk-guard.js'
+import type { Migrations } from '../migrate.js'
+import { migrations as ours } from '../migrations.js'
 import { spoolFolder } from '../spool/spool-files.js'
 import { runUpgrade, type UpgradeListener } from './run-upgrade.js'
 import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'
@@ -24,6 +26,8 @@ interface RehearsalOptions extends UpgradeListener {
   readonly onPlan: (plan: UpgradePlan, space: DiskSpace) => void
   readonly signal?: AbortSignal
   readonly readSpace?: (path: string) => Promise<DiskSpace>
+  /** Default: those of this version. */
+  readonly migrations?: Migrations
 }
 
 interface Rehearsal {
@@ -36,11 +40,11 @@ interface Rehearsal {
 
 /** null: there is no database yet. */
 export async function rehearseUpgrade(options: RehearsalOptions): Promise<Rehearsal | null> {
-  const { file, folder, onPlan, onDone, readSpace = readDiskSpace, ...others } = options
-  const plan = planUpgrade(file)
+  const { file, folder, onPlan, onDone, readSpace = readDiskSpace, migrations = ours, ...others } = options
+  const plan = planUpgrade(file, migrations)
   if (plan === null) return null
-  const migrations: Rehearsal['migrations'][number][] = []
-  if (plan.pending.length === 0) return { plan, migrations, milliseconds: 0, problems: [] }
+  const done: Rehearsal['migrations'][number][] = []
+  if (plan.pending.length === 0) return { plan, migrations: done, milliseconds: 0, problems: [] }
   removeOldCopies(file, folder)
   const space = await readSpace(folder)
   onPlan(plan, space)
@@ -49,16 +53,16 @@ export async function rehearseUpgrade(options: RehearsalOptions): Promise<Rehear
   const begun = performance.now()
   try {
     const problems = await runUpgrade(
-      { copy, source: file, file: copy, verify: true },
+      { copy, source: file, file: copy, verify: true, migrations },
       {
         ...others,
         onDone: (step, milliseconds) => {
-          if (step.act === 'migrate') migrations.push({ name: step.migration, milliseconds })
+          if (step.act === 'migrate') done.push({ name: step.migration, milliseconds })
           onDone?.(step, milliseconds)
         },
       },
     )
-    return { plan, migrations, milliseconds: Math.round(performance.now() - begun), problems }
+    return { plan, migrations: done, milliseconds: Math.round(performance.now() - begun), problems }
   } finally {
     removeCopy(copy)
   }

@@ -7,6 +7,8 @@
 import { dirname } from 'node:path'
 import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
 import { hasEnoughSpace, thresholdText } from '../health/disk-guard.js'
+import type { Migrations } from '../migrate.js'
+import { migrations as ours } from '../migrations.js'
 import { runUpgrade, type UpgradeListener } from './run-upgrade.js'
 import { upgradeCopyOf } from './upgrade-copies.js'
 import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'
@@ -20,17 +22,19 @@ interface UpgradeOptions extends UpgradeListener {
   /** Called before the upgrade, if there is one. `copy` null: none is made, for the reason `why`. */
   readonly onPlan: (plan: UpgradePlan, copy: string | null, why: string) => void
   readonly readSpace?: (path: string) => Promise<DiskSpace>
+  /** Default: those of this version. */
+  readonly migrations?: Migrations
 }
 
-/** Resolves to whether there was something to do. Throws `NewerDatabase`, or a `StorageFault`. */
+/** Resolves to whether there was something to do. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`. */
 export async function upgradeDatabase(options: UpgradeOptions): Promise<boolean> {
-  const { file, version, keepCopy, onPlan, readSpace = readDiskSpace, ...listener } = options
-  const plan = planUpgrade(file)
+  const { file, version, keepCopy, onPlan, readSpace = readDiskSpace, migrations = ours, ...listener } = options
+  const plan = planUpgrade(file, migrations)
   if (plan === null || plan.pending.length === 0) return false
   const why = keepCopy ? findObstacle(plan, await readSpace(dirname(file))) : '--no-copy'
   const copy = why === '' ? upgradeCopyOf(file, version) : null
   onPlan(plan, copy, why)
-  await runUpgrade({ copy, source: file, file, verify: false }, listener)
+  await runUpgrade({ copy, source: file, file, verify: false, migrations }, listener)
   return true
 }
 

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
-import { listAppliedMigrations, listPendingMigrations, type Migrations, refuseNewer } from '../migrate.js'
+import { listAppliedMigrations, listPendingMigrations, type Migrations, refuseUnknown } from '../migrate.js'
 import { migrations as ours } from '../migrations.js'
 import { countSpooledBytes } from '../spool/fold.js'
 import { describeWayBack } from './upgrade-copies.js'
@@ -22,7 +22,7 @@ export interface UpgradePlan {
 
 const ROOM_FACTOR = 3
 
-/** null: there is no database, or an empty one. Throws `NewerDatabase`, or a `StorageFault`. */
+/** null: there is no database, or an empty one. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`. */
 export function planUpgrade(file: string, migrations: Migrations = ours): UpgradePlan | null {
   if (!existsSync(file)) return null
   try {
@@ -35,7 +35,7 @@ export function planUpgrade(file: string, migrations: Migrations = ours): Upgrad
 function readPlan(file: string, migrations: Migrations): UpgradePlan | null {
   const db = openConnection({ file })
   try {
-    refuseNewer(db, migrations, { remedy: () => describeWayBack(file, migrations) })
+    refuseUnknown(db, migrations, { remedy: () => describeWayBack(file, migrations) })
     const from = listAppliedMigrations(db).at(-1)
     if (from === undefined) return null
     const read = (name: string): number => Number(db.pragma(name, { simple: true }))

@@ -1,4 +1,5 @@
-/** The messages between the main thread and the thread that upgrades. */
+/** Defines what the thread that upgrades is given, and what it reports. */
+import type { Migrations } from '../migrate.js'
 
 export interface UpgradeJob {
   /** Made first, from `source`; null: no copy. */
@@ -8,6 +9,7 @@ export interface UpgradeJob {
   readonly file: string
   /** Run `verify-data` on `file` afterwards. */
   readonly verify: boolean
+  readonly migrations: Migrations
 }
 
 export type UpgradeReport =

@@ -6,8 +6,7 @@ import { openConnection } from '../connection.js'
 import { toStorageError } from '../health/faults.js'
 import { createBackup, syncFile } from '../maintenance/backup.js'
 import { verifyData } from '../maintenance/verify.js'
-import { migrate } from '../migrate.js'
-import { migrations } from '../migrations.js'
+import { type Migrations, migrate } from '../migrate.js'
 import { StorageFault } from '../writer/write.js'
 import type { UpgradeJob, UpgradeReport, UpgradeStep } from './upgrade-protocol.js'
 
@@ -21,11 +20,11 @@ async function reportStep<T>(step: UpgradeStep, work: () => T | Promise<T>): Pro
   return result
 }
 
-async function upgrade({ copy, source, file, verify }: UpgradeJob): Promise<void> {
+async function upgrade({ copy, source, file, verify, migrations }: UpgradeJob): Promise<void> {
   if (copy !== null) await reportStep({ act: 'copy' }, () => replaceCopy(source, copy))
-  await migrateFile(file)
+  await migrateFile(file, migrations)
   if (!verify) return
-  const problems = await reportStep({ act: 'verify' }, () => verifyData(file))
+  const problems = await reportStep({ act: 'verify' }, () => verifyData(file, migrations))
   report({ kind: 'problems', problems: problems.map(({ check, message }) => `${check}: ${message}`) })
 }
 
@@ -39,7 +38,7 @@ async function replaceCopy(source: string, copy: string): Promise<void> {
   syncFile(folder)
 }
 
-async function migrateFile(file: string): Promise<void> {
+async function migrateFile(file: string, migrations: Migrations): Promise<void> {
   const db = openConnection({ file })
   try {
     db.pragma('journal_mode = WAL')

@@ -9,7 +9,6 @@ import { readUsage } from '../../../src/accounts/limits/usage.js'
 import { initOperatorWorkspace } from '../../../src/accounts/operator-workspace.js'
 import { transferOwnership } from '../../../src/accounts/people/members.js'
 import { closeWorkspace } from '../../../src/storage/maintenance/erase.js'
-import { usageByOwner } from '../../../src/storage/migrations/0046-owners.js'
 import { tryCommit } from '../../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
@@ -106,22 +105,4 @@ t.test('stored inbound mail counts together, but for the workspace of the operat
   const fits = (workspaceId: string, bytes: number, limit: number): Promise<boolean> =>
     tryCommit(database.commit([requireRoom({ workspaceId, bytes, limit })]))
   t.same([await fits('ws_3', 7, 30), await fits('ws_3', 8, 30), await fits('ws_1', 9, 1_009)], [true, false, true])
-})
-
-t.test('an upgrade adds up what the workspaces of an owner have used', async (t) => {
-  const { database, row } = await openOwners(t)
-  const use = (workspace_id: string, kind: string, count: number) =>
-    row('usage', { workspace_id, kind, bucket: 5, count })
-  await database.commit([
-    ...[use('ws_1', 'emails', 2), use('ws_2', 'emails', 3), use('ws_4', 'emails', 1), use('service', 'invitations', 4)],
-    ...[use('ws_1', 'sms-sent', 6), use('ws_gone', 'credits', 7)],
-  ])
-  await database.commit(usageByOwner.map((sql) => ({ sql, parameters: [] })))
-  t.same(database.read('select workspace_id, kind, count from usage order by workspace_id', []), [
-    { workspace_id: 'anna', kind: 'emails', count: 5 },
-    { workspace_id: 'ben', kind: 'emails', count: 1 },
-    { workspace_id: 'service', kind: 'invitations', count: 4 },
-    { workspace_id: 'ws_1', kind: 'sms-sent', count: 6 },
-    { workspace_id: 'ws_gone', kind: 'credits', count: 7 },
-  ])
 })

@@ -19,6 +19,7 @@ import { run } from '../../../src/cli/run.js'
 import type { Config } from '../../../src/config/complete.js'
 import { parseConfig } from '../../../src/config/load.js'
 import { type Daemon, startDaemon } from '../../../src/daemon/daemon.js'
+import type { UpgradeSettings } from '../../../src/daemon/database-upgrade.js'
 import { defaultTimeouts, type Timeouts } from '../../../src/delivery/smtp/timeouts.js'
 import { detailsOfAnyWorkspace, type EmailDetails } from '../../../src/messages/email-details.js'
 import { systemClock } from '../../../src/platform/clock.js'
@@ -57,6 +58,7 @@ export interface TestDaemonOptions {
   readonly uiFolder?: string
   /** Milliseconds that the clock is ahead from the start. */
   readonly ahead?: number
+  readonly upgrade?: UpgradeSettings
 }
 
 export interface Submission {
@@ -150,6 +152,7 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
     },
     stopTimeouts: options.stopTimeouts ?? { listeners: 100, delivery: 100 },
     uiFolder: options.uiFolder,
+    upgrade: options.upgrade,
   })
   t.teardown(() => daemon.stop())
   const { read } = daemon.database

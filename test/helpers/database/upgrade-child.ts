@@ -5,14 +5,14 @@
 import { writeSync } from 'node:fs'
 import { openConnection } from '../../../src/storage/connection.js'
 import { migrate } from '../../../src/storage/migrate.js'
-import { migrations } from '../../../src/storage/migrations.js'
+import { laterMigrations } from './later-migrations.js'
 
 const [, , file = '', last = ''] = process.argv
 const db = openConnection({ file })
 db.pragma('journal_mode = WAL')
 // A small cache, so that pages of the open transaction are in the log when the process is killed.
 db.pragma('cache_size = 10')
-await migrate(db, migrations, (name, milliseconds) => {
+await migrate(db, laterMigrations, (name, milliseconds) => {
   if (name !== last || milliseconds === null) return
   writeSync(1, `${name}\n`)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

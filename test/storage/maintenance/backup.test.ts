@@ -13,6 +13,7 @@ import { openDatabase } from '../../../src/storage/open.js'
 import { startChild } from '../../helpers/database/children.js'
 import { createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { laterMigrations, makeDevelopmentDatabase } from '../../helpers/database/later-migrations.js'
 import { rowOf } from '../../helpers/database/rows.js'
 import { stateKeys, stateWrite } from '../../helpers/database/state.js'
 
@@ -173,9 +174,13 @@ t.test('unusable backups are refused', async (t) => {
   await refused(short, { name: 'UnusableBackup' })
 
   const newer = join(folder, 'newer.db')
-  const later = { ...migrations, '9999-later': { up: async () => undefined } }
+  const later = { ...migrations, '9999-later': [] }
   await (await openDatabase({ file: newer, migrations: later })).close()
   await refused(newer, { name: 'NewerDatabase', message: /newer\.db was made by a newer version/ })
+  const development = join(folder, 'development.db')
+  makeDevelopmentDatabase(development)
+  const message = /development\.db was made by a development build.*Restore it with the build that made it$/
+  await refused(development, { name: 'DevelopmentDatabase', message })
 
   const open = await openDatabase({ file })
   await refused(copy, { name: 'DataFolderHeld', message: /another process has/ })
@@ -327,11 +332,10 @@ t.test('verify-data finds a damaged file', async (t) => {
 
 t.test('verify-data says that a database of an earlier version has to be updated first', async (t) => {
   const file = join(temporaryFolder(t), 'posthorn.db')
-  const earlier = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < '0020'))
-  await (await openDatabase({ file, migrations: earlier })).close()
-  t.match(verifyData(file), [{ check: 'version', message: /earlier version: start the daemon/ }])
   await (await openDatabase({ file })).close()
-  t.same(verifyData(file), [])
+  t.match(verifyData(file, laterMigrations), [{ check: 'version', message: /earlier version: start the daemon/ }])
+  await (await openDatabase({ file, migrations: laterMigrations })).close()
+  t.same(verifyData(file, laterMigrations), [])
 })
 
 t.test('a backup waits while the daemon commits, or keeps to its pace', (t) => {

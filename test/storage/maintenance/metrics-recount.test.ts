@@ -8,8 +8,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DataFolderHeld, lockDataFolder } from '../../../src/storage/data-lock.js'
 import { repairData, verifyData } from '../../../src/storage/maintenance/verify.js'
-import { countAgain } from '../../../src/storage/migrations/0024-metrics.js'
-import { recipientSums } from '../../../src/storage/migrations/0048-recipient-counts.js'
+import { countAgain } from '../../../src/storage/schema/metrics.js'
 import { arbitraryHistory, type Step } from '../../helpers/database/arbitrary-history.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { History } from '../../helpers/database/email-history.js'
@@ -115,7 +114,7 @@ t.test('a database of before gets the metrics of what it still stores', async (t
   await new History(database).run(steps)
   const right = storedMetrics(database.read)
   const [emails, links] = ['email_metrics', 'link_metrics'] as const
-  const statements = [`delete from ${emails}`, `delete from ${links}`, ...countAgain(emails, links, recipientSums)]
+  const statements = [`delete from ${emails}`, `delete from ${links}`, ...countAgain(emails, links)]
   await database.commit(statements.map((sql) => ({ sql, parameters: [] })))
   t.same(storedMetrics(database.read), right)
 })

@@ -1,20 +1,18 @@
 /** The table types against the schema, the erasure of a workspace, and the disk guard. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { heldBytesOf, readHeldInboundBytes, requireRoom } from '../../../src/accounts/limits/inbound-bytes.js'
-import { findOperatorWorkspace } from '../../../src/accounts/operator-workspace.js'
 import type { Address } from '../../../src/mail/address.js'
 import { type DiskSpace, readDiskSpace } from '../../../src/platform/disk-space.js'
 import { hasEnoughSpace, startDiskGuard } from '../../../src/storage/health/disk-guard.js'
 import { eraseWorkspace, workspaceTables } from '../../../src/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
-import { migrations } from '../../../src/storage/migrations.js'
-import { openDatabase } from '../../../src/storage/open.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { toJson } from '../../../src/storage/tables/columns.js'
 import { type Write, WriteConflict } from '../../../src/storage/writer/write.js'
-import { openTestDatabase, temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
 import { columnsOf, rowOf, tablesOf } from '../../helpers/database/rows.js'
 import { declaredTables, type Shape } from '../../helpers/database/table-types.js'
 import { waitUntil } from '../../helpers/wait-until.js'
@@ -58,6 +56,20 @@ t.test('the table types match the migrated schema', async (t) => {
   t.strictSame(declaredTables(...paths), migratedTables(database.read))
 })
 
+t.test('every table, index, trigger and view of the schema says its purpose in the line before it', async (t) => {
+  const folder = 'src/storage/schema'
+  const lines = readdirSync(folder).flatMap((name) => ['', ...readFileSync(join(folder, name), 'utf8').split('\n')])
+  const made = lines.flatMap((line, at) =>
+    /^\s*[`']create /.test(line) ? [{ line, before: lines[at - 1] ?? '' }] : [],
+  )
+  t.ok(made.length > 200, `${made.length} statements`)
+  const silent = made.filter(({ before }) => !/^\s*\/\/ [A-Z].*\.$/.test(before))
+  t.same(
+    silent.map(({ line }) => line),
+    [],
+  )
+})
+
 t.test('erasing a workspace covers every table with a workspace_id', async (t) => {
   const { database } = await temporaryDatabase(t)
   const bearing = tablesOf(database.read).filter((table) =>
@@ -98,34 +110,24 @@ t.test('erasing a workspace removes all of its rows and no others', async (t) =>
   t.same(count('ws_2'), before)
 })
 
-t.test('emails are counted by status from the migration on, through every change and removal', async (t) => {
-  const file = join(temporaryFolder(t), 'posthorn.db')
-  const { '0001-sending': first } = migrations
-  if (first === undefined) throw new Error('the first migration is gone')
-  const old = await openDatabase({ file, migrations: { '0001-sending': first } })
-  const row = rowOf(old.read)
+t.test('emails are counted by status, through every change and removal', async (t) => {
+  const { file, database } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
   const statuses = ['queued', 'queued', 'delivered', 'scheduled']
-  await old.commit([
+  await database.commit([
     ...statuses.map((status, n) => row('emails', { id: `e${n}`, workspace_id: 'ws_1', status })),
     row('emails', { id: 'other', workspace_id: 'ws_2', status: 'queued' }),
-    row('idempotency', { workspace_id: 'ws_1', key: 'k', fingerprint: 'f', email_id: 'e0', created_at: 7 }),
   ])
-  await old.close()
-
-  const database = await openTestDatabase(t, { file })
   const counts = (): unknown =>
     database.read(`select workspace_id || ' ' || status as of, count from email_counts where count <> 0 order by 1`, [])
   const one = (of: string, count: number): object => ({ of, count })
   t.same(counts(), [one('ws_1 delivered', 1), one('ws_1 queued', 2), one('ws_1 scheduled', 1), one('ws_2 queued', 1)])
-  t.same(database.read('select key, fingerprint, email_id, answer, created_at from idempotency', []), [
-    { key: 'k', fingerprint: 'f', email_id: 'e0', answer: null, created_at: 7 },
-  ])
 
   await database.commit([
     { sql: `update emails set status = 'delivered' where id in ('e0', 'e1')`, parameters: [] },
     { sql: `update emails set status = 'delivered' where id = 'e2'`, parameters: [] },
     { sql: `delete from emails where id = 'e3'`, parameters: [] },
-    rowOf(database.read)('emails', { id: 'e4', workspace_id: 'ws_1', status: 'bounced' }),
+    row('emails', { id: 'e4', workspace_id: 'ws_1', status: 'bounced' }),
   ])
   t.same(counts(), [one('ws_1 bounced', 1), one('ws_1 delivered', 3), one('ws_2 queued', 1)])
   t.same(
@@ -204,94 +206,52 @@ t.test('the free space of a real file system is given in bytes', async (t) => {
   await t.rejects(readDiskSpace('/nowhere/at/all'), { code: 'ENOENT' })
 })
 
-/** A database as it was before `next`, filled; then opened by this version. */
-async function migrateToLatest(
-  t: Test,
-  next: string,
-  fill: (row: ReturnType<typeof rowOf>) => Write[],
-): Promise<Place> {
-  const file = join(temporaryFolder(t), 'posthorn.db')
-  const before = Object.fromEntries(Object.entries(migrations).filter(([name]) => name < next))
-  const old = await openDatabase({ file, migrations: before })
-  await old.commit(fill(rowOf(old.read)))
-  await old.close()
-  return { file, database: await openTestDatabase(t, { file }) }
-}
-
-type Place = { readonly file: string; readonly database: Awaited<ReturnType<typeof openTestDatabase>> }
-
-t.test("earlier invitations get their sender, and the oldest workspace becomes the operator's", async (t) => {
-  const { database } = await migrateToLatest(t, '0015', (row) => [
-    row('workspaces', { id: 'ws_2', slug: 'b', created_at: 2 }),
-    row('workspaces', { id: 'ws_1', slug: 'a', created_at: 1 }),
-    ...['admin', 'member', 'gone'].map((id) => row('users', { id, email: `${id}@a.test` })),
-    row('members', { id: 'm1', workspace_id: 'ws_1', user_id: 'admin', role: 'admin' }),
-    row('members', { id: 'm2', workspace_id: 'ws_1', user_id: 'member', role: 'member' }),
-    ...['admin', 'member', 'gone', 'nobody'].map((id) =>
-      row('invitations', {
-        ...{ id, workspace_id: 'ws_1', email: `of-${id}@b.test`, role: 'member', status: 'pending' },
-        ...{ invited_by_email: `${id}@a.test` },
-      }),
-    ),
-  ])
-  t.same(database.read('select id, invited_by, status from invitations order by id', []), [
-    { id: 'admin', invited_by: 'admin', status: 'pending' },
-    { id: 'gone', invited_by: 'gone', status: 'cancelled' },
-    { id: 'member', invited_by: 'member', status: 'cancelled' },
-    { id: 'nobody', invited_by: '', status: 'cancelled' },
-  ])
-  t.equal(findOperatorWorkspace(database.read), 'ws_1')
-})
-
 const drop = (table: string, key: string, id: string): Write => {
   return { sql: `delete from ${table} where ${key} = ?`, parameters: [id], rows: 1 }
 }
 
 const mail = { kind: 'mail', status: 'processed', envelope_to: '' }
 
-for (const next of ['0016', '0050']) {
-  t.test(`inbound mail is counted from migration ${next} on, in any order of removal`, async (t) => {
-    const stored = (row: ReturnType<typeof rowOf>, id: string, workspace_id: string, size: number): Write[] => [
-      row('inbound_emails', { id, workspace_id, size, ...mail }),
-      row('inbound_raw', { inbound_id: id, workspace_id }),
-    ]
-    const { file, database } = await migrateToLatest(t, next, (row) => [
-      ...stored(row, 'a', 'ws_1', 10),
-      ...stored(row, 'b', 'ws_1', 20),
-      ...stored(row, 'c', 'ws_2', 40),
-      row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, ...mail }),
-    ])
-    /** Records of 8 KB each, and bytes. */
-    const held = (): number[][] =>
-      ['ws_1', 'ws_2', 'ws_3'].map((id) => {
-        const bytes = readHeldInboundBytes(database.read, id)
-        return [Math.floor(bytes / 8_192), bytes % 8_192]
-      })
-    const none = [0, 0]
-    t.same(held(), [[2, 30], [2, 40], none], 'bytes that are not there any more count nothing')
-    await database.commit(stored(rowOf(database.read), 'e', 'ws_3', 160))
-    await database.commit(stored(rowOf(database.read), 'f', 'ws_1', 320))
-    t.same(held(), [
-      [3, 350],
-      [2, 40],
-      [1, 160],
-    ])
-    const record = (id: string): Write => drop('inbound_emails', 'id', id)
-    const raw = (id: string): Write => drop('inbound_raw', 'inbound_id', id)
-    await database.commit([record('a'), raw('a'), raw('f')])
-    t.same(held(), [
-      [2, 20],
-      [2, 40],
-      [1, 160],
-    ])
-    await database.commit([record('f'), raw('e'), record('e'), record('d')])
-    t.same(held(), [[1, 20], [1, 40], none])
-    t.same(
-      verifyData(file).filter(({ check }) => check === 'inbound-totals'),
-      [],
-    )
-  })
-}
+t.test('inbound mail is counted, in any order of removal', async (t) => {
+  const { file, database } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  const stored = (id: string, workspace_id: string, size: number): Write[] => [
+    row('inbound_emails', { id, workspace_id, size, ...mail }),
+    row('inbound_raw', { inbound_id: id, workspace_id }),
+  ]
+  /** Records of 8 KB each, and bytes. */
+  const held = (): number[][] =>
+    ['ws_1', 'ws_2', 'ws_3'].map((id) => {
+      const bytes = readHeldInboundBytes(database.read, id)
+      return [Math.floor(bytes / 8_192), bytes % 8_192]
+    })
+  const none = [0, 0]
+  await database.commit([
+    ...[...stored('a', 'ws_1', 10), ...stored('b', 'ws_1', 20), ...stored('c', 'ws_2', 40)],
+    row('inbound_emails', { id: 'd', workspace_id: 'ws_2', size: 80, ...mail }),
+  ])
+  t.same(held(), [[2, 30], [2, 40], none], 'bytes that are not there count nothing')
+  await database.commit([...stored('e', 'ws_3', 160), ...stored('f', 'ws_1', 320)])
+  t.same(held(), [
+    [3, 350],
+    [2, 40],
+    [1, 160],
+  ])
+  const record = (id: string): Write => drop('inbound_emails', 'id', id)
+  const raw = (id: string): Write => drop('inbound_raw', 'inbound_id', id)
+  await database.commit([record('a'), raw('a'), raw('f')])
+  t.same(held(), [
+    [2, 20],
+    [2, 40],
+    [1, 160],
+  ])
+  await database.commit([record('f'), raw('e'), record('e'), record('d')])
+  t.same(held(), [[1, 20], [1, 40], none])
+  t.same(
+    verifyData(file).filter(({ check }) => check === 'inbound-totals'),
+    [],
+  )
+})
 
 t.test('a record of inbound mail counts 8 KB, and its recipients twice', async (t) => {
   const { database } = await temporaryDatabase(t)
@@ -303,66 +263,6 @@ t.test('a record of inbound mail counts 8 KB, and its recipients twice', async (
   ])
   const bytes = 100 + 8_192 + 2 * '["..@b.test","a@b.test"]'.length
   t.same([readHeldInboundBytes(database.read, 'ws_1'), heldBytesOf(email)], [bytes, bytes])
-})
-
-t.test('emails and events of before tracking are as they were, without tracking and copies', async (t) => {
-  const { file, database } = await migrateToLatest(t, '0020', (row) => [
-    row('workspaces', { id: 'ws_1' }),
-    row('emails', { id: 'e1', workspace_id: 'ws_1', status: 'delivered', track_opens: 1 }),
-    row('recipients', { id: 'r1', email_id: 'e1', workspace_id: 'ws_1', status: 'delivered' }),
-    row('events', { seq: 7, id: 'evt_1', workspace_id: 'ws_1', type: 'email.delivered', email_id: 'e1' }),
-  ])
-  t.same(database.read('select id, track_opens, tracking_skipped, has_copies from emails', []), [
-    { id: 'e1', track_opens: 1, tracking_skipped: null, has_copies: 0 },
-  ])
-  t.same(database.read('select seq, id, email_id from events indexed by events_of_email where email_id = ?', ['e1']), [
-    { seq: 7, id: 'evt_1', email_id: 'e1' },
-  ])
-  t.same(verifyData(file), [])
-})
-
-t.test('emails of before have the counts of their recipients, and their metrics too', async (t) => {
-  const of = (status: string, more = {}) => ({
-    workspace_id: 'ws_1',
-    from_domain: 'a.test',
-    status,
-    created_at: 5,
-    ...more,
-  })
-  const to = (id: string, email_id: string, status: string) => ({ id, email_id, status, address: `${id}@b.test` })
-  const { file, database } = await migrateToLatest(t, '0048', (row) => [
-    row('workspaces', { id: 'ws_1' }),
-    row('emails', { id: 'one', ...of('delivered', { tags: '[{"name":"a","value":"b"}]' }) }),
-    row('recipients', { workspace_id: 'ws_1', ...to('r1', 'one', 'delivered') }),
-    row('emails', { id: 'three', ...of('delivered') }),
-    ...[to('r2', 'three', 'delivered'), to('r3', 'three', 'bounced'), to('r4', 'three', 'suppressed')].map((values) =>
-      row('recipients', { workspace_id: 'ws_1', ...values }),
-    ),
-    row('emails', { id: 'spam', ...of('complained') }),
-    ...[to('r5', 'spam', 'delivered'), to('r6', 'spam', 'delivered')].map((values) =>
-      row('recipients', { workspace_id: 'ws_1', ...values }),
-    ),
-    row('events', { id: 'evt_1', ...of('', {}), type: 'email.complained', email_id: 'spam', recipient: 'R6@b.test' }),
-    row('emails', { id: 'gone', ...of('bounced') }),
-    { sql: `delete from emails where id = 'gone'`, parameters: [] },
-  ])
-  const rowsOf = (sql: string) => database.read<Record<string, unknown>>(sql, []).map((row) => Object.values(row))
-  const counts = 'recipients_delivered, recipients_bounced, recipients_suppressed, recipients_complained'
-  t.same(rowsOf(`select id, ${counts} from emails order by id`), [
-    ['one', 1, 0, 0, 0],
-    ['spam', 1, 0, 0, 1],
-    ['three', 1, 1, 1, 0],
-  ])
-  t.same(rowsOf(`select domain, tag, ${counts} from email_metrics`), [
-    ['', '', 3, 2, 1, 1],
-    ['', 'a:b', 1, 0, 0, 0],
-    ['a.test', '', 3, 2, 1, 1],
-    ['a.test', 'a:b', 1, 0, 0, 0],
-  ])
-  t.same(database.read('select status, listed from email_counts where listed > 0', []), [
-    { status: 'bounced', listed: 1 },
-  ])
-  t.same(verifyData(file), [])
 })
 
 t.test('the limit is checked by the commit that needs the room', async (t) => {

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { migrations } from '../../../src/storage/migrations.js'
 import { rehearseUpgrade } from '../../../src/storage/upgrade/rehearse-upgrade.js'
 import type { UpgradePlan } from '../../../src/storage/upgrade/upgrade-plan.js'
 import { describeStep } from '../../../src/storage/upgrade/upgrade-protocol.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
-import { readFile, unpackFixture } from '../../helpers/database/schema-fixtures.js'
+import { addedNames, laterMigrations } from '../../helpers/database/later-migrations.js'
+import { listFixtures, readFile, unpackFixture } from '../../helpers/database/schema-fixtures.js'
 
-const names = Object.keys(migrations)
+const migrations = laterMigrations
 const ample = async (): Promise<{ free: number; total: number }> => ({ free: 9e12, total: 1e13 })
 
 interface Place {
@@ -19,14 +19,14 @@ interface Place {
   readonly digest: () => string
 }
 
-function unpack(t: Test, number: string): Place {
+function unpack(t: Test): Place {
   const file = join(temporaryFolder(t), 'posthorn.db')
-  unpackFixture(number, file)
+  unpackFixture('0001', file)
   return { file, folder: dirname(file), digest: () => createHash('sha256').update(readFileSync(file)).digest('hex') }
 }
 
 t.test('the copy is migrated and verified in the order of the steps, and nothing is left of it', async (t) => {
-  const { file, folder, digest } = unpack(t, '0023')
+  const { file, folder, digest } = unpack(t)
   const other = join(folder, 'elsewhere')
   mkdirSync(other)
   const before = digest()
@@ -35,12 +35,11 @@ t.test('the copy is migrated and verified in the order of the steps, and nothing
   const onPlan = (plan: UpgradePlan): void => void plans.push(plan)
   const onBegin = (step: Parameters<typeof describeStep>[0]): void => void steps.push(describeStep(step))
   for (const place of [folder, other]) {
-    const done = await rehearseUpgrade({ file, folder: place, onPlan, onBegin, readSpace: ample })
-    const pending = names.filter((name) => name > '0024')
-    t.match(done, { plan: { from: '0023-broadcasts', pending }, problems: [] })
+    const done = await rehearseUpgrade({ file, folder: place, onPlan, onBegin, readSpace: ample, migrations })
+    t.match(done, { plan: { from: '0001-baseline', pending: addedNames }, problems: [] })
     t.same(
       done?.migrations.map(({ name }) => name),
-      pending,
+      addedNames,
     )
     t.ok(done?.migrations.every(({ milliseconds }) => milliseconds >= 0))
     t.equal(steps[0], 'copying the database')
@@ -56,14 +55,14 @@ t.test('the copy is migrated and verified in the order of the steps, and nothing
 })
 
 t.test('what is wrong with the data is found in the copy', async (t) => {
-  const { file, folder } = unpack(t, '0023')
+  const { file, folder } = unpack(t)
   readFile(file, `delete from raw_messages returning email_id`)
-  const done = await rehearseUpgrade({ file, folder, onPlan: () => undefined, readSpace: ample })
+  const done = await rehearseUpgrade({ file, folder, onPlan: () => undefined, readSpace: ample, migrations })
   t.match(done?.problems, [/^email-raw: 1 unsettled emails without their raw message/])
 })
 
 t.test('without room nothing is written', async (t) => {
-  const { file, folder } = unpack(t, '0023')
+  const { file, folder } = unpack(t)
   const readSpace = async (): Promise<{ free: number; total: number }> => ({ free: 1024 ** 3 + 5, total: 2 ** 33 })
   const begun: unknown[] = []
   const trial = rehearseUpgrade({
@@ -72,16 +71,17 @@ t.test('without room nothing is written', async (t) => {
     readSpace,
     onPlan: () => undefined,
     onBegin: (step) => begun.push(step),
+    migrations,
   })
   await t.rejects(trial, { name: 'NoRoomForCopy', message: /1073741829 of 8589934592 are free.*--copy-to/ })
   t.same(begun, [])
 })
 
 t.test('a copy that a killed process left is removed, and that of a running one stays', async (t) => {
-  const { file, folder } = unpack(t, '0031')
+  const { file, folder } = unpack(t)
   const [left, running] = [`${file}.upgrade-check-999999999`, `${file}.upgrade-check-${process.ppid}`]
   for (const name of [left, `${left}-wal`, running]) writeFileSync(name, '')
-  await rehearseUpgrade({ file, folder, onPlan: () => undefined, readSpace: ample })
+  await rehearseUpgrade({ file, folder, onPlan: () => undefined, readSpace: ample, migrations })
   t.same(
     readdirSync(folder).filter((name) => name.includes('check')),
     [`posthorn.db.upgrade-check-${process.ppid}`],
@@ -89,7 +89,7 @@ t.test('a copy that a killed process left is removed, and that of a running one 
 })
 
 t.test('an end that is asked for removes the copy', async (t) => {
-  const { file, folder } = unpack(t, '0001')
+  const { file, folder } = unpack(t)
   const ended = new AbortController()
   const onBegin = (): void => ended.abort(new Error('enough'))
   const trial = rehearseUpgrade({
@@ -99,6 +99,7 @@ t.test('an end that is asked for removes the copy', async (t) => {
     onBegin,
     signal: ended.signal,
     readSpace: ample,
+    migrations,
   })
   await t.rejects(trial, { message: 'enough' })
   t.same(
@@ -110,5 +111,8 @@ t.test('an end that is asked for removes the copy', async (t) => {
 t.test('a database of this version, and none at all, need no copy', async (t) => {
   const folder = temporaryFolder(t)
   const onPlan = (): void => void t.fail('no plan')
-  t.equal(await rehearseUpgrade({ file: join(folder, 'posthorn.db'), folder, onPlan }), null)
+  const file = join(folder, 'posthorn.db')
+  t.equal(await rehearseUpgrade({ file, folder, onPlan }), null)
+  unpackFixture(listFixtures().at(-1) ?? '', file)
+  t.match(await rehearseUpgrade({ file, folder, onPlan }), { plan: { pending: [] }, migrations: [], problems: [] })
 })

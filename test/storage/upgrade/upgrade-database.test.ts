@@ -8,21 +8,22 @@ import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { restoreBackup } from '../../../src/storage/maintenance/restore.js'
 import { verifyData } from '../../../src/storage/maintenance/verify.js'
-import { migrations } from '../../../src/storage/migrations.js'
-import { openDatabase } from '../../../src/storage/open.js'
+import { openDatabase, openReadOnly } from '../../../src/storage/open.js'
 import { upgradeDatabase } from '../../../src/storage/upgrade/upgrade-database.js'
 import { planUpgrade, type UpgradePlan } from '../../../src/storage/upgrade/upgrade-plan.js'
 import { describeStep } from '../../../src/storage/upgrade/upgrade-protocol.js'
 import { holdLog } from '../../../src/storage/wal/hold-log.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
+import { addedNames, laterMigrations, makeDevelopmentDatabase } from '../../helpers/database/later-migrations.js'
 import { readFile, unpackFixture } from '../../helpers/database/schema-fixtures.js'
 
+const migrations = laterMigrations
 const names = Object.keys(migrations)
 const ample = async (): Promise<{ free: number; total: number }> => ({ free: 9e12, total: 1e13 })
 
-function unpack(t: Test, number: string): string {
+function unpack(t: Test): string {
   const file = join(temporaryFolder(t), 'posthorn.db')
-  unpackFixture(number, file)
+  unpackFixture('0001', file)
   return file
 }
 
@@ -36,7 +37,7 @@ async function upgrade(file: string, more: Partial<Parameters<typeof upgradeData
   const planned: Planned[] = []
   const steps: string[] = []
   const upgraded = await upgradeDatabase({
-    ...{ file, version: '9.9.9', keepCopy: true, readSpace: ample, ...more },
+    ...{ file, version: '9.9.9', keepCopy: true, readSpace: ample, migrations, ...more },
     onPlan: (plan, copy, why) => planned.push({ plan, copy, why }),
     onDone: (step, milliseconds) => steps.push(milliseconds >= 0 ? describeStep(step) : 'before it began'),
   })
@@ -47,43 +48,42 @@ const appliedIn = (file: string): number =>
   readFile<{ n: number }>(file, 'select count(*) as n from kysely_migration')[0]?.n ?? 0
 
 t.test('the database is copied, then migrated, and each step is reported once', async (t) => {
-  const file = unpack(t, '0020')
-  const pending = names.filter((name) => name > '0021')
+  const file = unpack(t)
   const { upgraded, planned, steps } = await upgrade(file)
   t.equal(upgraded, true)
-  t.match(planned, { plan: { from: '0020-tracking', pending }, copy: `${file}.before-9.9.9`, why: '' })
+  t.match(planned, { plan: { from: '0001-baseline', pending: addedNames }, copy: `${file}.before-9.9.9`, why: '' })
   t.same(steps, [
     'copying the database',
-    ...pending.map((name) => `migration ${name}`),
+    ...addedNames.map((name) => `migration ${name}`),
     'writing the log back into the database',
   ])
   t.equal(appliedIn(file), names.length)
-  t.same(verifyData(file), [])
-  t.equal(appliedIn(`${file}.before-9.9.9`), names.length - pending.length)
+  t.same(verifyData(file, migrations), [])
+  t.equal(appliedIn(`${file}.before-9.9.9`), 1)
   t.equal(statSync(`${file}.before-9.9.9`).mode & 0o777, 0o600)
   t.same((await upgrade(file)).upgraded, false, 'there is nothing left to do')
-  t.equal(appliedIn(`${file}.before-9.9.9`), names.length - pending.length, 'the copy stays')
+  t.equal(appliedIn(`${file}.before-9.9.9`), 1, 'the copy stays')
 })
 
 t.test('the way back is the copy, and a later upgrade replaces it', async (t) => {
-  const file = unpack(t, '0026')
+  const file = unpack(t)
   await upgrade(file)
   const copy = `${file}.before-9.9.9`
-  await restoreBackup({ backup: copy, file, now: Date.UTC(2026, 5, 1) })
-  t.match(planUpgrade(file), { from: '0026-sms' })
+  await restoreBackup({ backup: copy, file, migrations, now: Date.UTC(2026, 5, 1) })
+  t.match(planUpgrade(file, migrations), { from: '0001-baseline' })
   t.equal((await upgrade(file)).upgraded, true)
   t.equal(appliedIn(file), names.length)
   t.notOk(readdirSync(dirname(file)).some((name) => name.includes('.new') || name.includes('.partial')))
 })
 
 t.test('without room, or where it is not wanted, no copy is made and the reason is given', async (t) => {
-  const file = unpack(t, '0026')
+  const file = unpack(t)
   const full = await upgrade(file, { readSpace: async () => ({ free: 1024 ** 3 + 1000, total: 2 ** 33 }) })
   t.match(full, {
     upgraded: true,
     planned: { copy: null, why: /may need \d+ bytes, 1073742824 of 8589934592 are free/ },
   })
-  const other = unpack(t, '0026')
+  const other = unpack(t)
   t.match(await upgrade(other, { keepCopy: false }), { upgraded: true, planned: { copy: null, why: '--no-copy' } })
   for (const name of [file, other]) {
     t.notOk(existsSync(`${name}.before-9.9.9`))
@@ -98,52 +98,72 @@ t.test('there is nothing to do without a database, and with an empty one', async
 })
 
 t.test('a newer database is refused, and the message names the way back', async (t) => {
-  const file = unpack(t, '0026')
+  const file = unpack(t)
   await upgrade(file)
   const add = `insert into kysely_migration (name, timestamp) values ('9999-later', '2026-01-01') returning name`
   readFile(file, add)
   const refused = new RegExp(
     `newer version: .* its migration 9999-later\\. .*"posthorn restore ${file}\\.before-9\\.9\\.9"`,
   )
-  t.throws(() => planUpgrade(file), { name: 'NewerDatabase', message: refused })
-  await t.rejects(openDatabase({ file }), { name: 'NewerDatabase', message: refused })
-  const alone = unpack(t, '0026')
+  t.throws(() => planUpgrade(file, migrations), { name: 'NewerDatabase', message: refused })
+  await t.rejects(openDatabase({ file, migrations }), { name: 'NewerDatabase', message: refused })
+  const alone = unpack(t)
   readFile(alone, add)
-  t.throws(() => planUpgrade(alone), { message: /or restore a backup that this version or an earlier one made/ })
+  t.throws(() => planUpgrade(alone, migrations), {
+    message: /or restore a backup that this version or an earlier one made/,
+  })
+})
+
+t.test('a database of a development build is refused, with its name and what to do', async (t) => {
+  const file = join(temporaryFolder(t), 'posthorn.db')
+  makeDevelopmentDatabase(file)
+  const before = readFileSync(file)
+  const message = new RegExp(
+    `^${file} was made by a development build from before the first release \\(its last migration is 0050-disk-held\\), ` +
+      'and no release upgrades it\\. Move its data folder away and run "posthorn setup"',
+  )
+  const refusal = { name: 'DevelopmentDatabase', message }
+  t.throws(() => planUpgrade(file), refusal)
+  t.throws(() => verifyData(file), refusal)
+  t.throws(() => openReadOnly(file), refusal)
+  await t.rejects(openDatabase({ file }), refusal)
+  await t.rejects(openDatabase({ file, migrations }), refusal, 'by a later release too')
+  t.ok(before.equals(readFileSync(file)))
 })
 
 t.test('an earlier database is left alone where only the daemon upgrades', async (t) => {
-  const file = unpack(t, '0026')
+  const file = unpack(t)
   const before = appliedIn(file)
-  await t.rejects(openDatabase({ file, refuseEarlier: true }), { name: 'EarlierDatabase', message: /check --upgrade/ })
+  await t.rejects(openDatabase({ file, migrations, refuseEarlier: true }), {
+    name: 'EarlierDatabase',
+    message: /check --upgrade/,
+  })
   t.equal(appliedIn(file), before)
 })
 
-t.test('a process that is killed in the middle leaves the database as it was, ten times', async (t) => {
-  const file = unpack(t, '0001')
+t.test('a process that is killed in the middle leaves the database as it was, after each migration', async (t) => {
+  const file = unpack(t)
   const child = fileURLToPath(new URL('../../helpers/database/upgrade-child.js', import.meta.url))
   const contents = (): unknown => readFile(file, 'select id, status from emails order by id')
   readFile(file, 'pragma journal_mode = wal')
   const seeded = contents()
-  const killed = names.filter((name) => name > '0002').filter((_, at) => at % 3 === 0)
-  t.ok(killed.length >= 10, `${killed.length} kills`)
-  for (const name of killed) {
+  for (const name of [...addedNames, ...addedNames, ...addedNames]) {
     const process = spawn(globalThis.process.execPath, [child, file, name], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [said] = (await once(process.stdout, 'data')) as [Buffer]
     t.equal(said.toString(), `${name}\n`)
     process.kill('SIGKILL')
     await once(process, 'close')
-    t.match(planUpgrade(file), { from: '0001-sending', pending: { length: names.length - 1 } }, name)
+    t.match(planUpgrade(file, migrations), { from: '0001-baseline', pending: addedNames }, name)
     t.same(readFile(file, 'pragma integrity_check'), [{ integrity_check: 'ok' }])
     t.same(contents(), seeded)
   }
   t.equal((await upgrade(file)).upgraded, true)
-  t.same(verifyData(file), [])
+  t.same(verifyData(file, migrations), [])
   t.same(contents(), seeded)
 })
 
 t.test('what an upgrade has left that was killed while it copied is removed', async (t) => {
-  const file = unpack(t, '0020')
+  const file = unpack(t)
   for (const left of ['.new', '.new.partial-1', '.new.partial-1-journal'])
     writeFileSync(`${file}.before-9.9.9${left}`, 'x')
   t.equal((await upgrade(file)).upgraded, true)
@@ -154,14 +174,14 @@ t.test('what an upgrade has left that was killed while it copied is removed', as
 })
 
 t.test('the connections of the process keep their locks of the file, whose copy was read beside them', async (t) => {
-  const file = unpack(t, '0020')
+  const file = unpack(t)
   const db = new SQLite(file)
   db.pragma('journal_mode = WAL')
   db.close()
   const releaseLog = holdLog(file)
   t.equal(countLocks(file), 1)
   await upgrade(file)
-  const database = await openDatabase({ file })
+  const database = await openDatabase({ file, migrations })
   releaseLog()
   t.equal(countLocks(file), 1)
   await database.close()

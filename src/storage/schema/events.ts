@@ -1,0 +1,30 @@
+/**
+ * The event log.
+ *
+ * Its indexes serve readers of the events of a workspace, of a recipient and of an email, each by type, in the order of
+ * `seq`. Readers merge the types, so that no read passes over events that it does not return.
+ */
+
+export const events = [
+  // What happened, in the order in which it happened; `data` is the payload.
+  `create table events (
+    seq integer primary key autoincrement, id text not null, workspace_id text not null, type text not null,
+    email_id text, recipient text, created_at integer not null, data text not null) strict`,
+  // Reads the events of a workspace in their order, as for webhooks.
+  'create index events_of_workspace on events (workspace_id, seq)',
+  // Reads the events of a workspace that have one type.
+  'create index events_by_type on events (workspace_id, type)',
+  // Finds events by recipient. These come in any order: within a block of the log, new entries stay close together.
+  `create index events_of_recipient on events (seq / 131072, workspace_id, recipient collate nocase, type)
+    where recipient is not null`,
+  // Reads the events of an email.
+  'create index events_of_email on events (email_id, type) where email_id is not null',
+  // Reads the clicks in messages of a broadcast in their order, without the rows of the table.
+  `create index clicks_of_broadcasts on events (workspace_id, json_extract(data, '$.broadcast_id'), seq,
+      json_extract(data, '$.machine'), json_extract(data, '$.url'))
+    where type = 'email.clicked' and email_id >= 'bc-' and email_id < 'bc.'`,
+  // Reads the few events of which the service itself writes mail.
+  `create index events_of_notices on events (seq)
+    where type in ('invitation.created', 'domain.broken', 'domain.failed', 'webhook.disabled', 'sms.held',
+      'service.checks_failed', 'sending.warned', 'sending.held', 'sending.released')`,
+] as const

@@ -79,7 +79,11 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
     const answer = await command.run({ ...call, database })
     return (await opened.notice?.afterNotice(answer)) ?? answer
   } finally {
-    await opened.database?.then((open) => open.close())
+    await opened.database?.then(
+      (open) => open.close(),
+      // The command has told of it.
+      () => undefined,
+    )
   }
 }
 

@@ -100,7 +100,7 @@ t.test('a daemon upgrades a database of the newest schema to that of a later ver
   const steps = app.lines.map((line) => (JSON.parse(line) as { step?: string }).step)
   for (const name of addedNames) t.ok(steps.includes(`migration ${name}`), name)
   t.same(app.errors, [])
-  t.match(await app.cli('key', 'list'), { status: 1, err: /was made by a newer version: .* "posthorn restore / })
+  t.match(await app.cli('key', 'list'), { status: 1, err: /was made by a newer version: .* \("posthorn restore / })
   await app.stop()
   t.same(verifyData(file, laterMigrations), [])
 })

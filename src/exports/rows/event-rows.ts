@@ -15,17 +15,25 @@ import { type ExportRange, type ExportSource, formatTime, progressOf } from './e
 /** Events of a step. */
 const STEP = 500
 
+/** The inner select reads the index by type alone. With the other columns SQLite takes the index of events of all types. */
 const eventsFrom = prepareRead<{ workspaceId: string; type: EventsTable['type']; from: number; before: number }>()(
   ({ db, slot }) =>
     db
       .selectFrom('events')
       .select(['seq', 'email_id', 'created_at', 'data'])
       .where('workspace_id', '=', slot('workspaceId'))
-      .where('type', '=', slot('type'))
-      .where('seq', '>=', slot('from'))
-      .where('seq', '<', slot('before'))
-      .orderBy('seq')
-      .limit(STEP),
+      .where('seq', 'in', (eb) =>
+        eb
+          .selectFrom('events as ofType')
+          .select('ofType.seq')
+          .where('ofType.workspace_id', '=', slot('workspaceId'))
+          .where('ofType.type', '=', slot('type'))
+          .where('ofType.seq', '>=', slot('from'))
+          .where('ofType.seq', '<', slot('before'))
+          .orderBy('ofType.seq')
+          .limit(STEP),
+      )
+      .orderBy('seq'),
 )
 
 const senderDomainOf = prepareRead<{ emailId: string; workspaceId: string }>()(({ db, slot }) =>

@@ -58,7 +58,7 @@ t.test('the migrations, their times and the verdict are printed, beside a daemon
   t.match(out, /the migrated copy has no problems: the upgrade can be made$/)
   t.match(
     reported,
-    /^the copy takes [\d.]+ KB in .*, at most [\d.]+ [KM]B with the migration; [\d.]+ [MGT]B are free\n/,
+    /^the copy takes [\d.]+ [KM]B in .*, at most [\d.]+ [KM]B with the migration; [\d.]+ [MGT]B are free\n/,
   )
   t.ok(reported.indexOf('copying the database') < reported.indexOf(`migration ${addedNames[0]}`))
   t.same(copiesIn(data), [])

@@ -9,6 +9,7 @@ import { version } from '../../platform/version.js'
 import type { Migrations } from '../../storage/migrate.js'
 import { migrations as ours } from '../../storage/migrations.js'
 import { databaseFile } from '../../storage/open.js'
+import { DevelopmentDatabase, NewerDatabase } from '../../storage/schema-errors.js'
 import { NoRoomForCopy, rehearseUpgrade } from '../../storage/upgrade/rehearse-upgrade.js'
 import { describeStep } from '../../storage/upgrade/upgrade-protocol.js'
 import { type Answer, CommandFailed } from '../command.js'
@@ -48,6 +49,8 @@ export async function checkUpgrade(options: UpgradeCheckOptions): Promise<Answer
     })
     return rehearsal === null ? describeNothing() : describeRehearsal(rehearsal)
   } catch (error) {
+    // The problems of the configuration are printed all the same.
+    if (error instanceof NewerDatabase || error instanceof DevelopmentDatabase) return describeUnusable(error)
     throw error instanceof NoRoomForCopy ? new CommandFailed(error.message) : error
   } finally {
     for (const signal of SIGNALS) process.off(signal, end)
@@ -62,6 +65,10 @@ async function requireFolder(folder: string): Promise<void> {
   } catch (error) {
     throw new CommandFailed(`--copy-to: ${errorMessageOf(error)}`)
   }
+}
+
+function describeUnusable({ message }: Error): Answer {
+  return { json: { needed: false, version, migrations: [], problems: [message] }, lines: [message], failed: true }
 }
 
 function describeNothing(): Answer {

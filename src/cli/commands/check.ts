@@ -38,8 +38,10 @@ export async function check(load: () => LoadedConfig, { options, report, migrati
   const first = load()
   if (first.dataDir !== null) becomeDaemonUser(first.dataDir)
   const loaded = first.kind === 'config' ? load() : first
-  const configuration = await checkConfiguration(loaded)
-  if (!flagOption(options, 'upgrade')) return configuration
+  const triesUpgrade = flagOption(options, 'upgrade')
+  // The trial says whether the database can be used.
+  const configuration = await checkConfiguration(loaded, { withDatabase: !triesUpgrade })
+  if (!triesUpgrade) return configuration
   if (loaded.dataDir === null) return configuration
   return joinAnswers(configuration, await checkUpgrade({ dataDir: loaded.dataDir, copyTo, report, migrations }))
 }
@@ -48,8 +50,12 @@ interface Verdict extends Answer {
   readonly json: { readonly ok: boolean; readonly problems: readonly Problem[]; readonly user: string }
 }
 
-async function checkConfiguration(loaded: LoadedConfig): Promise<Verdict> {
-  const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded)
+interface Scope {
+  readonly withDatabase: boolean
+}
+
+async function checkConfiguration(loaded: LoadedConfig, scope: Scope): Promise<Verdict> {
+  const problems = loaded.kind === 'problems' ? loaded.problems : await findProblems(loaded, scope)
   const warnings = loaded.kind === 'problems' ? [] : loaded.warnings
   const ok = problems.length === 0
   const user = currentUser()
@@ -72,7 +78,7 @@ function joinAnswers(configuration: Verdict, upgrade: Answer): Answer {
 
 type SoundConfig = Extract<LoadedConfig, { kind: 'config' }>
 
-async function findProblems({ config, shortNames }: SoundConfig): Promise<readonly Problem[]> {
+async function findProblems({ config, shortNames }: SoundConfig, scope: Scope): Promise<readonly Problem[]> {
   const { service, tls, sms } = config
   const { cert_file, key_file } = tls
   const { ca_file } = sms.smpp
@@ -90,17 +96,17 @@ async function findProblems({ config, shortNames }: SoundConfig): Promise<readon
   const { enabled, ca_file: acmeAuthorities } = tls.acme
   if (enabled && acmeAuthorities !== null)
     await collectProblem('tls.acme.ca_file', () => readAuthorities(acmeAuthorities))
-  await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir))
+  await collectProblem('service.data_dir', () => requireUsableFolder(service.data_dir, scope))
   return problems
 }
 
-async function requireUsableFolder(folder: string): Promise<void> {
+async function requireUsableFolder(folder: string, { withDatabase }: Scope): Promise<void> {
   const existing = findExistingFolder(folder)
   if (existing === folder) {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     const files = filesOfDaemon(folder).filter((file) => existsSync(file))
     for (const file of files) await access(file, constants.R_OK | constants.W_OK)
-    requireKnownDatabase(databaseFile(folder))
+    if (withDatabase) requireKnownDatabase(databaseFile(folder))
   }
   const space = await readDiskSpace(existing)
   if (hasEnoughSpace(space)) return

@@ -125,7 +125,6 @@ t.test('every command refuses a database of a development build, and leaves it a
   )
   for (const words of [
     ...[
-      ['check', '--upgrade'],
       ['setup', '--workspace', 'Acme', '--email', 'o@acme.test'],
       ['queue', 'list'],
     ],
@@ -137,6 +136,8 @@ t.test('every command refuses a database of a development build, and leaves it a
     t.notMatch(err, /\n.*\n/, 'in one line')
   }
   t.match(await run('check'), { status: 1, out: line })
+  const tried = await run('check', '--upgrade', '--json')
+  t.match([tried.status, tried.json()], [1, { ok: true, upgrade: { needed: false, problems: [line] } }])
   t.match(await run('doctor', 'disk'), { status: 1, out: line })
   t.match(await run('restore', file), {
     status: 1,

@@ -39,7 +39,7 @@ const records = [
     key_id text, template_id text, tracking_skipped text, has_copies integer not null default 0,
     from_domain text not null default '', broadcast_id text, tls_required text check (tls_required in ('yes', 'no')),
     ${recipientColumns.map((column) => `${column} integer not null default 0`).join(', ')}) strict, without rowid`,
-  // Lists all emails of a workspace by time, those of broadcasts too.
+  // Lists all emails of a workspace by time, those of broadcasts too, for exports.
   'create index emails_of_workspace on emails (workspace_id, created_at)',
   // Finds the emails that are to be removed for their age.
   'create index emails_age on emails (created_at)',

@@ -1,4 +1,4 @@
-/** What belongs to the whole installation. */
+/** Holds the tables of what belongs to the whole installation. */
 
 export const service = [
   // Single values of the service by name, such as the operator's workspace.

@@ -1,4 +1,4 @@
-/** What the spam classifier of each workspace has learned. */
+/** Holds the tables of what the spam classifier of each workspace has learned. */
 
 export const spam = [
   // In how many messages of each verdict a token was.

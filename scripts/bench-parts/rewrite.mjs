@@ -3,10 +3,10 @@
 import { encode, wrap } from 'nodemailer/lib/qp'
 import { scanHeader } from '../../dist/src/mail/header-fields.js'
 import { rewriteMessage } from '../../dist/src/tracking/rewrite-message.js'
-import { createEmailTracker } from '../../dist/src/tracking/track-email.js'
+import { EmailTracker } from '../../dist/src/tracking/track-email.js'
 
 const base = 'https://mail.example.test'
-const begin = createEmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
 const email = {
   workspaceId: 'ws_1',
   emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',
@@ -37,13 +37,13 @@ function submitted(html, encoding) {
 
 /** Returns the statements of one message. */
 function trackHtml(html) {
-  const tracking = begin({ ...email, now: Date.now() })
+  const tracking = tracker.begin({ ...email, now: Date.now() })
   tracking.trackHtml(html)
   return tracking.collectWrites()
 }
 
 function trackMessage(raw) {
-  const tracking = begin({ ...email, now: Date.now() })
+  const tracking = tracker.begin({ ...email, now: Date.now() })
   const rewritten = rewriteMessage(raw, scanHeader(raw), tracking.trackHtml)
   if (typeof rewritten === 'string') throw new Error(`not rewritten: ${rewritten}`)
   return tracking.collectWrites()

@@ -10,9 +10,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { linkUrlOf, ownUrlsOf } from '../../dist/src/tracking/link-url.js'
+import { createOwnUrls, linkUrlOf } from '../../dist/src/tracking/link-url.js'
 import { restoreHtml } from '../../dist/src/tracking/restore-html.js'
-import { createEmailTracker } from '../../dist/src/tracking/track-email.js'
+import { EmailTracker } from '../../dist/src/tracking/track-email.js'
 import { readTree, treeDifference } from './trees.mjs'
 
 const parserPackage = 'parse5@8.0.0'
@@ -73,12 +73,12 @@ const email = {
   clicks: true,
   now: 0,
 }
-const begin = createEmailTracker({ trackingBaseFor: () => base, publicUrl: base })
-const own = ownUrlsOf(base, 'posthorn.example.test')
+const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const own = createOwnUrls(base)('posthorn.example.test')
 
 /** Null: as it must be. */
 function judge(html, parse) {
-  const tracking = begin(email)
+  const tracking = tracker.begin(email)
   const tracked = tracking.trackHtml(html)
   if (tracking.skipped() !== null) return { fault: `skipped: ${tracking.skipped()}`, links: 0 }
   const writes = tracking.collectWrites()

@@ -133,8 +133,11 @@ async function runHousekeeping(deps: Deps, signal: AbortSignal): Promise<void> {
     for (const step of listSteps(deps, now)) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
     if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })
     await reclaimFreePages(database, signal)
-    if (!(await purgeSpool(database, signal)))
-      log.error('spool files still hold deleted bytes: a backup or a verification uses them')
+    const isSwept = await purgeSpool(database, signal).catch((err: unknown) => {
+      log.error({ err }, 'spool files cannot be swept now')
+      return true
+    })
+    if (!isSwept) log.error('spool files still hold deleted bytes: a backup or a verification uses them')
     if (!(await purgeLog(database, signal)))
       log.error('the log of the database still holds deleted bytes: a reader uses it')
     if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])

@@ -5,7 +5,7 @@
  *   sent       a next hop accepted it        delivered  an MX of the recipient's domain accepted it
  *   bounced    refused permanently, or expired after temporary refusals only
  *   failed     no server was ever reached, or the operator or the removal of the domain ended it
- *   suppressed never tried, the address is on the suppression list
+ *   suppressed the address is on the suppression list: not tried, or no more
  *   cancelled  cancelled while scheduled
  *
  * The roll-up is the first status, in the order below, that any recipient has; `complained` is set on an email by

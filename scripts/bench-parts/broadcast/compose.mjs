@@ -5,7 +5,7 @@ import { composeBroadcast } from '../../../dist/src/broadcasts/compose-broadcast
 import { buildContactMessage } from '../../../dist/src/broadcasts/contact-message.js'
 import { buildFramed } from '../../../dist/src/messages/frames/message-frame.js'
 import { composeMessage } from '../../../dist/src/sending/compose-message.js'
-import { createEmailTracker } from '../../../dist/src/tracking/track-email.js'
+import { EmailTracker } from '../../../dist/src/tracking/track-email.js'
 
 const base = 'https://mail.example.test'
 const deps = {
@@ -41,7 +41,7 @@ const contactOf = (number) => ({
   metadata: JSON.stringify({ id: number, plan: 'pro & more', since: '2026' }),
 })
 
-const begin = createEmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
 
 /** The same as a single email. */
 function composeWhole(html, number) {
@@ -53,7 +53,7 @@ function composeWhole(html, number) {
     .replace('{{metadata.plan}}', 'pro &amp; more')
     .replace('{{metadata.since}}', '2026')
     .replaceAll('{{metadata.id}}', String(number))
-  const tracking = begin({ ...message, workspaceId: 'ws_1', domain: 'example.test', opens: true, clicks: true })
+  const tracking = tracker.begin({ ...message, workspaceId: 'ws_1', domain: 'example.test', opens: true, clicks: true })
   const fields = { cc: [], bcc: [], replyTo: [], fields: [], attachments: [], inlineImages: [] }
   const content = { ...fields, from: sender, to: [{ address: email, name: `${first_name} ${last_name}` }] }
   const tracked = tracking.trackHtml(filled)

@@ -34,7 +34,7 @@ export const recipientCounts = z
     failed: count.meta({ example: 0 }),
     suppressed: count.meta({
       example: 0,
-      description: 'On the suppression list, never tried.',
+      description: 'On the suppression list: not tried, or no more.',
     }),
     cancelled: count,
     complained: count.meta({

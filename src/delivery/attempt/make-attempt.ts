@@ -71,7 +71,7 @@ export interface MakeAttemptDeps extends AttemptParts {
 }
 
 /**
- * `changed`: a hold rule matches, its broadcast was stopped, its contact is left out, or the entry was held, removed, leased by another
+ * `changed`: a hold rule matches, its broadcast was stopped, its recipient no longer wants it, or the entry was held, removed, leased by another
  * process, or postponed. `waits`: it was put back until its host has room.
  */
 export async function makeAttempt(

@@ -7,6 +7,7 @@ import { scanHeader } from '../../mail/header-fields.js'
 import { checkLinesInSteps, type LineCheck } from '../../mail/line-check.js'
 import { toPrintableText } from '../../mail/printable.js'
 import { Refusal } from '../../mail/refusal.js'
+import { concatInSteps } from '../../platform/memory/byte-pieces.js'
 import { sharedTurns } from '../../platform/shared-turns.js'
 
 interface LineRules {
@@ -48,14 +49,10 @@ const MAX_SHOWN = 60
  * Programs write `From sender date` before each message of a mailbox file (RFC 4155), and some send it too. Servers on the way
  * put fields of their own before it, so it may stand in the middle of a header.
  */
-function withoutMailboxLines(raw: Buffer, onMailboxLine: () => void): Buffer {
-  let kept = raw
-  for (let places = 0; places < MAX_PLACES; places += 1) {
-    const found = findMailboxLines(kept)
-    if (found === null) break
-    kept = withoutOctets(kept, found)
-  }
-  if (kept !== raw) onMailboxLine()
+async function withoutMailboxLines(raw: Buffer, onMailboxLine: () => void): Promise<Buffer> {
+  const places = findMailboxLines(raw)
+  const kept = places.length === 0 ? raw : await withoutOctets(raw, places)
+  if (places.length > 0) onMailboxLine()
   if (beginsHeader(kept)) return kept
   const [line = ''] = raw.toString('latin1', 0, MAX_SHOWN).split('\r\n', 1)
   throw new Refusal(
@@ -73,10 +70,22 @@ interface Octets {
   readonly end: number
 }
 
-/** Where a header is broken off by such lines, and goes on behind them. */
-function findMailboxLines(raw: Buffer): Octets | null {
-  const { end: start, bodyStart } = scanHeader(raw)
-  if (bodyStart > start) return null
+/** The places where the header is broken off by such lines, and goes on behind them. */
+function findMailboxLines(raw: Buffer): readonly Octets[] {
+  const places: Octets[] = []
+  while (places.length < MAX_PLACES) {
+    const found = findNextLines(raw, places.at(-1)?.end ?? 0)
+    if (found === null) break
+    places.push(found)
+  }
+  return places
+}
+
+/** `from`: where the header begins, or goes on. */
+function findNextLines(raw: Buffer, from: number): Octets | null {
+  const { end: length, bodyStart } = scanHeader(raw.subarray(from))
+  if (bodyStart > length) return null
+  const start = from + length
   let end = start
   for (let lines = 0; lines < MAX_MAILBOX_LINES && isMailboxLine(raw, end, start > 0); lines += 1) {
     end = raw.indexOf('\n', end) + 1
@@ -98,11 +107,9 @@ function isMailboxLine(raw: Buffer, at: number, isBelowFields: boolean): boolean
 const MAX_MAILBOX_LINE = 400
 
 /** In memory of its own: threads take over whole buffers. */
-function withoutOctets(raw: Buffer, { start, end }: Octets): Buffer {
-  const kept = Buffer.allocUnsafeSlow(raw.length - (end - start))
-  raw.copy(kept, 0, 0, start)
-  raw.copy(kept, start, end)
-  return kept
+function withoutOctets(raw: Buffer, places: readonly Octets[]): Promise<Buffer> {
+  const starts = [0, ...places.map(({ end }) => end)]
+  return concatInSteps(starts.map((start, at) => raw.subarray(start, places[at]?.start ?? raw.length)))
 }
 
 /** A message without a header begins with an empty line. */

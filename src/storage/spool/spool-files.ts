@@ -85,6 +85,16 @@ function readPlace(folder: string, { file: number, at, bytes }: SpoolPlace): Buf
   }
 }
 
+/** A place that cannot be read now is lost to the fold alone: a fault would fail all requests of its batch. */
+function readToFold(folder: string, place: SpoolPlace): Buffer {
+  try {
+    return readPlace(folder, place)
+  } catch (error) {
+    if (error instanceof StorageFault) throw new LostBytes(error.message)
+    throw error
+  }
+}
+
 function readWhole(file: number, from: number, found: Buffer): Buffer {
   for (let read = 0; read < found.length; ) {
     const more = readSync(file, found, read, found.length - read, from + read)
@@ -99,13 +109,13 @@ const CHANGED = 'they are not the bytes that were written, their checksum differ
 /**
  * Gives the connection two functions, which run on its thread; a trigger or a view of the database cannot call them.
  * `spooled_bytes(file, at, bytes, crc)` reads a place, `checked_bytes(bytes, crc)` returns bytes of a row. Both throw
- * `LostBytes` where the bytes do not have the checksum; null: they are not checked.
+ * `LostBytes` where the bytes do not have the checksum; null: they are not checked, and not readable is lost too.
  */
 export function registerSpooledBytes(db: SQLite.Database, folder: string): void {
   // SQLite has its own copy when the statement returns.
   const freeLater = (found: Buffer): void => void setImmediate(() => freeMemory(found))
   const spooledBytes = (file: number, at: number, bytes: number, crc: number | null): Buffer => {
-    const found = readPlace(folder, { file, at, bytes })
+    const found = crc === null ? readToFold(folder, { file, at, bytes }) : readPlace(folder, { file, at, bytes })
     freeLater(found)
     if (crc === null || crc32(found) === crc) return found
     throw new LostBytes(`${bytes} bytes at ${at} of ${spoolFile(folder, file)} are lost: ${CHANGED}`)

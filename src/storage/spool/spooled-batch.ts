@@ -9,8 +9,10 @@ import { listSpooled, withPlace } from './spooled-insert.js'
 
 type Requests = readonly (readonly Write[])[]
 
+const NONE: ReadonlyMap<Write, SpooledValue> = new Map()
+
 export class SpooledBatch {
-  private spooled: ReadonlyMap<Write, SpooledValue> = new Map()
+  private spooled = NONE
   /** The first value of the request that runs. */
   private first: WrittenPlace | null = null
 
@@ -50,6 +52,12 @@ export class SpooledBatch {
   /** To be called before the commit, whose rows name what was written. Throws a `StorageFault`. */
   sync(): void {
     this.writer?.sync()
+  }
+
+  /** The values are no longer held. */
+  end(): void {
+    this.spooled = NONE
+    this.first = null
   }
 
   /**

@@ -44,10 +44,17 @@ export function sweepStep(db: SQLite.Database, { databaseFile, currentFile, hole
   }
 }
 
-/** Fills as many holes as a step may; of the last one its beginning. */
+/**
+ * Fills as many as a step may; of the last one its beginning. Holes that another sweep has filled meanwhile are passed over:
+ * other bytes may lie there.
+ */
 function fillHoles(db: SQLite.Database, folder: string, holes: readonly SpoolPlace[]): void {
+  const isHole = db.prepare<[number, number, number]>(
+    'select 1 from spool_holes where file = ? and at = ? and bytes = ?',
+  )
   let room = STEP_BYTES
   const filled = holes.flatMap((hole) => {
+    if (isHole.get(hole.file, hole.at, hole.bytes) === undefined) return []
     const bytes = Math.min(hole.bytes, room)
     room -= bytes
     return bytes === 0 ? [] : [{ hole, bytes }]

@@ -144,6 +144,8 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
       if (db.inTransaction) db.exec('rollback')
       spooled.takeBack(fault, { wasCommitting: isCommitting })
       return requests.map(() => fault)
+    } finally {
+      spooled.end()
     }
   }
 

@@ -1,4 +1,4 @@
-/** Which messages of a broadcast are left out, and that leaving one out undoes no other change. */
+/** Which messages that wait are left out, and that leaving one out undoes no other change. */
 import t, { type Test } from 'tap'
 import { Leavers } from '../../../src/delivery/attempt/leavers.js'
 import { parseAddress } from '../../../src/mail/address.js'

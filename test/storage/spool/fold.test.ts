@@ -2,7 +2,7 @@
  * Bytes of spool files that come back into their rows: in place, in a backup, which is one file, and by the restore of a
  * database that was put aside with its spool.
  */
-import { existsSync, readdirSync, rmSync, truncateSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { dirname } from 'node:path'
 import t, { type Test } from 'tap'
 import { readLargeRaw } from '../../../src/messages/raw-message.js'
@@ -24,6 +24,7 @@ import {
   removeMessage,
   spoolFilesOf,
   storeLarge,
+  storeMessage,
   sweepHoles,
 } from '../../helpers/database/spooled.js'
 
@@ -204,6 +205,29 @@ t.test('a message whose bytes are lost hinders no other of its file', async (t) 
     { id: 'new', file: 2 },
   ])
   t.equal(readMessage(again.read, 'd'), largeMessage('d').toString())
+})
+
+t.test('a place that cannot be read fails its fold alone, and nothing that is committed with it', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b', 'c')
+  const again = await storeInFiles(t, database, file, ['new'])
+  await again.commit(['a', 'b'].map(removeMessage))
+  const path = spoolFile(spoolFolder(file), 1)
+  rmSync(path)
+  symlinkSync(path, path) // to itself, which is no missing file but an error of the system
+  const outcomes = await Promise.allSettled([
+    foldFile(again, 1).next(),
+    again.commit(storeMessage(again.read, 'small', Buffer.from('s'))),
+  ])
+  t.same(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'fulfilled'],
+  )
+  t.match(placesOf(again.read), [
+    { id: 'c', file: 1 },
+    { id: 'new', file: 2 },
+    { id: 'small', file: null },
+  ])
 })
 
 t.test('a large message that is folded and swept while it is read on a thread is read whole', async (t) => {

@@ -37,6 +37,13 @@ t.test('deleted bytes are overwritten, and a file without rows is removed unless
   t.same(spoolFilesOf(file), [])
 })
 
+t.test('a hole that another sweep has filled is passed over: other bytes may lie there', async (t) => {
+  const { database, file } = await temporaryDatabase(t, { spool: true })
+  await storeLarge(database, 'a', 'b')
+  await database.sweepSpool([{ file: 1, at: 0, bytes: LARGE_BYTES }])
+  t.ok(spoolFilesOf(file)[0]?.bytes.equals(Buffer.concat([largeMessage('a'), largeMessage('b')])))
+})
+
 t.test('one hole larger than a step takes several', async (t) => {
   const { database, file } = await temporaryDatabase(t, { spool: true })
   const { read, commit } = database

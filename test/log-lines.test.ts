@@ -6,7 +6,7 @@ import { findLogCalls, type LogCall } from './helpers/code/log-calls.js'
 
 /** Messages that a function puts together or takes from a table, by the file of the call. Each is on the page. */
 const decidedElsewhere: Readonly<Record<string, readonly string[]>> = {
-  'src/delivery/attempt/settle-attempt.ts': ['accepted', 'deferred', 'bounced', 'failed'],
+  'src/delivery/attempt/attempt-settler.ts': ['accepted', 'deferred', 'bounced', 'failed'],
   'src/domains/verification/recheck-domains.ts': [],
   'src/platform/connections/client-log.ts': [],
   // A warning, then a line for debugging.

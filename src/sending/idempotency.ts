@@ -2,7 +2,7 @@
  * Remembers idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`): within 24 hours, the same key with the
  * same content gives the same email; with other content it is a conflict.
  *
- * The key's row is written in the commit of the email (`commit-emails.ts`). SMTP and REST share the keys of a
+ * The key's row is written in the commit of the email (`email-committer.ts`). SMTP and REST share the keys of a
  * workspace; the fingerprints of their requests are never equal.
  */
 import { createHash } from 'node:crypto'

@@ -26,10 +26,10 @@ import { messageFingerprintOf } from '../../dist/src/spam/bayes/lesson-digest.js
 import { tokenizeMessage } from '../../dist/src/spam/bayes/tokens.js'
 import { analyzeContent } from '../../dist/src/spam/content-analysis.js'
 import { spamContextOf } from '../../dist/src/spam/received-spam-message.js'
-import { createRspamdClient } from '../../dist/src/spam/rspamd/rspamd.js'
+import { RspamdClient } from '../../dist/src/spam/rspamd/rspamd.js'
 import { buildSpamMessage } from '../../dist/src/spam/spam-input.js'
+import { SpamJudge } from '../../dist/src/spam/spam-judge.js'
 import { defaultSpamThresholds } from '../../dist/src/spam/spam-report.js'
-import { judgeSpam } from '../../dist/src/spam/spam-verdict.js'
 import { openDatabase } from '../../dist/src/storage/open.js'
 import { halfOf, kindsOf } from './labels.mjs'
 
@@ -42,7 +42,7 @@ export async function evaluateLearned({ dir, rows, taught, aged, rspamdUrl, miss
   const ask =
     rspamdUrl === undefined
       ? null
-      : createRspamdClient({ url: rspamdUrl, clock: Date.now, log: pino({ level: 'warn' }, pino.destination(2)) })
+      : new RspamdClient({ url: rspamdUrl, clock: Date.now, log: pino({ level: 'warn' }, pino.destination(2)) })
   const half = (number) => messages.filter((message) => message.half === number)
   const lessons =
     taught === null
@@ -67,10 +67,11 @@ async function judgedAfter({ learned, judged, ask, aged, timed }) {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-eval-'))
   const database = await openDatabase({ file: join(folder, 'eval.db') })
   try {
-    const judge = judgeSpam({
+    const { suspicious, spam } = defaultSpamThresholds
+    const judge = new SpamJudge({
       learned: new LearnedCounts(database.read),
-      thresholds: defaultSpamThresholds,
-      rspamd: ask,
+      settings: () => ({ suspicious_score: suspicious, spam_score: spam }),
+      rspamd: { client: ask },
     })
     await learn(database, learned, aged)
     const results = await judgeAll(judge, judged)
@@ -113,7 +114,7 @@ async function learn(database, messages, aged) {
 
 /** As stored, with a client that adds nothing to the score. */
 function judgedBy(judge, record, { raw, parts }) {
-  return judge(record, raw, analyzeContent(parsed(raw, parts), spamContextOf(record)))
+  return judge.judge(record, raw, analyzeContent(parsed(raw, parts), spamContextOf(record)))
 }
 
 function recordOf({ path, raw, parts }) {

@@ -10,7 +10,7 @@ import type { OnAttempt } from '../delivery/attempt/attempt-settler.js'
 import type { HoldRuleRunner } from '../messages/queue/hold-rule-runner.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
-import type { ReportDeps } from '../receiving/reports/act-on-report.js'
+import type { OnLateOutcome } from '../receiving/reports/report-processor.js'
 import type { Database } from '../storage/database.js'
 
 interface BreakerDeps {
@@ -32,7 +32,7 @@ export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
   /** Counts what an attempt has settled. */
   readonly countAttempt: OnAttempt
   /** Counts what a report has changed. */
-  readonly countReport: NonNullable<ReportDeps['onLateOutcome']>
+  readonly countReport: OnLateOutcome
   /** To be called when these scopes were released: what is not stored of them yet counts no more. */
   readonly onReleased: (scopes: readonly ScopeRef[]) => void
 }

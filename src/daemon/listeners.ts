@@ -75,7 +75,8 @@ export async function openListeners(
   const stop = runOnce(() => stopListeners(open, stopTimeout))
   const composing = startComposing(stopSteps, stop)
   const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
-  const { hasRoom: hasDiskSpace } = services.disk
+  const { receiving, disk } = services
+  const { hasRoom: hasDiskSpace } = disk
   const memory = createMessageMemory(settings)
   const common = {
     config,
@@ -95,7 +96,7 @@ export async function openListeners(
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
   const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
-  const behind = { ...common, logs, database, requests: limits.requests, acceptor, receiving: services.receiving }
+  const behind = { ...common, logs, database, requests: limits.requests, acceptor, receiving, disk }
   const others = await openOtherListeners(behind, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)

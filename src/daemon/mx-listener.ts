@@ -1,55 +1,27 @@
-/** Wires the MX listener to the rooms below it. */
+/** Opens the MX listener. */
 import type { ReadSettings, StartSettings } from '../config/live-config.js'
 import type { Observers } from '../monitoring/monitoring.js'
-import type { Clock } from '../platform/clock.js'
-import type { Log } from '../platform/log.js'
-import type { ListenerTls } from '../platform/tls-files.js'
-import { checkRecipient } from '../receiving/check-recipient.js'
+import type { Receiving } from '../receiving/receiving.js'
+import type { MxDeps } from '../smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../smtp/mx/mx-listener.js'
 import type { MessageMemory } from './message-memory.js'
-import type { Receiving } from './receiving.js'
 
-interface MxDeps {
+interface ListenerDeps extends Pick<MxDeps, 'clock' | 'log' | 'tls' | 'disk'> {
   readonly config: StartSettings
   readonly settings: ReadSettings
-  readonly clock: Clock
-  readonly log: Log
-  readonly tls: ListenerTls
-  readonly hasDiskSpace: () => boolean
   readonly observers: Observers | null
   readonly memory: Pick<MessageMemory, 'mx'>
   readonly receiving: Receiving
 }
 
-export function openMxListener({
-  config,
-  settings,
-  clock,
-  log,
-  tls,
-  hasDiskSpace,
-  memory,
-  receiving,
-  observers,
-}: MxDeps): Promise<MxListener> {
-  const checking = { ...receiving.recipients, maxSize: () => settings().inbound.max_size }
+export function openMxListener(deps: ListenerDeps): Promise<MxListener> {
+  const { config, settings, clock, log, tls, disk, memory, receiving, observers } = deps
+  const { recipients, acceptor, blockLists, allowLists, greylist } = receiving
   return startMxListener({
-    checkRecipient: (address, size, from) => checkRecipient(checking, address, size, from),
-    accept: receiving.acceptInbound,
-    findListings: receiving.findListings,
-    findAllowListings: receiving.findAllowListings,
-    greylist: receiving.greylist,
-    hasDiskSpace,
+    ...{ clock, log, tls, disk, recipients, acceptor, blockLists, allowLists, greylist },
+    hostname: config.service.hostname,
+    settings: () => settings().inbound,
     memory: memory.mx,
     observer: observers?.observeListener('mx') ?? null,
-    schedule: (milliseconds, act) => {
-      const timer = setTimeout(act, milliseconds)
-      return () => clearTimeout(timer)
-    },
-    clock,
-    log,
-    hostname: config.service.hostname,
-    tls,
-    settings: () => settings().inbound,
   })
 }

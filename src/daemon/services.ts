@@ -21,8 +21,8 @@ import { defaultMimeLimits, MimeReader } from '../messages/mime/mime-parts.js'
 import { createDeletedDomainRunner, type DeletedDomainRunner } from '../messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../messages/queue/fail-domain.js'
 import { MailReceivers } from '../receiving/domain-reports/mail-receivers.js'
-import { contentAnalyzer } from '../receiving/inbound-analyzer.js'
-import type { InboundReader } from '../receiving/inbound-processor.js'
+import { contentAnalyzer, type InboundReader } from '../receiving/inbound-analyzer.js'
+import type { Receiving } from '../receiving/receiving.js'
 import type { Database } from '../storage/database.js'
 import type { DiskGuard } from '../storage/health/disk-guard.js'
 import { databaseFile } from '../storage/open.js'
@@ -35,12 +35,11 @@ import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSt
 import { openDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
-import { systemEdges } from './edges.js'
-import { wireForwarding } from './forwarding.js'
+import { type Edges, systemEdges } from './edges.js'
 import { startHousekeeping } from './housekeeping.js'
 import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
-import { type Receiving, type ReceivingDeps, wireReceiving } from './receiving.js'
+import { openReceiving } from './receiving.js'
 import { watchSetBack } from './set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
 import { watchDisk } from './storage-watch.js'
@@ -168,10 +167,11 @@ function openCaches({ clock, database }: CommonDeps): Caches {
   }
 }
 
-type CommonDeps = Pick<
-  ReceivingDeps,
-  'config' | 'settings' | 'clock' | 'log' | 'logs' | 'edges' | 'database' | 'identity' | 'observers'
->
+interface CommonDeps extends Pick<StartOptions, 'config' | 'settings' | 'clock' | 'log' | 'logs' | 'observers'> {
+  readonly edges: Edges
+  readonly database: Database
+  readonly identity: ServiceIdentity
+}
 type Caches = Pick<
   Services,
   | 'apiKeyCache'
@@ -187,7 +187,7 @@ type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'f
 type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
 
 async function openEngines(
-  own: CommonDeps & Caches & Pick<ReceivingDeps, 'inboundBytes'> & OfEngines,
+  own: CommonDeps & Caches & Pick<Limits, 'inboundBytes'> & OfEngines,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Promise<Engines> {
@@ -202,9 +202,7 @@ async function openEngines(
   registerStop(stopSteps, tlsReports.startSending(delivery))
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
   stopSteps.push(() => mime.close())
-  const offer: ReceivingDeps['offer'] = (enqueued, raw) => delivery.runner.offer(enqueued, raw)
-  const inbound = { ...own, log: own.logs.of('receiving'), mime, offer, signing }
-  const receiving = registerStop(stopSteps, wireReceiving({ ...inbound, ...wireForwarding(inbound) }))
+  const receiving = openReceiving({ ...own, mime, queue: delivery.runner, signing }, stopSteps)
   const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
   return { signing, delivery, mime, receiving, findPolicy }
 }

@@ -1,6 +1,6 @@
 /** Observes mail from other servers: results of its authentication, verdicts about spam, reports about domains. */
 import type { Authentication } from '../mail/authentication-results.js'
-import type { ReportOutcome } from '../receiving/domain-reports/file-report.js'
+import type { ReportOutcome } from '../receiving/domain-reports/domain-report-filer.js'
 import type { DomainReportKind } from '../storage/tables/domain-report-tables.js'
 import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 import type { Metrics } from './registry.js'

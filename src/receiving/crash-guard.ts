@@ -21,82 +21,85 @@ export interface GuardedMessage {
   readonly deaths: number
 }
 
-export interface CrashGuard {
-  /** Messages that were in progress at a crash and have not been finished since. */
-  readonly suspects: readonly GuardedMessage[]
-  /** Called before the message is read. */
-  readonly begin: (message: Omit<GuardedMessage, 'deaths'>) => void
-  /** Called when its result is on disk, or when it waits again. */
-  readonly finish: (id: string) => void
-  /** Called at a clean stop. */
-  readonly close: () => void
-}
-
 const SLOT_SIZE = 128
 /** Milliseconds for which the slot of a finished message may wait for the next one. */
 const CLEAR_DELAY = 100
 const NEWLINE = 0x0a
 
-export function openCrashGuard(file: string, log: Pick<Log, 'warn'>): CrashGuard {
-  mkdirSync(dirname(file), { recursive: true })
-  const suspects = readSlots(file)
-  const fd = openSync(file, 'w', 0o600)
-  const slots = new Map<string, number>()
-  const free: number[] = []
+export class CrashGuard {
+  /** Messages that were in progress at a crash and have not been finished since. */
+  readonly suspects: readonly GuardedMessage[]
+  private readonly fd: number
+  private readonly slots = new Map<string, number>()
+  private readonly free: number[] = []
   /** Slots that still name finished messages. */
-  let stale: number[] = []
-  let clearTimer: NodeJS.Timeout | null = null
-  const deaths = new Map(suspects.map((held) => [held.id, held.deaths]))
-  let hasWarned = false
-  let isClosed = false
+  private stale: number[] = []
+  private clearTimer: NodeJS.Timeout | null = null
+  private readonly deaths: Map<string, number>
+  private hasWarned = false
+  private isClosed = false
 
-  function writeSlot(slot: number, text: string): void {
+  constructor(
+    private readonly file: string,
+    private readonly log: Pick<Log, 'warn'>,
+  ) {
+    mkdirSync(dirname(file), { recursive: true })
+    this.suspects = readSlots(file)
+    this.fd = openSync(file, 'w', 0o600)
+    this.deaths = new Map(this.suspects.map(({ id, deaths }) => [id, deaths]))
+    // Their counts stay in the file until they are finished, but a crash while they wait does not count.
+    for (const suspect of this.suspects) this.recordState('waits', suspect)
+  }
+
+  /** Called before the message is read. */
+  begin(message: Omit<GuardedMessage, 'deaths'>): void {
+    this.recordState('held', message)
+  }
+
+  /** Called when its result is on disk, or when it waits again. */
+  finish(id: string): void {
+    const slot = this.slots.get(id)
+    if (slot === undefined) return
+    this.slots.delete(id)
+    this.deaths.delete(id)
+    this.stale.push(slot)
+    this.clearTimer ??= setTimeout(() => this.clearStale(), CLEAR_DELAY).unref()
+  }
+
+  /** Called at a clean stop. */
+  close(): void {
+    if (this.clearTimer !== null) clearTimeout(this.clearTimer)
+    this.isClosed = true
+    ftruncateSync(this.fd)
+    closeSync(this.fd)
+  }
+
+  private recordState(state: 'held' | 'waits', { id, workspaceId }: Omit<GuardedMessage, 'deaths'>): void {
+    const slot = this.slots.get(id) ?? this.stale.pop() ?? this.free.pop() ?? this.slots.size
+    this.slots.set(id, slot)
+    this.writeSlot(slot, `${state} ${this.deaths.get(id) ?? 0} ${workspaceId} ${id}`)
+  }
+
+  private clearStale(): void {
+    this.clearTimer = null
+    for (const slot of this.stale) this.writeSlot(slot, '')
+    this.free.push(...this.stale)
+    this.stale = []
+  }
+
+  private writeSlot(slot: number, text: string): void {
     // Its descriptor may be that of another file by now.
-    if (isClosed) return
+    if (this.isClosed) return
     const line = Buffer.alloc(SLOT_SIZE, ' ')
     line.write(text, 'latin1')
     line[SLOT_SIZE - 1] = NEWLINE
     try {
-      writeSync(fd, line, 0, SLOT_SIZE, slot * SLOT_SIZE)
+      writeSync(this.fd, line, 0, SLOT_SIZE, slot * SLOT_SIZE)
     } catch (error) {
-      if (!hasWarned) log.warn({ err: error, file }, 'the list of messages in hand cannot be stored')
-      hasWarned = true
+      const { file } = this
+      if (!this.hasWarned) this.log.warn({ err: error, file }, 'the list of messages in hand cannot be stored')
+      this.hasWarned = true
     }
-  }
-
-  function recordState(state: 'held' | 'waits', { id, workspaceId }: Omit<GuardedMessage, 'deaths'>): void {
-    const slot = slots.get(id) ?? stale.pop() ?? free.pop() ?? slots.size
-    slots.set(id, slot)
-    writeSlot(slot, `${state} ${deaths.get(id) ?? 0} ${workspaceId} ${id}`)
-  }
-
-  function clearStale(): void {
-    clearTimer = null
-    for (const slot of stale) writeSlot(slot, '')
-    free.push(...stale)
-    stale = []
-  }
-
-  // Their counts stay in the file until they are finished, but a crash while they wait does not count.
-  for (const suspect of suspects) recordState('waits', suspect)
-
-  return {
-    suspects,
-    begin: (message) => recordState('held', message),
-    finish: (id) => {
-      const slot = slots.get(id)
-      if (slot === undefined) return
-      slots.delete(id)
-      deaths.delete(id)
-      stale.push(slot)
-      clearTimer ??= setTimeout(clearStale, CLEAR_DELAY).unref()
-    },
-    close: () => {
-      if (clearTimer !== null) clearTimeout(clearTimer)
-      isClosed = true
-      ftruncateSync(fd)
-      closeSync(fd)
-    },
   }
 }
 

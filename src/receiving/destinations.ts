@@ -5,8 +5,9 @@
  * (return paths, complaints, unsubscribe requests) is one report and belongs to no workspace; a report about domains
  * is another. A message to an invalid return path alone is discarded.
  */
+import type { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import { type Address, type DomainName, domainOf } from '../mail/address.js'
-import type { InboundRecipient } from './recipient-policy.js'
+import type { InboundRecipient, RecipientPolicy } from './recipient-policy.js'
 
 interface MailDestination {
   readonly kind: 'mail'
@@ -34,9 +35,6 @@ export interface Destinations {
   readonly goneAddresses: readonly Address[]
 }
 
-/** The workspace that gets mail to the operator; null if there is none, and then such mail is deferred. */
-export type OperatorWorkspace = string | null
-
 /** Who gets the copy; null for an invalid return path, which gets none. */
 type CopyOwner =
   | { readonly kind: 'workspace'; readonly id: string }
@@ -50,7 +48,7 @@ type CopyOwner =
  */
 export function findCopyOwner(
   recipient: InboundRecipient,
-  operatorWorkspace: () => OperatorWorkspace,
+  operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>,
 ): CopyOwner | 'refused' | 'unowned' {
   switch (recipient.kind) {
     case 'mailbox':
@@ -62,13 +60,13 @@ export function findCopyOwner(
     case 'system':
       if (recipient.name === 'fbl' || recipient.name === 'unsubscribe') return { kind: 'reports' }
       if (isAboutDomains(recipient)) return { kind: 'domain-reports' }
-      return toOwner(operatorWorkspace())
+      return toOwner(operatorWorkspace.find())
     case 'refused':
       return 'refused'
   }
 }
 
-function toOwner(workspaceId: OperatorWorkspace): CopyOwner | 'unowned' {
+function toOwner(workspaceId: string | null): CopyOwner | 'unowned' {
   return workspaceId === null ? 'unowned' : { kind: 'workspace', id: workspaceId }
 }
 
@@ -79,8 +77,8 @@ export function isAboutDomains(recipient: InboundRecipient): boolean {
 
 export function resolveDestinations(
   addresses: readonly Address[],
-  recipientOf: (address: Address) => InboundRecipient,
-  operatorWorkspace: () => OperatorWorkspace,
+  policy: Pick<RecipientPolicy, 'classify'>,
+  operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>,
 ): Destinations {
   const mail = new Map<string, Address[]>()
   const reports: Address[] = []
@@ -88,7 +86,7 @@ export function resolveDestinations(
   const ignoredAddresses: Address[] = []
   const goneAddresses: Address[] = []
   for (const address of addresses) {
-    const owner = findCopyOwner(recipientOf(address), operatorWorkspace)
+    const owner = findCopyOwner(policy.classify(address), operatorWorkspace)
     if (owner === 'refused' || owner === 'unowned') goneAddresses.push(address)
     else if (owner === null) ignoredAddresses.push(address)
     else if (owner.kind === 'reports') reports.push(address)

@@ -2,6 +2,7 @@
  * Analyzes inbound mail in the processes that parse messages: the fields of its record, and its content analysis for
  * the spam score. So no header, rule or word list holds up the daemon, whatever the message contains.
  */
+import type { MimeReader } from '../messages/mime/mime-parts.js'
 import type { ContentAnalyzer } from '../messages/mime/mime-parts-protocol.js'
 import { analyzeContent, type ContentAnalysis } from '../spam/content-analysis.js'
 import type { SpamContext } from '../spam/spam-input.js'
@@ -11,6 +12,8 @@ export interface AnalyzedContent {
   readonly summary: InboundSummary
   readonly analysis: ContentAnalysis
 }
+
+export type InboundReader = MimeReader<InboundSummary, SpamContext, ContentAnalysis>
 
 type InboundAnalyzer = ContentAnalyzer<InboundSummary, SpamContext, ContentAnalysis>
 

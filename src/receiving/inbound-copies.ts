@@ -12,17 +12,11 @@ import type { Log } from '../platform/log.js'
 import { type Json, toJson } from '../storage/tables/columns.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import {
-  type Commit,
-  MovedBytes,
-  StorageFault,
-  TRANSFER_FROM_BYTES,
-  tryCommit,
-  type Write,
-} from '../storage/writer/write.js'
+import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, tryCommit, type Write } from '../storage/writer/write.js'
 import type { ResultField } from './authentication/result-fields.js'
 import type { PlannedCopy } from './copy-plan.js'
-import type { ProcessedMail } from './process-mail.js'
+import type { GatheredCommits } from './gathered-commits.js'
+import type { ProcessedMail } from './mail-processor.js'
 import type { ReceivedMessage } from './received-message.js'
 import type { StoredForm } from './threads/packed-form.js'
 import { withTrace } from './trace-fields.js'
@@ -51,7 +45,7 @@ export function buildCopy(source: CopySource): InboundCopy {
 }
 
 interface StoreDeps {
-  readonly commit: Commit
+  readonly commits: Pick<GatheredCommits, 'commit'>
   readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
   readonly log: Pick<Log, 'info' | 'error'>
 }
@@ -62,7 +56,7 @@ interface StoreDeps {
  * failed, and the copy was stored without them.
  */
 export async function storeCopies(
-  { commit, inboundBytes, log }: StoreDeps,
+  { commits, inboundBytes, log }: StoreDeps,
   copies: readonly InboundCopy[],
   processed: ProcessedMail | null,
   session: string,
@@ -72,9 +66,9 @@ export async function storeCopies(
     const limit = inboundBytes.limitNow(email.workspace_id)
     if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: heldBytesOf(email), limit }))
   }
-  if (processed !== null && (await storeProcessed({ commit, log }, rooms, copies, processed, session))) return true
+  if (processed !== null && (await storeProcessed({ commits, log }, rooms, copies, processed, session))) return true
   const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))
-  if (await tryCommit(commit([...rooms, ...writes]))) return false
+  if (await tryCommit(commits.commit([...rooms, ...writes]))) return false
   log.info(
     { session, workspaces: copies.map(({ email }) => email.workspace_id) },
     'a message was refused: no room for inbound mail',
@@ -84,7 +78,7 @@ export async function storeCopies(
 
 /** False if a write missed or failed: whatever is wrong with the results, the message itself can be stored. */
 async function storeProcessed(
-  { commit, log }: Pick<StoreDeps, 'commit' | 'log'>,
+  { commits, log }: Pick<StoreDeps, 'commits' | 'log'>,
   rooms: readonly Write[],
   copies: readonly InboundCopy[],
   { content, writes }: ProcessedMail,
@@ -94,7 +88,7 @@ async function storeProcessed(
   for (const { email, bytes } of copies) all.push(...storeRecord(toProcessed(email, content), keepBytes(bytes)))
   all.push(...writes)
   try {
-    return await tryCommit(commit(all))
+    return await tryCommit(commits.commit(all))
   } catch (error) {
     if (error instanceof StorageFault) throw error
     log.error({ err: error, session }, 'the results of a message could not be stored with it')

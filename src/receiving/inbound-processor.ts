@@ -1,5 +1,5 @@
 /**
- * Processes mail that is on disk and was answered 250 before it was processed (`process-early.ts`): takes it apart, has
+ * Processes mail that is on disk and was answered 250 before it was processed (`early-processor.ts`): takes it apart, has
  * it scored, and writes the result, all in one commit.
  *
  * The database is the queue: messages with status `received` are processed, after a crash too. A message that
@@ -13,54 +13,41 @@
  * one that was in progress at two crashes fails unread.
  */
 import { Refusal } from '../mail/refusal.js'
-import { isUnprocessed, markFailed, readInboundRaw, unprocessedById } from '../messages/inbound/inbound-email.js'
+import {
+  isUnprocessed,
+  markFailed,
+  markProcessed,
+  readInboundRaw,
+  unprocessedById,
+} from '../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../messages/inbound/inbound-record.js'
-import type { MimeReader, RawSource } from '../messages/mime/mime-parts.js'
+import type { RawSource } from '../messages/mime/mime-parts.js'
 import type { UnreadableResult } from '../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../platform/clock.js'
 import type { Log } from '../platform/log.js'
 import { freeMemory } from '../platform/memory/free-memory.js'
-import type { ContentAnalysis } from '../spam/content-analysis.js'
 import { spamContextOf } from '../spam/received-spam-message.js'
-import type { SpamContext } from '../spam/spam-input.js'
 import type { Store } from '../storage/database.js'
-import { StorageFault, type Write, WriteConflict } from '../storage/writer/write.js'
+import { StorageFault, WriteConflict } from '../storage/writer/write.js'
 import type { CrashGuard, GuardedMessage } from './crash-guard.js'
-import type { DomainReportHandler } from './domain-reports/file-report.js'
+import type { DomainReportFiler } from './domain-reports/domain-report-filer.js'
 import { messageDigester as domainReportDigester } from './domain-reports/report-digest.js'
-import type { InboundSummary } from './inbound-content.js'
-import type { ReportMail } from './reports/report-claim.js'
+import type { InboundReader } from './inbound-analyzer.js'
+import type { MailProcessor } from './mail-processor.js'
+import type { ProcessingResult } from './processing-result.js'
+import type { BounceReturner } from './reports/bounce-returner.js'
 import { messageDigester } from './reports/report-digest.js'
 import { WaitingMail } from './waiting-mail.js'
-
-export interface ProcessingResult {
-  /** They include `markProcessed`, or remove the record. */
-  readonly writes: readonly Write[]
-  /** Called when the writes are on disk. */
-  readonly onCommitted?: () => void
-}
-
-/** What to write of a message. `analysis`: null if it failed or exceeded the limits of the processes. */
-export type MailProcessor = (
-  email: InboundEmail,
-  raw: Buffer,
-  summary: InboundSummary,
-  analysis: ContentAnalysis | null,
-) => ProcessingResult | Promise<ProcessingResult>
-/** What to write of a report. */
-export type ReportProcessor = (email: InboundEmail, mail: ReportMail) => ProcessingResult | Promise<ProcessingResult>
-
-export type InboundReader = MimeReader<InboundSummary, SpamContext, ContentAnalysis>
 
 export interface ProcessorDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   readonly mime: Pick<InboundReader, 'analyze' | 'digest'>
-  readonly crashGuard: CrashGuard
-  readonly processMail: MailProcessor
-  readonly processReport: ReportProcessor
-  /** Null for a report that is not about a domain. */
-  readonly domainReportsOf: (email: InboundEmail) => DomainReportHandler | null
+  readonly crashGuard: Pick<CrashGuard, 'suspects' | 'begin' | 'finish'>
+  readonly mail: Pick<MailProcessor, 'process'>
+  /** Bounces of forwarded mail, and behind them all other reports about mail. */
+  readonly reports: Pick<BounceReturner, 'process'>
+  readonly domainReports: Pick<DomainReportFiler, 'handles' | 'refuse' | 'file'>
 }
 
 const POLL_INTERVAL = 1_000
@@ -196,29 +183,24 @@ export class InboundProcessor {
   }
 
   private async evaluateReport(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
-    const { mime, processReport, domainReportsOf } = this.deps
-    const domainReports = domainReportsOf(email)
-    if (domainReports !== null) return this.evaluateDomainReport(email, source, domainReports)
+    const { mime, reports, domainReports } = this.deps
+    if (domainReports.handles(email)) return this.evaluateDomainReport(email, source)
     const facts = { envelopeFrom: email.envelope_from }
     const result = await mime.digest(email.workspace_id, source, messageDigester, facts)
-    return result.kind === 'digested' ? processReport(email, result.digest) : this.handleUnreadable(email, result)
+    return result.kind === 'digested' ? reports.process(email, result.digest) : this.handleUnreadable(email, result)
   }
 
   /** One that cannot be read is not kept: anyone may write to its address. */
-  private async evaluateDomainReport(
-    email: InboundEmail,
-    source: RawSource,
-    { refuse, file }: DomainReportHandler,
-  ): Promise<ProcessingResult | null> {
-    const refused = refuse(email)
+  private async evaluateDomainReport(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
+    const { mime, domainReports } = this.deps
+    const refused = domainReports.refuse(email)
     if (refused !== null) return refused
-    const { mime } = this.deps
     const result = await mime.digest(email.workspace_id, source, domainReportDigester, {})
-    return result.kind === 'unreadable' && this.isStopping ? null : file(email, result)
+    return result.kind === 'unreadable' && this.isStopping ? null : domainReports.file(email, result)
   }
 
   private async evaluateMail(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
-    const { mime, processMail } = this.deps
+    const { mime, mail } = this.deps
     let raw: Buffer | undefined
     const noted = async (): Promise<Buffer | undefined> => {
       raw = await source()
@@ -226,10 +208,10 @@ export class InboundProcessor {
     }
     const result = await mime.analyze(email.workspace_id, noted, spamContextOf(email), email.size)
     if (result.kind === 'unreadable' || raw === undefined) return this.handleUnreadable(email, result)
-    const processed = await processMail(email, raw, result.summary, result.analysis)
+    const { content, writes, onCommitted } = await mail.process(email, raw, result.summary, result.analysis)
     // The process has read it to its end, or there would be no summary.
     freeMemory(raw)
-    return processed
+    return { writes: [markProcessed(content), ...writes], onCommitted }
   }
 
   /** Its bytes; from now on it is in progress. */

@@ -11,7 +11,8 @@
  * at the service's hostname and zone and at every host of return paths.
  */
 import type { KeyObject } from 'node:crypto'
-import type { ReceivingDomain } from '../domains/receiving-domain-cache.js'
+import { defaultInboundPolicy } from '../domains/inbound-policy.js'
+import type { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { domainOfMailHost } from '../domains/sending-domains.js'
 import { mailTargetOf } from '../domains/verification/dns-records.js'
 import { type Address, type DomainName, domainOf, localPartOf } from '../mail/address.js'
@@ -20,6 +21,7 @@ import { localPartKey } from '../mail/mailbox-key.js'
 import { recipientOfReturnPath } from '../mail/recipient-token.js'
 import { simulatorDomainOf } from '../mail/simulator-address.js'
 import type { Clock } from '../platform/clock.js'
+import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 
 export type SystemName = 'postmaster' | 'abuse' | 'fbl' | 'dmarc' | 'tlsrpt' | 'unsubscribe'
 
@@ -37,48 +39,66 @@ export type InboundRecipient =
    */
   | { readonly kind: 'refused'; readonly why: 'unknown' | 'blocked' | 'relay' }
 
-export interface RecipientPolicy {
+interface PolicyDeps {
   readonly hostname: DomainName
   readonly zone: DomainName
   /** The key that signs the return paths and rewritten senders. */
   readonly secret: KeyObject
   readonly clock: Clock
-  /** Finds a verified domain of any workspace. */
-  readonly findVerifiedDomain: (domain: DomainName) => ReceivingDomain | undefined
+  /** Verified domains of all workspaces. */
+  readonly domains: Pick<ReceivingDomainCache, 'find'>
 }
 
 const systemNames: readonly SystemName[] = ['postmaster', 'abuse', 'fbl', 'dmarc', 'tlsrpt']
 const RETURN_PATH = /^bounce\+/i
 const UNSUBSCRIBE = /^unsubscribe\+(.+)$/i
 
-export function classifyRecipient(policy: RecipientPolicy, address: Address): InboundRecipient {
-  const domain = domainOf(address)
-  const localPart = localPartOf(address)
-  const isBounceHost = isReturnPathHost(policy, domain)
-  const isReturnPath = isBounceHost && RETURN_PATH.test(localPart)
-  const recipientId = isReturnPath ? recipientOfReturnPath(policy.secret, localPart) : null
-  if (recipientId !== null) return { kind: 'return-path', recipientId }
-  const isRewritten = isBounceHost && looksRewritten(localPart)
-  const sender = isRewritten ? senderOfForwarded(policy.secret, localPart, policy.clock()) : null
-  if (sender !== null) return { kind: 'forwarded-sender', sender }
-  const owner = policy.findVerifiedDomain(domain)
-  if (domain === simulatorDomainOf(policy.zone)) return { kind: 'refused', why: 'unknown' }
-  if (owner?.inbound === true) {
-    const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
-    return isBlocked ? { kind: 'refused', why: 'blocked' } : { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
-  }
-  if (isReturnPath) return { kind: 'return-path', recipientId: null }
-  if (isRewritten) return { kind: 'refused', why: 'relay' }
-  const isService = domain === policy.hostname || domain === policy.zone
-  const system = isService || isBounceHost ? parseSystemAddress(localPart) : null
-  if (system !== null) return system
-  return { kind: 'refused', why: isService || isBounceHost || owner !== undefined ? 'unknown' : 'relay' }
-}
+export class RecipientPolicy {
+  readonly zone: DomainName
+  readonly secret: KeyObject
 
-function isReturnPathHost({ zone, findVerifiedDomain }: RecipientPolicy, host: DomainName): boolean {
-  if (host === mailTargetOf(zone)) return true
-  const domain = domainOfMailHost(host)
-  return domain !== null && findVerifiedDomain(domain) !== undefined
+  constructor(private readonly deps: PolicyDeps) {
+    this.zone = deps.zone
+    this.secret = deps.secret
+  }
+
+  classify(address: Address): InboundRecipient {
+    const { hostname, zone, secret, clock, domains } = this.deps
+    const domain = domainOf(address)
+    const localPart = localPartOf(address)
+    const isBounceHost = this.isReturnPathHost(domain)
+    const isReturnPath = isBounceHost && RETURN_PATH.test(localPart)
+    const recipientId = isReturnPath ? recipientOfReturnPath(secret, localPart) : null
+    if (recipientId !== null) return { kind: 'return-path', recipientId }
+    const isRewritten = isBounceHost && looksRewritten(localPart)
+    const sender = isRewritten ? senderOfForwarded(secret, localPart, clock()) : null
+    if (sender !== null) return { kind: 'forwarded-sender', sender }
+    const owner = domains.find(domain)
+    if (domain === simulatorDomainOf(zone)) return { kind: 'refused', why: 'unknown' }
+    if (owner?.inbound === true) {
+      const isBlocked = owner.blocked.size > 0 && owner.blocked.has(localPartKey(address))
+      if (isBlocked) return { kind: 'refused', why: 'blocked' }
+      return { kind: 'mailbox', workspaceId: owner.workspaceId, domain }
+    }
+    if (isReturnPath) return { kind: 'return-path', recipientId: null }
+    if (isRewritten) return { kind: 'refused', why: 'relay' }
+    const isService = domain === hostname || domain === zone
+    const system = isService || isBounceHost ? parseSystemAddress(localPart) : null
+    if (system !== null) return system
+    return { kind: 'refused', why: isService || isBounceHost || owner !== undefined ? 'unknown' : 'relay' }
+  }
+
+  /** What the domain of a mailbox asks; the defaults for any other recipient. */
+  findInboundPolicy(recipient: InboundRecipient): InboundPolicy {
+    if (recipient.kind !== 'mailbox') return defaultInboundPolicy
+    return this.deps.domains.find(recipient.domain)?.policy ?? defaultInboundPolicy
+  }
+
+  private isReturnPathHost(host: DomainName): boolean {
+    if (host === mailTargetOf(this.zone)) return true
+    const domain = domainOfMailHost(host)
+    return domain !== null && this.deps.domains.find(domain) !== undefined
+  }
 }
 
 function parseSystemAddress(localPart: string): InboundRecipient | null {

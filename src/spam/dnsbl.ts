@@ -8,7 +8,7 @@
  * Addresses that are not public are not queried. Answers are cached by the resolver.
  */
 import ipaddr from 'ipaddr.js'
-import type { LookupResult } from '../platform/dns/resolver.js'
+import type { Resolver } from '../platform/dns/resolver.js'
 import { parseIpAddress } from '../platform/ip-address.js'
 
 interface BlockList {
@@ -22,22 +22,48 @@ export interface Listing extends BlockList {
   readonly answer: string
 }
 
-interface DnsblDeps {
-  readonly lists: readonly BlockList[]
-  readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
-  /** Milliseconds for all lists together. */
-  readonly timeLimit: number
+interface BlockListDeps {
+  readonly resolver: Pick<Resolver, 'resolveAddresses'>
+  readonly settings: () => { readonly dnsbl: readonly BlockList[] }
+  /** Milliseconds for all lists together; default: `LISTS_TIMEOUT`. */
+  readonly timeLimit?: number
 }
 
-/** Never rejects. In the order of the lists. */
-export async function findListings(client: string, deps: DnsblDeps): Promise<readonly Listing[]> {
+/** Milliseconds for all lists together, for one client. */
+export const LISTS_TIMEOUT = 5_000
+
+export class BlockLists {
+  constructor(private readonly deps: BlockListDeps) {}
+
+  /** Never rejects. In the order of the lists. */
+  async find(client: string): Promise<readonly Listing[]> {
+    const { settings, timeLimit = LISTS_TIMEOUT } = this.deps
+    return askLists(client, settings().dnsbl, timeLimit, (reversed, list) => this.queryList(reversed, list))
+  }
+
+  private async queryList(reversed: string, list: BlockList): Promise<readonly Listing[]> {
+    const lookup = await this.deps.resolver.resolveAddresses(`${reversed}.${list.zone}`).catch(() => null)
+    if (lookup?.kind !== 'records') return []
+    // A list with several answers counts once, with its first answer.
+    const answer = lookup.records.find(isListing)
+    return answer === undefined ? [] : [{ ...list, answer }]
+  }
+}
+
+/** Asks all lists at the same time. One that does not answer within `timeLimit` milliseconds says nothing. */
+export async function askLists<List, Found>(
+  client: string,
+  lists: readonly List[],
+  timeLimit: number,
+  query: (reversed: string, list: List) => Promise<readonly Found[]>,
+): Promise<readonly Found[]> {
   const reversed = reverseAddress(client)
-  if (reversed === null || deps.lists.length === 0) return []
+  if (reversed === null || lists.length === 0) return []
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<readonly Listing[]>((resolve) => {
-    timer = setTimeout(resolve, deps.timeLimit, [])
+  const late = new Promise<readonly Found[]>((resolve) => {
+    timer = setTimeout(resolve, timeLimit, [])
   })
-  const found = await Promise.all(deps.lists.map((list) => Promise.race([queryList(reversed, list, deps), late])))
+  const found = await Promise.all(lists.map((list) => Promise.race([query(reversed, list), late])))
   clearTimeout(timer)
   return found.flat()
 }
@@ -45,18 +71,6 @@ export async function findListings(client: string, deps: DnsblDeps): Promise<rea
 /** The sum of the weights of a client's listings. */
 export function totalWeight(clientListings: readonly Listing[]): number {
   return clientListings.reduce((sum, { weight }) => sum + weight, 0)
-}
-
-async function queryList(
-  reversed: string,
-  list: BlockList,
-  { resolveAddresses }: Pick<DnsblDeps, 'resolveAddresses'>,
-): Promise<readonly Listing[]> {
-  const lookup = await resolveAddresses(`${reversed}.${list.zone}`).catch(() => null)
-  if (lookup?.kind !== 'records') return []
-  // A list with several answers counts once, with its first answer.
-  const answer = lookup.records.find(isListing)
-  return answer === undefined ? [] : [{ ...list, answer }]
 }
 
 function isListing(answer: string): boolean {

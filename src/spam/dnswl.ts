@@ -5,9 +5,10 @@
  * is none. Answers by which a list says that it refuses our resolver (`isRefusedQuery`) are reported once for each list.
  * A list that fails or is late says nothing. Addresses that are not public are not queried.
  */
-import type { LookupResult } from '../platform/dns/resolver.js'
+import type { Resolver } from '../platform/dns/resolver.js'
+import type { Log } from '../platform/log.js'
 import type { AllowListing } from '../storage/tables/inbound-tables.js'
-import { isRefusedQuery, reverseAddress } from './dnsbl.js'
+import { askLists, isRefusedQuery, LISTS_TIMEOUT } from './dnsbl.js'
 
 interface AllowList {
   readonly zone: string
@@ -15,45 +16,45 @@ interface AllowList {
   readonly weight: number
 }
 
-interface DnswlDeps {
-  readonly lists: readonly AllowList[]
-  readonly resolveAddresses: (name: string) => Promise<LookupResult<string>>
-  /** Milliseconds for all lists together. */
-  readonly timeLimit: number
-  /** The list answers no query of ours. */
-  readonly onRefusedQuery: (zone: string, answer: string) => void
+interface AllowListDeps {
+  readonly resolver: Pick<Resolver, 'resolveAddresses'>
+  readonly settings: () => { readonly dnswl: readonly AllowList[] }
+  readonly log: Pick<Log, 'warn'>
+  /** Milliseconds for all lists together; default: `LISTS_TIMEOUT`. */
+  readonly timeLimit?: number
 }
 
-/** Never rejects. In the order of the lists. */
-export async function findAllowListings(client: string, deps: DnswlDeps): Promise<readonly AllowListing[]> {
-  const reversed = reverseAddress(client)
-  if (reversed === null || deps.lists.length === 0) return []
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<readonly AllowListing[]>((resolve) => {
-    timer = setTimeout(resolve, deps.timeLimit, [])
-  })
-  const found = await Promise.all(deps.lists.map((list) => Promise.race([queryList(reversed, list, deps), late])))
-  clearTimeout(timer)
-  return found.flat()
-}
+export class AllowLists {
+  /** Zones of which the log has said that they refuse our queries. */
+  private readonly reported = new Set<string>()
 
-async function queryList(
-  reversed: string,
-  { zone, weight }: AllowList,
-  { resolveAddresses, onRefusedQuery }: Pick<DnswlDeps, 'resolveAddresses' | 'onRefusedQuery'>,
-): Promise<readonly AllowListing[]> {
-  const lookup = await resolveAddresses(`${reversed}.${zone}`).catch(() => null)
-  if (lookup?.kind !== 'records') return []
-  const refused = lookup.records.find(isRefusedQuery)
-  if (refused !== undefined) {
-    onRefusedQuery(zone, refused)
-    return []
+  constructor(private readonly deps: AllowListDeps) {}
+
+  /** Never rejects. In the order of the lists. */
+  async find(client: string): Promise<readonly AllowListing[]> {
+    const { settings, timeLimit = LISTS_TIMEOUT } = this.deps
+    return askLists(client, settings().dnswl, timeLimit, (reversed, list) => this.queryList(reversed, list))
   }
-  const answers = lookup.records.flatMap((answer) => {
-    const trust = trustOf(answer)
-    return trust === 0 ? [] : [{ zone, weight, trust, answer }]
-  })
-  return answers.slice(0, 1)
+
+  private async queryList(reversed: string, { zone, weight }: AllowList): Promise<readonly AllowListing[]> {
+    const lookup = await this.deps.resolver.resolveAddresses(`${reversed}.${zone}`).catch(() => null)
+    if (lookup?.kind !== 'records') return []
+    const refused = lookup.records.find(isRefusedQuery)
+    if (refused !== undefined) {
+      this.report(zone, refused)
+      return []
+    }
+    const answers = lookup.records.flatMap((answer) => {
+      const trust = trustOf(answer)
+      return trust === 0 ? [] : [{ zone, weight, trust, answer }]
+    })
+    return answers.slice(0, 1)
+  }
+
+  private report(zone: string, answer: string): void {
+    if (!this.reported.has(zone)) this.deps.log.warn({ zone, answer }, 'a DNS allow list refuses our queries')
+    this.reported.add(zone)
+  }
 }
 
 /** 1 to 3; 0: none. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type CrashGuard, openCrashGuard } from '../../src/receiving/crash-guard.js'
+import { CrashGuard } from '../../src/receiving/crash-guard.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -17,7 +17,7 @@ interface Guarded {
 function openGuard(t: Test): Guarded {
   const file = join(temporaryFolder(t), 'in-hand')
   const warnings: unknown[] = []
-  const guard = openCrashGuard(file, { warn: (...line: unknown[]) => warnings.push(line) })
+  const guard = new CrashGuard(file, { warn: (...line: unknown[]) => warnings.push(line) })
   const named = (): readonly string[] =>
     readFileSync(file, 'latin1')
       .split('\n')
@@ -50,10 +50,10 @@ t.test('whatever was in progress at a crash is suspected, with the number of cra
   guard.finish('two')
   await waitUntil('its slot is cleared', () => !readFileSync(file, 'latin1').includes('two'))
   const log = { warn: () => undefined }
-  const second = openCrashGuard(file, log)
+  const second = new CrashGuard(file, log)
   t.same(second.suspects, [{ id: 'one', workspaceId: 'ws_1', deaths: 1 }])
   second.begin(message('one'))
-  t.same(openCrashGuard(file, log).suspects, [{ id: 'one', workspaceId: 'ws_1', deaths: 2 }])
+  t.same(new CrashGuard(file, log).suspects, [{ id: 'one', workspaceId: 'ws_1', deaths: 2 }])
 })
 
 t.test('after its end nothing is written', async (t) => {

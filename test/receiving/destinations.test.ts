@@ -5,29 +5,28 @@ import type { InboundRecipient, SystemName } from '../../src/receiving/recipient
 
 const system = (name: SystemName): InboundRecipient => ({ kind: 'system', name, detail: '' })
 
-const recipientOf = (address: Address): InboundRecipient =>
-  address.startsWith('bounce+')
-    ? { kind: 'return-path', recipientId: address.includes('forged') ? null : 'one' }
-    : system(address.slice(0, address.indexOf('@')) as SystemName)
+const policy = {
+  classify: (address: Address): InboundRecipient =>
+    address.startsWith('bounce+')
+      ? { kind: 'return-path', recipientId: address.includes('forged') ? null : 'one' }
+      : system(address.slice(0, address.indexOf('@')) as SystemName),
+}
 
 t.test('reports about domains are a copy of their own, and belong to no workspace', async (t) => {
   const addresses = ['fbl', 'dmarc', 'bounce+x', 'tlsrpt', 'postmaster', 'bounce+forged'].map((local) =>
     parseAddress(`${local}@zone.test`),
   )
-  t.match(
-    resolveDestinations(addresses, recipientOf, () => 'ws_1'),
-    {
-      destinations: [
-        { kind: 'mail', workspaceId: 'ws_1', addresses: ['postmaster@zone.test'] },
-        { kind: 'report', addresses: ['fbl@zone.test', 'bounce+x@zone.test'] },
-        { kind: 'report', addresses: ['dmarc@zone.test', 'tlsrpt@zone.test'] },
-      ],
-      ignoredAddresses: ['bounce+forged@zone.test'],
-      goneAddresses: [],
-    },
-  )
+  t.match(resolveDestinations(addresses, policy, { find: () => 'ws_1' }), {
+    destinations: [
+      { kind: 'mail', workspaceId: 'ws_1', addresses: ['postmaster@zone.test'] },
+      { kind: 'report', addresses: ['fbl@zone.test', 'bounce+x@zone.test'] },
+      { kind: 'report', addresses: ['dmarc@zone.test', 'tlsrpt@zone.test'] },
+    ],
+    ignoredAddresses: ['bounce+forged@zone.test'],
+    goneAddresses: [],
+  })
   const [, dmarc] = addresses
-  const found = resolveDestinations(dmarc === undefined ? [] : [dmarc], recipientOf, () => null)
+  const found = resolveDestinations(dmarc === undefined ? [] : [dmarc], policy, { find: () => null })
   t.match(found, { destinations: [{ kind: 'report' }], goneAddresses: [] }, 'also without an operator')
 })
 

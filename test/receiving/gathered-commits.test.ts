@@ -1,6 +1,6 @@
 /** Commits wait for each other while the threads are busy, and each has its own outcome. */
 import t from 'tap'
-import { gatherCommits } from '../../src/receiving/gathered-commits.js'
+import { GatheredCommits } from '../../src/receiving/gathered-commits.js'
 import { type Write, WriteConflict } from '../../src/storage/writer/write.js'
 import { waitUntil } from '../helpers/wait-until.js'
 
@@ -14,14 +14,14 @@ interface Gathering {
 function createGathering(): Gathering {
   const begun: string[] = []
   const gathering = { begun, busy: false }
-  const commit = gatherCommits(
-    async ([write]: readonly Write[]) => {
+  const commits = new GatheredCommits({
+    commit: async ([write]: readonly Write[]) => {
       begun.push(write?.sql ?? '')
       if (write?.sql === 'missed') throw new WriteConflict('missed')
     },
-    () => gathering.busy,
-  )
-  return Object.assign(gathering, { commit: (name: string) => commit([{ sql: name, parameters: [] }]) })
+    threads: { isBusy: () => gathering.busy },
+  })
+  return Object.assign(gathering, { commit: (name: string) => commits.commit([{ sql: name, parameters: [] }]) })
 }
 
 t.test('without other messages in hand a commit begins at once', async (t) => {

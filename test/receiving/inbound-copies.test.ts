@@ -6,7 +6,7 @@ import { scanHeader } from '../../src/mail/header-fields.js'
 import { readInboundRaw } from '../../src/messages/inbound/inbound-email.js'
 import { BytePieces } from '../../src/platform/memory/byte-pieces.js'
 import { buildCopy, storeCopies } from '../../src/receiving/inbound-copies.js'
-import type { ProcessedMail } from '../../src/receiving/process-mail.js'
+import type { ProcessedMail } from '../../src/receiving/mail-processor.js'
 import { toJson } from '../../src/storage/tables/columns.js'
 import type { Write } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
@@ -65,7 +65,7 @@ async function store(t: Test, size: number, results: ProcessedMail, limit: numbe
   const { database } = await temporaryDatabase(t)
   const logged: unknown[] = []
   const log = { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) }
-  const deps = { commit: database.commit, log, inboundBytes: { limitNow: () => limit } }
+  const deps = { commits: { commit: database.commit }, log, inboundBytes: { limitNow: () => limit } }
   const copy = copyOf(received(size))
   const outcome = await storeCopies(deps, [copy], results, 's').catch((error: unknown) => error)
   const [row] = database.read<{ status: string }>('select status from inbound_emails', [])

@@ -7,32 +7,28 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { recordEvent } from '../../src/events/event-log.js'
-import {
-  markProcessed,
-  removeInbound,
-  removeInboundRaw,
-  storeInbound,
-} from '../../src/messages/inbound/inbound-email.js'
+import { removeInbound, removeInboundRaw, storeInbound } from '../../src/messages/inbound/inbound-email.js'
 import { defaultMimeLimits, MimeReader, type RawSource } from '../../src/messages/mime/mime-parts.js'
-import { openCrashGuard } from '../../src/receiving/crash-guard.js'
+import { CrashGuard } from '../../src/receiving/crash-guard.js'
 import { contentAnalyzer } from '../../src/receiving/inbound-analyzer.js'
-import { InboundProcessor, type MailProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
+import { InboundProcessor, type ProcessorDeps } from '../../src/receiving/inbound-processor.js'
+import type { MailProcessor } from '../../src/receiving/mail-processor.js'
 import type { Database } from '../../src/storage/database.js'
-import { toJson } from '../../src/storage/tables/columns.js'
 import { StorageFault } from '../../src/storage/writer/write.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../helpers/wait-until.js'
+import { cleanMail, noReports } from './processor-doubles.js'
 
 const text = Buffer.from('From: bob@b.test\r\nSubject: hello\r\n\r\ntext\r\n')
 
-const judge: MailProcessor = (email, _raw, summary) => {
-  const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
-  const { id, workspace_id } = email
-  const processed = markProcessed({ ...summary, ...spam, id, workspace_id, at: 2000 })
+type Process = MailProcessor['process']
+
+const judge: Process = async (email, _raw, summary) => {
   const type = 'webhook.test'
-  const event = recordEvent({ workspaceId: workspace_id, type, emailId: null, recipient: null, at: 2000, data: {} })
-  return { writes: [processed, event] }
+  const { workspace_id: workspaceId } = email
+  const event = recordEvent({ workspaceId, type, emailId: null, recipient: null, at: 2000, data: {} })
+  return cleanMail(email, summary, [event])
 }
 
 interface Fixture {
@@ -64,12 +60,9 @@ async function fixture(t: Test, deps: Partial<ProcessorDeps> = {}): Promise<Fixt
     clock: () => 2000,
     log,
     mime,
-    crashGuard: openCrashGuard(join(dirname(databaseFile), 'in-hand'), log),
-    processMail: judge,
-    domainReportsOf: () => null,
-    processReport: () => {
-      throw new Error('a report')
-    },
+    crashGuard: new CrashGuard(join(dirname(databaseFile), 'in-hand'), log),
+    mail: { process: judge },
+    ...noReports,
     ...deps,
   })
   t.teardown(async () => {
@@ -158,11 +151,11 @@ t.test('stopping waits for no bomb, and unfinished messages wait for the next st
 })
 
 t.test('an internal error fails one message and is logged', async (t) => {
-  const buggy: MailProcessor = (email, raw, summary, analysis) => {
+  const buggy: Process = (email, raw, summary, analysis) => {
     if (email.id === 'odd') throw new TypeError('a bug')
     return judge(email, raw, summary, analysis)
   }
-  const { processor, file, status, errors } = await fixture(t, { processMail: buggy })
+  const { processor, file, status, errors } = await fixture(t, { mail: { process: buggy } })
   await file('odd')
   await file('good')
   processor.start()
@@ -173,13 +166,13 @@ t.test('an internal error fails one message and is logged', async (t) => {
 t.test('a message that is deleted during processing leaves no event', async (t) => {
   let commit: Database['commit'] | undefined
   const deleted: string[] = []
-  const slow: MailProcessor = async (email, raw, summary, analysis) => {
+  const slow: Process = async (email, raw, summary, analysis) => {
     const place = { id: email.id, workspaceId: 'ws_1' }
     await commit?.([removeInbound(place), removeInboundRaw(place)])
     deleted.push(email.id)
     return judge(email, raw, summary, analysis)
   }
-  const { processor, file, database, errors, status } = await fixture(t, { processMail: slow })
+  const { processor, file, database, errors, status } = await fixture(t, { mail: { process: slow } })
   commit = database.commit
   await file('a')
   processor.start()
@@ -190,13 +183,13 @@ t.test('a message that is deleted during processing leaves no event', async (t) 
 
 t.test('a commit that misses for a waiting message is repeated, and delays no other', async (t) => {
   let judged = 0
-  const missing: MailProcessor = async (email, raw, summary, analysis) => {
+  const missing: Process = async (email, raw, summary, analysis) => {
     judged += 1
-    const { writes } = await judge(email, raw, summary, analysis)
+    const processed = await judge(email, raw, summary, analysis)
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
-    return { writes: judged === 1 ? [...writes, missing] : writes }
+    return judged === 1 ? { ...processed, writes: [...processed.writes, missing] } : processed
   }
-  const { processor, file, status, errors, database } = await fixture(t, { processMail: missing })
+  const { processor, file, status, errors, database } = await fixture(t, { mail: { process: missing } })
   await file('a')
   processor.start()
   await waitUntil('it was judged', () => judged === 1)
@@ -209,13 +202,14 @@ t.test('a commit that misses for a waiting message is repeated, and delays no ot
 t.test('observers are notified of each committed verdict, and of none that missed', async (t) => {
   const observed: string[] = []
   let judged = 0
-  const processAndCount: MailProcessor = async (email, raw, summary, analysis) => {
+  const processAndCount: Process = async (email, raw, summary, analysis) => {
     judged += 1
     const missing = { sql: 'delete from emails where 1 = 0', parameters: [], rows: 1 }
-    const { writes } = await judge(email, raw, summary, analysis)
-    return { writes: judged === 1 ? [...writes, missing] : writes, onCommitted: () => observed.push(email.id) }
+    const { content, writes } = await judge(email, raw, summary, analysis)
+    const onCommitted = () => observed.push(email.id)
+    return { content, writes: judged === 1 ? [...writes, missing] : writes, onCommitted }
   }
-  const { processor, file, status } = await fixture(t, { processMail: processAndCount })
+  const { processor, file, status } = await fixture(t, { mail: { process: processAndCount } })
   await file('a')
   processor.start()
   await waitUntil('it is processed', () => status('a') === 'processed')
@@ -225,11 +219,11 @@ t.test('observers are notified of each committed verdict, and of none that misse
 
 t.test('a report is digested in a process and goes to the judge of reports', async (t) => {
   const seen: unknown[] = []
-  const processReport: ProcessorDeps['processReport'] = ({ id, workspace_id: workspaceId }, digest) => {
+  const process: ProcessorDeps['reports']['process'] = async ({ id, workspace_id: workspaceId }, digest) => {
     seen.push(digest)
     return { writes: [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })] }
   }
-  const { processor, database, errors } = await fixture(t, { processReport })
+  const { processor, database, errors } = await fixture(t, { reports: { process } })
   await database.commit(storeInbound(inboundMail({ id: 'a', kind: 'report', envelope_from: '' }), text))
   processor.start()
   await waitUntil('it is gone', () => database.read('select 1 from inbound_emails', []).length === 0)
@@ -238,11 +232,11 @@ t.test('a report is digested in a process and goes to the judge of reports', asy
 
 t.test('a workspace with much slow mail delays only itself', async (t) => {
   const ends: (() => void)[] = []
-  const slow: MailProcessor = async (email, raw, summary, analysis) => {
+  const slow: Process = async (email, raw, summary, analysis) => {
     if (email.workspace_id === 'ws_1') await new Promise<void>((resolve) => ends.push(resolve))
     return judge(email, raw, summary, analysis)
   }
-  const { processor, file, status, database } = await fixture(t, { processMail: slow })
+  const { processor, file, status, database } = await fixture(t, { mail: { process: slow } })
   const many = Array.from({ length: 120 }, (_, n) => `many-${n}`)
   for (const id of many) await file(id)
   await file('other', text, 'ws_2')
@@ -288,7 +282,6 @@ t.test('a message in hand at two deaths is not parsed even if the disk takes no 
     suspects: [{ id: 'bomb', workspaceId: 'ws_1', deaths: 2 }],
     begin: ({ id }: { readonly id: string }) => void looked.push(id),
     finish: (id: string) => void over.push(id),
-    close: () => undefined,
   }
   const { processor, file, status, faults } = await fixture(t, { crashGuard })
   await file('bomb')

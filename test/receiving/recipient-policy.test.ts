@@ -7,7 +7,7 @@ import type { ReceivingDomain } from '../../src/domains/receiving-domain-cache.j
 import { type DomainName, parseAddress, tryParseAddress } from '../../src/mail/address.js'
 import { createForwardedSender } from '../../src/mail/forwarded-sender.js'
 import { createReturnPath } from '../../src/mail/recipient-token.js'
-import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../../src/receiving/recipient-policy.js'
+import { type InboundRecipient, RecipientPolicy } from '../../src/receiving/recipient-policy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const blocked = new Set(['sold', 'a+b', 'büro', '"two words"'])
@@ -17,18 +17,19 @@ const domains: Readonly<Record<string, ReceivingDomain>> = {
   'taken.test': { workspaceId: 'ws_2', inbound: false, blocked: new Set(), policy: defaultInboundPolicy },
   'posthorn.taken.test': { workspaceId: 'ws_3', inbound: true, blocked: new Set(), policy: defaultInboundPolicy },
 }
-const policy: RecipientPolicy = {
+const now = Date.UTC(2026, 6, 1)
+const policy = new RecipientPolicy({
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
-  clock: () => Date.UTC(2026, 6, 1),
-  findVerifiedDomain: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined),
-}
+  clock: () => now,
+  domains: { find: (domain) => (Object.hasOwn(domains, domain) ? domains[domain] : undefined) },
+})
 
 const id = '0190a000-0000-7000-8000-000000000001'
 const valid = (host: string): string => createReturnPath(secret, id, host as DomainName)
 const forwarded = (host: string): string =>
-  createForwardedSender(secret, parseAddress('bob@b.test'), host as DomainName, policy.clock()) ?? ''
+  createForwardedSender(secret, parseAddress('bob@b.test'), host as DomainName, now) ?? ''
 const mailbox = { kind: 'mailbox', workspaceId: 'ws_1', domain: 'in.test' }
 const unknown = { kind: 'refused', why: 'unknown' }
 const refused = { kind: 'refused', why: 'blocked' }
@@ -92,7 +93,7 @@ const cases: readonly (readonly [address: string, expected: unknown])[] = [
 
 for (const [address, expected] of cases) {
   t.test(`RCPT TO:<${address}>`, async (t) => {
-    t.same(classifyRecipient(policy, parseAddress(address)), expected)
+    t.same(policy.classify(parseAddress(address)), expected)
   })
 }
 
@@ -103,7 +104,7 @@ t.test('no recipient outside our own domains is ever accepted', (t) => {
   const property = fc.property(local, fc.array(label, { minLength: 1, maxLength: 4 }), (name, labels) => {
     const address = tryParseAddress(`${name}@${labels.join('.')}`)
     if (address === null) return
-    const found: InboundRecipient = classifyRecipient(policy, address)
+    const found: InboundRecipient = policy.classify(address)
     if (!ours.test(labels.join('.'))) t.same(found, relay, address)
   })
   fc.assert(property)

@@ -1,9 +1,9 @@
 /** A real MX listener on loopback for tests: a few recipients, a list of accepted messages, waits that take no time. */
 import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import type { AcceptedRecipient, MxDeps } from '../../src/smtp/mx/mx-deps.js'
+import type { CheckedRecipient, RecipientFault } from '../../src/receiving/recipient-checker.js'
+import type { MxDeps } from '../../src/smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../../src/smtp/mx/mx-listener.js'
-import type { RecipientRefusal } from '../../src/smtp/mx/mx-refusals.js'
 import { type Dialogue, dial } from '../helpers/smtp/smtp-dialogue.js'
 import { type MxSettings, mxSettings } from './listener-settings.js'
 import { sharedCertificate } from './submission-listener.js'
@@ -22,13 +22,45 @@ interface RunningMx {
   open(localAddress?: string): Promise<Dialogue>
 }
 
-const refusalsByName: Readonly<Record<string, RecipientRefusal>> = {
+type TestRecipient = Pick<CheckedRecipient, 'workspaceId'> & Partial<CheckedRecipient>
+
+/** What a test changes of what the listener uses. */
+export interface MxChanges extends Partial<MxDeps> {
+  readonly checkRecipient?: (address: string) => TestRecipient | RecipientFault
+  readonly accept?: MxDeps['acceptor']['accept']
+  readonly findListings?: MxDeps['blockLists']['find']
+  readonly hasDiskSpace?: () => boolean
+}
+
+type UsedRooms = Pick<MxDeps, 'recipients' | 'acceptor' | 'blockLists' | 'allowLists' | 'greylist' | 'disk'>
+
+/** Rooms below the listener, as a test gives them. */
+export function mxRooms(
+  { checkRecipient = recipient, accept, findListings = async () => [], hasDiskSpace = () => true }: MxChanges,
+  taken: ReceivedMessage[],
+): UsedRooms {
+  return {
+    recipients: {
+      check: (address) => {
+        const found = checkRecipient(address)
+        return typeof found === 'string' ? found : { alone: false, greylisting: null, forwardRule: null, ...found }
+      },
+    },
+    acceptor: { accept: accept ?? (async (message) => ({ id: `mail-${taken.push(message)}` })) },
+    blockLists: { find: findListings },
+    allowLists: { find: async () => [] },
+    greylist: { applies: () => false, check: () => 0 },
+    disk: { hasRoom: hasDiskSpace },
+  }
+}
+
+const refusalsByName: Readonly<Record<string, RecipientFault>> = {
   'nobody@home.test': 'unknown-recipient',
   'blocked@home.test': 'recipient-blocked',
 }
 
 /** Each domain below home.test is a workspace of its own. */
-function recipient(address: string): AcceptedRecipient | RecipientRefusal {
+function recipient(address: string): TestRecipient | RecipientFault {
   if (!/@(?:.*\.)?(?:home|mail)\.test$/.test(address)) return 'relay-denied'
   const workspaceId = address.slice(address.lastIndexOf('@') + 1)
   return refusalsByName[address] ?? (address.startsWith('unknown') ? 'unknown-recipient' : { workspaceId })
@@ -37,22 +69,15 @@ function recipient(address: string): AcceptedRecipient | RecipientRefusal {
 export async function runMx(
   t: Pick<Test, 'teardown'>,
   settings: MxSettings = {},
-  deps: Partial<MxDeps> = {},
+  changes: MxChanges = {},
 ): Promise<RunningMx> {
+  const { checkRecipient: _check, accept: _accept, findListings: _find, hasDiskSpace: _space, ...deps } = changes
   const taken: ReceivedMessage[] = []
   const errors: unknown[] = []
   const waits: number[] = []
   let now = 1_800_000_000_000
   const listener = await startMxListener({
-    checkRecipient: recipient,
-    async accept(message) {
-      taken.push(message)
-      return { id: `mail-${taken.length}` }
-    },
-    findListings: async () => [],
-    findAllowListings: async () => [],
-    greylist: { applies: () => false, check: () => 0 },
-    hasDiskSpace: () => true,
+    ...mxRooms(changes, taken),
     schedule(milliseconds, act) {
       waits.push(milliseconds)
       const soon = setImmediate(act)

@@ -1,24 +1,30 @@
 /** Allow lists: which answers count, and which are about the query. */
 import t from 'tap'
 import type { LookupResult } from '../../src/platform/dns/resolver.js'
-import { findListings } from '../../src/spam/dnsbl.js'
-import { findAllowListings } from '../../src/spam/dnswl.js'
+import { BlockLists } from '../../src/spam/dnsbl.js'
+import { AllowLists } from '../../src/spam/dnswl.js'
 
 const list = { zone: 'list.test', weight: 1 }
 
+interface Asked {
+  readonly resolveAddresses: () => Promise<LookupResult<string>>
+  readonly dnswl?: (typeof list)[]
+  readonly timeLimit?: number
+}
+
+function openLists({ resolveAddresses, dnswl = [list], timeLimit = 1_000 }: Asked) {
+  const refused: unknown[] = []
+  const log = { warn: (line: unknown) => refused.push(line) }
+  const settings = () => ({ dnswl, dnsbl: dnswl })
+  const deps = { resolver: { resolveAddresses }, settings, timeLimit }
+  return { refused, allowLists: new AllowLists({ ...deps, log }), blockLists: new BlockLists(deps) }
+}
+
 function lookUp(answers: readonly [string, ...string[]] | null) {
-  const refused: string[] = []
   const result: LookupResult<string> =
     answers === null ? { kind: 'no-domain' } : { kind: 'records', records: [answers[0], ...answers.slice(1)] }
-  const deps = { lists: [list], resolveAddresses: async () => result, timeLimit: 1_000 }
-  const onRefusedQuery = (zone: string, answer: string): void => {
-    refused.push(`${zone} ${answer}`)
-  }
-  return {
-    refused,
-    found: findAllowListings('8.8.4.1', { ...deps, onRefusedQuery }),
-    blocked: findListings('8.8.4.1', deps),
-  }
+  const { refused, allowLists, blockLists } = openLists({ resolveAddresses: async () => result })
+  return { refused, allowLists, found: allowLists.find('8.8.4.1'), blocked: blockLists.find('8.8.4.1') }
 }
 
 t.test('the last number is the trust', async (t) => {
@@ -43,22 +49,21 @@ t.test('the last number is the trust', async (t) => {
 
 t.test('a list that refuses the query says nothing, as allow list and as block list', async (t) => {
   for (const answer of ['127.0.0.255', '127.255.255.252', '127.255.255.254']) {
-    const { found, refused, blocked } = lookUp([answer, '127.0.5.3'])
+    const { found, allowLists, refused, blocked } = lookUp([answer, '127.0.5.3'])
     t.same(await found, [], answer)
-    t.same(refused, [`list.test ${answer}`])
+    t.same(await allowLists.find('8.8.4.2'), [], answer)
+    t.same(refused, [{ zone: 'list.test', answer }], 'the log says so once')
     t.not((await blocked)[0]?.answer, answer)
   }
 })
 
 t.test('lists that fail or are late, private addresses, no lists', async (t) => {
-  const onRefusedQuery = (): void => {
-    t.fail('nothing is refused')
-  }
-  const lists = [list]
-  const failing = { lists, resolveAddresses: () => Promise.reject(new Error('no')), timeLimit: 1_000, onRefusedQuery }
-  t.same(await findAllowListings('8.8.4.1', failing), [])
-  const silent = { lists, resolveAddresses: () => new Promise<never>(() => undefined), timeLimit: 5, onRefusedQuery }
-  t.same(await findAllowListings('8.8.4.1', silent), [])
-  t.same(await findAllowListings('127.0.0.1', silent), [])
-  t.same(await findAllowListings('8.8.4.1', { ...silent, lists: [] }), [])
+  const failing = openLists({ resolveAddresses: () => Promise.reject(new Error('no')) })
+  t.same(await failing.allowLists.find('8.8.4.1'), [])
+  const resolveAddresses = () => new Promise<never>(() => undefined)
+  const silent = openLists({ resolveAddresses, timeLimit: 5 })
+  t.same(await silent.allowLists.find('8.8.4.1'), [])
+  t.same(await silent.allowLists.find('127.0.0.1'), [])
+  t.same(await openLists({ resolveAddresses, dnswl: [] }).allowLists.find('8.8.4.1'), [])
+  t.same([failing.refused, silent.refused], [[], []], 'nothing is refused')
 })

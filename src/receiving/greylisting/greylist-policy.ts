@@ -6,7 +6,7 @@
  * which some tuples have passed is known, and then none of its tuples has to wait. What was not seen for `remember` is
  * forgotten.
  */
-export interface GreylistTimes {
+interface GreylistTimes {
   /** Milliseconds that a new tuple waits. */
   readonly delay: number
   /** Milliseconds after its first attempt in which a tuple has to come back. */

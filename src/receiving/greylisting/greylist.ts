@@ -10,22 +10,23 @@
 import { createHmac, type KeyObject } from 'node:crypto'
 import { addressKeyOf, networkKeyOf } from '../../accounts/client-address.js'
 import { createRateLimit } from '../../accounts/limits/rate-limit.js'
+import type { Config } from '../../config/complete.js'
 import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
-import { parseIpAddress } from '../../platform/ip-address.js'
+import { isInSomeNetwork, parseIpAddress } from '../../platform/ip-address.js'
 import type { Log } from '../../platform/log.js'
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { Store } from '../../storage/database.js'
-import { decideGreylisting, type GreylistDecision, type GreylistEntry, type GreylistTimes } from './greylist-policy.js'
+import type { InboundPolicy } from '../../storage/tables/domain-tables.js'
+import { decideGreylisting, type GreylistDecision, type GreylistEntry } from './greylist-policy.js'
 import { readGreylistEntry, removeExcess, storeGreylistEntry } from './greylist-records.js'
 
-interface GreylistDeps extends Store {
+export interface GreylistDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'error'>
   /** The key of the hashes. */
   readonly secret: KeyObject
-  /** In force now. */
-  readonly readTimes: () => GreylistTimes
+  readonly settings: () => Config['inbound']['greylisting']
   /** Absent: nothing is measured. */
   readonly onDecision?: ((kind: GreylistDecision['kind']) => void) | undefined
 }
@@ -60,14 +61,22 @@ export class Greylist {
 
   constructor(private readonly deps: GreylistDeps) {}
 
+  /** Whether mail of the client to a domain with this setting is greylisted at all. */
+  applies(setting: InboundPolicy['greylisting'], client: string): boolean {
+    const { enabled, exempt } = this.deps.settings()
+    return (setting === 'default' ? enabled : setting === 'on') && !isInSomeNetwork(exempt, client)
+  }
+
   /** Seconds until the recipient is accepted; 0: it is now. */
   check({ client, sender, recipient }: GreylistTuple): number {
-    const { clock, readTimes, onDecision } = this.deps
+    const { clock, settings, onDecision } = this.deps
     const now = clock()
     const network = clientNetworkOf(client)
     const networkKey = this.hashKey(['network', network])
     const tupleKey = this.hashKey(['tuple', network, sender.toLowerCase(), recipient.toLowerCase()])
-    const decision = decideGreylisting(this.find(tupleKey), this.find(networkKey), readTimes(), now)
+    const { delay, retry_window: retryWindow, remember } = settings()
+    const times = { delay, retryWindow, remember }
+    const decision = decideGreylisting(this.find(tupleKey), this.find(networkKey), times, now)
     onDecision?.(decision.kind)
     const isNew = decision.tuple?.passes === 0
     if (isNew && !this.newTuples.take(network, now).allowed) return decision.seconds

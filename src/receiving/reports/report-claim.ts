@@ -17,7 +17,7 @@ import {
   recipientOfReturnPath,
   recipientOfUnsubscribe,
 } from '../../mail/recipient-token.js'
-import { classifyRecipient, type InboundRecipient, type RecipientPolicy } from '../recipient-policy.js'
+import type { InboundRecipient, RecipientPolicy } from '../recipient-policy.js'
 import type { Bounce, ComplaintReport, Report } from './report.js'
 import { parseTypedAddress } from './report-addresses.js'
 import { firstValueOf } from './report-fields.js'
@@ -49,7 +49,7 @@ const complaintTypes: ReadonlySet<string> = new Set(['abuse', 'fraud'])
 
 /** `address`: one of the recipients of the report. */
 export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): ReportClaim {
-  const recipient = classifyRecipient(policy, address)
+  const recipient = policy.classify(address)
   switch (recipient.kind) {
     case 'return-path':
       return claimAtReturnPath(policy.secret, recipient.recipientId, mail.report)

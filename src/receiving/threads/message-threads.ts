@@ -16,17 +16,6 @@ import { createSemaphore, type Semaphore } from '../../platform/semaphore.js'
 import type { TraceFacts } from '../trace-fields.js'
 import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
 
-/**
- * The caller must not use `raw` afterwards. `header`: of `raw`. `trace`: to get the stored form of a message with it; it is
- * not made of a large one.
- */
-export type Authenticate = (
-  raw: Buffer,
-  header: Header,
-  connection: Connection,
-  trace: TraceFacts | null,
-) => Promise<CheckedMessage>
-
 /** From this size in octets a header is large. `maxWait`: in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
@@ -52,8 +41,16 @@ export class MessageThreads {
     this.busyTimes = this.threads.map((thread) => () => thread.readBusyTime())
   }
 
-  /** Rejects with a `Refusal` if the message cannot be checked. */
-  readonly authenticate: Authenticate = async (raw, header, connection, trace) => {
+  /**
+   * Rejects with a `Refusal` if the message cannot be checked. The caller must not use `raw` afterwards. `header`: of `raw`.
+   * `trace`: to get the stored form of a message with it; it is not made of a large one.
+   */
+  async authenticate(
+    raw: Buffer,
+    header: Header,
+    connection: Connection,
+    trace: TraceFacts | null,
+  ): Promise<CheckedMessage> {
     if (header.end < LARGE_HEADER) return this.findThread().check(raw, connection, trace)
     const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
     if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')

@@ -5,14 +5,14 @@
  */
 import type { Address } from '../../mail/address.js'
 import { Refusal } from '../../mail/refusal.js'
-import type { AcceptedRecipient } from './mx-deps.js'
+import type { CheckedRecipient } from '../../receiving/recipient-checker.js'
 import type { MxGate } from './mx-gate.js'
 
 /** Throws a Refusal `too-many-recipients`. */
 export function requireRoomInEnvelope(
-  accepted: ReadonlyMap<Address, AcceptedRecipient>,
+  accepted: ReadonlyMap<Address, CheckedRecipient>,
   recipient: Address,
-  added: AcceptedRecipient,
+  added: CheckedRecipient,
   { settings, limits: { maxWorkspaces, maxForwardRules } }: Pick<MxGate, 'settings' | 'limits'>,
 ): void {
   const { max_recipients: maxRecipients } = settings()
@@ -21,12 +21,12 @@ export function requireRoomInEnvelope(
   }
   const all = [...accepted.values(), added]
   const workspaces = new Set(all.map(({ workspaceId }) => workspaceId))
-  const mustSplit = workspaces.size > 1 && all.some(({ alone }) => alone === true)
+  const mustSplit = workspaces.size > 1 && all.some(({ alone }) => alone)
   if (mustSplit || workspaces.size > maxWorkspaces) {
     const text = 'one message goes to a few organisations, send it to the others again'
     throw new Refusal('too-many-recipients', text, { recipient })
   }
-  if ((added.forwardRule ?? null) === null) return
+  if (added.forwardRule === null) return
   if (new Set(all.flatMap(({ forwardRule }) => forwardRule ?? [])).size > maxForwardRules) {
     const text = 'one message is forwarded from a few addresses, send it to the others again'
     throw new Refusal('too-many-recipients', text, { recipient })

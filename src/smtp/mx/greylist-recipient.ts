@@ -6,20 +6,13 @@
  * and the networks of `inbound.greylisting.exempt`. SPF is not asked: a spammer's domain passes it too, and DKIM is not
  * known before DATA.
  */
-import type { GreylistTuple } from '../../receiving/greylisting/greylist.js'
+import type { Greylist, GreylistTuple } from '../../receiving/greylisting/greylist.js'
 import type { InboundPolicy } from '../../storage/tables/domain-tables.js'
 import type { SmtpReply } from '../session/smtp-reply.js'
 
-export interface MxGreylist {
-  /** Whether mail of the client to a domain with this setting is greylisted at all. */
-  readonly applies: (setting: InboundPolicy['greylisting'], client: string) => boolean
-  /** Seconds until the recipient is accepted; 0: it is now. */
-  readonly check: (tuple: GreylistTuple) => number
-}
-
 /** `setting`: of the recipient's domain; null: exempt. Null: accepted. */
 export async function findGreylistReply(
-  greylist: MxGreylist,
+  greylist: Pick<Greylist, 'applies' | 'check'>,
   setting: InboundPolicy['greylisting'] | null,
   tuple: GreylistTuple,
   allowListings: Promise<readonly unknown[]>,

@@ -1,50 +1,28 @@
-/** The dependencies of the MX listener: functions of the rooms below, settings and limits. */
+/** Lists what the MX listener uses: the rooms below, settings and limits. */
 import type { Config } from '../../config/complete.js'
-import type { Address } from '../../mail/address.js'
 import type { Clock } from '../../platform/clock.js'
 import type { Log } from '../../platform/log.js'
 import type { MemoryBudget } from '../../platform/memory/budget.js'
 import type { ListenerTls } from '../../platform/tls-files.js'
-import type { ReceivedMessage } from '../../receiving/received-message.js'
-import type { Listing } from '../../spam/dnsbl.js'
-import type { InboundPolicy } from '../../storage/tables/domain-tables.js'
-import type { AllowListing } from '../../storage/tables/inbound-tables.js'
+import type { Greylist } from '../../receiving/greylisting/greylist.js'
+import type { InboundAcceptor } from '../../receiving/inbound-acceptor.js'
+import type { RecipientChecker } from '../../receiving/recipient-checker.js'
+import type { BlockLists } from '../../spam/dnsbl.js'
+import type { AllowLists } from '../../spam/dnswl.js'
+import type { DiskGuard } from '../../storage/health/disk-guard.js'
 import type { SessionLimits, SessionObserver } from '../session/session-gate.js'
-import type { MxGreylist } from './greylist-recipient.js'
-import type { RecipientDelay, RecipientRefusal } from './mx-refusals.js'
-
-/** A recipient that receives mail here. */
-export interface AcceptedRecipient {
-  /** Recipients of one workspace share a copy of the message. Null: the mail of the service itself. */
-  readonly workspaceId: string | null
-  /** The workspace may lack room for a message of unknown size, so its message must not be shared with another workspace. */
-  readonly alone?: boolean
-  /** The setting of its domain; null or absent: it is never greylisted. */
-  readonly greylisting?: InboundPolicy['greylisting'] | null
-  /** The forwarding rule that matches it; null or absent: none. */
-  readonly forwardRule?: string | null
-}
 
 export interface MxDeps {
-  /** `size`: of the message, as declared; 0: not declared. `from`: its envelope sender, empty for `<>`. */
-  checkRecipient(
-    address: Address,
-    size: number,
-    from: Address | '',
-  ): AcceptedRecipient | RecipientRefusal | RecipientDelay
-  /** Resolves once the message is on disk. */
-  accept(message: ReceivedMessage): Promise<{ readonly id: string }>
-  /** The entries of DNS block lists about a client; never rejects. */
-  findListings(address: string): Promise<readonly Listing[]>
-  /** What DNS allow lists say of a client; never rejects. */
-  findAllowListings(address: string): Promise<readonly AllowListing[]>
-  readonly greylist: MxGreylist
-  /** False: the disk is nearly full. */
-  hasDiskSpace(): boolean
+  readonly recipients: Pick<RecipientChecker, 'check'>
+  readonly acceptor: Pick<InboundAcceptor, 'accept'>
+  readonly blockLists: Pick<BlockLists, 'find'>
+  readonly allowLists: Pick<AllowLists, 'find'>
+  readonly greylist: Pick<Greylist, 'applies' | 'check'>
+  readonly disk: Pick<DiskGuard, 'hasRoom'>
   /** Shared by all listeners. Absent: this listener has only its own limit. */
   readonly memory?: MemoryBudget
-  /** Calls `act` after so many milliseconds, unless the returned function cancels it. */
-  schedule(milliseconds: number, act: () => void): () => void
+  /** Calls `act` after so many milliseconds, unless the returned function cancels it. Absent: a timer. */
+  readonly schedule?: (milliseconds: number, act: () => void) => () => void
   /** Absent: nothing is measured. */
   readonly observer?: SessionObserver | null
   readonly clock: Clock

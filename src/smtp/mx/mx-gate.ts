@@ -18,6 +18,7 @@ export interface MxGate extends SessionGate {
   readonly messages: RateLimit
   readonly bytes: ByteRate
   readonly lines: ClientLog
+  readonly schedule: NonNullable<MxDeps['schedule']>
   /** Counts and logs that a client, a recipient or a message was turned away. */
   readonly note: (reason: MxReason, about: SessionFacts) => void
   /** Counts by reason, since the start. */
@@ -25,7 +26,7 @@ export interface MxGate extends SessionGate {
 }
 
 export function createMxGate(deps: MxDeps): MxGate {
-  const { hostname, tls, settings, limits = defaultMxLimits, log, observer = null } = deps
+  const { hostname, tls, settings, limits = defaultMxLimits, log, observer = null, schedule = startTimer } = deps
   const refusals = new Map<MxReason, number>()
   const lines = new ClientLog(log, addressKeyOf)
   const memory = createMemoryBudget(limits.maxBytesInFlight, deps.memory)
@@ -43,8 +44,9 @@ export function createMxGate(deps: MxDeps): MxGate {
     newConnections: perMinuteLimit(() => settings().connections_per_minute, limits.maxClients),
     messages: perMinuteLimit(() => settings().messages_per_minute, limits.maxClients),
     bytes: new ByteRate(settings, limits.maxClients, deps.clock),
-    hasDiskSpace: () => deps.hasDiskSpace(),
+    hasDiskSpace: () => deps.disk.hasRoom(),
     lines,
+    schedule,
     note(reason, about) {
       refusals.set(reason, (refusals.get(reason) ?? 0) + 1)
       observer?.onTurnedAway(reason)
@@ -54,6 +56,11 @@ export function createMxGate(deps: MxDeps): MxGate {
     report: (error, session) => log.error({ err: error, session }, 'receiving mail failed'),
     observer,
   }
+}
+
+function startTimer(milliseconds: number, act: () => void): () => void {
+  const timer = setTimeout(act, milliseconds)
+  return () => clearTimeout(timer)
 }
 
 function perMinuteLimit(maxPerMinute: () => number, maxKeys: number): RateLimit {

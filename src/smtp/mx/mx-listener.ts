@@ -1,8 +1,8 @@
 /**
  * The MX listener: all its sockets, and what they share.
  *
- * It offers STARTTLS without requiring it, offers no AUTH, and does not relay: `checkRecipient` decides
- * who receives mail here. A message is answered 250 once `accept` has resolved.
+ * It offers STARTTLS without requiring it, offers no AUTH, and does not relay: `RecipientChecker` decides
+ * who receives mail here. A message is answered 250 once `InboundAcceptor.accept` has resolved.
  */
 import { originOf } from '../../accounts/client-address.js'
 import { isInSomeNetwork } from '../../platform/ip-address.js'

@@ -8,11 +8,11 @@ import { keysOf } from '../../platform/records.js'
 import type { CommonReason } from '../session/session-gate.js'
 import { type SmtpReply, storageFull } from '../session/smtp-reply.js'
 
-/** Refusals by `checkRecipient`. They count as signs of address harvesting. */
-export type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
+/** Refusals by `RecipientChecker`. They count as signs of address harvesting. */
+type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
 
-/** Refusals by `checkRecipient` of this message, or for now. They are not the client's fault. */
-export type RecipientDelay = 'mailbox-full' | 'no-operator' | 'system-mail-size'
+/** Refusals by `RecipientChecker` of this message, or for now. They are not the client's fault. */
+type RecipientDelay = 'mailbox-full' | 'no-operator' | 'system-mail-size'
 
 export type MxReason =
   | CommonReason

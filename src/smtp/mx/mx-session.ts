@@ -12,6 +12,7 @@ import { toRecipientLogFields } from '../../mail/recipient-log-fields.js'
 import { Refusal } from '../../mail/refusal.js'
 import type { ConnectionState } from '../../platform/connections/connection-limiter.js'
 import type { ReceivedMessage } from '../../receiving/received-message.js'
+import type { CheckedRecipient } from '../../receiving/recipient-checker.js'
 import { type Listing, totalWeight } from '../../spam/dnsbl.js'
 import type { AllowListing } from '../../storage/tables/inbound-tables.js'
 import { type PlainMailCommand, parsePlainMail } from '../commands/mail-command.js'
@@ -35,13 +36,12 @@ import { transmissionTypeOf } from '../session/transmission-type.js'
 import { SessionBytes } from './byte-rate.js'
 import { requireRoomInEnvelope } from './envelope-room.js'
 import { findGreylistReply } from './greylist-recipient.js'
-import type { AcceptedRecipient } from './mx-deps.js'
 import type { MxGate } from './mx-gate.js'
 import { isRefusal, mxReplies, recipientReasonOf, recipientTexts, tarpitDelay, toMxReply } from './mx-refusals.js'
 
 interface Transaction {
   readonly mail: PlainMailCommand
-  readonly recipients: Map<Address, AcceptedRecipient>
+  readonly recipients: Map<Address, CheckedRecipient>
 }
 
 export class MxSession implements SmtpSession {
@@ -76,8 +76,8 @@ export class MxSession implements SmtpSession {
   connect(): Answer<SmtpReply | null> {
     const { deps, limits } = this.gate
     this.ending.startDeadline()
-    this.listings = deps.findListings(this.connection.remoteAddress)
-    this.allowListings = deps.findAllowListings(this.connection.remoteAddress)
+    this.listings = deps.blockLists.find(this.connection.remoteAddress)
+    this.allowListings = deps.allowLists.find(this.connection.remoteAddress)
     return this.delay(limits.greetingDelay, () => this.greet())
   }
 
@@ -143,7 +143,7 @@ export class MxSession implements SmtpSession {
     const { mail, recipients } = this.transaction
     const address = parsePlainRcpt(line, { hostname: this.gate.hostname, smtputf8: mail.smtputf8 })
     if (recipients.has(address)) return recipientOk
-    const verdict = this.gate.deps.checkRecipient(address, mail.size, mail.from)
+    const verdict = this.gate.deps.recipients.check(address, mail.size, mail.from)
     if (typeof verdict === 'string') {
       if (!isRefusal(verdict)) return this.turnAway(verdict, { recipient: address })
       throw new Refusal(verdict, recipientTexts[verdict], { recipient: address })
@@ -160,7 +160,7 @@ export class MxSession implements SmtpSession {
   private async findDelay(
     { from: sender }: PlainMailCommand,
     recipient: Address,
-    { greylisting = null }: AcceptedRecipient,
+    { greylisting }: CheckedRecipient,
   ): Promise<SmtpReply | null> {
     const tuple = { client: this.connection.remoteAddress, sender, recipient }
     const reply = await findGreylistReply(this.gate.deps.greylist, greylisting, tuple, this.allowListings)
@@ -203,7 +203,7 @@ export class MxSession implements SmtpSession {
     const raw = await checkLines(received, { maxLineOctets: this.gate.limits.maxLineLength, onMailboxLine })
     const header = scanHeader(raw)
     checkHopCount(header)
-    const { id } = await this.gate.deps.accept(await this.buildReceived(mail, recipients, { raw, header }))
+    const { id } = await this.gate.deps.acceptor.accept(await this.buildReceived(mail, recipients, { raw, header }))
     this.ending.forgiveFaults()
     this.advancedAt = this.gate.deps.clock()
     this.hasDelivered = true
@@ -282,7 +282,7 @@ export class MxSession implements SmtpSession {
   private delay<Value>(milliseconds: number, getValue: () => Value): Answer<Value> {
     if (milliseconds === 0) return getValue()
     return new Promise((resolve) => {
-      this.cancelWait = this.gate.deps.schedule(milliseconds, () => resolve(getValue()))
+      this.cancelWait = this.gate.schedule(milliseconds, () => resolve(getValue()))
     })
   }
 }

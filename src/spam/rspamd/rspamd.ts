@@ -12,7 +12,7 @@ import type { Clock } from '../../platform/clock.js'
 import { createHttpClient, type HttpAnswer } from '../../platform/http/http-client.js'
 import { HttpFault } from '../../platform/http/http-fault.js'
 import type { Log } from '../../platform/log.js'
-import { createMemoryBudget } from '../../platform/memory/budget.js'
+import { createMemoryBudget, type MemoryBudget } from '../../platform/memory/budget.js'
 import type { SpamOrigin } from '../spam-message.js'
 import { parseRspamdVerdict, type RspamdVerdict } from './rspamd-answer.js'
 
@@ -23,9 +23,6 @@ export interface RspamdRequest {
   readonly origin: SpamOrigin
   readonly recipients: readonly string[]
 }
-
-/** Never rejects; null if there is no verdict. */
-export type CheckWithRspamd = (question: RspamdRequest) => Promise<RspamdVerdict | null>
 
 export interface RspamdLimits {
   /** Milliseconds. */
@@ -57,20 +54,29 @@ const MAX_FAILURES = 3
 const OPEN_TIME = 10_000
 const LOG_INTERVAL = 60_000
 
-export function createRspamdClient({ url, clock, log, limits = defaultRspamdLimits }: RspamdDeps): CheckWithRspamd {
-  const where = buildCheckUrl(url)
-  const post = createPost(where, limits)
-  const memory = createMemoryBudget(limits.memoryBytes)
-  const breaker = createCircuitBreaker(clock, (reason, messages) => {
-    const at = `${where.protocol}//${where.host}${where.pathname}`
-    log.warn({ rspamd: at, reason, messages }, 'rspamd gives no verdict: the spam score is our own alone')
-  })
-  return async (question) => {
+export class RspamdClient {
+  private readonly post: Post
+  private readonly memory: MemoryBudget
+  private readonly breaker: CircuitBreaker
+
+  constructor({ url, clock, log, limits = defaultRspamdLimits }: RspamdDeps) {
+    const where = buildCheckUrl(url)
+    this.post = createPost(where, limits)
+    this.memory = createMemoryBudget(limits.memoryBytes)
+    this.breaker = createCircuitBreaker(clock, (reason, messages) => {
+      const at = `${where.protocol}//${where.host}${where.pathname}`
+      log.warn({ rspamd: at, reason, messages }, 'rspamd gives no verdict: the spam score is our own alone')
+    })
+  }
+
+  /** Never rejects; null if there is no verdict. */
+  async check(question: RspamdRequest): Promise<RspamdVerdict | null> {
+    const { breaker, memory } = this
     if (breaker.isOpen()) return breaker.recordSkip()
     const { length } = question.raw
     if (!memory.acquire(length)) return breaker.recordSkip('too many messages wait for it')
     try {
-      const verdict = await checkMessage(post, question)
+      const verdict = await checkMessage(this.post, question)
       return verdict === null ? breaker.recordFailure('its answer is none of rspamd') : breaker.recordSuccess(verdict)
     } catch (error) {
       // Errors of our own too: an optional filter must not cost a message.

@@ -1,11 +1,6 @@
 /** A client of rspamd, its input, and the weight of its answer. */
 import { pino } from 'pino'
-import {
-  type CheckWithRspamd,
-  createRspamdClient,
-  type RspamdLimits,
-  type RspamdRequest,
-} from '../../../src/spam/rspamd/rspamd.js'
+import { RspamdClient, type RspamdLimits, type RspamdRequest } from '../../../src/spam/rspamd/rspamd.js'
 import type { RspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
 import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
 import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
@@ -27,7 +22,7 @@ export const rspamdRequest: RspamdRequest = {
 }
 
 interface TestClient {
-  readonly ask: CheckWithRspamd
+  readonly ask: RspamdClient['check']
   readonly log: readonly { readonly level: number; readonly msg: string; readonly [key: string]: unknown }[]
   readonly clock: { now: number }
 }
@@ -42,7 +37,8 @@ export function createClient(url: string, more: Partial<RspamdLimits> = {}): Tes
     log: pino({ level: 'trace' }, { write }),
     limits: { ...limits, ...more },
   }
-  return { ask: createRspamdClient(deps), log, clock }
+  const client = new RspamdClient(deps)
+  return { ask: (question) => client.check(question), log, clock }
 }
 
 export const buildVerdict = (more: Partial<RspamdVerdict>): RspamdVerdict => ({

@@ -2,6 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { type Address, parseAddress } from '../../../src/mail/address.js'
+import { type Network, parseNetwork } from '../../../src/platform/ip-address.js'
 import { Greylist } from '../../../src/receiving/greylisting/greylist.js'
 import {
   removeExcess,
@@ -17,6 +18,8 @@ const MINUTE = 60_000
 const clock = { now: 1_800_000_000_000 }
 const recipient = parseAddress('info@home.test')
 
+const exempt = parseNetwork('203.0.113.0/24') as Network
+
 function openGreylist(database: Database, faults = { commit: false }): { greylist: Greylist; errors: unknown[] } {
   const errors: unknown[] = []
   const greylist = new Greylist({
@@ -28,7 +31,10 @@ function openGreylist(database: Database, faults = { commit: false }): { greylis
     clock: () => clock.now,
     log: { error: (...line: unknown[]) => errors.push(line) },
     secret: createSecretKey(Buffer.alloc(32, 1)),
-    readTimes: () => ({ delay: 5 * MINUTE, retryWindow: 2 * DAY, remember: 36 * DAY }),
+    settings: () => ({
+      ...{ enabled: true, exempt: [exempt] },
+      ...{ delay: 5 * MINUTE, retry_window: 2 * DAY, remember: 36 * DAY },
+    }),
   })
   return { greylist, errors }
 }
@@ -52,6 +58,13 @@ const totals = ({ read }: Database): object =>
 async function database(t: Test): Promise<Database> {
   return (await temporaryDatabase(t)).database
 }
+
+t.test('a domain may ask for it or against it, and exempt networks never wait', async (t) => {
+  const { greylist } = openGreylist(await database(t))
+  const applies = (setting: 'default' | 'on' | 'off', client = '192.0.2.1') => greylist.applies(setting, client)
+  t.same([applies('default'), applies('on'), applies('off')], [true, true, false])
+  t.same([applies('default', '203.0.113.9'), applies('on', '203.0.113.9')], [false, false])
+})
 
 t.test(
   'the network counts and not the address, the case of letters does not, and sender and recipient do',

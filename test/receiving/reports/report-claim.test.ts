@@ -3,18 +3,18 @@ import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { type DomainName, parseAddress } from '../../../src/mail/address.js'
 import { createReferenceField, createReturnPath } from '../../../src/mail/recipient-token.js'
-import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
+import { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
 import { verifyClaim } from '../../../src/receiving/reports/report-claim.js'
 import { messageDigester } from '../../../src/receiving/reports/report-digest.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
-const policy: RecipientPolicy = {
+const policy = new RecipientPolicy({
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
   clock: () => 0,
-  findVerifiedDomain: () => undefined,
-}
+  domains: { find: () => undefined },
+})
 const recipientId = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 const path = createReturnPath(secret, recipientId, 'posthorn.a.test' as DomainName)
 const reference = createReferenceField(secret, recipientId).trim()

@@ -1,7 +1,7 @@
 /** Who is greylisted at RCPT, and in which order it is asked. */
 import t from 'tap'
 import { parseAddress } from '../../../src/mail/address.js'
-import { findGreylistReply, type MxGreylist } from '../../../src/smtp/mx/greylist-recipient.js'
+import { findGreylistReply } from '../../../src/smtp/mx/greylist-recipient.js'
 
 const tuple = { client: '192.0.2.1', sender: parseAddress('ann@b.test'), recipient: parseAddress('info@home.test') }
 const listing = { zone: 'list.test' }
@@ -29,7 +29,7 @@ const cases: readonly Case[] = [
 t.test('who has to wait', async (t) => {
   for (const { name, setting, listings = [], seconds = 300, applies = true, text, asked } of cases) {
     let checks = 0
-    const greylist: MxGreylist = {
+    const greylist: Parameters<typeof findGreylistReply>[0] = {
       applies: (given, client) => {
         t.same([given, client], [setting, tuple.client], name)
         return applies

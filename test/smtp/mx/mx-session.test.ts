@@ -1,10 +1,10 @@
 /** The policy of the MX session, by tables: verbs in, replies out, without sockets and without smtp-server. */
 import t from 'tap'
 import type { ReceivedMessage } from '../../../src/receiving/received-message.js'
-import type { MxDeps } from '../../../src/smtp/mx/mx-deps.js'
 import { createMxGate, type MxGate } from '../../../src/smtp/mx/mx-gate.js'
 import { MxSession } from '../../../src/smtp/mx/mx-session.js'
 import { type MxSettings, mxSettings } from '../listener-settings.js'
+import { type MxChanges, mxRooms } from '../mx-listener.js'
 import { type Step, say, TestConnection } from '../session-driver.js'
 
 interface Opened {
@@ -17,16 +17,16 @@ interface Opened {
 
 const letter = 'From: a@sender.test\r\n\r\nhello\r\n'
 
-function openSession(settings: MxSettings = {}, deps: Partial<MxDeps> = {}): Opened {
+type Changes = Pick<MxChanges, 'checkRecipient' | 'accept' | 'findListings' | 'hasDiskSpace'>
+
+const checkRecipient: NonNullable<MxChanges['checkRecipient']> = (address) =>
+  address.startsWith('no') ? 'unknown-recipient' : { workspaceId: address.slice(-8) }
+
+function openSession(settings: MxSettings = {}, changes: Changes = {}): Opened {
   const accepted: ReceivedMessage[] = []
   const waits: number[] = []
   const gate = createMxGate({
-    checkRecipient: (address) => (address.startsWith('no') ? 'unknown-recipient' : { workspaceId: address.slice(-8) }),
-    accept: async (message) => ({ id: `mail-${accepted.push(message)}` }),
-    findListings: async () => [],
-    findAllowListings: async () => [],
-    greylist: { applies: () => false, check: () => 0 },
-    hasDiskSpace: () => true,
+    ...mxRooms({ checkRecipient, ...changes }, accepted),
     schedule(milliseconds, act) {
       waits.push(milliseconds)
       act()
@@ -37,7 +37,6 @@ function openSession(settings: MxSettings = {}, deps: Partial<MxDeps> = {}): Ope
     hostname: 'mx.test',
     tls: { key: '', cert: '' },
     ...mxSettings(settings),
-    ...deps,
   })
   const connection = new TestConnection()
   const session = new MxSession(gate, connection)
@@ -49,7 +48,7 @@ function openSession(settings: MxSettings = {}, deps: Partial<MxDeps> = {}): Ope
 interface Dialogue {
   readonly name: string
   readonly settings?: MxSettings
-  readonly deps?: Partial<MxDeps>
+  readonly deps?: Changes
   readonly steps: readonly Step[]
 }
 

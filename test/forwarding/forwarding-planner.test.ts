@@ -2,8 +2,8 @@
 import t from 'tap'
 import type { ActiveRule } from '../../src/domains/forwards/forward-rule-cache.js'
 import { changeAgreement, requestTargets } from '../../src/domains/forwards/forward-targets.js'
-import { createForwardingPlanner } from '../../src/forwarding/plan-forwarding.js'
-import { parseAddress } from '../../src/mail/address.js'
+import { ForwardingPlanner } from '../../src/forwarding/forwarding-planner.js'
+import { parseAddress, parseDomainName } from '../../src/mail/address.js'
 import type { EnqueuedEmail } from '../../src/messages/queue/enqueue.js'
 import { toJson } from '../../src/storage/tables/columns.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
@@ -23,14 +23,15 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
     rules.set(`u${number}`, { id: `rule-${number}`, targets: [target], webhookId: null, keep: false })
   }
   const offered: EnqueuedEmail[] = []
-  const plan = createForwardingPlanner({
-    ...{ read: database.read, clock: () => 1_000, hostname: 'mx.test' },
+  const planner = new ForwardingPlanner({
+    ...{ read: database.read, clock: () => 1_000 },
+    names: { hostname: parseDomainName('mx.test'), mail_from: parseAddress('posthorn@mx.test') },
     log: { info: () => undefined, error: () => undefined },
-    rules: { find: () => rules, forget: () => undefined, drop: () => undefined },
+    rules: { find: () => rules },
     signing: { seal: async () => '' },
-    sealingKey: () => undefined,
-    offer: (enqueued) => offered.push(enqueued),
-    onWebhookDue: () => undefined,
+    signingKeys: { find: () => undefined },
+    queue: { offer: (enqueued) => offered.push(enqueued) },
+    webhooks: { refresh: () => undefined },
   })
   const planOf = async (size: number) => {
     const email = {
@@ -39,7 +40,7 @@ t.test('the copies of a message are bounded, and it is filed if a rule gets none
       envelope_to: toJson(addresses),
       arrival: '{}',
     }
-    const planned = await plan(email as never, raw, null)
+    const planned = await planner.plan(email as never, raw, null)
     const before = offered.length
     planned?.onCommitted()
     return { copies: offered.length - before, keep: planned?.keep }

@@ -13,33 +13,32 @@ import { defaultMimeLimits, MimeReader } from '../../../src/messages/mime/mime-p
 import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
 import { contentAnalyzer } from '../../../src/receiving/inbound-analyzer.js'
 import { InboundProcessor } from '../../../src/receiving/inbound-processor.js'
-import type { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
-import {
-  createReportHandler,
-  type ReportDeps,
-  type ReportHandler,
-} from '../../../src/receiving/reports/act-on-report.js'
+import { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
 import { messageDigester } from '../../../src/receiving/reports/report-digest.js'
+import { type ReportDeps, ReportProcessor } from '../../../src/receiving/reports/report-processor.js'
 import type { Database } from '../../../src/storage/database.js'
 import { StorageFault } from '../../../src/storage/writer/write.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 import { waitUntil } from '../../helpers/wait-until.js'
+import { noReports } from '../processor-doubles.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 7))
 const host = 'posthorn.a.test' as DomainName
 const FBL = 'fbl@mx.service.test'
-const policy: RecipientPolicy = {
+const policy = new RecipientPolicy({
   hostname: 'mx.service.test' as DomainName,
   zone: 'zone.test' as DomainName,
   secret,
   clock: () => Date.UTC(2026, 6, 1),
-  findVerifiedDomain: (domain) =>
-    domain === 'a.test' || domain === 'other.test'
-      ? { workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }
-      : undefined,
-}
+  domains: {
+    find: (domain) =>
+      domain === 'a.test' || domain === 'other.test'
+        ? { workspaceId: 'ws_1', inbound: false, blocked: new Set(), policy: defaultInboundPolicy }
+        : undefined,
+  },
+})
 
 interface Sent {
   readonly id: string
@@ -50,7 +49,7 @@ interface Sent {
 
 interface Home {
   readonly database: Database
-  readonly acts: ReportHandler
+  readonly acts: ReportProcessor
   readonly offered: EnqueuedEmail[]
   readonly log: string[]
   readonly send: (more?: Partial<Sending>) => Promise<Sent>
@@ -76,13 +75,14 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
   const offered: EnqueuedEmail[] = []
   const log: string[] = []
   let now = 10_000
-  const acts = createReportHandler({
+  const acts = new ReportProcessor({
     read,
     clock: () => ++now,
     log: pino({ level: 'info' }, { write: (line) => log.push(line) }),
     policy,
-    notices: () => ({ hostname: 'mx.service.test', mailFrom: parseAddress('posthorn@mx.service.test') }),
-    offer: (enqueued) => offered.push(enqueued),
+    settings: () => ({ forward_bounces: true }),
+    service: { hostname: 'mx.service.test', mailFrom: parseAddress('posthorn@mx.service.test') },
+    queue: { offer: (enqueued) => offered.push(enqueued) },
     ...deps,
   })
   let arrived = 0
@@ -92,7 +92,7 @@ async function home(t: Test, deps: Partial<ReportDeps> = {}): Promise<Home> {
     await commit(storeInbound(record, Buffer.from(raw)))
     const others = acts.ignoredCounts.get('other-recipient') ?? 0
     const [email] = read<never>('select * from inbound_emails where id = ?', [id])
-    const judged = await acts.processReport(
+    const judged = await acts.process(
       email as never,
       await messageDigester.digest(Buffer.from(raw), { envelopeFrom: from }),
     )
@@ -398,7 +398,7 @@ t.test('of reports about others only so many are kept, so that no holder of a to
     const record = inboundMail({ id: `many-${times}`, kind: 'report', envelope_to: [path(0)] })
     await database.commit(storeInbound(record, raw))
     const [email] = database.read<never>('select * from inbound_emails where id = ?', [record.id])
-    await database.commit((await acts.processReport(email as never, digested)).writes)
+    await database.commit((await acts.process(email as never, digested)).writes)
   }
   t.same(database.read('select count(*) as kept from inbound_raw', []), [{ kept: 200 }])
 })
@@ -677,7 +677,7 @@ t.test('which senders are notified of a later bounce', async (t) => {
     await arrive(dsn(unknownUser()), email.path())
     t.equal(offered.length, count, what)
   }
-  const silent = await home(t, { notices: () => null })
+  const silent = await home(t, { settings: () => ({ forward_bounces: false }) })
   const email = await silent.send()
   await silent.arrive(dsn(unknownUser()), email.path())
   t.same([silent.offered, silent.statuses(email)], [[], ['bounced', 'bounced']], 'where the operator says so')
@@ -760,13 +760,19 @@ t.test('the processor reads a report unchanged, even if its returned message is 
   const { database, acts, send, statuses, events } = await home(t)
   const email = await send()
   const mime = new MimeReader({ ...defaultMimeLimits, processes: 1 }, contentAnalyzer)
-  const judge = (): never => {
-    throw new Error('mail')
+  const mail = {
+    process: (): never => {
+      throw new Error('mail')
+    },
   }
   const log = pino({ level: 'silent' })
   const { read, commit } = database
-  const judges = { processMail: judge, processReport: acts.processReport, domainReportsOf: () => null }
-  const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined, close: () => undefined }
+  const judges = {
+    ...noReports,
+    mail,
+    reports: { process: async (...report: Parameters<ReportProcessor['process']>) => acts.process(...report) },
+  }
+  const crashGuard = { suspects: [], begin: () => undefined, finish: () => undefined }
   const processor = new InboundProcessor({ read, commit, clock: () => 1, log, mime, crashGuard, ...judges })
   t.teardown(async () => {
     await processor.stop()

@@ -6,28 +6,17 @@
  * accepted as it is and processed later.
  */
 import { spamContextOf } from '../spam/received-spam-message.js'
-import type { AnalyzeEarly } from './early-analysis.js'
-import { REFUSAL_TIME_LIMIT } from './early-score.js'
+import type { EarlyAnalyzer } from './early-analyzer.js'
+import { REFUSAL_TIME_LIMIT } from './early-scorer.js'
 import type { AnalyzedContent } from './inbound-analyzer.js'
 import type { InboundCopy } from './inbound-copies.js'
-import type { ProcessedMail, ProcessMail } from './process-mail.js'
+import type { MailProcessor, ProcessedMail } from './mail-processor.js'
 import type { ReceivedMessage } from './received-message.js'
 
-interface EarlyProcessorDeps {
-  readonly analyzeEarly: AnalyzeEarly
-  readonly processMail: ProcessMail
+interface ProcessorDeps {
+  readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>
+  readonly mail: Pick<MailProcessor, 'process'>
 }
-
-/**
- * Null: it is to be processed later. `content`: null if it is yet to be analyzed. `mayBeRefused`: the answer depends on its
- * score, so more time is taken for it. Never rejects.
- */
-export type ProcessEarly = (
-  message: ReceivedMessage,
-  copy: InboundCopy,
-  content: AnalyzedContent | null,
-  mayBeRefused: boolean,
-) => Promise<ProcessedMail | null>
 
 /** Octets, of a message as it is stored. */
 const MAX_SIZE = 65_535
@@ -38,8 +27,19 @@ export function mayBeProcessedEarly({ email: { kind, size } }: InboundCopy): boo
   return kind === 'mail' && size <= MAX_SIZE
 }
 
-export function createEarlyProcessor({ analyzeEarly, processMail }: EarlyProcessorDeps): ProcessEarly {
-  return ({ raw: received, client: { session } }, { email, bytes }, content, mayBeRefused) => {
+export class EarlyProcessor {
+  constructor(private readonly deps: ProcessorDeps) {}
+
+  /**
+   * Null: it is to be processed later. `content`: null if it is yet to be analyzed. `mayBeRefused`: the answer depends on its
+   * score, so more time is taken for it. Never rejects.
+   */
+  process(
+    { raw: received, client: { session } }: ReceivedMessage,
+    { email, bytes }: InboundCopy,
+    content: AnalyzedContent | null,
+    mayBeRefused: boolean,
+  ): Promise<ProcessedMail | null> {
     const message = {
       received,
       copy: () => Buffer.concat(bytes.pieces),
@@ -48,8 +48,9 @@ export function createEarlyProcessor({ analyzeEarly, processMail }: EarlyProcess
       contextOf: () => spamContextOf(email),
       session,
     }
-    return analyzeEarly(message, mayBeRefused ? REFUSAL_TIME_LIMIT : TIME_LIMIT, ({ raw, summary, analysis }) =>
-      processMail(email, raw, summary, analysis),
+    const timeLimit = mayBeRefused ? REFUSAL_TIME_LIMIT : TIME_LIMIT
+    return this.deps.analyzer.analyze(message, timeLimit, ({ raw, summary, analysis }) =>
+      this.deps.mail.process(email, raw, summary, analysis),
     )
   }
 }

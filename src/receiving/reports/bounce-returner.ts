@@ -5,36 +5,36 @@
  * The report is passed on as it came, from the null sender, so that it causes no further bounce. Anyone who has seen a
  * rewritten sender can write to it for three weeks, so each sender gets a limited number of reports.
  */
-
-import { type Address, toLowerCaseAddress } from '../mail/address.js'
-import { NO_NOTICE } from '../mail/dsn-parameters.js'
-import { createMessageId } from '../mail/message-id.js'
-import { emailById } from '../messages/email.js'
-import { removeInbound, removeInboundRaw } from '../messages/inbound/inbound-email.js'
-import type { InboundEmail } from '../messages/inbound/inbound-record.js'
-import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
-import { recipientOfAnyWorkspace } from '../messages/recipients.js'
-import { isForwarded } from '../messages/service-email.js'
-import type { Clock } from '../platform/clock.js'
-import type { Log } from '../platform/log.js'
-import { TokenBuckets } from '../platform/token-buckets.js'
-import type { ProcessingResult, ReportProcessor } from '../receiving/inbound-processor.js'
-import { classifyRecipient, type RecipientPolicy } from '../receiving/recipient-policy.js'
-import type { Read } from '../storage/prepared.js'
-import { parseJson } from '../storage/tables/columns.js'
-import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
-import { isSuppressed } from '../suppressions/suppressions.js'
-import { enqueuePassedOn } from './forwarded-email.js'
+import type { QueueRunner } from '../../delivery/queue/queue-runner.js'
+import { enqueuePassedOn } from '../../forwarding/forwarded-email.js'
+import { type Address, toLowerCaseAddress } from '../../mail/address.js'
+import { NO_NOTICE } from '../../mail/dsn-parameters.js'
+import { createMessageId } from '../../mail/message-id.js'
+import { emailById } from '../../messages/email.js'
+import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
+import { recipientOfAnyWorkspace } from '../../messages/recipients.js'
+import { isForwarded } from '../../messages/service-email.js'
+import type { Clock } from '../../platform/clock.js'
+import type { Log } from '../../platform/log.js'
+import { TokenBuckets } from '../../platform/token-buckets.js'
+import type { Read } from '../../storage/prepared.js'
+import { parseJson } from '../../storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
+import { isSuppressed } from '../../suppressions/suppressions.js'
+import { type ProcessingResult, removeMessage } from '../processing-result.js'
+import type { RecipientPolicy } from '../recipient-policy.js'
+import type { ReportMail } from './report-claim.js'
+import type { ReportProcessor } from './report-processor.js'
 
 interface ReturnDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>
-  readonly policy: RecipientPolicy
+  readonly policy: Pick<RecipientPolicy, 'classify'>
   readonly hostname: string
-  readonly offer: (enqueued: EnqueuedEmail) => void
-  /** Acts on reports about other mail. */
-  readonly processReport: ReportProcessor
+  readonly queue: Pick<QueueRunner, 'offer'>
+  /** For reports about other mail. */
+  readonly reports: Pick<ReportProcessor, 'process'>
 }
 
 /** Reports to one sender: at once, and in an hour. */
@@ -43,6 +43,8 @@ const HOUR = 3_600
 const MAX_SENDERS = 10_000
 /** What a message from the null sender begins with, as it is stored. */
 const RETURN_PATH = 'Return-Path: <>\r\n'
+/** Delivery reads the bytes from the database. */
+const NO_BYTES = Buffer.alloc(0)
 
 interface Return {
   /** The address of ours that the report came to. */
@@ -51,28 +53,36 @@ interface Return {
   readonly sender: Address | null
 }
 
-export function createBounceReturner(deps: ReturnDeps): ReportProcessor {
-  const limit = { burst: MAX_REPORTS, perSecond: MAX_REPORTS / HOUR, maxKeys: MAX_SENDERS }
-  const buckets = new TokenBuckets(limit)
-  return async (email, mail) => {
+export class BounceReturner {
+  private readonly buckets = new TokenBuckets({
+    burst: MAX_REPORTS,
+    perSecond: MAX_REPORTS / HOUR,
+    maxKeys: MAX_SENDERS,
+  })
+
+  constructor(private readonly deps: ReturnDeps) {}
+
+  async process(email: InboundEmail, mail: ReportMail): Promise<ProcessingResult> {
+    const { clock, reports, queue, log } = this.deps
     const addresses = parseJson(email.envelope_to)
-    const returns = addresses.flatMap((at) => findReturn(deps, at))
-    if (returns.length === 0) return deps.processReport(email, mail)
-    const now = deps.clock()
+    const returns = addresses.flatMap((at) => findReturn(this.deps, at))
+    if (returns.length === 0) return reports.process(email, mail)
+    const now = clock()
     const queued = returns.flatMap(({ at, sender }) =>
-      email.envelope_from === '' && mayReturn(deps, buckets, email, sender, now)
-        ? [queueReturn(deps, email, { at, sender }, now)]
+      email.envelope_from === '' && mayReturn(this.deps, this.buckets, email, sender, now)
+        ? [queueReturn(this.deps, email, { at, sender }, now)]
         : [],
     )
-    const rest = returns.length === addresses.length ? removeReport(email) : await deps.processReport(email, mail)
+    const isAll = returns.length === addresses.length
+    const rest: ProcessingResult = isAll ? { writes: removeMessage(email) } : reports.process(email, mail)
     return {
       // Before those that remove its bytes.
       writes: [...queued.flatMap(({ writes }) => writes), ...rest.writes],
       onCommitted: () => {
         rest.onCommitted?.()
         for (const enqueued of queued) {
-          deps.offer(enqueued)
-          deps.log.info({ report: email.id, email: enqueued.email.id }, 'a bounce of forwarded mail is returned')
+          queue.offer(enqueued, NO_BYTES)
+          log.info({ report: email.id, email: enqueued.email.id }, 'a bounce of forwarded mail is returned')
         }
       },
     }
@@ -81,7 +91,7 @@ export function createBounceReturner(deps: ReturnDeps): ReportProcessor {
 
 /** Empty: the address is of another kind. */
 function findReturn({ read, policy }: ReturnDeps, at: Address): readonly Return[] {
-  const recipient = classifyRecipient(policy, at)
+  const recipient = policy.classify(at)
   if (recipient.kind === 'forwarded-sender') return [{ at, sender: recipient.sender }]
   if (recipient.kind !== 'return-path' || recipient.recipientId === null) return []
   const [row] = recipientOfAnyWorkspace(read, { id: recipient.recipientId })
@@ -131,9 +141,4 @@ function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, send
     requiresTls: false,
     now,
   })
-}
-
-function removeReport({ id, workspace_id: workspaceId }: InboundEmail): ProcessingResult {
-  const place = { id, workspaceId }
-  return { writes: [removeInbound(place), removeInboundRaw(place)] }
 }

@@ -1,22 +1,22 @@
 /**
  * Scores a message before it is answered, for domains that refuse spam: it is refused only if it is spam for each
- * workspace that would get it. One that is over 1 MB, or that is not analyzed in time (`early-analysis.ts`), is accepted
+ * workspace that would get it. One that is over 1 MB, or that is not analyzed in time (`early-analyzer.ts`), is accepted
  * and scored when it is processed.
  */
 import type { Authentication } from '../mail/authentication-results.js'
 import { uuidv7 } from '../platform/ids.js'
 import { spamContextOf } from '../spam/received-spam-message.js'
 import type { SpamContext } from '../spam/spam-input.js'
-import type { JudgedEmail, JudgeSpam } from '../spam/spam-verdict.js'
+import type { JudgedEmail, SpamJudge } from '../spam/spam-judge.js'
 import { toJson } from '../storage/tables/columns.js'
 import type { Arrival } from '../storage/tables/inbound-tables.js'
 import type { Destination } from './destinations.js'
-import type { AnalyzeEarly } from './early-analysis.js'
+import type { EarlyAnalyzer } from './early-analyzer.js'
 import type { ReceivedMessage } from './received-message.js'
 
-interface EarlyScoreDeps {
-  readonly analyzeEarly: AnalyzeEarly
-  readonly judgeSpam: JudgeSpam
+interface ScorerDeps {
+  readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>
+  readonly judge: Pick<SpamJudge, 'judge'>
   /** Milliseconds; default: ten seconds. */
   readonly timeLimit?: number
 }
@@ -29,19 +29,16 @@ export interface ScoredMessage {
   readonly now: number
 }
 
-/** Whether the message is spam for all of its destinations. Never rejects. */
-export type IsSpamForAll = (scored: ScoredMessage) => Promise<boolean>
-
 /** Bytes of a message. */
 const MAX_SIZE = 1_048_576
 export const REFUSAL_TIME_LIMIT = 10_000
 
-export function createEarlyScorer({
-  analyzeEarly,
-  judgeSpam,
-  timeLimit = REFUSAL_TIME_LIMIT,
-}: EarlyScoreDeps): IsSpamForAll {
-  return async (scored) => {
+export class EarlyScorer {
+  constructor(private readonly deps: ScorerDeps) {}
+
+  /** Whether the message is spam for all of its destinations. Never rejects. */
+  async isSpamForAll(scored: ScoredMessage): Promise<boolean> {
+    const { analyzer, judge, timeLimit = REFUSAL_TIME_LIMIT } = this.deps
     const { raw, client } = scored.message
     const emails = scored.destinations.flatMap((destination) => toEmail(scored, destination))
     const [first] = emails
@@ -50,9 +47,9 @@ export function createEarlyScorer({
     const { session } = client
     const contextOf = (): SpamContext => spamContextOf(first)
     const message = { received: raw, copy: () => Buffer.from(raw), workspaceId, content: null, contextOf, session }
-    const isSpam = await analyzeEarly(message, timeLimit, async ({ raw: copy, analysis }) => {
+    const isSpam = await analyzer.analyze(message, timeLimit, async ({ raw: copy, analysis }) => {
       for (const email of emails) {
-        if ((await judgeSpam(email, copy, analysis)).spam_status !== 'spam') return false
+        if ((await judge.judge(email, copy, analysis)).spam_status !== 'spam') return false
       }
       return true
     })

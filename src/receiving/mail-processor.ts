@@ -4,37 +4,22 @@
  */
 import { recordEvent } from '../events/event-log.js'
 import type { EventPayloads } from '../events/payloads.js'
-import { markProcessed, removeInbound, removeInboundRaw } from '../messages/inbound/inbound-email.js'
+import type { ForwardingPlanner } from '../forwarding/forwarding-planner.js'
 import type { InboundEmail, ProcessedInbound } from '../messages/inbound/inbound-record.js'
 import type { Clock } from '../platform/clock.js'
-import type { JudgeSpam, SpamVerdict } from '../spam/spam-verdict.js'
+import type { ContentAnalysis } from '../spam/content-analysis.js'
+import type { SpamJudge, SpamVerdict } from '../spam/spam-judge.js'
 import type { SpamStatus } from '../storage/tables/inbound-tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { buildReceivedData, type InboundSummary } from './inbound-content.js'
-import type { MailProcessor, ProcessingResult } from './inbound-processor.js'
+import { removeMessage } from './processing-result.js'
 
-/** What the rules of its domain do with a message. */
-interface Forwarding {
-  /** In the commit that processes the message, after its event; they read its stored bytes. */
-  readonly writes: readonly Write[]
-  /** False: the message is not filed. */
-  readonly keep: boolean
-  readonly onCommitted: () => void
-}
-
-/** Null: no rule matches. `raw` is not used after it resolves. */
-export type PlanForwarding = (
-  email: InboundEmail,
-  raw: Buffer,
-  spamStatus: SpamStatus | null,
-) => Promise<Forwarding | null>
-
-interface ProcessMailDeps {
+interface ProcessorDeps {
   readonly clock: Clock
-  readonly judgeSpam: JudgeSpam
-  readonly planForwarding: PlanForwarding
-  /** The verdict of a message is on disk. */
-  readonly onVerdict: (status: SpamStatus) => void
+  readonly judge: Pick<SpamJudge, 'judge'>
+  readonly forwarding: Pick<ForwardingPlanner, 'plan'>
+  /** Told the verdict of a message once it is on disk. */
+  readonly onVerdict?: ((status: SpamStatus) => void) | undefined
 }
 
 /** What to write of a message. */
@@ -46,26 +31,30 @@ export interface ProcessedMail {
   readonly onCommitted: () => void
 }
 
-export type ProcessMail = (...message: Parameters<MailProcessor>) => Promise<ProcessedMail>
+export class MailProcessor {
+  constructor(private readonly deps: ProcessorDeps) {}
 
-export function createMailProcessor({ clock, judgeSpam, planForwarding, onVerdict }: ProcessMailDeps): ProcessMail {
-  return async (email, raw, summary, analysis) => {
-    const verdict = await judgeSpam(email, raw, analysis)
+  /** `analysis`: null if it failed or exceeded the limits of the processes. */
+  async process(
+    email: InboundEmail,
+    raw: Buffer,
+    summary: InboundSummary,
+    analysis: ContentAnalysis | null,
+  ): Promise<ProcessedMail> {
+    const { clock, judge, onVerdict } = this.deps
+    const verdict = await judge.judge(email, raw, analysis)
     const at = clock()
     const { spam_status: spamStatus } = verdict
-    const forwarding = await planForwarding(email, raw, spamStatus)
+    const forwarding = await this.deps.forwarding.plan(email, raw, spamStatus)
     const onCommitted = (): void => {
-      if (spamStatus !== null) onVerdict(spamStatus)
+      if (spamStatus !== null) onVerdict?.(spamStatus)
       forwarding?.onCommitted()
     }
     const content = buildContent(email, summary, verdict, at)
     const { writes, keep } = forwarding ?? { writes: [], keep: true }
-    if (keep) {
-      const received = recordReceived(email, buildReceivedData(email, summary), at)
-      return { content, writes: [received, ...writes], onCommitted }
-    }
-    const place = { id: email.id, workspaceId: email.workspace_id }
-    return { content, writes: [...writes, removeInbound(place), removeInboundRaw(place)], onCommitted }
+    if (!keep) return { content, writes: [...writes, ...removeMessage(email)], onCommitted }
+    const received = recordReceived(email, buildReceivedData(email, summary), at)
+    return { content, writes: [received, ...writes], onCommitted }
   }
 }
 
@@ -94,11 +83,6 @@ function buildContent(
     spam_report,
     at,
   }
-}
-
-/** The same for a message whose record is on disk. */
-export function toProcessingResult({ content, writes, onCommitted }: ProcessedMail): ProcessingResult {
-  return { writes: [markProcessed(content), ...writes], onCommitted }
 }
 
 function recordReceived(

@@ -1,39 +1,43 @@
 /** Bounces of forwarded mail: which go back, and how many. */
 import { createSecretKey } from 'node:crypto'
 import t from 'tap'
-import { defaultInboundPolicy } from '../../src/domains/inbound-policy.js'
-import { createBounceReturner } from '../../src/forwarding/return-bounce.js'
-import { type DomainName, parseAddress } from '../../src/mail/address.js'
-import { createForwardedSender } from '../../src/mail/forwarded-sender.js'
-import type { EnqueuedEmail } from '../../src/messages/queue/enqueue.js'
-import type { ProcessingResult } from '../../src/receiving/inbound-processor.js'
-import type { RecipientPolicy } from '../../src/receiving/recipient-policy.js'
-import { toJson } from '../../src/storage/tables/columns.js'
-import { SERVICE_WORKSPACE } from '../../src/storage/tables/tables.js'
-import { addSuppression } from '../../src/suppressions/suppressions.js'
-import { temporaryDatabase } from '../helpers/database/database.js'
-import { inboundMail } from '../helpers/mail/inbound-mail.js'
+import { defaultInboundPolicy } from '../../../src/domains/inbound-policy.js'
+import { type DomainName, parseAddress } from '../../../src/mail/address.js'
+import { createForwardedSender } from '../../../src/mail/forwarded-sender.js'
+import type { EnqueuedEmail } from '../../../src/messages/queue/enqueue.js'
+import type { ProcessingResult } from '../../../src/receiving/processing-result.js'
+import { RecipientPolicy } from '../../../src/receiving/recipient-policy.js'
+import { BounceReturner } from '../../../src/receiving/reports/bounce-returner.js'
+import { toJson } from '../../../src/storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
+import { addSuppression } from '../../../src/suppressions/suppressions.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const HOUR = 3_600_000
 const host = 'posthorn.a.test' as DomainName
 const secret = createSecretKey(Buffer.alloc(32, 7))
 let now = Date.UTC(2026, 6, 1)
-const policy: RecipientPolicy = {
+const policy = new RecipientPolicy({
   ...{ hostname: 'mx.service.test' as DomainName, zone: 'zone.test' as DomainName, secret, clock: () => now },
-  findVerifiedDomain: (domain) =>
-    domain === 'a.test'
-      ? { workspaceId: 'ws_1', inbound: true, blocked: new Set(), policy: defaultInboundPolicy }
-      : undefined,
-}
+  domains: {
+    find: (domain) =>
+      domain === 'a.test'
+        ? { workspaceId: 'ws_1', inbound: true, blocked: new Set(), policy: defaultInboundPolicy }
+        : undefined,
+  },
+})
 const { database } = await temporaryDatabase(t)
 const offered: EnqueuedEmail[] = []
 const others: string[] = []
-const returner = createBounceReturner({
+const returner = new BounceReturner({
   ...{ read: database.read, clock: () => now, log: { info: () => undefined }, policy, hostname: 'mx.service.test' },
-  offer: (enqueued) => offered.push(enqueued),
-  processReport: ({ id }) => {
-    others.push(id)
-    return { writes: [] }
+  queue: { offer: (enqueued) => offered.push(enqueued) },
+  reports: {
+    process: ({ id }) => {
+      others.push(id)
+      return { writes: [] }
+    },
   },
 })
 
@@ -45,7 +49,7 @@ async function bring(from: string, ...to: readonly string[]): Promise<Processing
     envelope_from: from,
     envelope_to: toJson(to.map(parseAddress)),
   }
-  const result = await returner(email as never, { report: { type: 'other' }, isAutoReply: false } as never)
+  const result = await returner.process(email as never, { report: { type: 'other' }, isAutoReply: false } as never)
   result.onCommitted?.()
   return result
 }

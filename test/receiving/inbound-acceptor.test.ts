@@ -5,7 +5,7 @@ import { type Address, parseAddress, parseDomainName } from '../../src/mail/addr
 import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import type { ProcessedInbound } from '../../src/messages/inbound/inbound-record.js'
-import { type AcceptInboundDeps, createAcceptInbound } from '../../src/receiving/accept-inbound.js'
+import { type AcceptorDeps, InboundAcceptor } from '../../src/receiving/inbound-acceptor.js'
 import type { AnalyzedContent } from '../../src/receiving/inbound-analyzer.js'
 import type { InboundRecipient } from '../../src/receiving/recipient-policy.js'
 import { toJson } from '../../src/storage/tables/columns.js'
@@ -32,10 +32,20 @@ const found: Authentication = {
 
 const text = Buffer.from('From: x@b.test\r\nSubject: x\r\n\r\ntext\r\n')
 
+/** What a test changes of what the acceptor uses. */
+interface Changes {
+  readonly commit?: AcceptorDeps['commits']['commit']
+  readonly clock?: AcceptorDeps['clock']
+  readonly authenticate?: AcceptorDeps['authenticator']['authenticate']
+  readonly policyOf?: AcceptorDeps['policy']['findInboundPolicy']
+  readonly processEarly?: AcceptorDeps['earlyProcessor']['process']
+  readonly isSpamForAll?: AcceptorDeps['earlyScorer']['isSpamForAll']
+}
+
 function recordAcceptance(
-  recipientOf: AcceptInboundDeps['recipientOf'],
+  recipientOf: AcceptorDeps['policy']['classify'],
   raw: Buffer = text,
-  changes: Partial<AcceptInboundDeps> = {},
+  changes: Changes = {},
 ): {
   readonly take: (...recipients: [Address, ...Address[]]) => Promise<{ readonly id: string }>
   readonly written: Write[]
@@ -45,23 +55,26 @@ function recordAcceptance(
   const written: Write[] = []
   const filed: string[] = []
   const logged: unknown[] = []
-  const accept = createAcceptInbound({
-    commit: async (writes) => {
-      written.push(...writes)
-    },
-    clock: () => 1000,
+  const record = async (writes: readonly Write[]): Promise<void> => {
+    written.push(...writes)
+  }
+  const acceptor = new InboundAcceptor({
+    commits: { commit: changes.commit ?? record },
+    clock: changes.clock ?? (() => 1000),
     log: { info: (line: unknown) => logged.push(line), error: (line: unknown) => logged.push(line) },
     hostname: 'mx.test',
-    dmarcSetting: () => 'reject',
-    authenticate: async (raw) => ({ raw, authentication: found, authenticationJson: toJson(found), form: null }),
-    recipientOf,
-    operatorWorkspace: () => 'home',
+    settings: () => ({ dmarc: 'reject' }),
+    authenticator: {
+      authenticate:
+        changes.authenticate ??
+        (async (raw) => ({ raw, authentication: found, authenticationJson: toJson(found), form: null })),
+    },
+    policy: { classify: recipientOf, findInboundPolicy: changes.policyOf ?? (() => defaultInboundPolicy) },
+    operatorWorkspace: { find: () => 'home' },
     inboundBytes: { limitNow: () => null },
-    policyOf: () => defaultInboundPolicy,
-    processEarly: async () => null,
-    isSpamForAll: async () => false,
-    onStored: (workspaceId) => filed.push(workspaceId),
-    ...changes,
+    earlyProcessor: { process: changes.processEarly ?? (async () => null) },
+    earlyScorer: { isSpamForAll: changes.isSpamForAll ?? (async () => false) },
+    processor: { onStored: (workspaceId) => filed.push(workspaceId) },
   })
   const client = {
     session: 'session',
@@ -81,7 +94,7 @@ function recordAcceptance(
     protocol: 'ESMTP',
     smtputf8: false,
   } as const
-  return { take: (...recipients) => accept({ ...same, recipients }), written, filed, logged }
+  return { take: (...recipients) => acceptor.accept({ ...same, recipients }), written, filed, logged }
 }
 
 t.test('each of two workspaces gets a record, a return path without a token gets none', async (t) => {
@@ -248,7 +261,7 @@ t.test('a small message with one copy is stored in the form that its thread has 
 
 t.test('no form is asked for of a large message, a report, or one for two workspaces', async (t) => {
   const asked: unknown[] = []
-  const authenticate: AcceptInboundDeps['authenticate'] = async (raw, _header, _connection, only) => {
+  const authenticate: AcceptorDeps['authenticator']['authenticate'] = async (raw, _header, _connection, only) => {
     asked.push(only)
     return { raw, authentication: found, authenticationJson: toJson(found), form: null }
   }

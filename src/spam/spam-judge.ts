@@ -6,6 +6,7 @@
  * classifier are as many as there are rules; those of block lists and of rspamd are bounded and sanitized where
  * they are made.
  */
+import type { Config } from '../config/complete.js'
 import { parseArrival } from '../messages/inbound/inbound-email.js'
 import type { InboundContent, InboundEmail } from '../messages/inbound/inbound-record.js'
 import { parseJson, toJson } from '../storage/tables/columns.js'
@@ -17,15 +18,15 @@ import { unpackKeys } from './bayes/token-keys.js'
 import type { ContentAnalysis } from './content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from './own-points.js'
 import { spamContextOf } from './received-spam-message.js'
-import type { CheckWithRspamd } from './rspamd/rspamd.js'
+import type { ConfiguredRspamd } from './rspamd/configured-rspamd.js'
+import type { RspamdVerdict } from './rspamd/rspamd-answer.js'
 import { collectRspamdContributions } from './rspamd/rspamd-points.js'
 import { type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
 
-interface SpamVerdictDeps {
+interface JudgeDeps {
   readonly learned: LearnedCounts
-  readonly thresholds: SpamThresholds
-  /** Null if none is configured. */
-  readonly rspamd: CheckWithRspamd | null
+  readonly settings: () => Pick<Config['spam'], 'suspicious_score' | 'spam_score'>
+  readonly rspamd: Pick<ConfiguredRspamd, 'client'>
 }
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
@@ -44,20 +45,18 @@ export type JudgedEmail = Pick<
   | 'received_at'
 >
 
-/** `analysis`: null if the content was too much for the process that analyzed it. */
-export type JudgeSpam = (email: JudgedEmail, raw: Buffer, analysis: ContentAnalysis | null) => Promise<SpamVerdict>
+export class SpamJudge {
+  constructor(private readonly deps: JudgeDeps) {}
 
-export function judgeSpam({ learned, thresholds, rspamd }: SpamVerdictDeps): JudgeSpam {
-  return async (email, raw, analysis) => {
-    const pendingVerdict = checkWithRspamd(rspamd, email, raw)
+  /** `analysis`: null if the content was too much for the process that analyzed it. */
+  async judge(email: JudgedEmail, raw: Buffer, analysis: ContentAnalysis | null): Promise<SpamVerdict> {
+    const { suspicious_score: suspicious, spam_score: spam } = this.deps.settings()
+    const thresholds = { suspicious, spam }
+    const pendingVerdict = this.askRspamd(email, raw)
     const arrival = parseArrival(email)
     const { rules, keys } = analysis ?? missingAnalysis
-    const ownContributions = collectOwnContributions(
-      rules,
-      classifierOpinion(learned, email, keys),
-      arrival,
-      thresholds,
-    )
+    const opinion = classifierOpinion(this.deps.learned, email, keys)
+    const ownContributions = collectOwnContributions(rules, opinion, arrival, thresholds)
     const verdict = await pendingVerdict
     const merged =
       verdict === null
@@ -65,17 +64,18 @@ export function judgeSpam({ learned, thresholds, rspamd }: SpamVerdictDeps): Jud
         : [...ownContributions, ...collectRspamdContributions(sumScores(ownContributions), verdict, thresholds)]
     return toVerdict([...merged, ...buildLiftContribution(arrival, sumScores(merged), thresholds)], thresholds)
   }
+
+  private async askRspamd(email: JudgedEmail, raw: Buffer): Promise<RspamdVerdict | null> {
+    const { client } = this.deps.rspamd
+    if (client === null) return null
+    const { origin } = spamContextOf(email)
+    return client.check({ id: email.id, raw, origin, recipients: parseJson(email.envelope_to) })
+  }
 }
 
 const missingAnalysis: ContentAnalysis = {
   rules: [{ name: 'CONTENT_NOT_SCORED', score: 0, description: 'its content took too long to look at' }],
   keys: '',
-}
-
-function checkWithRspamd(rspamd: CheckWithRspamd | null, email: JudgedEmail, raw: Buffer): ReturnType<CheckWithRspamd> {
-  if (rspamd === null) return Promise.resolve(null)
-  const { origin } = spamContextOf(email)
-  return rspamd({ id: email.id, raw, origin, recipients: parseJson(email.envelope_to) })
 }
 
 /** `packed`: keys of its tokens. Null if too little was learned, or if there are none. */

@@ -1,10 +1,9 @@
 /** A message that is processed before its answer: what its process reads, and what becomes of it. */
 import t from 'tap'
 import { toUnprocessed } from '../../src/messages/inbound/inbound-record.js'
-import type { AnalyzeEarly, EarlyMessage } from '../../src/receiving/early-analysis.js'
+import type { EarlyMessage } from '../../src/receiving/early-analyzer.js'
+import { EarlyProcessor, mayBeProcessedEarly } from '../../src/receiving/early-processor.js'
 import type { AnalyzedContent } from '../../src/receiving/inbound-analyzer.js'
-import { createEarlyProcessor, mayBeProcessedEarly } from '../../src/receiving/process-early.js'
-import type { ProcessMail } from '../../src/receiving/process-mail.js'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
 import { MovedBytes } from '../../src/storage/writer/write.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
@@ -17,14 +16,14 @@ const message = { raw: received, client: { session: 's' } } as ReceivedMessage
 t.test('the process reads the message as it is stored, in memory of its own', async (t) => {
   const email = toUnprocessed(inboundMail({ id: 'x', workspace_id: 'ws_7' }), stored.length)
   const asked: [EarlyMessage, number][] = []
-  const analyzeEarly: AnalyzeEarly = async (early, timeLimit) => {
+  const analyze = async (early: EarlyMessage, timeLimit: number): Promise<null> => {
     asked.push([early, timeLimit])
     return null
   }
-  const processMail: ProcessMail = () => t.fail('there is no analysis') as never
-  const processEarly = createEarlyProcessor({ analyzeEarly, processMail })
-  t.equal(await processEarly(message, { email, bytes: stored }, null, false), null)
-  t.equal(await processEarly(message, { email, bytes: stored }, content, true), null)
+  const mail = { process: () => t.fail('there is no analysis') as never }
+  const processor = new EarlyProcessor({ analyzer: { analyze }, mail })
+  t.equal(await processor.process(message, { email, bytes: stored }, null, false), null)
+  t.equal(await processor.process(message, { email, bytes: stored }, content, true), null)
   const [[early, limit] = [], [known, limitOfRefusal] = []] = asked
   t.match(early, { received, workspaceId: 'ws_7', session: 's', content: null })
   t.match(early?.contextOf(), { receivedAt: email.received_at })

@@ -11,10 +11,10 @@ import { LearnedCounts } from '../../src/spam/bayes/learned-counts.js'
 import { analyzeContent, analyzeMessage } from '../../src/spam/content-analysis.js'
 import { type ClassifierOpinion, collectOwnContributions } from '../../src/spam/own-points.js'
 import { spamContextOf } from '../../src/spam/received-spam-message.js'
-import type { CheckWithRspamd, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
+import type { RspamdClient, RspamdRequest } from '../../src/spam/rspamd/rspamd.js'
 import { buildSpamMessage } from '../../src/spam/spam-input.js'
+import { SpamJudge, type SpamVerdict } from '../../src/spam/spam-judge.js'
 import { type SpamThresholds, sumScores } from '../../src/spam/spam-report.js'
-import { judgeSpam, type SpamVerdict } from '../../src/spam/spam-verdict.js'
 import type { Database } from '../../src/storage/database.js'
 import { toJson } from '../../src/storage/tables/columns.js'
 import type { Arrival, BayesVerdict, SpamContribution } from '../../src/storage/tables/inbound-tables.js'
@@ -78,11 +78,23 @@ interface Judging {
   readonly judged: (
     email: InboundEmail,
     text: string,
-    rspamd?: CheckWithRspamd,
+    rspamd?: RspamdClient['check'],
     thresholds?: SpamThresholds,
   ) => Promise<SpamVerdict & { readonly lines: readonly SpamContribution[] }>
   /** `dated`: when the learned mail was received. */
   readonly learn: (verdict: BayesVerdict, text: string, count?: number, dated?: number) => Promise<void>
+}
+
+function openJudge(
+  { read }: Database,
+  { suspicious, spam }: SpamThresholds = { suspicious: 4, spam: 8 },
+  check?: RspamdClient['check'],
+): SpamJudge {
+  return new SpamJudge({
+    learned: new LearnedCounts(read, () => 0),
+    settings: () => ({ suspicious_score: suspicious, spam_score: spam }),
+    rspamd: { client: check === undefined ? null : { check } },
+  })
 }
 
 async function createJudge(t: Test): Promise<Judging> {
@@ -104,14 +116,10 @@ async function createJudge(t: Test): Promise<Judging> {
       if (email === undefined) throw new Error('not filed')
       return email
     },
-    judged: async (email, text, rspamd, thresholds = { suspicious: 4, spam: 8 }) => {
+    judged: async (email, text, rspamd, thresholds) => {
       const { raw, parts } = messageOf(text)
-      const judge = judgeSpam({
-        learned: new LearnedCounts(database.read, () => 0),
-        thresholds,
-        rspamd: rspamd ?? null,
-      })
-      const verdict = await judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
+      const judge = openJudge(database, thresholds, rspamd)
+      const verdict = await judge.judge(email, raw, analyzeContent(parsedMessage(raw, parts), spamContextOf(email)))
       return { ...verdict, lines: JSON.parse(verdict.spam_report) as SpamContribution[] }
     },
     learn: async (verdict, text, count = 200, dated = now) => {
@@ -319,7 +327,7 @@ t.test('impersonation is evidence beside the words, and the classifier has no sa
 t.test('rspamd gets the facts of the record, and its verdict is one among the others', async (t) => {
   const { email, judged } = await createJudge(t)
   const asked: RspamdRequest[] = []
-  const says: CheckWithRspamd = async (question) => {
+  const says: RspamdClient['check'] = async (question) => {
     asked.push(question)
     return {
       score: 12,
@@ -344,16 +352,12 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
   const { email, judged } = await createJudge(t)
   t.match(await judged(await email(), gtube), { spam_status: 'spam', lines: [{ name: 'GTUBE', score: 1000 }] })
   const { database } = await createJudge(t)
-  const judge = judgeSpam({
-    learned: new LearnedCounts(database.read, () => 0),
-    thresholds: { suspicious: 4, spam: 8 },
-    rspamd: null,
-  })
+  const judge = openJudge(database)
   for (const raw of ['', '\r\n', 'no header\r\n', 'From: \r\n\r\n', `X: ${'y'.repeat(100_000)}\r\n\r\n`]) {
     const bytes = Buffer.from(raw)
     const record = await email()
     const parts = { html: null, text: null, headers: [], attachments: [] }
-    const { spam_score, spam_report } = await judge(
+    const { spam_score, spam_report } = await judge.judge(
       record,
       bytes,
       analyzeContent(parsedMessage(bytes, parts), spamContextOf(record)),
@@ -364,12 +368,8 @@ t.test('every message has a verdict whose report adds up, odd ones too', async (
 
 t.test('content that could not be parsed is reported as unscored, and the other facts count', async (t) => {
   const { database, email } = await createJudge(t)
-  const judge = judgeSpam({
-    learned: new LearnedCounts(database.read, () => 0),
-    thresholds: { suspicious: 4, spam: 8 },
-    rspamd: null,
-  })
-  const { spam_report, spam_score } = await judge(await email({ earlyTalker: true }), Buffer.from('x'), null)
+  const judge = openJudge(database)
+  const { spam_report, spam_score } = await judge.judge(await email({ earlyTalker: true }), Buffer.from('x'), null)
   t.match(names(JSON.parse(spam_report) as SpamContribution[]), ['EARLY_TALKER', 'CONTENT_NOT_SCORED'])
   t.ok(spam_score !== null && spam_score > 0)
 })

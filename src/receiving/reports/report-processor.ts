@@ -7,12 +7,14 @@
  * `claim` decides whom a report may concern, `messages/late-outcome` what it changes. A report without effect is
  * counted by its reason and logged.
  */
+import type { Config } from '../../config/complete.js'
+import type { QueueRunner } from '../../delivery/queue/queue-runner.js'
 import { type Address, domainOf } from '../../mail/address.js'
 import { assertNever } from '../../mail/assert-never.js'
 import { describeReason } from '../../mail/reasons.js'
 import { simulatorDomainOf } from '../../mail/simulator-address.js'
 import { emailById } from '../../messages/email.js'
-import { markReportProcessed, removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
+import { markReportProcessed } from '../../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import { type LateOutcome, type OutcomeSubject, resolveLateOutcome } from '../../messages/late-outcome.js'
 import { type Recipient, recipientOfAnyWorkspace, recipientsOfEmail } from '../../messages/recipients.js'
@@ -26,24 +28,26 @@ import { parseJson } from '../../storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../storage/tables/tables.js'
 import { StorageFault, type Write } from '../../storage/writer/write.js'
 import { addSuppression, type NewSuppression } from '../../suppressions/suppressions.js'
-import type { ProcessingResult, ReportProcessor } from '../inbound-processor.js'
+import { type ProcessingResult, removeMessage } from '../processing-result.js'
 import type { RecipientPolicy } from '../recipient-policy.js'
 import { buildLateNotice, type LateNotice } from './late-notice.js'
 import { findBounceFor } from './pick-bounce.js'
 import type { Bounce, Report } from './report.js'
 import { type ReportClaim, type ReportMail, type UnclaimedReason, verifyClaim } from './report-claim.js'
 
+/** A report has shown that the address is dead, or that the email was taken for spam; called once it is on disk. */
+export type OnLateOutcome = (subject: OutcomeSubject, kind: 'returned' | 'complained') => void
+
 export interface ReportDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Log
   readonly policy: RecipientPolicy
-  /** Null if apps are not notified of later bounces. */
-  readonly notices: () => ServiceSender | null
-  /** Hands a stored notification to delivery. */
-  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
-  /** A report has shown that the address is dead, or that the email was taken for spam; called once it is on disk. */
-  readonly onLateOutcome?: ((subject: OutcomeSubject, kind: 'returned' | 'complained') => void) | undefined
+  readonly settings: () => Pick<Config['outbound'], 'forward_bounces'>
+  /** The sender of notifications of later bounces. */
+  readonly service: ServiceSender
+  readonly queue: Pick<QueueRunner, 'offer'>
+  readonly onLateOutcome?: OnLateOutcome | undefined
 }
 
 /**
@@ -51,12 +55,6 @@ export interface ReportDeps {
  * `other-recipient`: it names other recipients alone. `state`, `repeated`: see `messages/late-outcome`.
  */
 type IgnoredReason = UnclaimedReason | 'gone' | 'other-recipient' | 'state' | 'repeated'
-
-export interface ReportHandler {
-  readonly processReport: ReportProcessor
-  /** Counted since the start. */
-  readonly ignoredCounts: ReadonlyMap<IgnoredReason, number>
-}
 
 type LateFinding = readonly [OutcomeSubject, 'returned' | 'complained']
 
@@ -79,36 +77,40 @@ const MAX_LOGGED_ADDRESSES = 5
 
 type ProvenClaim = Exclude<ReportClaim, { kind: 'none' }>
 
-export function createReportHandler(deps: ReportDeps): ReportHandler {
-  const ignoredCounts = new Map<IgnoredReason, number>()
-  const kept = new TokenBuckets(KEPT_REPORTS)
-  const onCommitted = (email: InboundEmail, effects: readonly ReportEffect[]): void => {
-    for (const { notice, ignoredReason: why, late, facts } of effects) {
-      const about = { report: email.id, client: email.client_address, ...facts }
-      if (notice !== null) deps.offer(notice.enqueued, notice.raw)
-      if (late) deps.onLateOutcome?.(...late)
-      if (why === null) {
-        deps.log.info(about, 'a report acted')
-        continue
-      }
-      ignoredCounts.set(why, (ignoredCounts.get(why) ?? 0) + 1)
-      deps.log.info({ ...about, why, times: ignoredCounts.get(why) }, 'a report changed nothing')
+export class ReportProcessor {
+  /** Counted since the start. */
+  readonly ignoredCounts = new Map<IgnoredReason, number>()
+  private readonly kept = new TokenBuckets(KEPT_REPORTS)
+
+  constructor(private readonly deps: ReportDeps) {}
+
+  process(email: InboundEmail, mail: ReportMail): ProcessingResult {
+    const { clock } = this.deps
+    const effects = buildEffects(this.deps, email, mail)
+    const isKept = shouldKeepReport(effects, email) && this.kept.take('all', clock()) === 0
+    const own = isKept
+      ? [markReportProcessed({ id: email.id, workspaceId: email.workspace_id, at: clock() })]
+      : removeMessage(email)
+    return {
+      writes: [...own, ...effects.flatMap(({ writes }) => writes)],
+      onCommitted: () => this.announce(email, effects),
     }
   }
-  return {
-    ignoredCounts,
-    processReport: (email, mail): ProcessingResult => {
-      const effects = buildEffects(deps, email, mail)
-      const emailRef = { id: email.id, workspaceId: email.workspace_id }
-      const isKept = shouldKeepReport(effects, email) && kept.take('all', deps.clock()) === 0
-      const own = isKept
-        ? [markReportProcessed({ ...emailRef, at: deps.clock() })]
-        : [removeInbound(emailRef), removeInboundRaw(emailRef)]
-      return {
-        writes: [...own, ...effects.flatMap(({ writes }) => writes)],
-        onCommitted: () => onCommitted(email, effects),
+
+  private announce(email: InboundEmail, effects: readonly ReportEffect[]): void {
+    const { queue, log, onLateOutcome } = this.deps
+    for (const { notice, ignoredReason: why, late, facts } of effects) {
+      const about = { report: email.id, client: email.client_address, ...facts }
+      if (notice !== null) queue.offer(notice.enqueued, notice.raw)
+      if (late) onLateOutcome?.(...late)
+      if (why === null) {
+        log.info(about, 'a report acted')
+        continue
       }
-    },
+      const times = (this.ignoredCounts.get(why) ?? 0) + 1
+      this.ignoredCounts.set(why, times)
+      log.info({ ...about, why, times }, 'a report changed nothing')
+    }
   }
 }
 
@@ -251,11 +253,10 @@ function buildSuppressions(
 
 /** A notification that cannot be built does not hold up the rest. */
 function buildNotice(deps: ReportDeps, subject: OutcomeSubject, bounce: Bounce | null, now: number): LateNotice | null {
-  const { read, log } = deps
-  const notices = deps.notices()
-  if (notices === null || bounce === null) return null
+  const { read, log, settings, service } = deps
+  if (!settings().forward_bounces || bounce === null) return null
   try {
-    return buildLateNotice(read, notices, subject, bounce, now)
+    return buildLateNotice(read, service, subject, bounce, now)
   } catch (error) {
     // In that case the report waits, and its notification with it.
     if (error instanceof StorageFault) throw error

@@ -1,7 +1,7 @@
 /** Filing on a real database: once, with its domain, and within the limits. */
 import t, { type Test } from 'tap'
 import { storeInbound, unprocessedById } from '../../../src/messages/inbound/inbound-email.js'
-import { createDomainReportHandler, type ReportOutcome } from '../../../src/receiving/domain-reports/file-report.js'
+import { DomainReportFiler, type ReportOutcome } from '../../../src/receiving/domain-reports/domain-report-filer.js'
 import { removeOldReports } from '../../../src/receiving/domain-reports/old-reports.js'
 import { reportsBefore, rowsOfReport } from '../../../src/receiving/domain-reports/report-records.js'
 import type { ReportedDomain } from '../../../src/receiving/domain-reports/reported-domain.js'
@@ -30,11 +30,12 @@ async function home(t: Test) {
   const outcomes: ReportOutcome[] = []
   let now = DAY
   let arrived = 0
-  const reports = createDomainReportHandler({
+  const reports = new DomainReportFiler({
     read,
     clock: () => now,
     log: { info: () => undefined },
-    findDomain: (name) => (name === 'a.test' ? owner : null),
+    policy: { classify: () => ({ kind: 'system', name: 'dmarc', detail: '' }) },
+    owners: { find: (name) => (name === 'a.test' ? owner : null) },
     onOutcome: (_, outcome) => outcomes.push(outcome),
   })
   const store = async (reporter: string | null) => {
@@ -65,7 +66,7 @@ async function home(t: Test) {
       const result =
         reports.refuse(email) ?? reports.file(email, { kind: 'digested', digest: { kind: 'reported', domains } })
       await commit(result.writes)
-      result.onCommitted()
+      result.onCommitted?.()
       t.same(read('select 1 from inbound_emails union all select 1 from inbound_raw', []), [])
       return outcomes.at(-1)
     },

@@ -6,8 +6,6 @@
  * if that is too much, the reporter with the most gives way with its oldest, so that one who floods displaces itself. Those
  * to whom the domain has sent no mail give way first, so that forged reports, however many, displace no others.
  */
-import type { DomainName } from '../../mail/address.js'
-import { removeInbound, removeInboundRaw } from '../../messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../messages/inbound/inbound-record.js'
 import type { DigestResult } from '../../messages/mime/mime-parts-protocol.js'
 import type { Clock } from '../../platform/clock.js'
@@ -18,6 +16,10 @@ import type { Read } from '../../storage/prepared.js'
 import { parseJson } from '../../storage/tables/columns.js'
 import type { DomainReportKind } from '../../storage/tables/domain-report-tables.js'
 import type { Write } from '../../storage/writer/write.js'
+import { isAboutDomains } from '../destinations.js'
+import { type ProcessingResult, removeMessage } from '../processing-result.js'
+import type { RecipientPolicy } from '../recipient-policy.js'
+import type { DomainOwners } from './domain-owners.js'
 import { rememberReceivers } from './mail-receivers.js'
 import type { ReportDigest } from './report-digest.js'
 import {
@@ -38,25 +40,14 @@ import type { ReportedDomain } from './reported-domain.js'
  */
 export type ReportOutcome = 'filed' | 'unauthenticated' | 'rate' | 'unreadable' | 'unknown-domain' | 'repeated'
 
-interface DomainReportDeps {
+export interface DomainReportDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Pick<Log, 'info'>
-  /** The sending domain of this name, or the service's own; null: neither. */
-  readonly findDomain: (name: DomainName) => DomainRef | null
-  /** `kind`: null if the report was not read. */
-  readonly onOutcome: (kind: DomainReportKind | null, outcome: ReportOutcome) => void
-}
-
-interface FilingResult {
-  readonly writes: readonly Write[]
-  readonly onCommitted: () => void
-}
-
-export interface DomainReportHandler {
-  /** What to write of a message that is not read at all; null: it may be read. */
-  readonly refuse: (email: InboundEmail) => FilingResult | null
-  readonly file: (email: InboundEmail, result: DigestResult<ReportDigest>) => FilingResult
+  readonly policy: Pick<RecipientPolicy, 'classify'>
+  readonly owners: Pick<DomainOwners, 'find'>
+  /** `kind`: null if the report was not read. Absent: nothing is measured. */
+  readonly onOutcome?: ((kind: DomainReportKind | null, outcome: ReportOutcome) => void) | undefined
 }
 
 /** Messages of one reporter: a large one reports about each domain every day, and at the same hour. */
@@ -81,28 +72,39 @@ interface Filing {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
-export function createDomainReportHandler(deps: DomainReportDeps): DomainReportHandler {
-  const messages = new TokenBuckets(messageLimits)
-  const reports = new TokenBuckets(domainLimits)
-  const resultOf = (email: InboundEmail, filings: readonly Filing[]): FilingResult => ({
-    writes: [...removalOf(email), ...filings.flatMap(({ writes }) => writes)],
-    onCommitted: () => announce(deps, email, filings),
-  })
-  const charge = (reporter: string): void => {
-    messages.take(reporter, deps.clock(), USELESS_COST - 1)
+export class DomainReportFiler {
+  private readonly messages = new TokenBuckets(messageLimits)
+  private readonly reports = new TokenBuckets(domainLimits)
+
+  constructor(private readonly deps: DomainReportDeps) {}
+
+  /** Whether the report came to an address for reports about domains. */
+  handles({ envelope_to: addresses }: Pick<InboundEmail, 'envelope_to'>): boolean {
+    const [first] = parseJson(addresses)
+    return first !== undefined && isAboutDomains(this.deps.policy.classify(first))
   }
-  return {
-    refuse: (email) => {
-      const reporter = reporterOf(email)
-      if (reporter === null) return resultOf(email, [notFiled('unauthenticated')])
-      return messages.take(reporter, deps.clock()) === 0 ? null : resultOf(email, [notFiled('rate', { reporter })])
-    },
-    file: (email, result) => {
-      const reporter = reporterOf(email) ?? ''
-      const filings = buildFilings(deps, reports, reporter, result)
-      if (filings.every(({ outcome }) => outcome !== 'filed')) charge(reporter)
-      return resultOf(email, filings)
-    },
+
+  /** What to write of a message that is not read at all; null: it may be read. */
+  refuse(email: InboundEmail): ProcessingResult | null {
+    const reporter = reporterOf(email)
+    if (reporter === null) return this.resultOf(email, [notFiled('unauthenticated')])
+    const isTooMuch = this.messages.take(reporter, this.deps.clock()) > 0
+    return isTooMuch ? this.resultOf(email, [notFiled('rate', { reporter })]) : null
+  }
+
+  file(email: InboundEmail, result: DigestResult<ReportDigest>): ProcessingResult {
+    const reporter = reporterOf(email) ?? ''
+    const filings = buildFilings(this.deps, this.reports, reporter, result)
+    const isUseless = filings.every(({ outcome }) => outcome !== 'filed')
+    if (isUseless) this.messages.take(reporter, this.deps.clock(), USELESS_COST - 1)
+    return this.resultOf(email, filings)
+  }
+
+  private resultOf(email: InboundEmail, filings: readonly Filing[]): ProcessingResult {
+    return {
+      writes: [...removeMessage(email), ...filings.flatMap(({ writes }) => writes)],
+      onCommitted: () => announce(this.deps, email, filings),
+    }
   }
 }
 
@@ -121,10 +123,6 @@ function buildFilings(
 
 function reporterOf({ authentication }: InboundEmail): string | null {
   return authentication === null ? null : findReporter(parseJson(authentication))
-}
-
-function removalOf({ id, workspace_id: workspaceId }: InboundEmail): readonly Write[] {
-  return [removeInbound({ id, workspaceId }), removeInboundRaw({ id, workspaceId })]
 }
 
 function notFiled(outcome: ReportOutcome, facts: Filing['facts'] = {}, reported: ReportedDomain | null = null): Filing {
@@ -152,9 +150,9 @@ function buildFiling(deps: DomainReportDeps, limits: TokenBuckets, reporter: str
   }
 }
 
-function findOwner({ findDomain }: DomainReportDeps, domain: string): DomainRef | null {
+function findOwner({ owners }: DomainReportDeps, domain: string): DomainRef | null {
   for (const name of listEnclosingNames(domain)) {
-    const owner = findDomain(name)
+    const owner = owners.find(name)
     if (owner !== null) return owner
   }
   return null
@@ -202,7 +200,7 @@ function writesOf(
 
 function announce({ log, onOutcome }: DomainReportDeps, email: InboundEmail, filings: readonly Filing[]): void {
   for (const { outcome, reported, facts } of filings) {
-    onOutcome(reported?.kind ?? null, outcome)
+    onOutcome?.(reported?.kind ?? null, outcome)
     const about = { report: email.id, client: email.client_address, ...facts }
     if (outcome === 'filed') log.info(about, 'a report about a domain was filed')
     else log.info({ ...about, why: outcome }, 'a report about a domain was not filed')

@@ -5,18 +5,18 @@ import { type DomainName, parseAddress } from '../../src/mail/address.js'
 import type { Authentication } from '../../src/mail/authentication-results.js'
 import { scanHeader } from '../../src/mail/header-fields.js'
 import type { RawSource } from '../../src/messages/mime/mime-parts.js'
-import { openCrashGuard } from '../../src/receiving/crash-guard.js'
+import { CrashGuard } from '../../src/receiving/crash-guard.js'
 import type { Destination } from '../../src/receiving/destinations.js'
-import { createEarlyAnalyzer } from '../../src/receiving/early-analysis.js'
-import { createEarlyScorer } from '../../src/receiving/early-score.js'
+import { EarlyAnalyzer } from '../../src/receiving/early-analyzer.js'
+import { EarlyScorer } from '../../src/receiving/early-scorer.js'
 import type { InboundSummary } from '../../src/receiving/inbound-content.js'
 import type { ReceivedMessage } from '../../src/receiving/received-message.js'
-import type { SpamVerdict } from '../../src/spam/spam-verdict.js'
+import type { SpamVerdict } from '../../src/spam/spam-judge.js'
 import { toJson } from '../../src/storage/tables/columns.js'
 import type { SpamStatus } from '../../src/storage/tables/inbound-tables.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 
-type Analyze = Parameters<typeof createEarlyAnalyzer>[0]['mime']['analyze']
+type Analyze = ConstructorParameters<typeof EarlyAnalyzer>[0]['mime']['analyze']
 
 const authentication: Authentication = {
   spf: { result: 'none', identity: 'helo', domain: '', reason: null, explanation: null },
@@ -71,23 +71,25 @@ function scorer(
 ) {
   const read: Buffer[] = []
   const logged: unknown[] = []
-  const crashGuard = openCrashGuard(file, { warn: (...line: unknown[]) => logged.push(line) })
+  const crashGuard = new CrashGuard(file, { warn: (...line: unknown[]) => logged.push(line) })
   const readAll: Analyze = async (_workspaceId, source) => {
     const raw = await source()
     if (raw === undefined) return { kind: 'unreadable', why: 'gone', message: '' }
     read.push(raw)
     return { kind: 'analyzed', summary, analysis: { rules: [], keys: '' } }
   }
-  const { analyzeEarly, stop } = createEarlyAnalyzer({
+  const analyzer = new EarlyAnalyzer({
     mime: { analyze: analyze ?? readAll },
     crashGuard,
     log: { info: (...line: unknown[]) => logged.push(line) },
   })
-  const judgeSpam = async ({ workspace_id }: { readonly workspace_id: string }): Promise<SpamVerdict> => ({
+  const judge = async ({ workspace_id }: { readonly workspace_id: string }): Promise<SpamVerdict> => ({
     ...{ spam_status: statuses[workspace_id] ?? 'clean', spam_score: 0, spam_report: toJson([]) },
   })
   const limit = timeLimit === undefined ? {} : { timeLimit }
-  return { isSpamForAll: createEarlyScorer({ analyzeEarly, judgeSpam, ...limit }), stop, read, logged, file }
+  const early = new EarlyScorer({ analyzer, judge: { judge }, ...limit })
+  const isSpamForAll: EarlyScorer['isSpamForAll'] = (message) => early.isSpamForAll(message)
+  return { isSpamForAll, stop: () => analyzer.stop(), read, logged, file }
 }
 
 t.test('a message is spam only if it is for each workspace', async (t) => {

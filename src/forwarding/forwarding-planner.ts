@@ -10,11 +10,13 @@
  * if its sender cannot be told of a failure, or a message that the target refuses would be lost unnoticed.
  */
 
-import type { DkimKey } from '../domains/dkim/sign.js'
+import type { Config } from '../config/complete.js'
+import type { QueueRunner } from '../delivery/queue/queue-runner.js'
+import type { SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import type { SigningThread } from '../domains/dkim/signing-thread.js'
 import { type ActiveRule, type ForwardRuleCache, findRule } from '../domains/forwards/forward-rule-cache.js'
 import { isConfirmed } from '../domains/forwards/forward-targets.js'
-import { type Address, toLowerCaseAddress } from '../mail/address.js'
+import { type Address, domainOf, toLowerCaseAddress } from '../mail/address.js'
 import { NO_NOTICE } from '../mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../mail/header-fields.js'
 import { decodeHeaderText } from '../mail/header-text.js'
@@ -26,13 +28,15 @@ import type { EnqueuedEmail } from '../messages/queue/enqueue.js'
 import type { Clock } from '../platform/clock.js'
 import { uuidv7 } from '../platform/ids.js'
 import type { Log } from '../platform/log.js'
-import type { PlanForwarding } from '../receiving/process-mail.js'
 import type { Read } from '../storage/prepared.js'
 import { waitForStep } from '../storage/stepped-walk.js'
 import { parseJson } from '../storage/tables/columns.js'
 import type { NotForwardedReason } from '../storage/tables/forward-tables.js'
+import type { SpamStatus } from '../storage/tables/inbound-tables.js'
+import { SERVICE_WORKSPACE } from '../storage/tables/tables.js'
 import type { Write } from '../storage/writer/write.js'
 import { isSuppressed } from '../suppressions/suppressions.js'
+import type { Dispatcher } from '../webhooks/dispatcher.js'
 import { deliverReceived } from '../webhooks/request-delivery.js'
 import type { WebhookRef } from '../webhooks/webhook-records.js'
 import { buildArcFields } from './arc-fields.js'
@@ -43,15 +47,22 @@ interface ForwardingDeps {
   readonly read: Read
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'error'>
-  readonly hostname: string
-  readonly rules: ForwardRuleCache
+  readonly names: Pick<Config['service'], 'hostname' | 'mail_from'>
+  readonly rules: Pick<ForwardRuleCache, 'find'>
   readonly signing: Pick<SigningThread, 'seal'>
-  /** The key of the service; undefined: nothing is sealed. */
-  readonly sealingKey: () => DkimKey | undefined
-  /** Hands a queued message to delivery, which reads its bytes from the database. */
-  readonly offer: (enqueued: EnqueuedEmail) => void
-  /** The webhook has a delivery that is due. */
-  readonly onWebhookDue: (webhook: WebhookRef) => void
+  /** Without a key of the service nothing is sealed. */
+  readonly signingKeys: Pick<SigningKeyCache, 'find'>
+  readonly queue: Pick<QueueRunner, 'offer'>
+  readonly webhooks: Pick<Dispatcher, 'refresh'>
+}
+
+/** What the rules of its domain do with a message. */
+interface Forwarding {
+  /** In the commit that processes the message, after its event; they read its stored bytes. */
+  readonly writes: readonly Write[]
+  /** False: the message is not filed. */
+  readonly keep: boolean
+  readonly onCommitted: () => void
 }
 
 /** An address of the envelope and the rule that matches it. */
@@ -75,13 +86,19 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
+/** Delivery reads the bytes from the database. */
+const NO_BYTES = Buffer.alloc(0)
 /** Octets of the copies of one message, each for the targets of one rule; the first may be of any size. */
 const MAX_COPIED = 104_857_600
 /** Octets of a field that are read. */
 const MAX_VALUE = 16_384
 
-export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
-  return async (email, raw, spamStatus) => {
+export class ForwardingPlanner {
+  constructor(private readonly deps: ForwardingDeps) {}
+
+  /** Null: no rule matches. `raw` is not used after it resolves. */
+  async plan(email: InboundEmail, raw: Buffer, spamStatus: SpamStatus | null): Promise<Forwarding | null> {
+    const { deps } = this
     const addresses = parseJson(email.envelope_to)
     const matches = findMatches(deps.rules, email.workspace_id, addresses)
     if (matches.length === 0) return null
@@ -112,7 +129,11 @@ export function createForwardingPlanner(deps: ForwardingDeps): PlanForwarding {
 }
 
 /** Each address that a rule matches. */
-function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: readonly Address[]): readonly Match[] {
+function findMatches(
+  rules: ForwardingDeps['rules'],
+  workspaceId: string,
+  addresses: readonly Address[],
+): readonly Match[] {
   return addresses.flatMap((address) => {
     const rule = findRule(rules, workspaceId, address)
     return rule === undefined ? [] : [{ address, rule }]
@@ -121,10 +142,10 @@ function findMatches(rules: ForwardRuleCache, workspaceId: string, addresses: re
 
 /** Each target once, for the first rule that names it. In steps: a message may match a hundred rules of ten targets. */
 async function judgeTargets(
-  { read, hostname }: ForwardingDeps,
+  { read, names: { hostname } }: ForwardingDeps,
   { email, raw, header }: Message,
   matches: readonly Match[],
-  spamStatus: Parameters<PlanForwarding>[2],
+  spamStatus: SpamStatus | null,
 ): Promise<readonly Target[]> {
   const { dmarc } = parseJson(email.authentication)
   const trace = { deliveredTo: readDeliveredTo(raw, header), ownHops: countOwnHops(raw, header, hostname) }
@@ -152,12 +173,13 @@ function findTargetFault(read: Read, workspaceId: string, target: Address): NotF
 
 /** A fault of ours costs the seal, not the message. */
 async function sealMessage(
-  { signing, sealingKey, log }: ForwardingDeps,
+  { signing, signingKeys, names, log }: ForwardingDeps,
   { email, raw, header, now }: Message,
 ): Promise<string> {
   try {
     const { arc } = parseJson(email.authentication)
-    return await buildArcFields(signing, sealingKey(), { raw, header, arc }, now)
+    const key = signingKeys.find(SERVICE_WORKSPACE, domainOf(names.mail_from))
+    return await buildArcFields(signing, key, { raw, header, arc }, now)
   } catch (error) {
     log.error({ err: error, inbound: email.id }, 'a message is forwarded without an ARC seal')
     return ''
@@ -171,7 +193,7 @@ interface Queued {
 
 /** One email for the targets of each rule, named by the first of its addresses; none if all were left out. */
 function queueFor(
-  { hostname }: ForwardingDeps,
+  { names: { hostname } }: ForwardingDeps,
   { email, raw, header, now }: Message,
   { address, rule }: Match,
   targets: readonly Target[],
@@ -233,19 +255,19 @@ function recordTargets(
 }
 
 function handOver(
-  { offer, onWebhookDue, log }: ForwardingDeps,
+  { queue, webhooks, log }: ForwardingDeps,
   { email }: Message,
   targets: readonly Target[],
   queued: readonly Queued[],
   hooks: readonly WebhookRef[],
 ): void {
   for (const { enqueued, ruleId } of queued) {
-    offer(enqueued)
+    queue.offer(enqueued, NO_BYTES)
     const recipients = enqueued.entries.length
     log.info({ inbound: email.id, rule: ruleId, email: enqueued.email.id, recipients }, 'a message is forwarded')
   }
   for (const { address: recipient, rule, reason } of targets) {
     if (reason !== null) log.info({ inbound: email.id, rule: rule.id, recipient, reason }, 'a message is not forwarded')
   }
-  for (const hook of hooks) onWebhookDue(hook)
+  for (const hook of hooks) webhooks.refresh(hook)
 }

@@ -30,24 +30,21 @@ export function findOperatedBy(read: Read, userId: string): string | null {
   return role === 'owner' || role === 'admin' ? workspaceId : null
 }
 
-export interface OperatorWorkspaceCache {
-  /** The same as `findOperatorWorkspace`. */
-  readonly find: () => string | null
-  /** Another process has changed the database. */
-  readonly drop: () => void
-}
-
 /** Only the command line changes it. While there is none, it is read each time: the quickstart makes one in its own process. */
-export function createOperatorWorkspaceCache({ read }: { readonly read: Read }): OperatorWorkspaceCache {
-  let known: string | null = null
-  return {
-    find: () => {
-      known ??= findOperatorWorkspace(read)
-      return known
-    },
-    drop: () => {
-      known = null
-    },
+export class OperatorWorkspaceCache {
+  private known: string | null = null
+
+  constructor(private readonly deps: { readonly read: Read }) {}
+
+  /** The same as `findOperatorWorkspace`. */
+  find(): string | null {
+    this.known ??= findOperatorWorkspace(this.deps.read)
+    return this.known
+  }
+
+  /** Another process has changed the database. */
+  drop(): void {
+    this.known = null
   }
 }
 

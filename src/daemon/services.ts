@@ -1,6 +1,6 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 import { type ApiKeyCache, createApiKeyCache } from '../accounts/keys/api-key-cache.js'
-import { createOperatorWorkspaceCache, type OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
+import { OperatorWorkspaceCache } from '../accounts/operator-workspace.js'
 import { WorkspaceOwners } from '../accounts/workspace-owners.js'
 import { type AudienceRemovalRunner, createAudienceRemovalRunner } from '../audiences/audience-removal-runner.js'
 import type { BroadcastEngine } from '../broadcasts/broadcast-engine.js'
@@ -8,9 +8,9 @@ import { createTemplateCache, type TemplateCache } from '../content/template-cac
 import type { Delivery } from '../delivery/delivery.js'
 import { createSigningKeyCache, type SigningKeyCache } from '../domains/dkim/signing-keys.js'
 import { SigningThread } from '../domains/dkim/signing-thread.js'
-import { createForwardRuleCache, type ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
+import { ForwardRuleCache } from '../domains/forwards/forward-rule-cache.js'
 import type { FindPolicy } from '../domains/mta-sts/find-policy.js'
-import { createReceivingDomainCache, type ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
+import { ReceivingDomainCache } from '../domains/receiving-domain-cache.js'
 import { createSendingDomainCache, type SendingDomainCache } from '../domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../domains/service-identity.js'
 import { exportFolder } from '../exports/export-file.js'
@@ -157,11 +157,11 @@ function openExports(
 function openCaches({ clock, database }: CommonDeps): Caches {
   return {
     apiKeyCache: createApiKeyCache({ ...database, clock }),
-    operatorWorkspace: createOperatorWorkspaceCache(database),
+    operatorWorkspace: new OperatorWorkspaceCache(database),
     workspaceOwners: new WorkspaceOwners(database),
     domains: createSendingDomainCache(database),
-    receivingDomains: createReceivingDomainCache(database),
-    forwardRules: createForwardRuleCache(database),
+    receivingDomains: new ReceivingDomainCache(database),
+    forwardRules: new ForwardRuleCache(database),
     signingKeys: createSigningKeyCache(database),
     templates: createTemplateCache(database),
   }

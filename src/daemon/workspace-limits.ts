@@ -3,7 +3,7 @@
  *
  * The request counts of the day are saved once a minute and at the stop.
  */
-import { createInboundBytes, type InboundBytes } from '../accounts/limits/inbound-bytes.js'
+import { InboundBytes } from '../accounts/limits/inbound-bytes.js'
 import { createPlanCache, findUnknownPlans, type PlanCache } from '../accounts/limits/plans.js'
 import { createEmailCharger, type EmailCharger } from '../accounts/limits/quota.js'
 import { createRateLimit, type RateLimit } from '../accounts/limits/rate-limit.js'
@@ -67,7 +67,6 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   const { log, database } = deps
   const { read } = database
   const limits = (): LimitsConfig => deps.settings().limits
-  const { find: operatorWorkspace } = deps.operatorWorkspace
   const plans = createPlanCache({ read, settings: limits })
   const days = createDailyRequests(database)
   const saver = saveRegularly(days, log)
@@ -91,9 +90,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
       warnOfUnknownPlans()
     },
     shareByOwner: (budget, share) => shareByOwner(createMemoryShares(budget, share), deps.workspaceOwners),
-    inboundBytes: createInboundBytes({
-      ...{ ...deps, read, limits, operatorWorkspace, planOf: plans.find, diskRoom: deps.disk.room },
-    }),
+    inboundBytes: new InboundBytes({ ...deps, read, plans, settings: limits }),
     stop: saver.stop,
   }
 }

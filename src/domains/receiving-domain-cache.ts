@@ -6,7 +6,7 @@
  * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
  */
 import type { DomainName } from '../mail/address.js'
-import { createLruCache } from '../platform/lru-cache.js'
+import { createLruCache, type LruCache } from '../platform/lru-cache.js'
 import type { Read } from '../storage/prepared.js'
 import type { InboundPolicy } from '../storage/tables/domain-tables.js'
 import { parseInboundPolicy } from './inbound-policy.js'
@@ -31,49 +31,46 @@ export interface ReceivingDomain {
   readonly policy: InboundPolicy
 }
 
-export interface ReceivingDomainCache {
+export class ReceivingDomainCache {
+  private readonly domains: LruCache<ReceivingDomain>
+  private readonly foreignNames: LruCache<true>
+
+  constructor(
+    private readonly deps: { readonly read: Read },
+    limits = defaultLimits,
+  ) {
+    this.domains = createLruCache<ReceivingDomain>({
+      max: limits.maxWeight,
+      weightOf: ({ blocked }) => DOMAIN_WEIGHT + blocked.size,
+    })
+    this.foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
+  }
+
   /** The domain if a workspace has it verified, else undefined. */
-  readonly find: (domain: DomainName) => ReceivingDomain | undefined
-  /** Whether the MX listener accepts mail for it: a domain with receiving on, or the mail host of a verified one, for its bounces. */
-  readonly receives: (domain: DomainName) => boolean
-  readonly forget: (domain: string) => void
-  readonly drop: () => void
-}
-
-export function createReceivingDomainCache(
-  { read }: { readonly read: Read },
-  limits = defaultLimits,
-): ReceivingDomainCache {
-  const domains = createLruCache<ReceivingDomain>({
-    max: limits.maxWeight,
-    weightOf: ({ blocked }) => DOMAIN_WEIGHT + blocked.size,
-  })
-  const foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
-
-  const find = (domain: DomainName): ReceivingDomain | undefined => {
-    const cached = domains.get(domain)
-    if (cached !== undefined || foreignNames.get(domain) === true) return cached
-    const row = readDomain(read, domain)
-    if (row === undefined) foreignNames.set(domain, true)
-    else domains.set(domain, row)
+  find(domain: DomainName): ReceivingDomain | undefined {
+    const cached = this.domains.get(domain)
+    if (cached !== undefined || this.foreignNames.get(domain) === true) return cached
+    const row = readDomain(this.deps.read, domain)
+    if (row === undefined) this.foreignNames.set(domain, true)
+    else this.domains.set(domain, row)
     return row
   }
 
-  return {
-    find,
-    receives: (domain) => {
-      if (find(domain)?.inbound === true) return true
-      const parent = domainOfMailHost(domain)
-      return parent !== null && find(parent) !== undefined
-    },
-    forget: (domain) => {
-      domains.delete(domain)
-      foreignNames.delete(domain)
-    },
-    drop: () => {
-      domains.clear()
-      foreignNames.clear()
-    },
+  /** Whether the MX listener accepts mail for it: a domain with receiving on, or the mail host of a verified one, for its bounces. */
+  receives(domain: DomainName): boolean {
+    if (this.find(domain)?.inbound === true) return true
+    const parent = domainOfMailHost(domain)
+    return parent !== null && this.find(parent) !== undefined
+  }
+
+  forget(domain: string): void {
+    this.domains.delete(domain)
+    this.foreignNames.delete(domain)
+  }
+
+  drop(): void {
+    this.domains.clear()
+    this.foreignNames.clear()
   }
 }
 

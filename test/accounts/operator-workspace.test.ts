@@ -1,8 +1,8 @@
 /** The operator's workspace as each message asks for it: from memory, until another process may have changed it. */
 import t from 'tap'
 import {
-  createOperatorWorkspaceCache,
   initOperatorWorkspace,
+  OperatorWorkspaceCache,
   setOperatorWorkspace,
 } from '../../src/accounts/operator-workspace.js'
 import { temporaryDatabase } from '../helpers/database/database.js'
@@ -12,7 +12,7 @@ t.test('it is read until there is one, and then kept until it is dropped', async
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)
   let reads = 0
-  const cache = createOperatorWorkspaceCache({
+  const cache = new OperatorWorkspaceCache({
     read: (sql, parameters) => {
       reads += 1
       return database.read(sql, parameters)

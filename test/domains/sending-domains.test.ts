@@ -8,7 +8,7 @@ import { createSigningKeyCache, deleteDkimKeys, dkimKeysOf } from '../../src/dom
 import { toDomainResource } from '../../src/domains/domain-resource.js'
 import { defaultInboundPolicy, parseInboundPolicy } from '../../src/domains/inbound-policy.js'
 import { buildDomain, installImportedKey, requireNotTaken } from '../../src/domains/new-domain.js'
-import { createReceivingDomainCache } from '../../src/domains/receiving-domain-cache.js'
+import { ReceivingDomainCache } from '../../src/domains/receiving-domain-cache.js'
 import { createSendingDomainCache } from '../../src/domains/sending-domain-cache.js'
 import { deleteDomain, domainById, domainByName, forceVerified, mailHostOf } from '../../src/domains/sending-domains.js'
 import {
@@ -123,7 +123,7 @@ t.test('which workspace receives mail for a domain is cached until it changes', 
     reads += 1
     return database.read(sql, parameters)
   }
-  const cache = createReceivingDomainCache({ read })
+  const cache = new ReceivingDomainCache({ read })
   const asked = (name = domain): unknown => {
     const before = reads
     const found = cache.find(name)
@@ -178,12 +178,12 @@ t.test('any number of foreign names evicts no domain of ours, and the cache stay
     reads += 1
     return database.read(sql, parameters)
   }
-  const ask = (cache: ReturnType<typeof createReceivingDomainCache>, ...asked: string[]): number => {
+  const ask = (cache: ReceivingDomainCache, ...asked: string[]): number => {
     reads = 0
     for (const name of asked) cache.find(parseDomainName(name))
     return reads
   }
-  const few = createReceivingDomainCache({ read }, { maxWeight: 2 * (20 + 2), maxForeignNames: 2 })
+  const few = new ReceivingDomainCache({ read }, { maxWeight: 2 * (20 + 2), maxForeignNames: 2 })
   t.equal(ask(few, 'a.test'), 2)
   t.equal(ask(few, 'w.test', 'x.test', 'y.test', 'z.test'), 4)
   t.equal(ask(few, 'a.test', 'z.test'), 0)

@@ -14,6 +14,7 @@ import { sql } from 'kysely'
 import type { LimitsConfig } from '../../config/complete.js'
 import type { Clock } from '../../platform/clock.js'
 import { createLruCache } from '../../platform/lru-cache.js'
+import type { DiskGuard } from '../../storage/health/disk-guard.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../storage/prepared.js'
 import { selectSameOwner } from '../../storage/same-owner.js'
 import { INBOUND_RECORD_BYTES } from '../../storage/schema/inbound.js'
@@ -23,25 +24,13 @@ import type { Write } from '../../storage/writer/write.js'
 import type { OperatorWorkspaceCache } from '../operator-workspace.js'
 import type { PlanCache } from './plans.js'
 
-export interface InboundBytes {
-  /** Bytes that a workspace may hold by its plan; null: unlimited. */
-  readonly limitOf: (workspaceId: string) => number | null
-  /** Bytes that it may hold now, also by the room on the disk; null: what is stored while a count holds cannot reach a limit. */
-  readonly limitNow: (workspaceId: string) => number | null
-  /** Bytes that it holds, with those that count together with it. */
-  readonly readHeld: (workspaceId: string) => number
-  /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
-  readonly roomOf: (workspaceId: string) => number | null
-}
-
 interface InboundBytesDeps {
   readonly read: Read
   readonly clock: Clock
-  readonly planOf: PlanCache['find']
-  readonly operatorWorkspace: OperatorWorkspaceCache['find']
-  readonly limits: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
-  /** Bytes that the disk has room for. */
-  readonly diskRoom: () => number
+  readonly plans: Pick<PlanCache, 'find'>
+  readonly operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>
+  readonly settings: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
+  readonly disk: Pick<DiskGuard, 'room'>
 }
 
 /** Workspaces of one owner, who makes 100 at most; the operator may make more for them. */
@@ -72,61 +61,74 @@ const MUCH_ROOM = 500_000_000
 const COUNT_AGE = 250
 const MAX_COUNTS = 1_000
 
-export function createInboundBytes(deps: InboundBytesDeps): InboundBytes {
-  const { read, clock, planOf, operatorWorkspace, limits } = deps
-  const limitOf = (workspaceId: string): number | null => {
-    const { operator_inbound_bytes: operatorLimit } = limits()
+export class InboundBytes {
+  private readonly roomInPlan: RoomReader
+  private readonly roomOnDisk: RoomReader
+
+  constructor(private readonly deps: InboundBytesDeps) {
+    const readHeld = (workspaceId: string): number => this.readHeld(workspaceId)
+    this.roomInPlan = new RoomReader((workspaceId) => this.limitOf(workspaceId), readHeld, deps.clock)
+    this.roomOnDisk = new RoomReader(() => this.findDiskShare(), readHeld, deps.clock)
+  }
+
+  /** Bytes that a workspace may hold by its plan; null: unlimited. */
+  limitOf(workspaceId: string): number | null {
+    const { plans, operatorWorkspace, settings } = this.deps
+    const { operator_inbound_bytes: operatorLimit } = settings()
     if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
-    const ofPlan = planOf(workspaceId).limits.inbound_bytes
-    return ofPlan ?? (operatorWorkspace() === workspaceId ? operatorLimit : null)
+    const ofPlan = plans.find(workspaceId).limits.inbound_bytes
+    return ofPlan ?? (operatorWorkspace.find() === workspaceId ? operatorLimit : null)
   }
-  const readHeld = (workspaceId: string): number => readHeldInboundBytes(read, workspaceId)
-  const roomInPlan = createRoomReader({ limitOf, readHeld }, clock)
-  const roomOnDisk = createRoomReader({ limitOf: diskShare(deps), readHeld }, clock)
-  return {
-    limitOf,
-    readHeld,
-    limitNow: (workspaceId) => {
-      const [limit, share] = [limitOf(workspaceId), roomOnDisk(workspaceId)]
-      if (share === null || share >= MUCH_ROOM) return limit
-      return Math.min(limit ?? Number.POSITIVE_INFINITY, readHeld(workspaceId) + share)
-    },
-    roomOf: (workspaceId) => {
-      const [room, share] = [roomInPlan(workspaceId), roomOnDisk(workspaceId)]
-      if (share === null || share >= MUCH_ROOM) return room
-      return Math.min(room ?? Number.POSITIVE_INFINITY, share)
-    },
+
+  /** Bytes that it may hold now, also by the room on the disk; null: what is stored while a count holds cannot reach a limit. */
+  limitNow(workspaceId: string): number | null {
+    const [limit, share] = [this.limitOf(workspaceId), this.roomOnDisk.find(workspaceId)]
+    if (share === null || share >= MUCH_ROOM) return limit
+    return Math.min(limit ?? Number.POSITIVE_INFINITY, this.readHeld(workspaceId) + share)
   }
-}
 
-interface LimitedCount {
-  readonly limitOf: (workspaceId: string) => number | null
-  readonly readHeld: (workspaceId: string) => number
-}
+  /** Bytes that it holds, with those that count together with it. */
+  readHeld(workspaceId: string): number {
+    return readHeldInboundBytes(this.deps.read, workspaceId)
+  }
 
-/**
- * The mail of one owner may take `inbound_disk_percent` of what that mail and the room on the disk are together. So mail
- * for one owner never takes all room, and what several owners may hold becomes less as the room does.
- */
-function diskShare({ limits, diskRoom }: Pick<InboundBytesDeps, 'limits' | 'diskRoom'>): () => number | null {
-  return () => {
-    const { inbound_disk_percent: percent } = limits()
-    return percent === 100 ? null : Math.floor((diskRoom() * percent) / (100 - percent))
+  /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
+  roomOf(workspaceId: string): number | null {
+    const [room, share] = [this.roomInPlan.find(workspaceId), this.roomOnDisk.find(workspaceId)]
+    if (share === null || share >= MUCH_ROOM) return room
+    return Math.min(room ?? Number.POSITIVE_INFINITY, share)
+  }
+
+  /**
+   * The mail of one owner may take `inbound_disk_percent` of what that mail and the room on the disk are together. So mail
+   * for one owner never takes all room, and what several owners may hold becomes less as the room does.
+   */
+  private findDiskShare(): number | null {
+    const { inbound_disk_percent: percent } = this.deps.settings()
+    return percent === 100 ? null : Math.floor((this.deps.disk.room() * percent) / (100 - percent))
   }
 }
 
-/** `readHeld` is asked four times a second where there is much room, else each time. */
-function createRoomReader({ limitOf, readHeld }: LimitedCount, clock: Clock): LimitedCount['limitOf'] {
-  const counts = createLruCache<{ readonly held: number; readonly readAt: number }>({ max: MAX_COUNTS })
-  return (workspaceId) => {
-    const limit = limitOf(workspaceId)
+/** The bytes that may be added under one limit; null: there is none. */
+class RoomReader {
+  private readonly counts = createLruCache<{ readonly held: number; readonly readAt: number }>({ max: MAX_COUNTS })
+
+  constructor(
+    private readonly limitOf: (workspaceId: string) => number | null,
+    private readonly readHeld: (workspaceId: string) => number,
+    private readonly clock: Clock,
+  ) {}
+
+  /** `readHeld` is asked four times a second where there is much room, else each time. */
+  find(workspaceId: string): number | null {
+    const limit = this.limitOf(workspaceId)
     if (limit === null) return null
-    const now = clock()
-    const known = counts.get(workspaceId)
+    const now = this.clock()
+    const known = this.counts.get(workspaceId)
     const age = known === undefined ? -1 : now - known.readAt
     if (known !== undefined && age >= 0 && age < COUNT_AGE && limit - known.held >= MUCH_ROOM) return limit - known.held
-    const held = readHeld(workspaceId)
-    counts.set(workspaceId, { held, readAt: now })
+    const held = this.readHeld(workspaceId)
+    this.counts.set(workspaceId, { held, readAt: now })
     return Math.max(0, limit - held)
   }
 }

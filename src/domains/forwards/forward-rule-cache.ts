@@ -23,29 +23,31 @@ export interface ActiveRule {
 /** By local part. */
 type DomainRules = ReadonlyMap<string, ActiveRule>
 
-export interface ForwardRuleCache {
-  readonly find: (workspaceId: string, domain: DomainName) => DomainRules
-  readonly forget: (workspaceId: string, domain: DomainName) => void
-  readonly drop: () => void
+export class ForwardRuleCache {
+  private readonly cache = createLruCache<DomainRules>({ max: MAX_WEIGHT, weightOf })
+
+  constructor(private readonly deps: { readonly read: Read }) {}
+
+  find(workspaceId: string, domain: DomainName): DomainRules {
+    const key = keyOf(workspaceId, domain)
+    const known = this.cache.get(key)
+    if (known !== undefined) return known
+    const rules = readRules(this.deps.read, workspaceId, domain)
+    this.cache.set(key, rules)
+    return rules
+  }
+
+  forget(workspaceId: string, domain: DomainName): void {
+    this.cache.delete(keyOf(workspaceId, domain))
+  }
+
+  drop(): void {
+    this.cache.clear()
+  }
 }
 
-export function createForwardRuleCache({ read }: { readonly read: Read }): ForwardRuleCache {
-  const cache = createLruCache<DomainRules>({ max: MAX_WEIGHT, weightOf })
-  const keyOf = (workspaceId: string, domain: DomainName): string => `${workspaceId} ${domain}`
-  return {
-    find: (workspaceId, domain) => {
-      const key = keyOf(workspaceId, domain)
-      const known = cache.get(key)
-      if (known !== undefined) return known
-      const rules = readRules(read, workspaceId, domain)
-      cache.set(key, rules)
-      return rules
-    },
-    forget: (workspaceId, domain) => {
-      cache.delete(keyOf(workspaceId, domain))
-    },
-    drop: () => cache.clear(),
-  }
+function keyOf(workspaceId: string, domain: DomainName): string {
+  return `${workspaceId} ${domain}`
 }
 
 /** The one that matches an address of the workspace. */

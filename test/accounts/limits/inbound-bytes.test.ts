@@ -3,7 +3,7 @@
  * the disk that is left for its owner.
  */
 import t, { type Test } from 'tap'
-import { createInboundBytes } from '../../../src/accounts/limits/inbound-bytes.js'
+import { InboundBytes } from '../../../src/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../src/accounts/limits/plans.js'
 import type { Read } from '../../../src/storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
@@ -23,15 +23,15 @@ function createRooms(limit: number | null) {
     held.reads += 1
     return [{ bytes: held.bytes }]
   }) as Read
-  const { roomOf, readHeld } = createInboundBytes({
+  const bytes = new InboundBytes({
     read,
     clock: () => held.now,
-    planOf: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan,
-    operatorWorkspace: () => null,
-    limits: () => ({ operator_inbound_bytes: 0, inbound_disk_percent: 100 }),
-    diskRoom: () => 0,
+    plans: { find: () => ({ name: 'any', limits: { inbound_bytes: held.limit } }) as unknown as Plan },
+    operatorWorkspace: { find: () => null },
+    settings: () => ({ operator_inbound_bytes: 0, inbound_disk_percent: 100 }),
+    disk: { room: () => 0 },
   })
-  return { held, roomOf, readHeld }
+  return { held, roomOf: (id: string) => bytes.roomOf(id), readHeld: (id: string) => bytes.readHeld(id) }
 }
 
 t.test('a workspace without a limit has room, and nothing is read', async (t) => {
@@ -85,17 +85,22 @@ async function openShares(t: Test, percent = 80) {
     ),
   )
   const state = { now: 0, room: 0, planLimit: undefined as number | undefined }
-  const rooms = createInboundBytes({
+  const rooms = new InboundBytes({
     read: database.read,
     clock: () => state.now,
-    planOf: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan,
-    operatorWorkspace: () => null,
-    limits: () => ({ operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent }),
-    diskRoom: () => state.room,
+    plans: { find: () => ({ name: 'any', limits: { inbound_bytes: state.planLimit } }) as Plan },
+    operatorWorkspace: { find: () => null },
+    settings: () => ({ operator_inbound_bytes: 1_000_000, inbound_disk_percent: percent }),
+    disk: { room: () => state.room },
   })
   const hold = (workspace_id: string, bytes: number): Promise<void> =>
     database.commit([build('inbound_totals', { workspace_id, bytes })])
-  return { state, hold, ...rooms }
+  const { roomOf, limitNow, limitOf } = {
+    roomOf: (id: string) => rooms.roomOf(id),
+    limitNow: (id: string) => rooms.limitNow(id),
+    limitOf: (id: string) => rooms.limitOf(id),
+  }
+  return { state, hold, roomOf, limitNow, limitOf }
 }
 
 t.test('all workspaces of an owner share a part of the room on the disk', async (t) => {

@@ -14,7 +14,7 @@ export interface UpgradeSettings {
   readonly onProgress?: (status: string) => void
   /** For tests. */
   readonly readSpace?: (path: string) => Promise<DiskSpace>
-  /** For tests. Default: those of this version. */
+  /** A test gives others. Default: those of this version. */
   readonly migrations?: Migrations
 }
 

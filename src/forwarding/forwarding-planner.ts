@@ -58,7 +58,7 @@ interface ForwardingDeps {
 
 /** What the rules of its domain do with a message. */
 interface Forwarding {
-  /** In the commit that processes the message, after its event; they read its stored bytes. */
+  /** The writes go into the commit that processes the message, after its event; they read its stored bytes. */
   readonly writes: readonly Write[]
   /** False: the message is not filed. */
   readonly keep: boolean

@@ -80,7 +80,7 @@ export class EarlyAnalyzer {
     }
   }
 
-  /** For what reads a message elsewhere before it is answered. */
+  /** Serves what reads a message elsewhere before it is answered. */
   guardMessage(received: Buffer, workspaceId: string): Pick<MessageGuard, 'isFeared' | 'begin' | 'finish'> {
     const id = recognizableId(received)
     return new MessageGuard(this.deps.crashGuard, { id, workspaceId }, this.feared.has(id))

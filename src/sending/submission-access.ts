@@ -15,7 +15,7 @@ interface AccessDeps {
   readonly clock: Clock
   readonly apiKeyCache: ApiKeyCache
   readonly domains: Pick<SendingDomainCache, 'findVerified'>
-  /** By workspace: each message counts as one request. */
+  /** The rates of workspaces: each message counts as one request. */
   readonly requests: RateLimit
 }
 

@@ -55,7 +55,7 @@ function recordSuppressed({ read, suppressions }: LeaversDeps, entry: QueueEntry
   const reason = suppressions.findReason(workspaceId, recipient)
   const [email] = emailById(read, { workspaceId, id })
   if (reason === null || email === undefined) return []
-  // Whose outcome is known, such as that of the bounce that suppressed the address, was not removed by the list.
+  // The list did not remove a recipient whose outcome is known, such as that of the bounce that suppressed the address.
   if (entry.broadcast_id !== null && email.status !== 'queued') return []
   return [recordEvent(buildEmailEvent({ email, recipient, at, news: { type: 'email.suppressed', more: { reason } } }))]
 }

@@ -48,7 +48,7 @@ export interface Call {
   readonly acquireSlot: AcquireSlot
   /** Called for each host that was called. */
   readonly onSent: (host: Host, sent: SendResult) => void
-  /** Of the attempt; 1 for the first. */
+  /** The number of the attempt; 1 is the first. */
   readonly number: number
 }
 

@@ -16,7 +16,7 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
   export interface PreparedSignature {
     /** The tags of the field. */
     readonly parsed?: { readonly d?: Tag; readonly s?: Tag; readonly i?: Tag }
-    /** From the tags, by `prepareSignature`; whose key is looked up. */
+    /** `prepareSignature` takes it from the tags; its key is looked up. */
     signingDomain?: string
     selector?: string
     identity?: string

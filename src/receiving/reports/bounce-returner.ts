@@ -33,7 +33,7 @@ interface ReturnDeps {
   readonly policy: Pick<RecipientPolicy, 'classify'>
   readonly hostname: string
   readonly queue: Pick<QueueRunner, 'offer'>
-  /** For reports about other mail. */
+  /** Handles reports about other mail. */
   readonly reports: Pick<ReportProcessor, 'process'>
 }
 

@@ -106,7 +106,7 @@ function isMailboxLine(raw: Buffer, at: number, isBelowFields: boolean): boolean
 /** Octets of a line that are looked at. */
 const MAX_MAILBOX_LINE = 400
 
-/** In memory of its own: threads take over whole buffers. */
+/** The result has memory of its own: threads take over whole buffers. */
 function withoutOctets(raw: Buffer, places: readonly Octets[]): Promise<Buffer> {
   const starts = [0, ...places.map(({ end }) => end)]
   return concatInSteps(starts.map((start, at) => raw.subarray(start, places[at]?.start ?? raw.length)))

@@ -37,7 +37,7 @@ const selectFirstExcess = prepareRead<{ workspaceId: string; maxMessages: number
     .offset(slot('maxMessages')),
 )
 
-/** In the order of the index, worded as in `storage/schema/spam.ts`. */
+/** The conditions stand in the order of the index, worded as in `storage/schema/spam.ts`. */
 const removeTokens = prepareWrite<{ workspaceId: string; rows: number }>(({ db, slot }) =>
   db
     .deleteFrom('bayes_tokens')

@@ -29,7 +29,7 @@ const workspaces = [
     workspace_id text not null, kind text not null, bucket integer not null, count integer not null,
     primary key (workspace_id, kind, bucket)) strict, without rowid`,
 
-  // Who changed what in a workspace, in the order of the changes.
+  // Says who changed what in a workspace, in the order of the changes.
   `create table audit_log (
     seq integer primary key autoincrement, id text not null, workspace_id text not null, at integer not null,
     actor text not null, action text not null, target text not null, details text not null) strict`,
@@ -44,7 +44,7 @@ const people = [
     created_at integer not null,
     totp_secret text, totp_enabled_at integer, totp_last_step integer not null default 0) strict`,
 
-  // Which user has which role in which workspace.
+  // Says which user has which role in which workspace.
   `create table members (
     id text primary key, workspace_id text not null, user_id text not null,
     role text not null check (role in ('owner', 'admin', 'member')), joined_at integer not null,

@@ -57,7 +57,7 @@ const receiving = [
     workspace_id text not null, domain_id text not null, local_part text not null,
     primary key (workspace_id, domain_id, local_part)) strict, without rowid`,
 
-  // To whom each domain has sent mail: reports about it from others are not counted.
+  // Says to whom each domain has sent mail: reports about it from others are not counted.
   `create table mail_receivers (
     workspace_id text not null, domain text not null, receiver text not null, noted_at integer not null,
     primary key (workspace_id, domain, receiver)) strict, without rowid`,

@@ -75,7 +75,7 @@ const totals = [
 ] as const
 
 const forwarding = [
-  // Which mail is forwarded to which addresses.
+  // Says which mail is forwarded to which addresses.
   `create table forward_rules (
     id text primary key, workspace_id text not null, domain_id text not null, local_part text not null,
     targets text not null, webhook_id text, keep integer not null, enabled integer not null,

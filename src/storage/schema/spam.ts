@@ -1,7 +1,7 @@
 /** Holds the tables of what the spam classifier of each workspace has learned. */
 
 export const spam = [
-  // In how many messages of each verdict a token was.
+  // Counts in how many messages of each verdict a token was.
   `create table bayes_tokens (
     workspace_id text not null, token integer not null, spam integer not null, ham integer not null,
     since integer not null, last_learned integer not null,

@@ -9,7 +9,7 @@ export const spool = [
 const noteHole = `insert or replace into spool_holes (file, at, bytes)
   values (old.spool_file, old.spool_at, old.spool_bytes);`
 
-/** For a table with the columns `spool_file`, `spool_at`, `spool_bytes` and `spool_crc`. */
+/** Makes index and triggers of a table with the columns `spool_file`, `spool_at`, `spool_bytes` and `spool_crc`. */
 export const spooled = (table: string): readonly string[] => [
   // Finds the rows of a spool file, and how many bytes they hold, without the rows of the table.
   `create index ${table}_spooled on ${table} (spool_file, spool_at, spool_bytes) where spool_file is not null`,

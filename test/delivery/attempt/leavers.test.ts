@@ -1,4 +1,4 @@
-/** Which messages that wait are left out, and that leaving one out undoes no other change. */
+/** Tests which messages that wait are left out, and that leaving one out undoes no other change. */
 import t, { type Test } from 'tap'
 import { Leavers } from '../../../src/delivery/attempt/leavers.js'
 import { parseAddress } from '../../../src/mail/address.js'
@@ -18,7 +18,7 @@ interface Fixture {
   readonly deps: Pick<Database, 'read' | 'commit'>
   readonly leavers: Leavers
   readonly ids: { broadcast: string; audience: string; contact: string; email: string }
-  /** That of the first contact. */
+  /** The entry of the first contact. */
   readonly entry: QueueEntry
   readonly other: QueueEntry
 }

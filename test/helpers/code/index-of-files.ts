@@ -60,7 +60,7 @@ function byFloor(a: Source, b: Source): number {
   )
 }
 
-/** By code units, so that the page is the same whatever the locale. */
+/** Sorts by code units, so that the page is the same whatever the locale. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1
 }

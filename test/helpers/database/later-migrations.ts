@@ -23,7 +23,7 @@ export const addedNames: readonly string[] = Object.keys(added)
 
 export const laterMigrations: Migrations = { ...migrations, ...added }
 
-/** With the names of migrations that no release has. */
+/** The names are those of migrations that no release has. */
 export function makeDevelopmentDatabase(file: string): void {
   const db = new SQLite(file)
   db.exec('create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null)')

@@ -311,7 +311,7 @@ t.test('a stop ends what is under way, and what comes later is refused', async (
   const outcomes = [send(t, hanging), send(t, waiting)]
   while (server.requests() === 0 || gateway.requests.length === 0)
     await new Promise((resolve) => setTimeout(resolve, 5))
-  // Until the answer was read, and the message waits for another try.
+  // The answer is read by then, and the message waits for another try.
   await new Promise((resolve) => setTimeout(resolve, 500))
   await Promise.all([hanging.stop(), waiting.stop()])
   const [first, second] = await Promise.all(outcomes)

@@ -108,7 +108,7 @@ export class PartTreeReader {
     const defaultType = isDigest ? 'message/rfc822' : 'text/plain'
     const below = { depth: depth + 1, showsMessage: isDigest, defaultType }
     if (isShownMessage) {
-      // Without a disposition, and under its other names, mailparser takes it for a file.
+      // mailparser takes it for a file without a disposition, and under its other names.
       if (content.disposition === '' || type !== 'message/rfc822') this.odd = true
       return [this.readPart({ start, end, ...below })]
     }

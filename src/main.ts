@@ -2,9 +2,9 @@
 /** The program: everything is in `cli/`. */
 import { constants, setPriority } from 'node:os'
 import { pipeline } from 'node:stream/promises'
-import { run } from './cli/run.js'
-import { readSecretLine } from './cli/secret-input.js'
-import { checkNodeVersion } from './platform/node-version.js'
+import { checkNodeVersion } from './base/platform/node-version.js'
+import { run } from './operations/cli/run.js'
+import { readSecretLine } from './operations/cli/secret-input.js'
 
 // The reader of our output has closed it, as `head` does: not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

@@ -17,7 +17,7 @@ const pages = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
 ]
-const rooms = readdirSync('src', { withFileTypes: true })
+const wings = readdirSync('src', { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
@@ -25,12 +25,12 @@ const npmScripts = Object.keys(
   (JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> }).scripts,
 )
 
-/** Paths below src/, with or without `src/` and `.ts`; `mail/domain` within a longer path or a URL is none. */
+/** Paths below src/, with or without `src/` and `.ts`; `base/mail` within a longer path or a URL is none. */
 const sourcePath = new RegExp(
-  `(?<![\\w/.:@-])(?:src/)?((?!config/monitoring/)(?:${rooms.join('|')})/[a-z][\\w/-]*)(?![\\w-]|\\.toml)(?:\\.ts)?`,
+  `(?<![\\w/.:@-])(?:src/)?((?!config/monitoring/)(?:${wings.join('|')})/[a-z][\\w/-]*)(?![\\w-]|\\.toml)(?:\\.ts)?`,
   'g',
 )
-/** Capitals stand for a name that the reader chooses: `src/api/RESOURCE/`. */
+/** Capitals stand for a name that the reader chooses: `src/servers/api/RESOURCE/`. */
 const srcPath = /(?<![\w/.-])src\/([\w/-]*\w)(?:\.ts)?/g
 const projectPath =
   /(?<![\w/.-])((?:(?:test|scripts|systemd|docs)\/[\w/.-]*|config\/(?:monitoring\/[\w.-]*|[\w-]+\.tom))\w)/g
@@ -79,26 +79,26 @@ t.test('the index has a sentence for each file, and the glossary those that name
   const pagesOf = (...files: readonly (readonly [path: string, text: string])[]): Readonly<Record<string, string>> =>
     buildPages(files.map(([path, text]) => ({ path, text })))
   const address = [
-    'src/mail/address.ts',
+    'src/base/mail/address.ts',
     '/**\n * An address: all of it.\n * More. A *part* is one `a.B` of\n * it.\n */',
   ] as const
   const pages = pagesOf(
     address,
-    ['src/smtp/session/b.ts', '/** Parses DATA, e.g. Once. Twice. */'],
-    ['src/smtp/a.ts', '#!/usr/bin/env node\n/** Lists, without end:\n *\n * - one\n */\n/** Other. */'],
+    ['src/servers/smtp/session/b.ts', '/** Parses DATA, e.g. Once. Twice. */'],
+    ['src/servers/smtp/a.ts', '#!/usr/bin/env node\n/** Lists, without end:\n *\n * - one\n */\n/** Other. */'],
   )
   const rows = (page: string): readonly string[] =>
     (pages[page] ?? '').split('\n').filter((line) => /^(?:- |##)/.test(line))
   t.same(rows(INDEX_PAGE), [
-    '## smtp/',
-    '- `smtp/a`: Lists, without end.',
-    '### smtp/session/',
-    '- `smtp/session/b`: Parses DATA, e.g. Once.',
-    '## mail/',
-    '- `mail/address`: An address: all of it.',
+    '## servers/smtp/',
+    '- `servers/smtp/a`: Lists, without end.',
+    '### servers/smtp/session/',
+    '- `servers/smtp/session/b`: Parses DATA, e.g. Once.',
+    '## base/mail/',
+    '- `base/mail/address`: An address: all of it.',
   ])
-  t.same(rows(GLOSSARY_PAGE), ['- **part** (`mail/address`): A *part* is one `a.B` of it.'])
-  t.throws(() => pagesOf(address, ['src/mail/c.ts', '/** A *part* of c. */']), /"part" is defined in/)
+  t.same(rows(GLOSSARY_PAGE), ['- **part** (`base/mail/address`): A *part* is one `a.B` of it.'])
+  t.throws(() => pagesOf(address, ['src/base/mail/c.ts', '/** A *part* of c. */']), /"part" is defined in/)
 })
 
 t.test('each line of a journey names a file and what is in it', async (t) => {

@@ -20,65 +20,93 @@ function offences(sources: readonly Source[]): readonly string[] {
 t.test('code that keeps the rules has no offence', async (t) => {
   const inner = ['  function part() {', ...Array<string>(20).fill('//'), '  }']
   const honest = [
-    source('src/mail/address.ts', 'export type Address = string', '// Temporary: no; Date.now() and PRAGMA in words'),
-    source('src/config/load.ts', 'export const home = (): unknown => process.env'),
     source(
-      'src/platform/clock.ts',
+      'src/base/mail/address.ts',
+      'export type Address = string',
+      '// Temporary: no; Date.now() and PRAGMA in words',
+    ),
+    source('src/base/config/load.ts', 'export const home = (): unknown => process.env'),
+    source(
+      'src/base/platform/clock.ts',
       "import { lookup } from 'node:dns'",
       'export const at = [Date.now(), new Date(), lookup]',
     ),
-    source('src/storage/open.ts', "export const open = 'PRAGMA foreign_keys = ON'"),
-    source('src/smtp/a.ts', "import { createServer, type Socket } from 'node:net'", "import { b } from './b.js'"),
-    source('src/smtp/b.ts', "import type { Address } from '../mail/address.js'", 'export const b = new Date(0)'),
-    source('src/storage/factory.ts', 'function make() {', ...Array(5).fill(inner).flat(), '}'),
-    source('src/main.ts', "import { home } from './config/load.js'"),
+    source('src/base/storage/open.ts', "export const open = 'PRAGMA foreign_keys = ON'"),
+    source(
+      'src/servers/smtp/a.ts',
+      "import { createServer, type Socket } from 'node:net'",
+      "import { b } from './b.js'",
+    ),
+    source(
+      'src/servers/smtp/b.ts',
+      "import type { Address } from '../../base/mail/address.js'",
+      'export const b = new Date(0)',
+    ),
+    source('src/base/storage/factory.ts', 'function make() {', ...Array(5).fill(inner).flat(), '}'),
+    source('src/main.ts', "import { home } from './base/config/load.js'"),
   ]
   t.same([...offences(honest), ...honest.flatMap(vocabularyOffences)], [])
 })
 
 const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: readonly Source[]])[] = [
-  ['an import upward', /upward/, source('src/mail/a.ts', "import { b } from '../storage/b.js'")],
-  ['an import upward for a type', /upward/, source('src/mail/a.ts', "import type { B } from '../cli/b.js'")],
-  ['an import upward of main.ts', /upward/, source('src/cli/a.ts', "import { b } from '../main.js'")],
-  ['an import upward at run time', /upward/, source('src/mail/a.ts', "const b = await import('../storage/b.js')")],
-  ['an import upward by export', /upward/, source('src/mail/a.ts', "export { b } from '../storage/b.js'")],
-  ['an import sideways', /sideways/, source('src/mail/a.ts', "import { b } from '../platform/b.js'")],
-  ['an import of the dashboard', /runs in browsers/, source('src/cli/a.ts', "import { b } from '../ui/b.ts'")],
-  ['an import by the dashboard', /upward/, source('src/ui/a.tsx', "import { b } from '../mail/b.js'")],
-  ['an import from outside', /outside src/, source('src/cli/a.ts', "import { b } from '../../test/b.js'")],
+  ['an import upward', /upward/, source('src/base/mail/a.ts', "import { b } from '../storage/b.js'")],
+  [
+    'an import upward for a type',
+    /upward/,
+    source('src/base/mail/a.ts', "import type { B } from '../../operations/cli/b.js'"),
+  ],
+  ['an import upward of main.ts', /upward/, source('src/operations/cli/a.ts', "import { b } from '../../main.js'")],
+  ['an import upward at run time', /upward/, source('src/base/mail/a.ts', "const b = await import('../storage/b.js')")],
+  ['an import upward by export', /upward/, source('src/base/mail/a.ts', "export { b } from '../storage/b.js'")],
+  ['an import sideways', /sideways/, source('src/base/mail/a.ts', "import { b } from '../platform/b.js'")],
+  [
+    'an import of the dashboard',
+    /runs in browsers/,
+    source('src/operations/cli/a.ts', "import { b } from '../../ui/b.ts'"),
+  ],
+  ['an import by the dashboard', /upward/, source('src/ui/a.tsx', "import { b } from '../base/mail/b.js'")],
+  [
+    'an import from outside',
+    /outside src/,
+    source('src/operations/cli/a.ts', "import { b } from '../../../test/b.js'"),
+  ],
   ['a room without a floor', /no floor/, source('src/plumbing/a.ts')],
   [
     'a circle',
-    /src\/mail\/a\.ts -> src\/mail\/b\.ts -> src\/mail\/c\.ts -> src\/mail\/a\.ts: a circle/,
-    source('src/mail/a.ts', "import { b } from './b.js'"),
-    source('src/mail/b.ts', "import { c } from './c.js'"),
-    source('src/mail/c.ts', "import type { A } from './a.js'"),
+    /src\/base\/mail\/a\.ts -> src\/base\/mail\/b\.ts -> src\/base\/mail\/c\.ts -> src\/base\/mail\/a\.ts: a circle/,
+    source('src/base/mail/a.ts', "import { b } from './b.js'"),
+    source('src/base/mail/b.ts', "import { c } from './c.js'"),
+    source('src/base/mail/c.ts', "import type { A } from './a.js'"),
   ],
-  ['a barrel by name', /a barrel/, source('src/mail/index.ts')],
-  ['a barrel by content', /a barrel/, source('src/mail/all.ts', "export * from './a.js'")],
-  ['a name that says nothing', /"utils" says nothing/, source('src/mail/utils.ts')],
-  ['a folder that says nothing', /"helpers" says nothing/, source('src/mail/helpers/a.ts')],
-  ['the time', /a\.ts:2: Date\.now belongs to platform/, source('src/mail/a.ts', 'const at = Date.now()')],
-  ['the time as a date', /new Date\(\)/, source('src/mail/a.ts', 'const at = new Date()')],
+  ['a barrel by name', /a barrel/, source('src/base/mail/index.ts')],
+  ['a barrel by content', /a barrel/, source('src/base/mail/all.ts', "export * from './a.js'")],
+  ['a name that says nothing', /"utils" says nothing/, source('src/base/mail/utils.ts')],
+  ['a folder that says nothing', /"helpers" says nothing/, source('src/base/mail/helpers/a.ts')],
+  ['the time', /a\.ts:2: Date\.now belongs to platform/, source('src/base/mail/a.ts', 'const at = Date.now()')],
+  ['the time as a date', /new Date\(\)/, source('src/base/mail/a.ts', 'const at = new Date()')],
   ['the time in a page', /a\.ts:2: Date\.now belongs to ui/, source('src/ui/a.ts', 'const at = Date.now()')],
   ['the time as a date in a page', /new Date\(\) belongs to ui/, source('src/ui/a.ts', 'const at = new Date()')],
-  ['chance', /Math\.random/, source('src/mail/a.ts', 'const random = Math.random')],
-  ['DNS', /node:dns/, source('src/mail/a.ts', "import { lookup } from 'node:dns/promises'")],
-  ['a dial', /connect of node:net/, source('src/mail/a.ts', "import { connect } from 'node:net'")],
-  ['a renamed dial', /connect as dial of node:tls/, source('src/mail/a.ts', "import { connect as dial } from 'tls'")],
-  ['a dial by the module', /net\.createConnection/, source('src/mail/a.ts', 'net.createConnection(25)')],
-  ['the environment', /process\.env/, source('src/platform/a.ts', 'const path = process.env.PATH')],
-  ['a long file', /301 lines, more than 300/, source('src/mail/a.ts', ...Array<string>(300).fill('//'))],
+  ['chance', /Math\.random/, source('src/base/mail/a.ts', 'const random = Math.random')],
+  ['DNS', /node:dns/, source('src/base/mail/a.ts', "import { lookup } from 'node:dns/promises'")],
+  ['a dial', /connect of node:net/, source('src/base/mail/a.ts', "import { connect } from 'node:net'")],
+  [
+    'a renamed dial',
+    /connect as dial of node:tls/,
+    source('src/base/mail/a.ts', "import { connect as dial } from 'tls'"),
+  ],
+  ['a dial by the module', /net\.createConnection/, source('src/base/mail/a.ts', 'net.createConnection(25)')],
+  ['the environment', /process\.env/, source('src/base/platform/a.ts', 'const path = process.env.PATH')],
+  ['a long file', /301 lines, more than 300/, source('src/base/mail/a.ts', ...Array<string>(300).fill('//'))],
   [
     'a long function',
     /a\.ts:3: long has 41 lines, more than 40/,
-    source('src/mail/a.ts', 'class A {', '  long(): void {', ...Array<string>(39).fill('//'), '  }', '}'),
+    source('src/base/mail/a.ts', 'class A {', '  long(): void {', ...Array<string>(39).fill('//'), '  }', '}'),
   ],
   [
     'a long function beside a long list',
     /a\.ts:3: long has 41 lines, more than 40/,
     source(
-      'src/mail/a.ts',
+      'src/base/mail/a.ts',
       'class A {',
       '  long(): object {',
       ...Array<string>(38).fill('//'),
@@ -91,24 +119,36 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
   [
     'a long callback',
     /outer has 42 lines/,
-    source('src/mail/a.ts', 'function outer() {', '  each((a) => {', ...Array<string>(38).fill('//'), '  })', '}'),
+    source('src/base/mail/a.ts', 'function outer() {', '  each((a) => {', ...Array<string>(38).fill('//'), '  })', '}'),
   ],
-  ['SQLite alone', /"PRAGMA" is SQLite/, source('src/messages/a.ts', "const sql = 'PRAGMA optimize'")],
+  ['SQLite alone', /"PRAGMA" is SQLite/, source('src/records/messages/a.ts', "const sql = 'PRAGMA optimize'")],
   [
     'SQLite in a template',
     /"insert or" is SQLite/,
-    source('src/events/a.ts', 'sql`insert or ignore into queue values (1)`'),
+    source('src/records/events/a.ts', 'sql`insert or ignore into queue values (1)`'),
   ],
-  ['a # member', /a\.ts:3: #count: members are private/, source('src/mail/a.ts', 'class A {', '  #count = 1', '}')],
-  ['a file by an old word', /a file named "shelf"/, source('src/mail/key-shelf.ts')],
-  ['a name by an old word', /a\.ts:2: "door" in the name openDoor/, source('src/mail/a.ts', 'const openDoor = 1')],
-  ['a limit by an old word', /mostLines: a limit is MAX/, source('src/mail/a.ts', 'const mostLines = 1')],
-  ['a function without a verb', /the function found: not a verb/, source('src/mail/a.ts', 'const found = () => 1')],
-  ['a comment in old words', /a\.ts:2: "nobody" in a comment/, source('src/mail/a.ts', '/** What nobody reads. */')],
-  ['work put off', /a\.ts:2: work put off/, source('src/mail/a.ts', '// TODO: later')],
-  ['a silent export', /does not say what it returns/, source('src/mail/a.ts', 'export function a() {}')],
-  ['a file without a head', /does not open/, { path: 'src/mail/a.ts', text: 'export const a = 1\n' }],
-  ['a fragment at the head', /begins with "Of"/, { path: 'src/mail/a.ts', text: '/** Of a host: its name. */\n' }],
+  [
+    'a # member',
+    /a\.ts:3: #count: members are private/,
+    source('src/base/mail/a.ts', 'class A {', '  #count = 1', '}'),
+  ],
+  ['a file by an old word', /a file named "shelf"/, source('src/base/mail/key-shelf.ts')],
+  ['a name by an old word', /a\.ts:2: "door" in the name openDoor/, source('src/base/mail/a.ts', 'const openDoor = 1')],
+  ['a limit by an old word', /mostLines: a limit is MAX/, source('src/base/mail/a.ts', 'const mostLines = 1')],
+  [
+    'a function without a verb',
+    /the function found: not a verb/,
+    source('src/base/mail/a.ts', 'const found = () => 1'),
+  ],
+  [
+    'a comment in old words',
+    /a\.ts:2: "nobody" in a comment/,
+    source('src/base/mail/a.ts', '/** What nobody reads. */'),
+  ],
+  ['work put off', /a\.ts:2: work put off/, source('src/base/mail/a.ts', '// TODO: later')],
+  ['a silent export', /does not say what it returns/, source('src/base/mail/a.ts', 'export function a() {}')],
+  ['a file without a head', /does not open/, { path: 'src/base/mail/a.ts', text: 'export const a = 1\n' }],
+  ['a fragment at the head', /begins with "Of"/, { path: 'src/base/mail/a.ts', text: '/** Of a host: its name. */\n' }],
 ]
 
 t.test('each offence is found', async (t) => {
@@ -149,17 +189,17 @@ t.test('what a file exports is imported by another one', async (t) => {
 t.test('an export without an importer is found, however the others are imported', async (t) => {
   const exporting = (path: string, name: string): Source => source(path, `export const ${name} = 1`)
   const honest = [
-    source('src/mail/a.ts', 'export interface A {}', 'export async function* b(): B {}', 'export const c = 1'),
-    source('src/cli/b.ts', "import { type A, b as each } from '../mail/a.js'"),
-    source('test/mail/a.test.ts', 'import {', '  b,', '  c,', "} from '../../src/mail/a.js'"),
-    exporting('src/mail/namespace.ts', 'd'),
-    source('src/cli/c.ts', "import * as all from '../mail/namespace.js'"),
-    exporting('src/mail/late.ts', 'e'),
-    source('src/cli/d.ts', "const { e } = await import('../mail/late.js')"),
-    exporting('src/mail/built.ts', 'f'),
-    source('scripts/linear-parts/a.mjs', "import { f } from '../../dist/src/mail/built.js'"),
-    exporting('src/mail/chosen.ts', 'g'),
-    source('scripts/eval', "const { g } = await import(resolve(build, 'src/mail/chosen.js'))"),
+    source('src/base/mail/a.ts', 'export interface A {}', 'export async function* b(): B {}', 'export const c = 1'),
+    source('src/operations/cli/b.ts', "import { type A, b as each } from '../../base/mail/a.js'"),
+    source('test/base/mail/a.test.ts', 'import {', '  b,', '  c,', "} from '../../../src/base/mail/a.js'"),
+    exporting('src/base/mail/namespace.ts', 'd'),
+    source('src/operations/cli/c.ts', "import * as all from '../../base/mail/namespace.js'"),
+    exporting('src/base/mail/late.ts', 'e'),
+    source('src/operations/cli/d.ts', "const { e } = await import('../../base/mail/late.js')"),
+    exporting('src/base/mail/built.ts', 'f'),
+    source('scripts/linear-parts/a.mjs', "import { f } from '../../dist/src/base/mail/built.js'"),
+    exporting('src/base/mail/chosen.ts', 'g'),
+    source('scripts/eval', "const { g } = await import(resolve(build, 'src/base/mail/chosen.js'))"),
   ]
   const lists = (all: readonly Source[]): [readonly Source[], readonly Source[]] => [
     all.filter(({ path }) => path.startsWith('src/')),
@@ -173,11 +213,16 @@ t.test('an export without an importer is found, however the others are imported'
 })
 
 t.test('type assertions stay few: a parser or a type guard is the usual way', async (t) => {
-  const cases = source('src/mail/a.ts', 'const a = b as C', 'const d = [1] as const', 'const e = (f as unknown) as G')
+  const cases = source(
+    'src/base/mail/a.ts',
+    'const a = b as C',
+    'const d = [1] as const',
+    'const e = (f as unknown) as G',
+  )
   t.same(findCasts(cases), [
-    'src/mail/a.ts:2: b as C',
-    'src/mail/a.ts:4: (f as unknown) as G',
-    'src/mail/a.ts:4: f as unknown',
+    'src/base/mail/a.ts:2: b as C',
+    'src/base/mail/a.ts:4: (f as unknown) as G',
+    'src/base/mail/a.ts:4: f as unknown',
   ])
   const casts = judgements.flatMap(({ casts }) => casts)
   t.ok(casts.length < MAX_CASTS, `${casts.length} of fewer than ${MAX_CASTS}`, { casts })
@@ -188,18 +233,21 @@ t.test('a test file lies at the path of what it tests', async (t) => {
   const tests = paths(readSources('test')).filter((path) => path.endsWith('.test.ts'))
   t.same(testPathOffences(tests, paths(sources)), [])
   t.same(findStaleExceptions(tests), [])
-  const files = ['src/mail/header.ts', 'src/spam/bayes/tokens.ts']
+  const files = ['src/base/mail/header.ts', 'src/inbound/spam/bayes/tokens.ts']
   const placed = [
-    'mail/header',
-    'mail/mail',
-    'spam/bayes/bayes',
-    'spam/peers',
-    'mail/opendkim-peer',
-    'spam/bayes',
+    'base/mail/header',
+    'base/mail/mail',
+    'inbound/spam/bayes/bayes',
+    'inbound/spam/peers',
+    'base/mail/opendkim-peer',
+    'inbound/spam/bayes',
     'journeys/any',
   ]
   t.same(testPathOffences(placed.map(testPath), files), [])
-  t.equal(testPathOffences(['header', 'mail/odd', 'mail/bayes', 'dns/dns'].map(testPath), files).length, 4)
+  t.equal(
+    testPathOffences(['header', 'base/mail/odd', 'base/mail/bayes', 'servers/dns/dns'].map(testPath), files).length,
+    4,
+  )
 })
 
 /** One line for each: `node dist/test/layering.test.js | grep 'not ok'` is the list. */

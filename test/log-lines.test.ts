@@ -6,11 +6,11 @@ import { findLogCalls, type LogCall } from './helpers/code/log-calls.js'
 
 /** Messages that a function puts together or takes from a table, by the file of the call. Each is on the page. */
 const decidedElsewhere: Readonly<Record<string, readonly string[]>> = {
-  'src/delivery/attempt/attempt-settler.ts': ['accepted', 'deferred', 'bounced', 'failed'],
-  'src/domains/verification/recheck-domains.ts': [],
-  'src/platform/connections/client-log.ts': [],
+  'src/outbound/delivery/attempt/attempt-settler.ts': ['accepted', 'deferred', 'bounced', 'failed'],
+  'src/workspaces/domains/verification/recheck-domains.ts': [],
+  'src/base/platform/connections/client-log.ts': [],
   // A warning, then a line for debugging.
-  'src/sms/smpp/link.ts': ['no SMPP session'],
+  'src/workspaces/sms/smpp/link.ts': ['no SMPP session'],
 }
 
 interface Row {
@@ -50,7 +50,7 @@ t.test('each line of the code is on the page, with its level and its fields', as
 })
 
 t.test('each line of the page is in the code', async (t) => {
-  const domainMessages = readFileSync('src/domains/verification/recheck-domains.ts', 'utf8')
+  const domainMessages = readFileSync('src/workspaces/domains/verification/recheck-domains.ts', 'utf8')
   const others = new Set(Object.values(decidedElsewhere).flat())
   for (const { message, levels } of rows) {
     if (others.has(message) || domainMessages.includes(`'${message}'`)) continue

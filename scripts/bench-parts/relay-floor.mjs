@@ -38,7 +38,7 @@ else if (process.argv[1] === program) {
 }
 
 async function serve(port, file, sink) {
-  const { dotStuff } = await import(resolve('dist/src/delivery/smtp/dot-stuffing.js'))
+  const { dotStuff } = await import(resolve('dist/src/outbound/delivery/smtp/dot-stuffing.js'))
   let lastId = 0
   const post = startThread({ role: 'writer', file }, (writes) => {
     for (const { stored } of writes) stored?.()
@@ -166,7 +166,7 @@ async function write(file) {
 /** By the code of Posthorn: relaxed/relaxed, with the hash of the body. */
 async function sign() {
   const { generateKeyPairSync } = await import('node:crypto')
-  const { signDkim } = await import(resolve('dist/src/domains/dkim/sign.js'))
+  const { signDkim } = await import(resolve('dist/src/workspaces/domains/dkim/sign.js'))
   const keyObject = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
   const key = { domain: 'bench.test', selector: 'bench', keyObject }
   parentPort.on('message', (messages) => {

@@ -1,9 +1,9 @@
 // What tracking of both kinds costs the main thread a message: its HTML is rewritten, its links and edits become
 // statements. Processor time of this process, the mean of many messages.
 import { encode, wrap } from 'nodemailer/lib/qp'
-import { scanHeader } from '../../dist/src/mail/header-fields.js'
-import { rewriteMessage } from '../../dist/src/tracking/rewrite-message.js'
-import { EmailTracker } from '../../dist/src/tracking/track-email.js'
+import { scanHeader } from '../../dist/src/base/mail/header-fields.js'
+import { rewriteMessage } from '../../dist/src/outbound/tracking/rewrite-message.js'
+import { EmailTracker } from '../../dist/src/outbound/tracking/track-email.js'
 
 const base = 'https://mail.example.test'
 const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })

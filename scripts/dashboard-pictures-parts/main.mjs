@@ -22,9 +22,13 @@ mkdirSync(resolve(target), { recursive: true })
 
 const folder = mkdtempSync(join(tmpdir(), 'posthorn-pictures-'))
 const base = 20_000 + (process.pid % 10_000)
-const sandbox = spawn(process.execPath, ['dist/src/sandbox/main.js', '--data', folder, '--port-base', String(base)], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
+const sandbox = spawn(
+  process.execPath,
+  ['dist/src/operations/sandbox/main.js', '--data', folder, '--port-base', String(base)],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
+)
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium-headless-shell',
   args: ['--no-sandbox', '--disable-gpu'],

@@ -4,10 +4,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import SQLite from 'better-sqlite3'
 import { pino } from 'pino'
-import { setOperatorWorkspace } from '../../dist/src/accounts/operator-workspace.js'
-import { createPasswordHasher } from '../../dist/src/accounts/people/passwords.js'
-import { setPassword, userByEmail } from '../../dist/src/accounts/people/users.js'
-import { startDaemon } from '../../dist/src/daemon/daemon.js'
+import { startDaemon } from '../../dist/src/operations/daemon/daemon.js'
+import { setOperatorWorkspace } from '../../dist/src/workspaces/accounts/operator-workspace.js'
+import { createPasswordHasher } from '../../dist/src/workspaces/accounts/people/passwords.js'
+import { setPassword, userByEmail } from '../../dist/src/workspaces/accounts/people/users.js'
 import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const [folder, workspaceId, email, password] = process.argv.slice(2)

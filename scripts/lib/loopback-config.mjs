@@ -1,6 +1,6 @@
 // The configuration of a daemon that a script starts in its own process: all listeners on free ports of loopback.
 import { stringify } from 'smol-toml'
-import { parseConfig } from '../../dist/src/config/load.js'
+import { parseConfig } from '../../dist/src/base/config/load.js'
 
 /** `settings`: by section, as in the configuration file; they replace those given here. */
 export function loopbackConfig(dataDir, settings = {}) {

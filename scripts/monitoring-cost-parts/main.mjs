@@ -6,10 +6,10 @@
  * of the writer, and its attempt; an inbound one has results and a verdict instead of the attempt.
  */
 import { performance } from 'node:perf_hooks'
-import { allChecks } from '../../dist/src/doctor/all-checks.js'
-import { createMonitoring } from '../../dist/src/monitoring/monitoring.js'
-import { reportProcess } from '../../dist/src/monitoring/process-metrics.js'
-import { reportUpkeep } from '../../dist/src/monitoring/upkeep-metrics.js'
+import { allChecks } from '../../dist/src/operations/doctor/all-checks.js'
+import { createMonitoring } from '../../dist/src/operations/monitoring/monitoring.js'
+import { reportProcess } from '../../dist/src/operations/monitoring/process-metrics.js'
+import { reportUpkeep } from '../../dist/src/operations/monitoring/upkeep-metrics.js'
 
 const ROUNDS = 400_000
 const SCRAPES = 300

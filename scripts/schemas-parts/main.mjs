@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { createBackup } from '../../dist/src/storage/maintenance/backup.js'
-import { migrations } from '../../dist/src/storage/migrations.js'
-import { openDatabase } from '../../dist/src/storage/open.js'
+import { createBackup } from '../../dist/src/base/storage/maintenance/backup.js'
+import { migrations } from '../../dist/src/base/storage/migrations.js'
+import { openDatabase } from '../../dist/src/base/storage/open.js'
 import { fillTables } from './rows.mjs'
 
 const folder = 'test/fixtures/schemas'

@@ -3,9 +3,10 @@
  * schema does not have yet are left out. A table that is not named gets one row of its own. Tables that triggers keep
  * are not filled a second time.
  */
-import { hashKey } from '../../dist/src/accounts/keys/api-keys.js'
-import { generateDkimKey } from '../../dist/src/domains/dkim/key.js'
-import { SERVICE_WORKSPACE } from '../../dist/src/storage/tables/tables.js'
+
+import { SERVICE_WORKSPACE } from '../../dist/src/base/storage/tables/tables.js'
+import { hashKey } from '../../dist/src/workspaces/accounts/keys/api-keys.js'
+import { generateDkimKey } from '../../dist/src/workspaces/domains/dkim/key.js'
 import { columnsOf, rowOf, tablesOf } from '../../dist/test/helpers/database/rows.js'
 
 /** The key of the workspace: test/journeys/upgrades.test.ts signs in with it. */

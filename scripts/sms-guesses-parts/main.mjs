@@ -9,10 +9,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { createCodeChecker } from '../../dist/src/sms/check-code.js'
-import { deriveCodeKey } from '../../dist/src/sms/code-hash.js'
-import { createCodeSender } from '../../dist/src/sms/send-code.js'
-import { openDatabase } from '../../dist/src/storage/open.js'
+import { openDatabase } from '../../dist/src/base/storage/open.js'
+import { createCodeChecker } from '../../dist/src/workspaces/sms/check-code.js'
+import { deriveCodeKey } from '../../dist/src/workspaces/sms/code-hash.js'
+import { createCodeSender } from '../../dist/src/workspaces/sms/send-code.js'
 
 const total = Number(process.argv[2] ?? 1_000_000)
 if (!Number.isSafeInteger(total) || total < 3) throw new Error('usage: scripts/sms-guesses [GUESSES]')

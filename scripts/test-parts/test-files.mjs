@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 /** Seconds by file, of the last run of each on this machine. */
 const timesFile = fileURLToPath(new URL('../../node_modules/.cache/posthorn/test-times.json', import.meta.url))
 /** Folders with the slowest files, for those whose time is not known yet. */
-const slowest = ['journeys', 'ui', 'cli', 'receiving', 'spam', 'api']
+const slowest = ['journeys', 'ui', 'operations', 'inbound', 'servers']
 /** What a file says that changes what all of its process share, or counts it. */
 const aloneMark = /^\s*(?:\/\/|\*) Runs alone: /m
 

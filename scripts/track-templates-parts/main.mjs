@@ -10,9 +10,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createOwnUrls, linkUrlOf } from '../../dist/src/tracking/link-url.js'
-import { restoreHtml } from '../../dist/src/tracking/restore-html.js'
-import { EmailTracker } from '../../dist/src/tracking/track-email.js'
+import { createOwnUrls, linkUrlOf } from '../../dist/src/outbound/tracking/link-url.js'
+import { restoreHtml } from '../../dist/src/outbound/tracking/restore-html.js'
+import { EmailTracker } from '../../dist/src/outbound/tracking/track-email.js'
 import { readTree, treeDifference } from './trees.mjs'
 
 const parserPackage = 'parse5@8.0.0'

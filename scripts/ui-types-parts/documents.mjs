@@ -2,10 +2,11 @@
  * The OpenAPI documents of the interface and of the session routes, without a daemon: the routes are built with
  * dependencies that do nothing, since only their schemas are read.
  */
-import { buildOpenApiDocument } from '../../dist/src/api/openapi/openapi.js'
-import { parseConfig } from '../../dist/src/config/load.js'
-import { buildApiRoutes } from '../../dist/src/daemon/api-routes.js'
-import { wireBrowserApi } from '../../dist/src/daemon/browser-api.js'
+
+import { parseConfig } from '../../dist/src/base/config/load.js'
+import { buildApiRoutes } from '../../dist/src/operations/daemon/api-routes.js'
+import { wireBrowserApi } from '../../dist/src/operations/daemon/browser-api.js'
+import { buildOpenApiDocument } from '../../dist/src/servers/api/openapi/openapi.js'
 
 const info = { version: '0', server: '/' }
 

@@ -61,7 +61,7 @@ const sectionsToCome: readonly string[] = []
 /** Routes that answer 404 `not_found`. */
 export const toCome: readonly string[] = [...sectionsToCome.flatMap((section) => rows[section] ?? [])]
 
-/** Routes that the document does not name. Their permissions and owners: test/api/isolation.test.ts. */
+/** Routes that the document does not name. Their permissions and owners: test/servers/api/isolation.test.ts. */
 export const beyond: readonly string[] = [
   'POST /v1/workspaces/:id/transfer',
   'POST /v1/templates/:id/render',

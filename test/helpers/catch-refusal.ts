@@ -1,5 +1,5 @@
 /** The refusal that a function throws. */
-import { Refusal } from '../../src/mail/refusal.js'
+import { Refusal } from '../../src/base/mail/refusal.js'
 
 export function catchRefusal(work: () => unknown): Refusal {
   try {

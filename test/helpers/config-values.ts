@@ -1,7 +1,7 @@
 /** Values of a loaded configuration from their texts. Throws for a text that `posthorn check` refuses. */
-import { parseRoute, type Route } from '../../src/mail/route.js'
-import { type DnsServer, parseDnsServer } from '../../src/platform/dns/transport.js'
-import { type Network, parseNetwork } from '../../src/platform/ip-address.js'
+import { parseRoute, type Route } from '../../src/base/mail/route.js'
+import { type DnsServer, parseDnsServer } from '../../src/base/platform/dns/transport.js'
+import { type Network, parseNetwork } from '../../src/base/platform/ip-address.js'
 
 export function networks(...texts: readonly string[]): readonly Network[] {
   return texts.map((text) => requireValue(text, parseNetwork(text)))

@@ -1,6 +1,6 @@
 /** Paces that limit nothing until a reply teaches them, and nobody hears of it. */
-import { PaceControl, type PaceDeps } from '../../src/delivery/shaping/pace-control.js'
-import type { PaceState } from '../../src/delivery/shaping/pace-state.js'
+import { PaceControl, type PaceDeps } from '../../src/outbound/delivery/shaping/pace-control.js'
+import type { PaceState } from '../../src/outbound/delivery/shaping/pace-state.js'
 
 const freeState: PaceState = {
   window: { size: Number.POSITIVE_INFINITY, ceiling: null, ceilingAt: 0 },

@@ -1,6 +1,6 @@
 /** A message as the processes that parse messages return it. */
-import { scanHeaderOrEmpty } from '../../src/mail/header-fields.js'
-import type { MimeContent, MimeParts, ParsedMessage } from '../../src/messages/mime/mime-parts-protocol.js'
+import { scanHeaderOrEmpty } from '../../src/base/mail/header-fields.js'
+import type { MimeContent, MimeParts, ParsedMessage } from '../../src/records/messages/mime/mime-parts-protocol.js'
 
 const noParts: MimeParts & MimeContent = { html: null, text: null, headers: [], attachments: [], ambiguous: false }
 

@@ -2,7 +2,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { createClickToken } from '../../src/mail/click-token.js'
+import { createClickToken } from '../../src/base/mail/click-token.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { sentBroadcast } from '../helpers/database/broadcast.js'
 import { waitUntil } from '../helpers/wait-until.js'

@@ -1,7 +1,7 @@
 /** Who leaves while a broadcast is paused gets nothing when it goes on, through the whole daemon. */
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createUnsubscribeToken } from '../../src/mail/recipient-token.js'
+import { createUnsubscribeToken } from '../../src/base/mail/recipient-token.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { openSink, type ScriptedSink, type SinkScript } from '../helpers/smtp/scripted-sink.js'
 import { waitUntil } from '../helpers/wait-until.js'

@@ -1,7 +1,7 @@
 /** Unsubscribing from broadcasts through the whole daemon: the page, one click, mail, undo; and reports about them. */
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createUnsubscribeToken } from '../../src/mail/recipient-token.js'
+import { createUnsubscribeToken } from '../../src/base/mail/recipient-token.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { sentBroadcast } from '../helpers/database/broadcast.js'
 import type { RestAnswer } from '../helpers/http/rest-client.js'

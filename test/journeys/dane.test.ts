@@ -4,7 +4,7 @@
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { EmailDetails } from '../../src/messages/email-details.js'
+import type { EmailDetails } from '../../src/records/messages/email-details.js'
 import { type Certificate, createSelfSigned } from '../helpers/certificates.js'
 import { authPlain, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { freePort } from '../helpers/free-port.js'

@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t from 'tap'
-import { recipientOfReference, recipientOfReturnPath } from '../../src/mail/recipient-token.js'
+import { recipientOfReference, recipientOfReturnPath } from '../../src/base/mail/recipient-token.js'
 import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { copySeed } from '../helpers/database/seed-data.js'

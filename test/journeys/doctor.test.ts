@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Finding } from '../../src/doctor/finding.js'
+import type { Finding } from '../../src/operations/doctor/finding.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { type DnsRecord, dnsServer } from '../helpers/dns/dns-server.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'

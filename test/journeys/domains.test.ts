@@ -4,8 +4,8 @@
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t, { type Test } from 'tap'
-import type { ErrorBody } from '../../src/api/http/output/error-answer.js'
-import { setServiceState } from '../../src/storage/service-state.js'
+import { setServiceState } from '../../src/base/storage/service-state.js'
+import type { ErrorBody } from '../../src/servers/api/http/output/error-answer.js'
 import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
 import { type MutableZone, mutableZone } from '../helpers/dns/mutable-zone.js'
 import { schemaCheck } from '../helpers/http/answer-schemas.js'

@@ -1,8 +1,8 @@
 /** The life of an email in the event log, from the daemon's own delivery to reports that come back, read over REST. */
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import { payloadSchemas } from '../../src/api/events/event-schemas.js'
-import type { EventType } from '../../src/storage/tables/email-tables.js'
+import type { EventType } from '../../src/base/storage/tables/email-tables.js'
+import { payloadSchemas } from '../../src/servers/api/events/event-schemas.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { complaint, dsn } from '../helpers/receiving/report-text.js'
 import { deliverInbound, idOfReply, inboundText, waitUntilProcessed } from '../helpers/smtp/deliver-inbound.js'

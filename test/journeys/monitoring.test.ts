@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Finding } from '../../src/doctor/finding.js'
+import type { Finding } from '../../src/operations/doctor/finding.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'

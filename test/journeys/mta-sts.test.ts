@@ -5,7 +5,7 @@
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { EmailDetails } from '../../src/messages/email-details.js'
+import type { EmailDetails } from '../../src/records/messages/email-details.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { freePort } from '../helpers/free-port.js'

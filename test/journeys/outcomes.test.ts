@@ -1,6 +1,6 @@
 /** Replies and failures of a recipient's server, and their effect on the recipient, the queue and the sender. */
 import t, { type Test } from 'tap'
-import type { Timeouts } from '../../src/delivery/smtp/timeouts.js'
+import type { Timeouts } from '../../src/outbound/delivery/smtp/timeouts.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { messageText, submitMessage, type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { openSink, type SinkAnswer, type SinkOptions, type SinkStage } from '../helpers/smtp/scripted-sink.js'

@@ -17,16 +17,16 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { configure } from '../../src/sandbox/configuration.js'
-import { publishedKeyFinder, verifyDkimSignature } from '../../src/sandbox/dkim-verdict.js'
-import { sandboxPaths } from '../../src/sandbox/paths.js'
-import { openDatabase } from '../../src/storage/open.js'
+import { openDatabase } from '../../src/base/storage/open.js'
+import { configure } from '../../src/operations/sandbox/configuration.js'
+import { publishedKeyFinder, verifyDkimSignature } from '../../src/operations/sandbox/dkim-verdict.js'
+import { sandboxPaths } from '../../src/operations/sandbox/paths.js'
 import { freeBase } from '../helpers/free-port.js'
 import { plainNode } from '../helpers/programs/plain-node.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'
 import { readExamples, withPorts } from './support/examples.js'
 
-const program = fileURLToPath(new URL('../../src/sandbox/main.js', import.meta.url))
+const program = fileURLToPath(new URL('../../src/operations/sandbox/main.js', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'posthorn-quickstart-'))
 const data = join(root, 'data folder')
 t.teardown(() => rmSync(root, { recursive: true, force: true }))

@@ -3,7 +3,7 @@
  * (100 Continue) once it has let the request in, so each right ends between the two checks.
  */
 import t, { type Test } from 'tap'
-import { insertMember, removeMember, setRole } from '../../src/accounts/people/members.js'
+import { insertMember, removeMember, setRole } from '../../src/workspaces/accounts/people/members.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { multipart, multipartType } from '../helpers/http/multipart.js'

@@ -1,8 +1,8 @@
 /** Attacks on sessions of people in a browser, through the real listener: each is refused. */
 import t, { type Test } from 'tap'
-import { setOperatorWorkspace } from '../../src/accounts/operator-workspace.js'
-import { removeMember, setRole } from '../../src/accounts/people/members.js'
-import { requireOperator } from '../../src/accounts/sessions/session-principal.js'
+import { setOperatorWorkspace } from '../../src/workspaces/accounts/operator-workspace.js'
+import { removeMember, setRole } from '../../src/workspaces/accounts/people/members.js'
+import { requireOperator } from '../../src/workspaces/accounts/sessions/session-principal.js'
 import { catchRefusal } from '../helpers/catch-refusal.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser, PASSWORD } from '../helpers/http/browser-client.js'
@@ -36,7 +36,7 @@ async function joinAs(app: TestDaemon, email: string, role: string): Promise<{ b
   ) as { invitation_id: string }
   if (invited.status !== 201) throw new Error(invited.text)
   const [row] = app.rows<{ value: string }>(`select value from service_state where key = 'link_secret'`)
-  const { buildInvitationToken } = await import('../../src/accounts/people/invitations.js')
+  const { buildInvitationToken } = await import('../../src/workspaces/accounts/people/invitations.js')
   const { createSecretKey } = await import('node:crypto')
   const secret = createSecretKey(Buffer.from(row?.value ?? '', 'base64url'))
   const token = buildInvitationToken(secret, id)

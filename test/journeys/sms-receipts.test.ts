@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { buildReceiptUrl } from '../../src/sms/receipt-url.js'
+import { buildReceiptUrl } from '../../src/workspaces/sms/receipt-url.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { type WebhookReceiver, webhookReceiver } from '../helpers/http/webhook-receiver.js'
 import { waitUntil } from '../helpers/wait-until.js'

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { SpamContribution } from '../../src/storage/tables/inbound-tables.js'
+import type { SpamContribution } from '../../src/base/storage/tables/inbound-tables.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../helpers/database/database.js'
 import { rspamdPeer } from '../helpers/programs/rspamd-peer.js'

@@ -1,8 +1,8 @@
 /** The pages of received mail: list, filters, one message with its parts, reply, feedback, deletion. */
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import { storeInbound } from '../../src/messages/inbound/inbound-email.js'
-import { uuidv7 } from '../../src/platform/ids.js'
+import { uuidv7 } from '../../src/base/platform/ids.js'
+import { storeInbound } from '../../src/records/messages/inbound/inbound-email.js'
 import type { TestDaemon } from '../helpers/daemon/test-daemon.js'
 import { inboundMail } from '../helpers/mail/inbound-mail.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'

@@ -1,9 +1,9 @@
 /** The overview: what needs attention, the numbers of mail, the queue. */
 import t from 'tap'
-import { insertDraft } from '../../src/broadcasts/broadcast-records.js'
-import { parseAddress } from '../../src/mail/address.js'
-import { insertHold } from '../../src/sms/holds.js'
-import { toJson } from '../../src/storage/tables/columns.js'
+import { parseAddress } from '../../src/base/mail/address.js'
+import { toJson } from '../../src/base/storage/tables/columns.js'
+import { insertDraft } from '../../src/outbound/broadcasts/broadcast-records.js'
+import { insertHold } from '../../src/workspaces/sms/holds.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'

@@ -1,8 +1,8 @@
 /** The pages of the suppression list: add, search, remove, import. */
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { parseAddress } from '../../src/mail/address.js'
-import { addSuppression } from '../../src/suppressions/suppressions.js'
+import { parseAddress } from '../../src/base/mail/address.js'
+import { addSuppression } from '../../src/records/suppressions/suppressions.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'

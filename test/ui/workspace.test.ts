@@ -1,9 +1,9 @@
 /** The page of the workspace: its name, another one, its deletion, and what a member is not offered. */
 import t from 'tap'
-import { insertMember } from '../../src/accounts/people/members.js'
-import { insertUser } from '../../src/accounts/people/users.js'
-import { parseAddress } from '../../src/mail/address.js'
-import { uuidv7 } from '../../src/platform/ids.js'
+import { parseAddress } from '../../src/base/mail/address.js'
+import { uuidv7 } from '../../src/base/platform/ids.js'
+import { insertMember } from '../../src/workspaces/accounts/people/members.js'
+import { insertUser } from '../../src/workspaces/accounts/people/users.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { CHROMIUM } from '../helpers/programs/chromium.js'
 import { skipWithout } from '../helpers/programs/skip-without.js'

@@ -4,7 +4,7 @@ import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import SQLite from 'better-sqlite3'
-import { uuidv7 } from '../../../dist/src/platform/ids.js'
+import { uuidv7 } from '../../../dist/src/base/platform/ids.js'
 
 const paragraph =
   '<p style="padding:10px 20px;font-family:Arial,sans-serif;color:#333333">A text of some length &amp; more of it.</p>\n'

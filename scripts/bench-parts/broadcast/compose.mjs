@@ -1,11 +1,11 @@
 // What the messages of a broadcast cost: composing the frame once, then the values and the bytes of each message, beside
 // composing every message as a whole. Processor time of this process, the mean of many messages.
 import { createSecretKey } from 'node:crypto'
-import { composeBroadcast } from '../../../dist/src/broadcasts/compose-broadcast.js'
-import { buildContactMessage } from '../../../dist/src/broadcasts/contact-message.js'
-import { buildFramed } from '../../../dist/src/messages/frames/message-frame.js'
-import { composeMessage } from '../../../dist/src/sending/compose-message.js'
-import { EmailTracker } from '../../../dist/src/tracking/track-email.js'
+import { composeBroadcast } from '../../../dist/src/outbound/broadcasts/compose-broadcast.js'
+import { buildContactMessage } from '../../../dist/src/outbound/broadcasts/contact-message.js'
+import { composeMessage } from '../../../dist/src/outbound/sending/compose-message.js'
+import { EmailTracker } from '../../../dist/src/outbound/tracking/track-email.js'
+import { buildFramed } from '../../../dist/src/records/messages/frames/message-frame.js'
 
 const base = 'https://mail.example.test'
 const deps = {

@@ -7,9 +7,9 @@ import { performance } from 'node:perf_hooks'
 
 const [tree, file, dns, atOnce, warmUp, messages] = process.argv.slice(2)
 const load = (name) => import(join(tree, 'dist/src', name))
-const { MessageThreads } = await load('receiving/threads/message-threads.js')
-const { openResolver } = await load('platform/dns/resolver.js')
-const { scanHeader } = await load('mail/header-fields.js')
+const { MessageThreads } = await load('inbound/receiving/threads/message-threads.js')
+const { openResolver } = await load('base/platform/dns/resolver.js')
+const { scanHeader } = await load('base/mail/header-fields.js')
 
 const connection = { clientAddress: '127.0.0.1', helo: 'client.test', hostname: 'mail.home.test' }
 const letters = JSON.parse(readFileSync(file, 'utf8')).letters.map(({ from, message }) => {

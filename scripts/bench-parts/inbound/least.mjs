@@ -55,7 +55,7 @@ function verify(database, isScored) {
 if (!isMainThread) await write(workerData)
 else if (process.argv[1] === program) {
   const [, , port, folder, dns, scored] = process.argv
-  const { limitHeapGrowth } = await load('platform/memory/heap.js')
+  const { limitHeapGrowth } = await load('base/platform/memory/heap.js')
   limitHeapGrowth()
   await serve(Number(port), join(folder, 'mail.db'), await startThreads(dns, scored === 'scored'))
 }
@@ -85,9 +85,9 @@ async function serve(port, file, authenticate) {
 
 /** Those of Posthorn, as many as it has. Returns what makes a message a row. */
 async function startThreads(dns, isScored) {
-  const { MessageThreads } = await load('receiving/threads/message-threads.js')
-  const { openResolver } = await load('platform/dns/resolver.js')
-  const { scanHeader } = await load('mail/header-fields.js')
+  const { MessageThreads } = await load('inbound/receiving/threads/message-threads.js')
+  const { openResolver } = await load('base/platform/dns/resolver.js')
+  const { scanHeader } = await load('base/mail/header-fields.js')
   const how = { servers: [{ address: dns, port: 53 }], timeout: 3000, tries: 3, cacheSize: 20_000 }
   const resolver = openResolver(how, Date.now, new AbortController().signal)
   const onFailure = (cause) => {

@@ -29,7 +29,7 @@ write_configuration() {
     echo 'kept /etc/posthorn/posthorn.toml'
     return 0
   fi
-  "$node" "$lib/dist/src/installation/main.js" --template "$lib/config/production.toml" \
+  "$node" "$lib/dist/src/operations/installation/main.js" --template "$lib/config/production.toml" \
     --output /etc/posthorn/posthorn.toml "$@"
 }
 

@@ -5,8 +5,8 @@
  * Only what no request can arrange is set up inside the program; every request is made by the plain client.
  */
 import type { Test } from 'tap'
-import { generateKey, insertKey } from '../../../src/accounts/keys/api-keys.js'
-import type { Role } from '../../../src/storage/tables/account-tables.js'
+import type { Role } from '../../../src/base/storage/tables/account-tables.js'
+import { generateKey, insertKey } from '../../../src/workspaces/accounts/keys/api-keys.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { openSink, type ScriptedSink } from '../../helpers/smtp/scripted-sink.js'
 import { type PlainClient, plainClient } from './plain-client.js'

@@ -34,7 +34,7 @@ function textOffences({ path, text }: Source): readonly string[] {
   if (!/^(#!.*\n)?\/\*\*/.test(text)) found.push(`${path}: does not open with what it is`)
   const [word] = FRAGMENT.exec(firstSentenceOf(text)) ?? []
   // A migration that was released is not changed, nor is its comment.
-  if (word !== undefined && !path.startsWith('src/storage/migrations/'))
+  if (word !== undefined && !path.startsWith('src/base/storage/migrations/'))
     found.push(`${path}: its first sentence begins with "${word}"`)
   lines.forEach((line, at) => {
     if (/\b(TODO|FIXME|XXX)\b/.test(line)) found.push(`${path}:${at + 1}: work put off in a comment`)
@@ -102,7 +102,7 @@ function typeFault(node: ts.Node): string | null {
 }
 
 const dialingWords = new Set(['connect', 'createConnection', 'Socket'])
-const environmentReaders = new Set(['config', 'cli', 'main.ts'])
+const environmentReaders = new Set(['base/config', 'operations/cli', 'main.ts'])
 
 /**
  * Time, randomness, name resolution and connections come in through platform/; the environment through the command
@@ -113,11 +113,11 @@ function worldFault(node: ts.Node, room: string): string | null {
   if (ts.isPropertyAccessExpression(node)) {
     const name = `${node.expression.getText()}.${node.name.text}`
     if (name === 'process.env') return environmentReaders.has(room) ? null : 'process.env belongs to cli/ and config/'
-    if (room === 'platform') return null
+    if (room === 'base/platform') return null
     if (name === 'Date.now' || name === 'Math.random') return `${name} belongs to platform/`
     return /^(net|tls)\./.test(name) && dialingWords.has(node.name.text) ? `${name} belongs to platform/` : null
   }
-  if (room === 'platform') return null
+  if (room === 'base/platform') return null
   if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments?.length ?? 0) === 0) {
     return 'new Date() belongs to platform/'
   }
@@ -146,7 +146,7 @@ function importFault(node: ts.ImportDeclaration): string | null {
 
 /** Another database must stay possible. */
 function sqlFault(node: ts.Node, room: string): string | null {
-  if (room === 'storage') return null
+  if (room === 'base/storage') return null
   const text = ts.isStringLiteralLike(node) || ts.isTemplateLiteralToken(node) ? node.text : ''
   const word = /\b(pragma|rowid|insert or|strftime|json_each)\b/i.exec(text)?.[0]
   return word === undefined ? null : `"${word}" is SQLite's own and belongs to storage/`

@@ -14,7 +14,7 @@ const NAMED = /^(?:import|export)(?: type)?(?: \w+,)? \{([^}]*)\} from '(\.[^']+
 const NAMESPACE = /^(?:import|export) (?:type )?\*(?: as \w+)? from '(\.[^']+)'/gm
 /** At run time, or as a type: `typeof import('./file.js')`. */
 const AT_RUN_TIME = /\bimport\('(\.[^']+)'\)/g
-/** A script that takes the folder of the build from its command line: `resolve(build, 'src/mail/address.js')`. */
+/** A script that takes the folder of the build from its command line: `resolve(build, 'src/base/mail/address.js')`. */
 const BUILT = /['"`](src\/[\w/-]+\.js)['"`]/g
 
 /** `users`: the other files that import from `sources`, which are tests and scripts. */
@@ -49,7 +49,7 @@ function importedName(text: string): string {
     .replace(/ as .*$/s, '')
 }
 
-/** Scripts import the built file: `dist/src/mail/address.js`. */
+/** Scripts import the built file: `dist/src/base/mail/address.js`. */
 function resolveImport(path: string, file: string): string {
   return posix
     .join(posix.dirname(path), file)

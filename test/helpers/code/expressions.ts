@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import ts from 'typescript'
 
 export interface Expression {
-  /** As `src/mail/address.ts`. */
+  /** As `src/base/mail/address.ts`. */
   readonly file: string
   readonly line: number
   /** As a literal; null: built at run time, by `code`. */

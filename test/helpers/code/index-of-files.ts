@@ -42,7 +42,8 @@ function buildIndex(sources: readonly Source[]): string {
   let folder = ''
   for (const { path, text } of [...sources].sort(byFloor)) {
     const here = posix.dirname(shortName(path))
-    if (here !== folder) lines.push('', `${here.includes('/') ? '###' : '##'} ${here === '.' ? 'src' : here}/`, '')
+    if (here !== folder)
+      lines.push('', `${here === '.' || here === roomOf(path) ? '##' : '###'} ${here === '.' ? 'src' : here}/`, '')
     folder = here
     lines.push(`- \`${shortName(path)}\`: ${firstSentenceOf(text)}`)
   }

@@ -8,7 +8,7 @@ import { posix } from 'node:path'
 import ts from 'typescript'
 
 export interface Source {
-  /** From the project's root, as `src/mail/address.ts`. */
+  /** From the project's root, as `src/base/mail/address.ts`. */
   readonly path: string
   readonly text: string
 }
@@ -19,29 +19,44 @@ const BROWSER_ROOM = 'ui'
 const floors: readonly (readonly string[])[] = [
   // The dashboard runs in browsers: it shares no module with the daemon.
   [BROWSER_ROOM],
-  ['mail', 'platform'],
-  ['config'],
-  ['storage'],
-  ['events', 'metrics', 'suppressions', 'accounts', 'content', 'audiences'],
-  ['messages', 'domains', 'imports', 'sms'],
-  ['spam', 'tracking', 'webhooks', 'exports', 'certificates', 'breaker'],
-  ['delivery'],
-  ['forwarding'],
-  ['receiving', 'sending'],
-  ['broadcasts', 'doctor', 'monitoring', 'notices'],
-  ['smtp', 'api', 'dns', 'pages'],
-  ['daemon'],
-  ['cli'],
-  ['sandbox', 'installation', 'main.ts'],
+  ['base/mail', 'base/platform'],
+  ['base/config'],
+  ['base/storage'],
+  [
+    'records/events',
+    'records/metrics',
+    'records/suppressions',
+    'workspaces/accounts',
+    'workspaces/content',
+    'workspaces/audiences',
+  ],
+  ['records/messages', 'workspaces/domains', 'workspaces/imports', 'workspaces/sms'],
+  [
+    'inbound/spam',
+    'outbound/tracking',
+    'workspaces/webhooks',
+    'records/exports',
+    'operations/certificates',
+    'outbound/breaker',
+  ],
+  ['outbound/delivery'],
+  ['inbound/forwarding'],
+  ['inbound/receiving', 'outbound/sending'],
+  ['outbound/broadcasts', 'operations/doctor', 'operations/monitoring', 'operations/notices'],
+  ['servers/smtp', 'servers/api', 'servers/dns', 'servers/pages'],
+  ['operations/daemon'],
+  ['operations/cli'],
+  ['operations/sandbox', 'operations/installation', 'main.ts'],
 ]
 
 export function layeringOffences(sources: readonly Source[]): readonly string[] {
   return [...sources.flatMap(nameOffences), ...sources.flatMap(importOffences), ...findCycles(sources)]
 }
 
-/** The folder below src/, or a file directly in src/. */
+/** `WING/ROOM` as in `src/base/mail/address.ts`, the dashboard, or a file directly in src/. */
 export function roomOf(path: string): string {
-  return path.split('/')[1] ?? ''
+  const [, wing = '', room = ''] = path.split('/')
+  return room === '' || wing === BROWSER_ROOM ? wing : `${wing}/${room}`
 }
 
 export function floorOf(path: string): number {

@@ -16,14 +16,14 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['test/fuzz.test.ts', 'what scripts/fuzz has found in the parsers of all rooms, and its engine'],
   ['test/log-lines.test.ts', 'the log calls of all rooms, and docs/logs.md'],
   ['test/library-members.test.ts', 'members of libraries that several rooms rely on'],
-  ['test/config/shipped-files.test.ts', 'the configurations and the unit that are installed'],
-  ['test/monitoring/alerts.test.ts', 'the alert rules that are shipped'],
-  ['test/storage/query-plans.test.ts', 'the SQL of all rooms'],
-  ['test/api/fuzz.test.ts', 'every route with random requests'],
-  ['test/api/isolation.test.ts', 'every route with the keys of another workspace'],
-  ['test/api/wrong-requests.test.ts', 'the documented errors of all routes'],
-  ['test/api/openapi/generated-client.test.ts', 'a client generated from the OpenAPI document'],
-  ['test/smtp/hostile-sessions.test.ts', 'both SMTP listeners with broken clients'],
+  ['test/base/config/shipped-files.test.ts', 'the configurations and the unit that are installed'],
+  ['test/operations/monitoring/alerts.test.ts', 'the alert rules that are shipped'],
+  ['test/base/storage/query-plans.test.ts', 'the SQL of all rooms'],
+  ['test/servers/api/fuzz.test.ts', 'every route with random requests'],
+  ['test/servers/api/isolation.test.ts', 'every route with the keys of another workspace'],
+  ['test/servers/api/wrong-requests.test.ts', 'the documented errors of all routes'],
+  ['test/servers/api/openapi/generated-client.test.ts', 'a client generated from the OpenAPI document'],
+  ['test/servers/smtp/hostile-sessions.test.ts', 'both SMTP listeners with broken clients'],
 ])
 
 /** Beside other programs: `peers.test.ts`, or `rspamd-peer.test.ts`. */

@@ -1,13 +1,14 @@
 /** A broadcast as it stands in the database when it was sent: its links, and a contact, an email and a recipient each. */
-import { newContactOf } from '../../../src/audiences/contacts.js'
-import { parseAddress } from '../../../src/mail/address.js'
-import { encodeFrame } from '../../../src/messages/frames/encode-frame.js'
-import { type MessageFrame, sizeOfFramed } from '../../../src/messages/frames/message-frame.js'
-import { enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
-import type { Read } from '../../../src/storage/prepared.js'
-import { toJson } from '../../../src/storage/tables/columns.js'
-import type { Write } from '../../../src/storage/writer/write.js'
+
+import { parseAddress } from '../../../src/base/mail/address.js'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import type { Read } from '../../../src/base/storage/prepared.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import type { Write } from '../../../src/base/storage/writer/write.js'
+import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
+import { type MessageFrame, sizeOfFramed } from '../../../src/records/messages/frames/message-frame.js'
+import { enqueue, type NewEmail } from '../../../src/records/messages/queue/enqueue.js'
+import { newContactOf } from '../../../src/workspaces/audiences/contacts.js'
 import { rowOf } from './rows.js'
 
 interface BroadcastRequest {

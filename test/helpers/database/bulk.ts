@@ -4,11 +4,11 @@
  * With a running daemon they should be one commit: the daemon is not notified, and its sweep may already be past the
  * entries of a second commit.
  */
-import { parseAddress } from '../../../src/mail/address.js'
-import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/messages/queue/enqueue.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
-import { toJson } from '../../../src/storage/tables/columns.js'
-import type { Priority } from '../../../src/storage/tables/email-tables.js'
+import { parseAddress } from '../../../src/base/mail/address.js'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import type { Priority } from '../../../src/base/storage/tables/email-tables.js'
+import { type EnqueuedEmail, enqueue, type NewEmail } from '../../../src/records/messages/queue/enqueue.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 
 export interface BulkEmail {

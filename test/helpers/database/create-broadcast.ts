@@ -1,13 +1,13 @@
 /** A broadcast to an audience that is being sent, with its contacts, as `POST /v1/broadcasts/:id/send` leaves it. */
 import { randomUUID } from 'node:crypto'
-import { insertContact, newContactOf } from '../../../src/audiences/contacts.js'
-import { composeBroadcast } from '../../../src/broadcasts/compose-broadcast.js'
-import { insertSentContent } from '../../../src/broadcasts/sent-content.js'
-import { parseAddress } from '../../../src/mail/address.js'
-import { encodeFrame } from '../../../src/messages/frames/encode-frame.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
-import type { Database } from '../../../src/storage/database.js'
-import { toJson } from '../../../src/storage/tables/columns.js'
+import { parseAddress } from '../../../src/base/mail/address.js'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import type { Database } from '../../../src/base/storage/database.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import { composeBroadcast } from '../../../src/outbound/broadcasts/compose-broadcast.js'
+import { insertSentContent } from '../../../src/outbound/broadcasts/sent-content.js'
+import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
+import { insertContact, newContactOf } from '../../../src/workspaces/audiences/contacts.js'
 import { rowOf } from './rows.js'
 
 interface NewBroadcast {

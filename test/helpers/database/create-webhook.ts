@@ -1,9 +1,9 @@
 /** A webhook of the workspace `ws_1`, as the route stores it. */
-import { uuidv7 } from '../../../src/platform/ids.js'
-import type { Database } from '../../../src/storage/database.js'
-import { toJson } from '../../../src/storage/tables/columns.js'
-import type { EventType } from '../../../src/storage/tables/email-tables.js'
-import { insertWebhook, type WebhookRef } from '../../../src/webhooks/webhook-records.js'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import type { Database } from '../../../src/base/storage/database.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
+import { insertWebhook, type WebhookRef } from '../../../src/workspaces/webhooks/webhook-records.js'
 
 interface Choice {
   readonly workspaceId?: string

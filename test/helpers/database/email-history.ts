@@ -2,27 +2,32 @@
  * Histories of emails, made with the program's own writes: what is sent, settled, reported, opened, clicked, removed
  * and erased. Keeps what it knew of emails and events before they were removed.
  */
-import { parseAddress } from '../../../src/mail/address.js'
-import { emailById } from '../../../src/messages/email.js'
-import { type LateOutcome, resolveLateOutcome } from '../../../src/messages/late-outcome.js'
-import { enqueue } from '../../../src/messages/queue/enqueue.js'
-import type { QueueEntry } from '../../../src/messages/queue/queue.js'
-import { type AttemptRecord, settleAccepted, settleBounced, settleFailed } from '../../../src/messages/queue/settle.js'
-import { recipientsOfEmail } from '../../../src/messages/recipients.js'
-import { createMessagePurge } from '../../../src/messages/retention.js'
-import { cancelScheduled } from '../../../src/messages/scheduled-change.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
-import type { Database } from '../../../src/storage/database.js'
-import { eraseWorkspace } from '../../../src/storage/maintenance/erase.js'
-import { toJson } from '../../../src/storage/tables/columns.js'
-import type { Tag } from '../../../src/storage/tables/email-tables.js'
-import type { Write } from '../../../src/storage/writer/write.js'
-import { FirstHits } from '../../../src/tracking/first-hits.js'
-import type { ClickHit, Hit } from '../../../src/tracking/hit.js'
-import { createLinkId } from '../../../src/tracking/link-id.js'
-import { LinkSweeps } from '../../../src/tracking/link-sweeps.js'
-import { insertLinks, removeOldLinks } from '../../../src/tracking/links.js'
-import { joinWrites, planHit } from '../../../src/tracking/plan-hits.js'
+import { parseAddress } from '../../../src/base/mail/address.js'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import type { Database } from '../../../src/base/storage/database.js'
+import { eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import type { Tag } from '../../../src/base/storage/tables/email-tables.js'
+import type { Write } from '../../../src/base/storage/writer/write.js'
+import { FirstHits } from '../../../src/outbound/tracking/first-hits.js'
+import type { ClickHit, Hit } from '../../../src/outbound/tracking/hit.js'
+import { createLinkId } from '../../../src/outbound/tracking/link-id.js'
+import { LinkSweeps } from '../../../src/outbound/tracking/link-sweeps.js'
+import { insertLinks, removeOldLinks } from '../../../src/outbound/tracking/links.js'
+import { joinWrites, planHit } from '../../../src/outbound/tracking/plan-hits.js'
+import { emailById } from '../../../src/records/messages/email.js'
+import { type LateOutcome, resolveLateOutcome } from '../../../src/records/messages/late-outcome.js'
+import { enqueue } from '../../../src/records/messages/queue/enqueue.js'
+import type { QueueEntry } from '../../../src/records/messages/queue/queue.js'
+import {
+  type AttemptRecord,
+  settleAccepted,
+  settleBounced,
+  settleFailed,
+} from '../../../src/records/messages/queue/settle.js'
+import { recipientsOfEmail } from '../../../src/records/messages/recipients.js'
+import { createMessagePurge } from '../../../src/records/messages/retention.js'
+import { cancelScheduled } from '../../../src/records/messages/scheduled-change.js'
 import type { Step } from './arbitrary-history.js'
 import { rowOf } from './rows.js'
 

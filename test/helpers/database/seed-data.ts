@@ -15,16 +15,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { buildWorkspaceWithOwner } from '../../../src/accounts/workspaces.js'
-import { UNLIMITED } from '../../../src/config/plans.js'
-import { buildDomain, createServiceKey } from '../../../src/domains/new-domain.js'
-import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
-import { systemClock } from '../../../src/platform/clock.js'
-import { loadTlsFiles } from '../../../src/platform/tls-files.js'
-import type { Database } from '../../../src/storage/database.js'
-import { databaseFile, openDatabase } from '../../../src/storage/open.js'
-import { SERVICE_WORKSPACE } from '../../../src/storage/tables/tables.js'
-import type { Write } from '../../../src/storage/writer/write.js'
+import { UNLIMITED } from '../../../src/base/config/plans.js'
+import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
+import { systemClock } from '../../../src/base/platform/clock.js'
+import { loadTlsFiles } from '../../../src/base/platform/tls-files.js'
+import type { Database } from '../../../src/base/storage/database.js'
+import { databaseFile, openDatabase } from '../../../src/base/storage/open.js'
+import { SERVICE_WORKSPACE } from '../../../src/base/storage/tables/tables.js'
+import type { Write } from '../../../src/base/storage/writer/write.js'
+import { buildWorkspaceWithOwner } from '../../../src/workspaces/accounts/workspaces.js'
+import { buildDomain, createServiceKey } from '../../../src/workspaces/domains/new-domain.js'
 
 export interface SeedAccounts {
   readonly key: string

@@ -1,7 +1,8 @@
 /** Events with little in them, of any type, for tests that read the log. */
-import { recordEvent } from '../../../src/events/event-log.js'
-import type { EventType } from '../../../src/storage/tables/email-tables.js'
-import type { Write } from '../../../src/storage/writer/write.js'
+
+import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
+import type { Write } from '../../../src/base/storage/writer/write.js'
+import { recordEvent } from '../../../src/records/events/event-log.js'
 
 export interface StoredEvent {
   readonly workspaceId?: string

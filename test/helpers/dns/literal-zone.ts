@@ -1,12 +1,13 @@
 /** A service zone that is a literal: for tests of the listener that need no database. */
-import type { ServiceZone } from '../../../src/domains/zone/zone.js'
+
+import { parseDomainName } from '../../../src/base/mail/address.js'
+import type { ServiceZone } from '../../../src/workspaces/domains/zone/zone.js'
 import {
   buildSoaRecord,
   type RecordData,
   type SoaRecord,
   type ZoneRecord,
-} from '../../../src/domains/zone/zone-records.js'
-import { parseDomainName } from '../../../src/mail/address.js'
+} from '../../../src/workspaces/domains/zone/zone-records.js'
 
 /** A text as long as the record of our keys. */
 export const largeKey = `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`

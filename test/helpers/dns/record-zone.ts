@@ -4,7 +4,7 @@
  * `'b.test': { TXT: ['v=spf1 -all'], A: ['192.0.2.1'], MX: [[10, 'mx.b.test']] }`; `'broken.test': 'SERVFAIL'`, for
  * one type `{ TXT: 'SERVFAIL' }`; `'silence'` never answers. A name that is absent does not exist.
  */
-import type { LookupResult, RecordResolver } from '../../../src/platform/dns/resolver.js'
+import type { LookupResult, RecordResolver } from '../../../src/base/platform/dns/resolver.js'
 
 type Fault = 'SERVFAIL' | 'silence'
 

@@ -11,7 +11,7 @@ import type {
   RecordResolver,
   RecordType,
   Resolver,
-} from '../../../src/platform/dns/resolver.js'
+} from '../../../src/base/platform/dns/resolver.js'
 
 interface ZoneName {
   readonly mx?: readonly (readonly [preference: number, exchange: string])[] | 'failure'

@@ -1,8 +1,8 @@
 /** A configuration of the host mail.example.net, for tests of checks. */
 
 import { stringify } from 'smol-toml'
-import type { Config } from '../../../src/config/complete.js'
-import { parseConfig } from '../../../src/config/load.js'
+import type { Config } from '../../../src/base/config/complete.js'
+import { parseConfig } from '../../../src/base/config/load.js'
 
 export function testConfig(settings: Readonly<Record<string, Readonly<Record<string, unknown>>>>): Config {
   const { service, ...others } = settings

@@ -1,8 +1,8 @@
 /** A browser at a test daemon: keeps its cookies, names its own site, and acts in a workspace. */
 
-import { createPasswordHasher } from '../../../src/accounts/people/passwords.js'
-import { setPassword, userByEmail } from '../../../src/accounts/people/users.js'
-import { parseAddress } from '../../../src/mail/address.js'
+import { parseAddress } from '../../../src/base/mail/address.js'
+import { createPasswordHasher } from '../../../src/workspaces/accounts/people/passwords.js'
+import { setPassword, userByEmail } from '../../../src/workspaces/accounts/people/users.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import type { RestAnswer } from './rest-client.js'
 

@@ -1,6 +1,7 @@
 /** A workspace with one of everything that the API can create. */
-import { storeInbound } from '../../../src/messages/inbound/inbound-email.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
+
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import { storeInbound } from '../../../src/records/messages/inbound/inbound-email.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import { inboundMail } from '../mail/inbound-mail.js'
 import { waitUntil } from '../wait-until.js'

@@ -1,6 +1,6 @@
 /** An invitation, with the token of its mail. */
 import { createSecretKey } from 'node:crypto'
-import { buildInvitationToken } from '../../../src/accounts/people/invitations.js'
+import { buildInvitationToken } from '../../../src/workspaces/accounts/people/invitations.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 
 interface Inviter {

@@ -1,7 +1,7 @@
 /** Requests to the API of a test daemon: real HTTPS, its certificate verified. */
 import type { Test } from 'tap'
 import { Agent, request } from 'undici'
-import type { Daemon } from '../../../src/daemon/daemon.js'
+import type { Daemon } from '../../../src/operations/daemon/daemon.js'
 
 export interface RestRequest {
   /** Null: none. */

@@ -1,9 +1,9 @@
 /** The record of an inbound message as it is before it is processed. */
-import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
-import type { Authentication } from '../../../src/mail/authentication-results.js'
-import type { NewInbound } from '../../../src/messages/inbound/inbound-record.js'
-import { systemClock } from '../../../src/platform/clock.js'
-import { toJson } from '../../../src/storage/tables/columns.js'
+import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
+import type { Authentication } from '../../../src/base/mail/authentication-results.js'
+import { systemClock } from '../../../src/base/platform/clock.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import type { NewInbound } from '../../../src/records/messages/inbound/inbound-record.js'
 
 /** Addresses and lists as plain texts. */
 export interface InboundMail

@@ -3,8 +3,8 @@
  * a relaxed header, one line.
  */
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { canonicalizeField, hashRelaxedBody } from '../../../src/domains/dkim/canonical.js'
-import { findFields, scanHeader } from '../../../src/mail/header-fields.js'
+import { findFields, scanHeader } from '../../../src/base/mail/header-fields.js'
+import { canonicalizeField, hashRelaxedBody } from '../../../src/workspaces/domains/dkim/canonical.js'
 
 export interface TestKey {
   readonly privateKey: KeyObject

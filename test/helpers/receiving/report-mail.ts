@@ -1,6 +1,6 @@
 /** Reports as messages: built from lines, parsed, summarized. */
-import { readReport } from '../../../src/receiving/reports/read-report.js'
-import type { Bounce, Report } from '../../../src/receiving/reports/report.js'
+import { readReport } from '../../../src/inbound/receiving/reports/read-report.js'
+import type { Bounce, Report } from '../../../src/inbound/receiving/reports/report.js'
 
 export const returnedHeader = [
   'Return-Path: <bounce+k3y@mail.app.test>',

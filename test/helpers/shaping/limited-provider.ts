@@ -2,9 +2,9 @@
  * A provider with limits, and a sender that keeps to a pace towards it, on a virtual clock: the limits are those of
  * `scripts/provider-sim`, and there is always something to send.
  */
-import { PaceControl } from '../../../src/delivery/shaping/pace-control.js'
-import type { PaceState } from '../../../src/delivery/shaping/pace-state.js'
-import type { SendResult } from '../../../src/delivery/smtp/send-result.js'
+import { PaceControl } from '../../../src/outbound/delivery/shaping/pace-control.js'
+import type { PaceState } from '../../../src/outbound/delivery/shaping/pace-state.js'
+import type { SendResult } from '../../../src/outbound/delivery/smtp/send-result.js'
 import { createVirtualTimer } from './virtual-timer.js'
 
 type RateLimit =

@@ -1,5 +1,5 @@
 /** A clock that goes on when it is told to, with its timers: hours of a provider's limits in milliseconds. */
-import type { PaceTimer } from '../../../src/delivery/shaping/pace-state.js'
+import type { PaceTimer } from '../../../src/outbound/delivery/shaping/pace-state.js'
 
 interface Timed {
   readonly at: number

@@ -1,5 +1,5 @@
 /** Limits of verification codes that no test reaches by chance. */
-import type { SendLimits } from '../../../src/sms/send-limits.js'
+import type { SendLimits } from '../../../src/workspaces/sms/send-limits.js'
 
 export const ampleLimits: SendLimits = {
   per_phone_per_hour: 1000,

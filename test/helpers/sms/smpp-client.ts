@@ -1,11 +1,11 @@
 /** Posthorn's SMPP provider with a log that can be read, short times, and messages for it. */
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { systemClock } from '../../../src/platform/clock.js'
-import { createDialer } from '../../../src/platform/dialer.js'
-import type { Receipt, SmsMessage, SmsProvider } from '../../../src/sms/provider.js'
-import { createSmppProvider } from '../../../src/sms/smpp/smpp-provider.js'
-import { encodeText } from '../../../src/sms/text-encoding.js'
+import { systemClock } from '../../../src/base/platform/clock.js'
+import { createDialer } from '../../../src/base/platform/dialer.js'
+import type { Receipt, SmsMessage, SmsProvider } from '../../../src/workspaces/sms/provider.js'
+import { createSmppProvider } from '../../../src/workspaces/sms/smpp/smpp-provider.js'
+import { encodeText } from '../../../src/workspaces/sms/text-encoding.js'
 
 type Deps = Parameters<typeof createSmppProvider>[0]
 

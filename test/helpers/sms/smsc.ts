@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import smpp, { type PDU, type Session } from 'smpp'
 import type { Test } from 'tap'
-import { isRecord } from '../../../src/platform/records.js'
+import { isRecord } from '../../../src/base/platform/records.js'
 import { waitUntil } from '../wait-until.js'
 
 export type SmscPdu = PDU & Readonly<Record<string, unknown>>

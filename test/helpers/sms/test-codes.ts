@@ -2,12 +2,17 @@
 import { createSecretKey } from 'node:crypto'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import type { Log } from '../../../src/platform/log.js'
-import { type CodeChecker, createCodeChecker } from '../../../src/sms/check-code.js'
-import { deriveCodeKey } from '../../../src/sms/code-hash.js'
-import type { SendOutcome, SmsMessage } from '../../../src/sms/provider.js'
-import { type CodeSender, type CodeSenderDeps, createCodeSender, type SentCode } from '../../../src/sms/send-code.js'
-import type { Database } from '../../../src/storage/database.js'
+import type { Log } from '../../../src/base/platform/log.js'
+import type { Database } from '../../../src/base/storage/database.js'
+import { type CodeChecker, createCodeChecker } from '../../../src/workspaces/sms/check-code.js'
+import { deriveCodeKey } from '../../../src/workspaces/sms/code-hash.js'
+import type { SendOutcome, SmsMessage } from '../../../src/workspaces/sms/provider.js'
+import {
+  type CodeSender,
+  type CodeSenderDeps,
+  createCodeSender,
+  type SentCode,
+} from '../../../src/workspaces/sms/send-code.js'
 import { temporaryDatabase } from '../database/database.js'
 import { rowOf } from '../database/rows.js'
 

@@ -5,7 +5,7 @@
  *     const email = await waitUntilProcessed(app, idOfReply(reply))
  */
 import type { Test } from 'tap'
-import { formatMessageDate } from '../../../src/mail/message-date.js'
+import { formatMessageDate } from '../../../src/base/mail/message-date.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 import { waitUntil } from '../wait-until.js'
 import { type Dialogue, dial } from './smtp-dialogue.js'

@@ -1,19 +1,19 @@
 /** What the SMTP client of delivery needs to talk to a scripted sink. */
 
-import type { Host } from '../../../src/delivery/hosts/destination.js'
-import { UnreachableHosts } from '../../../src/delivery/hosts/unreachable-hosts.js'
-import { SessionOpener } from '../../../src/delivery/sessions/session-opener.js'
+import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
+import type { Clock } from '../../../src/base/platform/clock.js'
+import { createDialer } from '../../../src/base/platform/dialer.js'
+import type { Host } from '../../../src/outbound/delivery/hosts/destination.js'
+import { UnreachableHosts } from '../../../src/outbound/delivery/hosts/unreachable-hosts.js'
+import { SessionOpener } from '../../../src/outbound/delivery/sessions/session-opener.js'
 import {
   type ConnectionLimits,
   SessionPool,
   type SessionPoolLimits,
-} from '../../../src/delivery/sessions/session-pool.js'
-import type { OutboundMessage } from '../../../src/delivery/smtp/outbound-message.js'
-import type { SmtpClientDeps } from '../../../src/delivery/smtp/smtp-client.js'
-import { defaultTimeouts, type Timeouts } from '../../../src/delivery/smtp/timeouts.js'
-import { parseAddress, parseDomainName } from '../../../src/mail/address.js'
-import type { Clock } from '../../../src/platform/clock.js'
-import { createDialer } from '../../../src/platform/dialer.js'
+} from '../../../src/outbound/delivery/sessions/session-pool.js'
+import type { OutboundMessage } from '../../../src/outbound/delivery/smtp/outbound-message.js'
+import type { SmtpClientDeps } from '../../../src/outbound/delivery/smtp/smtp-client.js'
+import { defaultTimeouts, type Timeouts } from '../../../src/outbound/delivery/smtp/timeouts.js'
 import { createFreePace } from '../free-pace.js'
 
 /** A signal that never aborts. */

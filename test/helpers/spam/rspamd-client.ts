@@ -1,9 +1,9 @@
 /** A client of rspamd, its input, and the weight of its answer. */
 import { pino } from 'pino'
-import { RspamdClient, type RspamdLimits, type RspamdRequest } from '../../../src/spam/rspamd/rspamd.js'
-import type { RspamdVerdict } from '../../../src/spam/rspamd/rspamd-answer.js'
-import { collectRspamdContributions } from '../../../src/spam/rspamd/rspamd-points.js'
-import { defaultSpamThresholds, sumScores } from '../../../src/spam/spam-report.js'
+import { RspamdClient, type RspamdLimits, type RspamdRequest } from '../../../src/inbound/spam/rspamd/rspamd.js'
+import type { RspamdVerdict } from '../../../src/inbound/spam/rspamd/rspamd-answer.js'
+import { collectRspamdContributions } from '../../../src/inbound/spam/rspamd/rspamd-points.js'
+import { defaultSpamThresholds, sumScores } from '../../../src/inbound/spam/spam-report.js'
 
 const limits: RspamdLimits = { timeout: 10_000, concurrency: 20, memoryBytes: 1_000_000, responseBytes: 100_000 }
 

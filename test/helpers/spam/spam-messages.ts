@@ -1,6 +1,6 @@
 /** Input of the spam rules and the classifier. */
-import { tokenizeMessage } from '../../../src/spam/bayes/tokens.js'
-import type { SpamMessage } from '../../../src/spam/spam-message.js'
+import { tokenizeMessage } from '../../../src/inbound/spam/bayes/tokens.js'
+import type { SpamMessage } from '../../../src/inbound/spam/spam-message.js'
 
 export const emptyMessage: SpamMessage = {
   fields: [],

@@ -1,8 +1,9 @@
 /** Adds a user to the workspace of a test daemon, who can sign in after `givePassword`. */
-import { insertMember } from '../../../src/accounts/people/members.js'
-import { insertUser } from '../../../src/accounts/people/users.js'
-import { parseAddress } from '../../../src/mail/address.js'
-import { uuidv7 } from '../../../src/platform/ids.js'
+
+import { parseAddress } from '../../../src/base/mail/address.js'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import { insertMember } from '../../../src/workspaces/accounts/people/members.js'
+import { insertUser } from '../../../src/workspaces/accounts/people/users.js'
 import type { TestDaemon } from '../daemon/test-daemon.js'
 
 export async function addMember(app: TestDaemon, email: string, role: 'admin' | 'member'): Promise<void> {

@@ -1,6 +1,6 @@
 /** Mail for the pages of received mail: a daemon that receives it, and a message that attacks who reads it. */
 import type { Test } from 'tap'
-import { formatMessageDate } from '../../../src/mail/message-date.js'
+import { formatMessageDate } from '../../../src/base/mail/message-date.js'
 import { type TestDaemon, type TestDaemonOptions, testDaemon } from '../daemon/test-daemon.js'
 import { openMxSession } from '../smtp/deliver-inbound.js'
 import { waitUntil } from '../wait-until.js'

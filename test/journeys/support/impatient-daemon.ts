@@ -1,7 +1,8 @@
 /** `serve` with other time limits for its shutdown: `impatient-daemon.js CONFIG JSON`. */
-import { serve } from '../../../src/cli/commands/serve.js'
-import { loadConfig } from '../../../src/config/load.js'
-import { systemClock } from '../../../src/platform/clock.js'
+
+import { loadConfig } from '../../../src/base/config/load.js'
+import { systemClock } from '../../../src/base/platform/clock.js'
+import { serve } from '../../../src/operations/cli/commands/serve.js'
 
 const [, , file = '', patience = ''] = process.argv
 const loaded = loadConfig({ file, env: {} })

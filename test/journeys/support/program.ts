@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { run } from '../../../src/cli/run.js'
+import { run } from '../../../src/operations/cli/run.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
 import { plainNode } from '../../helpers/programs/plain-node.js'
 

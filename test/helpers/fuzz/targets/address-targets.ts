@@ -1,5 +1,10 @@
 /** Addresses, lists of them, names of domains, next hops and values of the SMTP envelope. */
-import { type Address, formatForDisplay, tryParseAddress, tryParseDomainName } from '../../../../src/mail/address.js'
+import {
+  type Address,
+  formatForDisplay,
+  tryParseAddress,
+  tryParseDomainName,
+} from '../../../../src/base/mail/address.js'
 import {
   decodeXtext,
   encodeXtext,
@@ -10,7 +15,7 @@ import {
   parseRet,
   validateEnvid,
   validateOrcpt,
-} from '../../../../src/mail/dsn-parameters.js'
+} from '../../../../src/base/mail/dsn-parameters.js'
 import {
   findAuthor,
   isUnambiguous,
@@ -18,14 +23,14 @@ import {
   parseMailboxList,
   parseSimpleMailbox,
   truncateList,
-} from '../../../../src/mail/mailbox-list.js'
-import { isMessageId } from '../../../../src/mail/message-id.js'
-import { tryParseNamedAddress, writeNamedAddress } from '../../../../src/mail/named-address.js'
-import { parseRoute } from '../../../../src/mail/route.js'
-import { composeMailboxes } from '../../../../src/sending/compose-header.js'
-import { parsePlainMail } from '../../../../src/smtp/commands/mail-command.js'
-import { parsePlainRcpt, parseRcpt } from '../../../../src/smtp/commands/rcpt-command.js'
-import { ProtocolFault } from '../../../../src/smtp/session/smtp-reply.js'
+} from '../../../../src/base/mail/mailbox-list.js'
+import { isMessageId } from '../../../../src/base/mail/message-id.js'
+import { tryParseNamedAddress, writeNamedAddress } from '../../../../src/base/mail/named-address.js'
+import { parseRoute } from '../../../../src/base/mail/route.js'
+import { composeMailboxes } from '../../../../src/outbound/sending/compose-header.js'
+import { parsePlainMail } from '../../../../src/servers/smtp/commands/mail-command.js'
+import { parsePlainRcpt, parseRcpt } from '../../../../src/servers/smtp/commands/rcpt-command.js'
+import { ProtocolFault } from '../../../../src/servers/smtp/session/smtp-reply.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { isRefusal } from './refusals.js'
 

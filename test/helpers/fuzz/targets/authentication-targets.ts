@@ -1,13 +1,14 @@
 /** SPF, DKIM, DMARC and ARC of a message, their records in DNS, and the fields that report the results. */
-import { parsePublicKey } from '../../../../src/domains/dkim/key-record.js'
-import { findFields, readFieldValue, scanHeader } from '../../../../src/mail/header-fields.js'
-import type { LookupResult, RecordResolver } from '../../../../src/platform/dns/resolver.js'
-import { authenticate } from '../../../../src/receiving/authentication/authenticate.js'
+
+import { findFields, readFieldValue, scanHeader } from '../../../../src/base/mail/header-fields.js'
+import type { LookupResult, RecordResolver } from '../../../../src/base/platform/dns/resolver.js'
+import { authenticate } from '../../../../src/inbound/receiving/authentication/authenticate.js'
 import {
   formatAuthenticationResults,
   formatReceivedSpf,
-} from '../../../../src/receiving/authentication/result-fields.js'
-import { serviceIdOf, withTrace } from '../../../../src/receiving/trace-fields.js'
+} from '../../../../src/inbound/receiving/authentication/result-fields.js'
+import { serviceIdOf, withTrace } from '../../../../src/inbound/receiving/trace-fields.js'
+import { parsePublicKey } from '../../../../src/workspaces/domains/dkim/key-record.js'
 import { ed25519Key, rsaKey, signMessage } from '../../mail/sign-message.js'
 import { check, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'

@@ -1,21 +1,25 @@
 /** Files and settings of people: TOML, CSV, patterns, phone numbers, log lines. */
 import { createSecretKey } from 'node:crypto'
+import { parseConfig } from '../../../../src/base/config/load.js'
+import { formatProblems } from '../../../../src/base/config/problems.js'
+import { formatCsvLine, unescapeFormula } from '../../../../src/base/platform/csv/cells.js'
+import { CsvFault, type CsvRow, MAX_CELLS, MAX_ROW_BYTES, readCsvRows } from '../../../../src/base/platform/csv/rows.js'
+import { createLog } from '../../../../src/base/platform/log.js'
+import { parseLogLine } from '../../../../src/base/platform/log-line.js'
+import { createAddressHider } from '../../../../src/base/platform/log-privacy.js'
+import { parsePhoneNumber } from '../../../../src/base/platform/phone-number.js'
+import { matchesPieces } from '../../../../src/records/messages/queue/hold-rule-matcher.js'
+import { parsePattern } from '../../../../src/records/messages/queue/hold-rules.js'
+import {
+  isRefusedLine,
+  parseProviderColumns,
+  parseProviderLine,
+} from '../../../../src/records/suppressions/provider-files.js'
 import {
   isRefusedLine as isRefusedContact,
   parseContactColumns,
   parseContactLine,
-} from '../../../../src/audiences/contact-columns.js'
-import { parseConfig } from '../../../../src/config/load.js'
-import { formatProblems } from '../../../../src/config/problems.js'
-import { matchesPieces } from '../../../../src/messages/queue/hold-rule-matcher.js'
-import { parsePattern } from '../../../../src/messages/queue/hold-rules.js'
-import { formatCsvLine, unescapeFormula } from '../../../../src/platform/csv/cells.js'
-import { CsvFault, type CsvRow, MAX_CELLS, MAX_ROW_BYTES, readCsvRows } from '../../../../src/platform/csv/rows.js'
-import { createLog } from '../../../../src/platform/log.js'
-import { parseLogLine } from '../../../../src/platform/log-line.js'
-import { createAddressHider } from '../../../../src/platform/log-privacy.js'
-import { parsePhoneNumber } from '../../../../src/platform/phone-number.js'
-import { isRefusedLine, parseProviderColumns, parseProviderLine } from '../../../../src/suppressions/provider-files.js'
+} from '../../../../src/workspaces/audiences/contact-columns.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { isRefusal } from './refusals.js'
 import { tomlSeeds, tomlWords } from './toml-seeds.js'

@@ -1,9 +1,9 @@
 /** Answers from DNS, questions to the service zone, and names. */
 import { encode } from 'dns-packet'
-import { createResponder } from '../../../../src/dns/responder.js'
-import { createResponseRateLimiter, defaultResponseRate } from '../../../../src/dns/response-rate-limiter.js'
-import { buildQuery, isReplyTo, readReply } from '../../../../src/platform/dns/message.js'
-import { encodeName, isQueryable, readName, toCanonicalName } from '../../../../src/platform/dns/name.js'
+import { buildQuery, isReplyTo, readReply } from '../../../../src/base/platform/dns/message.js'
+import { encodeName, isQueryable, readName, toCanonicalName } from '../../../../src/base/platform/dns/name.js'
+import { createResponder } from '../../../../src/servers/dns/responder.js'
+import { createResponseRateLimiter, defaultResponseRate } from '../../../../src/servers/dns/response-rate-limiter.js'
 import { networks } from '../../config-values.js'
 import { literalZone } from '../../dns/literal-zone.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'

@@ -1,14 +1,14 @@
 /** Reports about domains: what they come in, DMARC and TLS. */
 import { gzipSync } from 'node:zlib'
-import { tryParseDomainName } from '../../../../src/mail/address.js'
-import { parseIpAddress } from '../../../../src/platform/ip-address.js'
-import { readAggregates } from '../../../../src/receiving/domain-reports/read-aggregate.js'
-import { readTlsReport } from '../../../../src/receiving/domain-reports/read-tls-report.js'
-import { readDomainReport } from '../../../../src/receiving/domain-reports/report-digest.js'
-import type { ReportedDomain } from '../../../../src/receiving/domain-reports/reported-domain.js'
-import { unpack } from '../../../../src/receiving/domain-reports/unpack.js'
-import { UnreadableReport } from '../../../../src/receiving/domain-reports/unreadable-report.js'
-import { parseJson } from '../../../../src/storage/tables/columns.js'
+import { tryParseDomainName } from '../../../../src/base/mail/address.js'
+import { parseIpAddress } from '../../../../src/base/platform/ip-address.js'
+import { parseJson } from '../../../../src/base/storage/tables/columns.js'
+import { readAggregates } from '../../../../src/inbound/receiving/domain-reports/read-aggregate.js'
+import { readTlsReport } from '../../../../src/inbound/receiving/domain-reports/read-tls-report.js'
+import { readDomainReport } from '../../../../src/inbound/receiving/domain-reports/report-digest.js'
+import type { ReportedDomain } from '../../../../src/inbound/receiving/domain-reports/reported-domain.js'
+import { unpack } from '../../../../src/inbound/receiving/domain-reports/unpack.js'
+import { UnreadableReport } from '../../../../src/inbound/receiving/domain-reports/unreadable-report.js'
 import {
   attachedReport,
   failureReport,

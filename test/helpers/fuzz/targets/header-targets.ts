@@ -1,25 +1,25 @@
 /** Header fields, encoded words, encodings of text, tokens, and what is written into headers of ours. */
 import { createSecretKey } from 'node:crypto'
-import { tryParseDomainName } from '../../../../src/mail/address.js'
-import { createClickToken, isClickToken } from '../../../../src/mail/click-token.js'
-import { readFieldValue, scanHeader, scanHeaderOrEmpty, spliceHeader } from '../../../../src/mail/header-fields.js'
-import { readHeaderMailboxes } from '../../../../src/mail/header-mailboxes.js'
-import { decodeHeaderText } from '../../../../src/mail/header-text.js'
-import { checkLinesInSteps } from '../../../../src/mail/line-check.js'
+import { tryParseDomainName } from '../../../../src/base/mail/address.js'
+import { createClickToken, isClickToken } from '../../../../src/base/mail/click-token.js'
+import { readFieldValue, scanHeader, scanHeaderOrEmpty, spliceHeader } from '../../../../src/base/mail/header-fields.js'
+import { readHeaderMailboxes } from '../../../../src/base/mail/header-mailboxes.js'
+import { decodeHeaderText } from '../../../../src/base/mail/header-text.js'
+import { checkLinesInSteps } from '../../../../src/base/mail/line-check.js'
 import {
   decodeQuotedPrintable,
   encodeQuotedPrintable,
   readQuotedPrintable,
-} from '../../../../src/mail/quoted-printable.js'
+} from '../../../../src/base/mail/quoted-printable.js'
 import {
   createReturnPath,
   createUnsubscribeToken,
   recipientOfReturnPath,
   recipientOfUnsubscribe,
-} from '../../../../src/mail/recipient-token.js'
-import { composeSubject } from '../../../../src/sending/compose-header.js'
-import { prepareMessage, summarizeMessage } from '../../../../src/sending/prepare-message.js'
-import { readServiceFields } from '../../../../src/sending/service-headers.js'
+} from '../../../../src/base/mail/recipient-token.js'
+import { composeSubject } from '../../../../src/outbound/sending/compose-header.js'
+import { prepareMessage, summarizeMessage } from '../../../../src/outbound/sending/prepare-message.js'
+import { readServiceFields } from '../../../../src/outbound/sending/service-headers.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 import { isRefusal } from './refusals.js'

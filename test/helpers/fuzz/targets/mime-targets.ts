@@ -1,11 +1,11 @@
 /** Messages taken apart: by the parser in this thread, which shows its coverage, and by the process that is used. */
 import { Readable } from 'node:stream'
 import { isDeepStrictEqual } from 'node:util'
-import { scanHeaderOrEmpty } from '../../../../src/mail/header-fields.js'
-import { MimeReader } from '../../../../src/messages/mime/mime-parts.js'
-import { parseByLibrary, parseContent } from '../../../../src/messages/mime/parse-parts.js'
-import { PartParser } from '../../../../src/messages/mime/part-parser.js'
-import { readSimpleBodies } from '../../../../src/messages/mime/simple-bodies.js'
+import { scanHeaderOrEmpty } from '../../../../src/base/mail/header-fields.js'
+import { MimeReader } from '../../../../src/records/messages/mime/mime-parts.js'
+import { parseByLibrary, parseContent } from '../../../../src/records/messages/mime/parse-parts.js'
+import { PartParser } from '../../../../src/records/messages/mime/part-parser.js'
+import { readSimpleBodies } from '../../../../src/records/messages/mime/simple-bodies.js'
 import { check, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 

@@ -1,4 +1,4 @@
 /** The documented errors of parsers. */
-import { Refusal } from '../../../../src/mail/refusal.js'
+import { Refusal } from '../../../../src/base/mail/refusal.js'
 
 export const isRefusal = (error: unknown): boolean => error instanceof Refusal

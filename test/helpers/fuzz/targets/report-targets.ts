@@ -1,11 +1,11 @@
 /** Bounces, complaints and replies: what others report about our mail. */
 
-import { parseCapabilities } from '../../../../src/delivery/smtp/capabilities.js'
-import { ReplyParser } from '../../../../src/delivery/smtp/reply-parser.js'
-import { tryParseAddress } from '../../../../src/mail/address.js'
-import type { Reply } from '../../../../src/mail/reply.js'
-import { classifyReply } from '../../../../src/messages/replies/classify-reply.js'
-import { readReport } from '../../../../src/receiving/reports/read-report.js'
+import { tryParseAddress } from '../../../../src/base/mail/address.js'
+import type { Reply } from '../../../../src/base/mail/reply.js'
+import { readReport } from '../../../../src/inbound/receiving/reports/read-report.js'
+import { parseCapabilities } from '../../../../src/outbound/delivery/smtp/capabilities.js'
+import { ReplyParser } from '../../../../src/outbound/delivery/smtp/reply-parser.js'
+import { classifyReply } from '../../../../src/records/messages/replies/classify-reply.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 

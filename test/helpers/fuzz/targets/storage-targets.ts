@@ -2,16 +2,16 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createFrameReader } from '../../../../src/platform/processes/byte-frames.js'
-import { readDaemonStatus } from '../../../../src/platform/processes/daemon-status.js'
-import { listSnapshots } from '../../../../src/storage/standby/standby-folder.js'
+import { createFrameReader } from '../../../../src/base/platform/processes/byte-frames.js'
+import { readDaemonStatus } from '../../../../src/base/platform/processes/daemon-status.js'
+import { listSnapshots } from '../../../../src/base/storage/standby/standby-folder.js'
 import {
   type Checksum,
   FRAME_HEADER_BYTES,
   parseWalHeader,
   readFrame,
   WAL_HEADER_BYTES,
-} from '../../../../src/storage/wal/wal-frames.js'
+} from '../../../../src/base/storage/wal/wal-frames.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 
 const PAGE = 512

@@ -1,6 +1,10 @@
 /** The record by which a domain asks for TLS reports. */
-import { parseReportingRecord, readReportingRequest } from '../../../../src/delivery/tls-reports/reporting-record.js'
-import { tryParseAddress } from '../../../../src/mail/address.js'
+
+import { tryParseAddress } from '../../../../src/base/mail/address.js'
+import {
+  parseReportingRecord,
+  readReportingRequest,
+} from '../../../../src/outbound/delivery/tls-reports/reporting-record.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 
 function readRecord(input: Buffer): void {

@@ -2,14 +2,14 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { publicKeyOctetsOf } from '../../../../src/delivery/transport-security/certificate-key.js'
+import { publicKeyOctetsOf } from '../../../../src/outbound/delivery/transport-security/certificate-key.js'
 import {
   formatStsPolicy,
   matchesStsPolicy,
   parseStsPolicy,
   readStsId,
-} from '../../../../src/delivery/transport-security/sts-policy.js'
-import { listUsableRecords, parseTlsa } from '../../../../src/delivery/transport-security/tlsa-record.js'
+} from '../../../../src/outbound/delivery/transport-security/sts-policy.js'
+import { listUsableRecords, parseTlsa } from '../../../../src/outbound/delivery/transport-security/tlsa-record.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 
 function readPolicy(input: Buffer): void {

@@ -1,0 +1,149 @@
+/**
+ * Stores reports about domains. A report is stored once for each reporter, kind and policy domain, by the id that its
+ * reporter gave it.
+ */
+import { type Selectable, sql } from 'kysely'
+import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { DomainReportKind, DomainReportRowsTable } from '../../../base/storage/tables/domain-report-tables.js'
+import type { Tables } from '../../../base/storage/tables/tables.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+
+export type DomainReport = Selectable<Tables['domain_reports']>
+
+/** The sending domain that reports are about. */
+export interface DomainRef {
+  readonly workspaceId: string
+  readonly domainId: string
+}
+
+/** What a report counts towards the limit of its domain, besides its rows. Octets. */
+const REPORT_WEIGHT = 8_192
+
+/** Misses if it is stored already. */
+const insertReport = prepareWrite<DomainReport>(
+  ({ db, slots }) =>
+    db
+      .insertInto('domain_reports')
+      .values(
+        slots([
+          'id',
+          'workspace_id',
+          'domain_id',
+          'kind',
+          'domain',
+          'reporter',
+          'organization',
+          'report_id',
+          'policy',
+          'begins_at',
+          'ends_at',
+          'messages',
+          'passed',
+          'size',
+          'received_at',
+        ]),
+      )
+      .onConflict((conflict) => conflict.doNothing()),
+  1,
+)
+
+const insertRows = prepareWrite<Tables['domain_report_rows']>(({ db, slots }) =>
+  db.insertInto('domain_report_rows').values(slots(['report_id', 'workspace_id', 'rows'])),
+)
+
+export function storeReport(report: DomainReport, rows: DomainReportRowsTable['rows']): Write[] {
+  const { id: report_id, workspace_id } = report
+  return [insertReport(report), insertRows({ report_id, workspace_id, rows })]
+}
+
+/** Its rows go with it, by a trigger. */
+export const removeReport = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('domain_reports').where('id', '=', slot('id')),
+)
+
+type ReportKey = DomainRef & Pick<DomainReport, 'reporter' | 'kind' | 'domain'> & { readonly reportId: string }
+
+export const findStoredReport = prepareRead<ReportKey>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_reports')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain_id', '=', slot('domainId'))
+    .where('reporter', '=', slot('reporter'))
+    .where('kind', '=', slot('kind'))
+    .where('domain', '=', slot('domain'))
+    .where('report_id', '=', slot('reportId')),
+)
+
+/** What the stored reports of each reporter weigh. */
+export const weighReporters = prepareRead<DomainRef>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_reports')
+    .select('reporter')
+    .select(sql<number>`sum(size + ${sql.lit(REPORT_WEIGHT)})`.as('weight'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain_id', '=', slot('domainId'))
+    .groupBy('reporter'),
+)
+
+export const oldestOfReporter = prepareRead<DomainRef & { reporter: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_reports')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain_id', '=', slot('domainId'))
+    .where('reporter', '=', slot('reporter'))
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
+export const reportById = prepareRead<DomainRef & { id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_reports')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain_id', '=', slot('domainId')),
+)
+
+export const rowsOfReport = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_report_rows')
+    .select('rows')
+    .where('report_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export type ReportPage = DomainRef & {
+  /** `any`: all. */
+  readonly kind: DomainReportKind | 'any'
+  /** Reports whose time ends at or after this moment, and begins before that one. */
+  readonly from: number
+  readonly to: number
+  readonly before: string
+  readonly limit: number
+}
+
+/** Newest first, of the few that a domain may have. */
+export const reportsBefore = prepareRead<ReportPage>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_reports')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('domain_id', '=', slot('domainId'))
+    .where('id', '<', slot('before'))
+    .where('begins_at', '<', slot('to'))
+    .where('ends_at', '>=', slot('from'))
+    .where(sql<boolean>`${slot('kind')} in ('any', kind)`)
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+export const reportsReceivedBefore = prepareRead<{ before: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('domain_reports')
+    .select('id')
+    .where('received_at', '<', slot('before'))
+    .orderBy('received_at')
+    .limit(slot('limit')),
+)

@@ -1,0 +1,77 @@
+/**
+ * Scores a message before it is answered, for domains that refuse spam: it is refused only if it is spam for each
+ * workspace that would get it. One that is over 1 MB, or that is not analyzed in time (`early-analyzer.ts`), is accepted
+ * and scored when it is processed.
+ */
+import type { Authentication } from '../../base/mail/authentication-results.js'
+import { uuidv7 } from '../../base/platform/ids.js'
+import { toJson } from '../../base/storage/tables/columns.js'
+import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
+import { spamContextOf } from '../spam/received-spam-message.js'
+import type { SpamContext } from '../spam/spam-input.js'
+import type { JudgedEmail, SpamJudge } from '../spam/spam-judge.js'
+import type { Destination } from './destinations.js'
+import type { EarlyAnalyzer } from './early-analyzer.js'
+import type { ReceivedMessage } from './received-message.js'
+
+interface ScorerDeps {
+  readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>
+  readonly judge: Pick<SpamJudge, 'judge'>
+  /** Milliseconds; default: ten seconds. */
+  readonly timeLimit?: number
+}
+
+export interface ScoredMessage {
+  readonly message: ReceivedMessage
+  readonly authentication: Authentication
+  readonly destinations: readonly Destination[]
+  readonly arrival: Arrival
+  readonly now: number
+}
+
+/** Bytes of a message. */
+const MAX_SIZE = 1_048_576
+export const REFUSAL_TIME_LIMIT = 10_000
+
+export class EarlyScorer {
+  constructor(private readonly deps: ScorerDeps) {}
+
+  /** Whether the message is spam for all of its destinations. Never rejects. */
+  async isSpamForAll(scored: ScoredMessage): Promise<boolean> {
+    const { analyzer, judge, timeLimit = REFUSAL_TIME_LIMIT } = this.deps
+    const { raw, client } = scored.message
+    const emails = scored.destinations.flatMap((destination) => toEmail(scored, destination))
+    const [first] = emails
+    if (raw.length > MAX_SIZE || first === undefined || emails.length < scored.destinations.length) return false
+    const { workspace_id: workspaceId } = first
+    const { session } = client
+    const contextOf = (): SpamContext => spamContextOf(first)
+    const message = { received: raw, copy: () => Buffer.from(raw), workspaceId, content: null, contextOf, session }
+    const isSpam = await analyzer.analyze(message, timeLimit, async ({ raw: copy, analysis }) => {
+      for (const email of emails) {
+        if ((await judge.judge(email, copy, analysis)).spam_status !== 'spam') return false
+      }
+      return true
+    })
+    return isSpam ?? false
+  }
+}
+
+/** None for reports. */
+function toEmail({ message, authentication, arrival, now }: ScoredMessage, to: Destination): readonly JudgedEmail[] {
+  if (to.kind !== 'mail') return []
+  const { client, envelopeFrom } = message
+  return [
+    {
+      id: uuidv7(now),
+      workspace_id: to.workspaceId,
+      envelope_from: envelopeFrom,
+      envelope_to: toJson(to.addresses),
+      client_address: client.address,
+      helo: client.helo,
+      authentication: toJson(authentication),
+      arrival: toJson(arrival),
+      received_at: now,
+    },
+  ]
+}

@@ -1,0 +1,146 @@
+/**
+ * The copies of an accepted message, one for each workspace that it is addressed to and one for reports: their records,
+ * their bytes with the trace fields, and the one commit that stores all of them.
+ */
+
+import type { Authentication } from '../../base/mail/authentication-results.js'
+import { summarizeResults } from '../../base/mail/authentication-results.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Log } from '../../base/platform/log.js'
+import { type Json, toJson } from '../../base/storage/tables/columns.js'
+import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import {
+  MovedBytes,
+  StorageFault,
+  TRANSFER_FROM_BYTES,
+  tryCommit,
+  type Write,
+} from '../../base/storage/writer/write.js'
+import { storeRecord } from '../../records/messages/inbound/inbound-email.js'
+import {
+  type InboundEmail,
+  type NewInbound,
+  toProcessed,
+  toUnprocessed,
+} from '../../records/messages/inbound/inbound-record.js'
+import { heldBytesOf, type InboundBytes, requireRoom } from '../../workspaces/accounts/limits/inbound-bytes.js'
+import type { ResultField } from './authentication/result-fields.js'
+import type { PlannedCopy } from './copy-plan.js'
+import type { GatheredCommits } from './gathered-commits.js'
+import type { ProcessedMail } from './mail-processor.js'
+import type { ReceivedMessage } from './received-message.js'
+import type { StoredForm } from './threads/packed-form.js'
+import { withTrace } from './trace-fields.js'
+
+/** What a copy is made of. */
+interface CopySource extends PlannedCopy {
+  readonly message: ReceivedMessage
+  readonly authentication: Authentication
+  /** The same as it is stored. */
+  readonly authenticationJson: Json<Authentication>
+  readonly results: readonly ResultField[]
+  readonly arrival: Arrival
+  /** Null: it is yet to be made. */
+  readonly form: StoredForm | null
+}
+
+/** `email`: the record as it is until the message is processed. */
+export interface InboundCopy {
+  readonly email: InboundEmail
+  readonly bytes: MovedBytes
+}
+
+export function buildCopy(source: CopySource): InboundCopy {
+  const bytes = new MovedBytes(source.form?.pieces ?? buildStoredPieces(source))
+  return { email: toUnprocessed(toRecord(source), bytes.length), bytes }
+}
+
+interface StoreDeps {
+  readonly commits: Pick<GatheredCommits, 'commit'>
+  readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
+  readonly log: Pick<Log, 'info' | 'error'>
+}
+
+/**
+ * Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. `processed`:
+ * the only copy as it is after its processing, whose writes are in the commit too. False: one of these missed or
+ * failed, and the copy was stored without them.
+ */
+export async function storeCopies(
+  { commits, inboundBytes, log }: StoreDeps,
+  copies: readonly InboundCopy[],
+  processed: ProcessedMail | null,
+  session: string,
+): Promise<boolean> {
+  const rooms: Write[] = []
+  for (const { email } of copies) {
+    const limit = inboundBytes.limitNow(email.workspace_id)
+    if (limit !== null) rooms.push(requireRoom({ workspaceId: email.workspace_id, bytes: heldBytesOf(email), limit }))
+  }
+  if (processed !== null && (await storeProcessed({ commits, log }, rooms, copies, processed, session))) return true
+  const writes = copies.flatMap(({ email, bytes }) => storeRecord(email, bytes))
+  if (await tryCommit(commits.commit([...rooms, ...writes]))) return false
+  log.info(
+    { session, workspaces: copies.map(({ email }) => email.workspace_id) },
+    'a message was refused: no room for inbound mail',
+  )
+  throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
+}
+
+/** False if a write missed or failed: whatever is wrong with the results, the message itself can be stored. */
+async function storeProcessed(
+  { commits, log }: Pick<StoreDeps, 'commits' | 'log'>,
+  rooms: readonly Write[],
+  copies: readonly InboundCopy[],
+  { content, writes }: ProcessedMail,
+  session: string,
+): Promise<boolean> {
+  const all = [...rooms]
+  for (const { email, bytes } of copies) all.push(...storeRecord(toProcessed(email, content), keepBytes(bytes)))
+  all.push(...writes)
+  try {
+    return await tryCommit(commits.commit(all))
+  } catch (error) {
+    if (error instanceof StorageFault) throw error
+    log.error({ err: error, session }, 'the results of a message could not be stored with it')
+    return false
+  }
+}
+
+/** The same bytes, of which none are lost to the writer: they may be needed for another commit. */
+function keepBytes(bytes: MovedBytes): MovedBytes {
+  return bytes.length < TRANSFER_FROM_BYTES ? bytes : new MovedBytes([Buffer.concat(bytes.pieces)])
+}
+
+function buildStoredPieces({ message: { raw, header }, trace, results }: CopySource): readonly Uint8Array[] {
+  return withTrace(raw, header, trace, results)
+}
+
+function toRecord({
+  trace,
+  destination,
+  message,
+  authentication,
+  authenticationJson,
+  arrival,
+}: CopySource): NewInbound {
+  const { envelopeFrom, client } = message
+  const { spf_result, dkim_result, dmarc_result } = summarizeResults(authentication)
+  return {
+    id: trace.id,
+    kind: destination.kind,
+    workspace_id: destination.kind === 'mail' ? destination.workspaceId : SERVICE_WORKSPACE,
+    domain: destination.kind === 'mail' ? destination.domain : '',
+    envelope_from: envelopeFrom,
+    envelope_to: toJson(destination.addresses),
+    client_address: client.address,
+    helo: client.helo,
+    spf_result,
+    dkim_result,
+    dmarc_result,
+    authentication: authenticationJson,
+    arrival,
+    received_at: trace.now,
+  }
+}

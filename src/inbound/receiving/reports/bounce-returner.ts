@@ -1,0 +1,145 @@
+/**
+ * Brings bounces of forwarded mail back to the senders of that mail: what comes from the null sender to a rewritten
+ * sender of ours, or to the token of a message whose sender could not be rewritten.
+ *
+ * The report is passed on as it came, from the null sender, so that it causes no further bounce. Anyone who has seen a
+ * rewritten sender can write to it for three weeks, so each sender gets a limited number of reports.
+ */
+
+import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
+import { NO_NOTICE } from '../../../base/mail/dsn-parameters.js'
+import { createMessageId } from '../../../base/mail/message-id.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import { TokenBuckets } from '../../../base/platform/token-buckets.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import type { QueueRunner } from '../../../outbound/delivery/queue/queue-runner.js'
+import { emailById } from '../../../records/messages/email.js'
+import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
+import { recipientOfAnyWorkspace } from '../../../records/messages/recipients.js'
+import { isForwarded } from '../../../records/messages/service-email.js'
+import { isSuppressed } from '../../../records/suppressions/suppressions.js'
+import { enqueuePassedOn } from '../../forwarding/forwarded-email.js'
+import { type ProcessingResult, removeMessage } from '../processing-result.js'
+import type { RecipientPolicy } from '../recipient-policy.js'
+import type { ReportMail } from './report-claim.js'
+import type { ReportProcessor } from './report-processor.js'
+
+interface ReturnDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info'>
+  readonly policy: Pick<RecipientPolicy, 'classify'>
+  readonly hostname: string
+  readonly queue: Pick<QueueRunner, 'offer'>
+  /** Handles reports about other mail. */
+  readonly reports: Pick<ReportProcessor, 'process'>
+}
+
+/** Reports to one sender: at once, and in an hour. */
+const MAX_REPORTS = 60
+const HOUR = 3_600
+const MAX_SENDERS = 10_000
+/** What a message from the null sender begins with, as it is stored. */
+const RETURN_PATH = 'Return-Path: <>\r\n'
+/** Delivery reads the bytes from the database. */
+const NO_BYTES = Buffer.alloc(0)
+
+interface Return {
+  /** The address of ours that the report came to. */
+  readonly at: Address
+  /** Null: it was not proved who had sent the message. */
+  readonly sender: Address | null
+}
+
+export class BounceReturner {
+  private readonly buckets = new TokenBuckets({
+    burst: MAX_REPORTS,
+    perSecond: MAX_REPORTS / HOUR,
+    maxKeys: MAX_SENDERS,
+  })
+
+  constructor(private readonly deps: ReturnDeps) {}
+
+  async process(email: InboundEmail, mail: ReportMail): Promise<ProcessingResult> {
+    const { clock, reports, queue, log } = this.deps
+    const addresses = parseJson(email.envelope_to)
+    const returns = addresses.flatMap((at) => findReturn(this.deps, at))
+    if (returns.length === 0) return reports.process(email, mail)
+    const now = clock()
+    const queued = returns.flatMap(({ at, sender }) =>
+      email.envelope_from === '' && mayReturn(this.deps, this.buckets, email, sender, now)
+        ? [queueReturn(this.deps, email, { at, sender }, now)]
+        : [],
+    )
+    const isAll = returns.length === addresses.length
+    const rest: ProcessingResult = isAll ? { writes: removeMessage(email) } : reports.process(email, mail)
+    return {
+      // Before those that remove its bytes.
+      writes: [...queued.flatMap(({ writes }) => writes), ...rest.writes],
+      onCommitted: () => {
+        rest.onCommitted?.()
+        for (const enqueued of queued) {
+          queue.offer(enqueued, NO_BYTES)
+          log.info({ report: email.id, email: enqueued.email.id }, 'a bounce of forwarded mail is returned')
+        }
+      },
+    }
+  }
+}
+
+/** Empty: the address is of another kind. */
+function findReturn({ read, policy }: ReturnDeps, at: Address): readonly Return[] {
+  const recipient = policy.classify(at)
+  if (recipient.kind === 'forwarded-sender') return [{ at, sender: recipient.sender }]
+  if (recipient.kind !== 'return-path' || recipient.recipientId === null) return []
+  const [row] = recipientOfAnyWorkspace(read, { id: recipient.recipientId })
+  if (row === undefined || row.workspace_id !== SERVICE_WORKSPACE) return []
+  const [sent] = emailById(read, { workspaceId: SERVICE_WORKSPACE, id: row.email_id })
+  return sent === undefined || !isForwarded(sent) || sent.envelope_from === ''
+    ? []
+    : [{ at, sender: row.notify === NO_NOTICE ? null : sent.envelope_from }]
+}
+
+function mayReturn(
+  { read, log }: ReturnDeps,
+  buckets: TokenBuckets,
+  { id, client_address: client }: InboundEmail,
+  sender: Address | null,
+  now: number,
+): sender is Address {
+  const reason = findFault(read, buckets, sender, now)
+  if (reason === null) return true
+  log.info({ report: id, client, recipient: sender, reason }, 'a bounce of forwarded mail is not returned')
+  return false
+}
+
+function findFault(read: Read, buckets: TokenBuckets, sender: Address | null, now: number): string | null {
+  if (sender === null) return 'unproved'
+  if (isSuppressed(read, SERVICE_WORKSPACE, sender)) return 'suppressed'
+  return buckets.take(toLowerCaseAddress(sender), now) === 0 ? null : 'rate'
+}
+
+interface PassedReturn {
+  readonly at: Address
+  readonly sender: Address
+}
+
+function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, sender }: PassedReturn, now: number) {
+  return enqueuePassedOn({
+    inbound,
+    skipped: RETURN_PATH.length,
+    fields: '',
+    messageId: createMessageId(inbound.id, hostname),
+    subject: '',
+    envelopeFrom: '',
+    by: at,
+    to: [{ address: sender, suppressed: false, notify: null, orcpt: null }],
+    smtputf8: false,
+    // Of the bounce, as of one that is passed on to a client.
+    requiresTls: false,
+    now,
+  })
+}

@@ -1,0 +1,45 @@
+/**
+ * Has a message authenticated on a thread. A small one is analyzed there too, unless it was being read when the daemon
+ * crashed (`early-analyzer.ts`).
+ */
+import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
+import type { Header } from '../../../base/mail/header-fields.js'
+import type { OnlyMail } from '../copy-plan.js'
+import type { EarlyAnalyzer } from '../early-analyzer.js'
+import type { CheckedMessage } from './message-thread.js'
+import type { MessageThreads } from './message-threads.js'
+
+interface AuthenticatorDeps {
+  readonly threads: Pick<MessageThreads, 'authenticate'>
+  readonly early: Pick<EarlyAnalyzer, 'guardMessage'>
+  /** Absent: nothing is measured. */
+  readonly onAuthenticated?: ((results: Authentication) => void) | undefined
+}
+
+export class GuardedAuthenticator {
+  constructor(private readonly deps: AuthenticatorDeps) {}
+
+  /**
+   * `asked`: the only copy of a small message, whose stored form is asked for. The caller must not use `raw` afterwards.
+   * Rejects with a `Refusal` if the message cannot be checked.
+   */
+  async authenticate(
+    raw: Buffer,
+    header: Header,
+    connection: Connection,
+    asked: OnlyMail | null,
+  ): Promise<CheckedMessage> {
+    const checked = await this.check(raw, header, connection, asked)
+    this.deps.onAuthenticated?.(checked.authentication)
+    return checked
+  }
+
+  private async check(...[raw, header, connection, asked]: Parameters<GuardedAuthenticator['authenticate']>) {
+    const { threads, early } = this.deps
+    if (asked === null) return threads.authenticate(raw, header, connection, null)
+    const guard = early.guardMessage(raw, asked.workspaceId)
+    if (guard.isFeared) return threads.authenticate(raw, header, connection, null)
+    guard.begin()
+    return threads.authenticate(raw, header, connection, asked.trace).finally(() => guard.finish())
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * A message as it is stored, with its trace fields, and what is made of its content, in the thread that has authenticated
+ * it: its bytes are at hand there.
+ *
+ * Only a small message of a simple structure is analyzed in a thread. For any other, the content is null: it takes a
+ * library and unknown time and memory, so it is read in a process (`messages/mime/mime-parts`).
+ */
+import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
+import { type Header, scanHeader } from '../../../base/mail/header-fields.js'
+import { parseSimpleContent } from '../../../records/messages/mime/simple-content.js'
+import { buildSpamContext } from '../../spam/received-spam-message.js'
+import type { SpamContext } from '../../spam/spam-input.js'
+import { buildResultFields } from '../authentication/result-fields.js'
+import { type AnalyzedContent, contentAnalyzer } from '../inbound-analyzer.js'
+import { type TraceFacts, withTrace } from '../trace-fields.js'
+
+/** A place in the message as received. */
+export type ByteRange = readonly [start: number, end: number]
+
+/** `pieces`: places, and texts in UTF-8. `content`: null if the message is not of a simple structure. */
+export interface FoundForm {
+  readonly pieces: readonly (ByteRange | string)[]
+  readonly content: AnalyzedContent | null
+}
+
+/** `header`: of `raw`. */
+export function makeStoredForm(
+  { raw, header }: { readonly raw: Buffer; readonly header: Header },
+  trace: TraceFacts,
+  authentication: Authentication,
+  connection: Connection,
+): FoundForm {
+  const results = buildResultFields(authentication, connection)
+  const pieces = withTrace(raw, header, trace, results)
+  const context = buildSpamContext(connection, authentication, trace.now)
+  return {
+    pieces: pieces.filter(({ length }) => length > 0).map((piece) => toStoredPiece(piece, raw)),
+    content: analyze(Buffer.concat(pieces), context),
+  }
+}
+
+/** Null: not of a simple structure, or something is wrong with it, which the process will say that reads it. */
+function analyze(raw: Buffer, context: SpamContext): AnalyzedContent | null {
+  try {
+    const header = scanHeader(raw)
+    const parts = parseSimpleContent(raw, header)
+    if (parts === null) return null
+    const message = { raw, header, parts }
+    return { summary: contentAnalyzer.summarize(message), analysis: contentAnalyzer.analyze(message, context) }
+  } catch {
+    return null
+  }
+}
+
+function toStoredPiece(piece: Uint8Array, raw: Buffer): ByteRange | string {
+  const start = piece.byteOffset - raw.byteOffset
+  const end = start + piece.length
+  const isWithin = piece.buffer === raw.buffer && start >= 0 && end <= raw.length
+  return isWithin ? [start, end] : Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString()
+}

@@ -1,0 +1,31 @@
+/**
+ * Learns one message as spam or ham. A message counts once, however often it is learned, and the last verdict
+ * counts.
+ *
+ * An earlier, opposite verdict is unlearned in the same commit. If other commits come in between, the commit
+ * misses and is tried again on the new state.
+ */
+import type { Store } from '../../../base/storage/database.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import { type BayesLimits, expireBayesData } from './expiry.js'
+import { buildLearnWrites, buildUnlearnWrites, findLearned, type LearnInput } from './records.js'
+
+export interface BayesDeps extends Store {
+  /** Default: those of `expiry.ts`. */
+  readonly limits?: BayesLimits
+}
+
+/** Resolves to false if the message was already learned with this verdict. */
+export async function learnMessage({ read, commit, limits }: BayesDeps, lesson: LearnInput): Promise<boolean> {
+  const writes = buildLearnWrites(lesson)
+  for (;;) {
+    const before = findLearned(read, lesson)
+    if (before?.verdict === lesson.verdict) return false
+    const made = commit([
+      ...(before === null ? [] : buildUnlearnWrites(before)),
+      ...expireBayesData(read, lesson.workspaceId, limits),
+      ...writes,
+    ])
+    if (await tryCommit(made)) return true
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * Reads what the classifier learns of a message, in the processes that take messages apart: a message of tens of
+ * megabytes would hold up the main thread.
+ */
+import { createHash } from 'node:crypto'
+import { scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
+import type { MessageDigester } from '../../../records/messages/mime/mime-parts-protocol.js'
+import { parseContent } from '../../../records/messages/mime/parse-parts.js'
+import { buildSpamMessage, type SpamContext } from '../spam-input.js'
+import { tokenizeMessage } from './tokens.js'
+
+interface LearnableMessage {
+  readonly fingerprint: string
+  readonly tokens: readonly string[]
+  /** When it was received, as far as is known. */
+  readonly dated: number
+}
+
+/** The processes import it under this name. */
+export const messageDigester: MessageDigester<SpamContext, LearnableMessage> = {
+  module: new URL(import.meta.url),
+  digest: async (raw, context) => {
+    const header = scanHeaderOrEmpty(raw)
+    const message = buildSpamMessage({ raw, header, parts: await parseContent(raw, header) }, context)
+    return { fingerprint: messageFingerprintOf(raw), tokens: tokenizeMessage(message), dated: message.receivedAt }
+  },
+}
+
+/** Made from the bytes as stored, so a message has one fingerprint whether it comes from the database or from a file. */
+export function messageFingerprintOf(raw: Uint8Array): string {
+  return createHash('sha256').update(raw).digest('hex')
+}

@@ -1,0 +1,30 @@
+/** Shows what a workspace has taught the classifier, in numbers. */
+import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { knowsRecentMail } from './classifier-limits.js'
+import { countRecentlyLearned } from './days.js'
+import { countLearnedMessages } from './records.js'
+import type { TokenCount } from './score.js'
+
+const selectWords = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('bayes_counts').select('tokens').where('workspace_id', '=', slot('workspaceId')),
+)
+
+interface TrainingState {
+  /** Messages. */
+  readonly learned: TokenCount
+  /** Those of them that were received in the last 180 days. */
+  readonly recent: TokenCount
+  readonly words: number
+  /** False: too few recent ones for its full weight. */
+  readonly seasoned: boolean
+}
+
+export function readTrainingState(read: Read, workspaceId: string, now: number): TrainingState {
+  const recent = countRecentlyLearned(read, workspaceId, now)
+  return {
+    learned: countLearnedMessages(read, workspaceId),
+    recent,
+    words: selectWords(read, { workspaceId })[0]?.tokens ?? 0,
+    seasoned: knowsRecentMail(recent),
+  }
+}

@@ -1,0 +1,66 @@
+/** Shows an operator the certificate of a name: in the daemon from memory, on the command line from the files. */
+import type { DomainName } from '../../base/mail/address.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { CertificateFiles } from './certificate-files.js'
+import type { NameRecord } from './name-record.js'
+import {
+  type CertificateFacts,
+  daysLeft,
+  isValidAt,
+  isWaiting,
+  type RenewalWindow,
+  readCertificateFacts,
+  renewalTimeOf,
+} from './renewal-plan.js'
+
+type CertificateState = 'valid' | 'renewal-due' | 'expired' | 'none'
+
+/** Times are ISO 8601. */
+export interface CertificateView {
+  readonly name: DomainName
+  readonly state: CertificateState
+  readonly until: string | null
+  /** Whole days that are left; null: there is no certificate. */
+  readonly days: number | null
+  /** Why the last try failed; null: it succeeded, or there was none. */
+  readonly last_fault: string | null
+  /** The next try: a renewal, or a repetition after a failure; null: at once. */
+  readonly next_try: string | null
+}
+
+interface KnownCertificate {
+  readonly name: DomainName
+  readonly facts: CertificateFacts | null
+  readonly record: NameRecord
+  readonly window: RenewalWindow | null
+}
+
+export function describeCertificate({ name, facts, record, window }: KnownCertificate, now: number): CertificateView {
+  const renewAt = facts === null ? now : renewalTimeOf(facts, window)
+  const next = isWaiting(record.nextTryAt, now) ? Math.max(renewAt, record.nextTryAt) : renewAt
+  return {
+    name,
+    state: stateOf(facts, renewAt, now),
+    until: facts === null ? null : formatTimestamp(facts.to),
+    days: facts === null ? null : daysLeft(facts, now),
+    last_fault: record.fault,
+    next_try: next <= now ? null : formatTimestamp(next),
+  }
+}
+
+function stateOf(facts: CertificateFacts | null, renewAt: number, now: number): CertificateState {
+  if (facts === null) return 'none'
+  if (!isValidAt(facts, now)) return 'expired'
+  return renewAt <= now ? 'renewal-due' : 'valid'
+}
+
+/** Without the renewal windows of the server, which only the daemon knows. */
+export async function describeStored(
+  files: Pick<CertificateFiles, 'readPair' | 'readRecord'>,
+  name: DomainName,
+  now: number,
+): Promise<CertificateView> {
+  const [pair, record] = [await files.readPair(name), await files.readRecord(name)]
+  const facts = pair === null ? null : readCertificateFacts(pair.cert)
+  return describeCertificate({ name, facts, record, window: null }, now)
+}

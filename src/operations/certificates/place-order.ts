@@ -1,0 +1,136 @@
+/**
+ * One order, from its creation to its certificate.
+ *
+ * The order and the key of its certificate are stored as soon as the server knows the order, so that a process that was
+ * killed at any step goes on where it was. Each order has one name: a name that cannot be validated keeps no other from
+ * its certificate.
+ */
+import { generateKeyPair } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { DomainName } from '../../base/mail/address.js'
+import type { TlsPair } from '../../base/platform/tls-files.js'
+import type { AcmeAccount, Challenge, ChallengeType, Order } from './acme-directory.js'
+import { AcmeProblem } from './acme-problem.js'
+import type { CertificateFiles, StoredOrder } from './certificate-files.js'
+import type { ChallengeAnswers } from './challenge-answers.js'
+
+interface OrderDeps {
+  readonly account: AcmeAccount
+  readonly accountUrl: string
+  readonly files: Pick<CertificateFiles, 'readOrder' | 'storeOrder' | 'removeOrder'>
+  readonly answers: ChallengeAnswers
+  readonly type: ChallengeType
+  /** The RFC 9773 id of the certificate that is renewed; null: none, or the server does not use it. */
+  readonly replaces: string | null
+  readonly onCreated: () => void
+  /** The work ends at its next step. */
+  readonly signal: AbortSignal
+}
+
+/** Milliseconds between looks at an order: nearly two minutes in all. */
+const waits = [200, 300, 500, 1_000, 1_000, 2_000, 2_000, 3_000, ...Array<number>(20).fill(5_000)]
+
+interface OpenOrder {
+  readonly order: Order
+  readonly key: string
+}
+
+/** Rejects with an AcmeProblem if the server refuses, and with an HttpFault if it does not answer. */
+export async function placeOrder(deps: OrderDeps, name: DomainName): Promise<TlsPair> {
+  const { order, key } = (await resumeOrder(deps, name)) ?? (await createOrder(deps, name))
+  const answers: (() => void)[] = []
+  try {
+    const cert = await driveOrder(deps, name, { order, key }, answers)
+    return { cert, key }
+  } catch (error) {
+    // What failed because of the name cannot succeed later; anything else is continued by the next try.
+    if (error instanceof AcmeProblem && error.subject === 'name') await deps.files.removeOrder(name)
+    throw error
+  } finally {
+    for (const remove of answers) remove()
+  }
+}
+
+/** Null: none is under way, or it cannot succeed any more. */
+async function resumeOrder({ files, account, accountUrl }: OrderDeps, name: DomainName): Promise<OpenOrder | null> {
+  const stored = await files.readOrder(name)
+  if (stored === null || stored.account !== accountUrl) return null
+  try {
+    const order = await account.readOrder(stored.url)
+    return order.status === 'invalid' ? null : { order, key: stored.key }
+  } catch (error) {
+    if (error instanceof AcmeProblem && error.subject === 'name') return null
+    throw error
+  }
+}
+
+async function createOrder(deps: OrderDeps, name: DomainName): Promise<OpenOrder> {
+  const { account, accountUrl, files, replaces, onCreated } = deps
+  const key = await createKey()
+  const order = await account.createOrder(name, replaces).catch((error: unknown) => {
+    const isReplaced = error instanceof AcmeProblem && error.type === 'alreadyReplaced'
+    if (isReplaced) return account.createOrder(name, null)
+    throw error
+  })
+  onCreated()
+  const stored: StoredOrder = { url: order.url, account: accountUrl, key }
+  await files.storeOrder(name, stored)
+  return { order, key }
+}
+
+/** Resolves to the chain. `answers`: how to take away what was added. */
+async function driveOrder(
+  deps: OrderDeps,
+  name: DomainName,
+  { order: first, key }: OpenOrder,
+  answers: (() => void)[],
+): Promise<string> {
+  const { account, signal } = deps
+  let order = first
+  let isFinalized = false
+  for (const wait of waits) {
+    signal.throwIfAborted()
+    if (order.status === 'valid') return account.readCertificate(order)
+    if (order.status === 'invalid') throw await account.readOrderProblem(order)
+    if (order.status === 'pending' && answers.length === 0) await answerChallenges(deps, name, order, answers)
+    if (order.status === 'ready' && !isFinalized) {
+      await account.finalize(order, name, key)
+      isFinalized = true
+    }
+    await pause(wait, undefined, { signal })
+    order = await account.readOrder(order.url)
+  }
+  throw new AcmeProblem('', `the server has not decided in time: the order is ${order.status}`, 'server')
+}
+
+async function answerChallenges(
+  { account, answers: registry, type }: OrderDeps,
+  name: DomainName,
+  order: Order,
+  answers: (() => void)[],
+): Promise<void> {
+  for (const challenge of await account.readChallenges(order, type)) {
+    answers.push(await addAnswer(registry, name, challenge, type))
+    await challenge.begin()
+  }
+}
+
+async function addAnswer(
+  registry: ChallengeAnswers,
+  name: DomainName,
+  { token, keyAuthorization, createCertificate }: Challenge,
+  type: ChallengeType,
+): Promise<() => void> {
+  if (type === 'http-01') return registry.addText(token, keyAuthorization)
+  const key = await createKey()
+  return registry.addCertificate(name, { key, cert: await createCertificate(key) })
+}
+
+const generate = promisify(generateKeyPair)
+
+/** ECDSA P-256, PEM: every client that knows TLS 1.2 accepts it. */
+export async function createKey(): Promise<string> {
+  const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}

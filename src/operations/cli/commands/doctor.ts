@@ -1,0 +1,117 @@
+/**
+ * `doctor`: checks the machine, its DNS and the work of the service, beside a running daemon or without one.
+ *
+ * Exit status: 0 without a failure (warnings included), 1 with one. With `--nagios` it is that of a monitoring plugin.
+ */
+import { existsSync } from 'node:fs'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import { errorMessageOf } from '../../../base/platform/errors.js'
+import { databaseFile } from '../../../base/storage/open.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { StorageFault } from '../../../base/storage/writer/write.js'
+import { allChecks } from '../../doctor/all-checks.js'
+import type { Check } from '../../doctor/check.js'
+import { countStates, type Finding, type FindingState, type StateTotals, worstState } from '../../doctor/finding.js'
+import { openCheckDeps } from '../../doctor/open-deps.js'
+import { runChecks } from '../../doctor/run-checks.js'
+import { type Answer, type Call, flagOption, UsageError } from '../command.js'
+
+export async function runDoctor(call: Call): Promise<Answer> {
+  const { words, options, config, clock } = call
+  const isPlugin = flagOption(options, 'nagios')
+  if (isPlugin && flagOption(options, 'json')) throw new UsageError('--json and --nagios do not go together')
+  const checks = chooseChecks(words)
+  const at = clock()
+  const { read, fault } = await openRead(call)
+  const found = await runChecks(checks, (signal) => openCheckDeps({ config, clock, read }, signal))
+  const findings = [...fault, ...found]
+  const totals = countStates(findings)
+  const seconds = ((clock() - at) / 1_000).toFixed(1)
+  if (isPlugin) return buildPluginAnswer(findings, totals)
+  return {
+    json: { state: worstState(totals), checked_at: formatTimestamp(at), totals, findings },
+    lines: [...formatFindings(findings), '', `${formatTotals(totals)} in ${seconds} s`],
+    failed: totals.fail > 0,
+  }
+}
+
+function chooseChecks(names: readonly string[]): readonly Check[] {
+  const unknown = names.find((name) => !allChecks.some((check) => check.name === name))
+  if (unknown !== undefined) {
+    throw new UsageError(`no check is called ${unknown}: there are ${allChecks.map(({ name }) => name).join(', ')}`)
+  }
+  return names.length === 0 ? allChecks : allChecks.filter(({ name }) => names.includes(name))
+}
+
+interface OpenedRead {
+  readonly read: Read | null
+  readonly fault: readonly Finding[]
+}
+
+/** A database that cannot be opened is a finding; one that is not there yet is not made. */
+async function openRead({ config, database }: Call): Promise<OpenedRead> {
+  const file = databaseFile(config.service.data_dir)
+  if (!existsSync(file)) return { read: null, fault: [] }
+  try {
+    return { read: (await database()).read, fault: [] }
+  } catch (error) {
+    // A database of another version is whole, and its error says what to do.
+    const isFault = error instanceof StorageFault
+    const remedy = isFault ? ['posthorn verify-data', 'posthorn restore FILE   # with the daemon stopped'] : []
+    const fault: Finding = { check: 'database', subject: file, state: 'fail', text: errorMessageOf(error), remedy }
+    return { read: null, fault: [fault] }
+  }
+}
+
+/** Findings of one check that are all right and more than this are one line. */
+const MAX_GOOD_LINES = 3
+const labels: Readonly<Record<FindingState, string>> = { ok: 'ok', warn: 'WARN', fail: 'FAIL' }
+
+function formatFindings(findings: readonly Finding[]): readonly string[] {
+  const width = Math.max(...findings.map(({ check }) => check.length), 0)
+  const names = [...new Set(findings.map(({ check }) => check))]
+  return names.flatMap((name) => {
+    const group = findings.filter(({ check }) => check === name)
+    const goodOnes = group.filter(({ state }) => state === 'ok')
+    const isLong = goodOnes.length > MAX_GOOD_LINES
+    const shown = isLong ? group.filter(({ state }) => state !== 'ok') : group
+    const [first] = goodOnes
+    const summary =
+      isLong && first ? [{ ...first, subject: `${goodOnes.length} subjects`, text: 'all right', remedy: [] }] : []
+    return [...shown, ...summary].flatMap((finding) => formatFinding(finding, width))
+  })
+}
+
+function formatFinding({ check, subject, state, text, remedy }: Finding, width: number): readonly string[] {
+  const indent = ' '.repeat(width + 9)
+  return [
+    `${labels[state].padEnd(5)} ${check.padEnd(width)}  ${subject}: ${text}`,
+    ...remedy.map((line) => `${indent}${line}`),
+  ]
+}
+
+function formatTotals({ ok, warn, fail }: StateTotals): string {
+  return `${ok} ok, ${warn} ${warn === 1 ? 'warning' : 'warnings'}, ${fail} ${fail === 1 ? 'failure' : 'failures'}`
+}
+
+const pluginStates = {
+  ok: { status: 0, word: 'OK' },
+  warn: { status: 1, word: 'WARNING' },
+  fail: { status: 2, word: 'CRITICAL' },
+} as const
+
+/** One line with the worst finding and the counts, then a line for each further one (Nagios Plugin API). */
+function buildPluginAnswer(findings: readonly Finding[], totals: StateTotals): Answer {
+  const state = worstState(totals)
+  const { status, word } = pluginStates[state]
+  const problems = [
+    ...findings.filter((one) => one.state === 'fail'),
+    ...findings.filter((one) => one.state === 'warn'),
+  ]
+  const [worst, ...others] = problems.map(({ check, subject, text }) =>
+    `${check} ${subject}: ${text}`.replaceAll('|', '/'),
+  )
+  const { ok, warn, fail } = totals
+  const head = `POSTHORN ${word} - ${formatTotals(totals)}${worst === undefined ? '' : `; ${worst}`}`
+  return { json: null, lines: [`${head} | ok=${ok} warn=${warn} fail=${fail}`, ...others], status }
+}

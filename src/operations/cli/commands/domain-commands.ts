@@ -1,0 +1,132 @@
+/** `domain add|list|show|inbound|block|unblock|delete|import-key`: the domains from which a workspace sends, and where it receives. */
+import { readFile } from 'node:fs/promises'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { failMailOfDomain } from '../../../records/messages/queue/fail-domain.js'
+import { type AuditAction, operatorActor, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { changeDomain, type DomainChange } from '../../../workspaces/domains/change-domain.js'
+import { deleteSendingDomain } from '../../../workspaces/domains/delete-domain.js'
+import { toDomainResource } from '../../../workspaces/domains/domain-resource.js'
+import { installImportedKey } from '../../../workspaces/domains/new-domain.js'
+import { registerDomain } from '../../../workspaces/domains/register-domain.js'
+import { domainsOfWorkspace, type SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import { parseBlockedLocalPart } from '../../../workspaces/domains/verification/blocked-addresses.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  flagOption,
+  refuseExtraWords,
+  requiredOption,
+  requiredWord,
+  UsageError,
+} from '../command.js'
+import { type ChosenDomain, chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
+import { formatTable } from '../table.js'
+import { chooseWorkspace } from '../workspace-choice.js'
+
+export async function add(call: Call): Promise<Answer> {
+  const it = await chooseDomain(call)
+  const newDomain = {
+    ...it,
+    forced: flagOption(call.options, 'force'),
+    inbound: flagOption(call.options, 'inbound'),
+    now: call.clock(),
+    actor: operatorActor,
+  }
+  await registerDomain(it.database, newDomain, false)
+  return showDomain(call, it)
+}
+
+export async function list(call: Call): Promise<Answer> {
+  refuseExtraWords(call.words, 0)
+  const { read } = await call.database()
+  const rows = domainsOfWorkspace(read, { workspaceId: chooseWorkspace(read, call.options) })
+  const data = rows.map((row) => toDomainResource(row, call.config.service.zone))
+  return {
+    json: { data },
+    lines: formatTable(
+      ['DOMAIN', 'STATUS', 'CREATED'],
+      data.map((row) => [row.domain, row.status, row.created_at]),
+    ),
+  }
+}
+
+export async function show(call: Call): Promise<Answer> {
+  return showDomain(call, await chooseDomain(call))
+}
+
+export async function setInbound(call: Call): Promise<Answer> {
+  const state = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'on or off')
+  if (call.words.length > 1 && state !== 'on' && state !== 'off') {
+    throw new UsageError(`found ${state}; allowed: on, off`)
+  }
+  const it = await chooseDomain(call, 2)
+  return applyChange(call, it, { inbound: state === 'on' })
+}
+
+export function block(call: Call): Promise<Answer> {
+  return changeBlocked(call, (keys) => ({ block: keys }))
+}
+
+export function unblock(call: Call): Promise<Answer> {
+  return changeBlocked(call, (keys) => ({ unblock: keys }))
+}
+
+async function changeBlocked(call: Call, changeTo: (keys: readonly string[]) => DomainChange): Promise<Answer> {
+  const [, ...addresses] = call.words
+  if (call.words.length > 0) requiredWord(call.words, 1, 'ADDRESS')
+  const it = await chooseDomain(call, Number.POSITIVE_INFINITY)
+  return applyChange(
+    call,
+    it,
+    changeTo(addresses.map((address) => parseBlockedLocalPart(address, it.domain, 'address'))),
+  )
+}
+
+async function applyChange(call: Call, it: ChosenDomain, change: DomainChange): Promise<Answer> {
+  await changeDomain(it.database, requireDomain(it), change, { actor: operatorActor, now: call.clock() })
+  return showDomain(call, it)
+}
+
+export async function remove(call: Call): Promise<Answer> {
+  const it = await chooseDomain(call)
+  const row = requireDomain(it)
+  const at = call.clock()
+  await deleteSendingDomain(it.database, row, operatorActor, at)
+  const count = await failMailOfDomain(it.database, { ...it, at })
+  return {
+    json: { deleted: true, id: row.id },
+    lines: [`deleted ${it.domain}`, ...(count > 0 ? [`${count} queued messages of it have failed`] : [])],
+  }
+}
+
+function recordDomainAct(
+  row: SendingDomain,
+  action: AuditAction,
+  at: number,
+  details: Readonly<Record<string, unknown>>,
+): Write {
+  const { id, workspace_id: workspaceId, domain } = row
+  return recordAuditEntry({
+    workspaceId,
+    actor: operatorActor,
+    action,
+    target: id,
+    at,
+    details: { domain, ...details },
+  })
+}
+
+export async function importKey(call: Call): Promise<Answer> {
+  const file = call.words.length === 0 ? '' : requiredWord(call.words, 1, 'FILE')
+  const it = await chooseDomain(call, 2)
+  const row = requireDomain(it)
+  const pem = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandFailed(`the key cannot be read: ${error.message}`)
+  })
+  const selector = call.options['selector'] === undefined ? 'dkim1' : requiredOption(call.options, 'selector')
+  const now = call.clock()
+  const writes = installImportedKey({ ...it, selector, now }, pem)
+  await it.database.commit([...writes, recordDomainAct(row, 'domain.key_imported', now, { selector })])
+  return showDomain(call, it)
+}

@@ -1,0 +1,173 @@
+/** `send` puts one message through the regular pipeline; `explain` shows the history of any email. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import { type Address, domainOf, parseAddress } from '../../../base/mail/address.js'
+import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { EmailCommitter } from '../../../outbound/sending/email-committer.js'
+import { EmailPreparer } from '../../../outbound/sending/email-preparer.js'
+import { SubmissionAcceptor } from '../../../outbound/sending/submission-acceptor.js'
+import { createHtmlChangeFinder } from '../../../outbound/tracking/links.js'
+import { EmailTracker } from '../../../outbound/tracking/track-email.js'
+import {
+  type EmailDetails,
+  type EmailLookup,
+  filterRecipients,
+  findEmailOrRecipient,
+  readEmailDetails,
+} from '../../../records/messages/email-details.js'
+import { readEmailRecord } from '../../../records/messages/email-resource.js'
+import { MimeReader } from '../../../records/messages/mime/mime-parts.js'
+import { createSuppressionCache } from '../../../records/suppressions/suppression-cache.js'
+import { createPlanCache } from '../../../workspaces/accounts/limits/plans.js'
+import { createEmailCharger } from '../../../workspaces/accounts/limits/quota.js'
+import { createKeylessPrincipal } from '../../../workspaces/accounts/principal.js'
+import { createSendingDomainCache } from '../../../workspaces/domains/sending-domain-cache.js'
+import { verifiedByName } from '../../../workspaces/domains/sending-domains.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  flagOption,
+  type OptionValues,
+  refuseExtraWords,
+  requiredOption,
+  requiredWord,
+  textOption,
+} from '../command.js'
+import { emailLines } from '../email-lines.js'
+
+const MAX_WAIT = 60_000
+const POLL_INTERVAL = 100
+
+export async function explain({ words, options, database }: Call): Promise<Answer> {
+  refuseExtraWords(words, 1)
+  const id = requiredWord(words, 0, 'EMAIL_ID')
+  const { read } = await database()
+  const lookup = findEmailOrRecipient(read, id)
+  if (lookup === null) throw new CommandFailed(`no email and no queue entry ${id}`)
+  const story = findStory(read, lookup)
+  const transcripts = story.recipients.flatMap(({ email, transcript }) =>
+    transcript === null ? [] : ['', `last session for ${email}:`, ...transcript.split('\n').map((line) => `  ${line}`)],
+  )
+  const lines = [...emailLines(story), ...(options['transcript'] === true ? transcripts : [])]
+  return { json: await readRecord(options, read, lookup), lines }
+}
+
+function findStory(read: Read, lookup: EmailLookup): EmailDetails {
+  const { id, workspace_id: workspaceId } = lookup.email
+  const story = readEmailDetails(read, { workspaceId, id })
+  if (story === null) throw new CommandFailed(`the email ${id} is gone`)
+  return filterRecipients(lookup, story)
+}
+
+/** The record with the content of the message, only for `--json`: a child process has to start to parse the message. */
+async function readRecord(options: OptionValues, read: Read, lookup: EmailLookup): Promise<unknown> {
+  if (!flagOption(options, 'json')) return null
+  const mime = new MimeReader()
+  try {
+    const record = await readEmailRecord({ read, mime, findHtmlChange: createHtmlChangeFinder(read) }, lookup.email.id)
+    return record === null ? null : filterRecipients(lookup, record)
+  } finally {
+    await mime.close()
+  }
+}
+
+export async function send(call: Call): Promise<Answer> {
+  refuseExtraWords(call.words, 0)
+  const from = parseAddress(requiredOption(call.options, 'from'))
+  const to = parseAddress(requiredOption(call.options, 'to'))
+  const subject = textOption(call.options, 'subject') ?? 'Posthorn test message'
+  const database = await call.database()
+  const emailId = await submit(call, database, from, to, await composeTestMessage(from, to, subject))
+  const lookup = findEmailOrRecipient(database.read, emailId)
+  if (lookup === null) throw new CommandFailed(`the email ${emailId} is gone`)
+  const story = await waitForFirstAttempt(call, database, lookup)
+  const isServed = isDataFolderHeld(call.config.service.data_dir)
+  const json = await readRecord(call.options, database.read, lookup)
+  const lines = [...emailLines(story), ...nextLines(story, isServed)]
+  return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
+}
+
+/** For an unsettled email. `isServed`: a daemon runs. */
+function nextLines(story: EmailDetails, isServed: boolean): string[] {
+  if (!isOpen(story)) return []
+  const later = `"posthorn explain ${story.id}" tells more later`
+  if (hasOutcome(story)) return ['', `not delivered yet, and tried again without being asked: ${later}`]
+  if (!isServed) return ['', `no daemon runs here: it is sent when one starts; ${later}`]
+  const isUnderWay = story.recipients.some(({ next_attempt_at }) => next_attempt_at === null)
+  return ['', isUnderWay ? `still being attempted after 60 s: ${later}` : `not tried within 60 s: ${later}`]
+}
+
+function composeTestMessage(from: Address, to: Address, subject: string): Promise<Buffer> {
+  const mail = new MailComposer({
+    from,
+    to,
+    subject,
+    text: 'This message was sent by "posthorn send" to see whether mail gets through.\n',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return mail.compile().build()
+}
+
+async function submit(call: Call, database: Store, from: Address, to: Address, raw: Buffer): Promise<string> {
+  const owner = verifiedByName(database.read, { domain: domainOf(from) })[0]
+  if (owner === undefined) throw new CommandFailed(`${domainOf(from)} is not a verified domain of any workspace`)
+  const principal = createKeylessPrincipal(owner.workspace_id)
+  const { emailId } = await openAcceptor(call, database).accept(principal, {
+    envelopeFrom: from,
+    envid: null,
+    ret: null,
+    recipients: [{ address: to, notify: ['never'], orcpt: null }],
+    smtputf8: true,
+    raw,
+    protocol: 'local',
+  })
+  return emailId
+}
+
+/** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
+function openAcceptor({ config, clock }: Call, { read, commit }: Store): SubmissionAcceptor {
+  const { limits, service } = config
+  const charge = createEmailCharger({
+    read,
+    planOf: createPlanCache({ read, settings: () => limits }).find,
+    domainEmailsPerDay: () => limits.domain_emails_per_day,
+  })
+  const { hostname, public_url: publicUrl } = service
+  // The certificate that the daemon serves is not known here.
+  const tracker = new EmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
+  const domains = createSendingDomainCache({ read })
+  const suppressions = createSuppressionCache({ read })
+  return new SubmissionAcceptor({
+    read,
+    clock,
+    preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
+    committer: new EmailCommitter({ read, commit, charge, queue: null }),
+  })
+}
+
+/** Waits up to 60 s for the outcome of the first attempt, or until it is known what the message waits for; not without a daemon. */
+async function waitForFirstAttempt(
+  { clock, config }: Call,
+  { read }: Store,
+  lookup: EmailLookup,
+): Promise<EmailDetails> {
+  const until = clock() + MAX_WAIT
+  for (;;) {
+    const story = findStory(read, lookup)
+    if (!isOpen(story) || hasOutcome(story) || clock() >= until) return story
+    if (!isDataFolderHeld(config.service.data_dir)) return story
+    await sleep(POLL_INTERVAL)
+  }
+}
+
+function isOpen({ status }: EmailDetails): boolean {
+  return status === 'queued' || status === 'scheduled'
+}
+
+function hasOutcome({ recipients }: EmailDetails): boolean {
+  return recipients.every(({ attempts, waits_for }) => attempts.length > 0 || waits_for !== null)
+}

@@ -1,0 +1,160 @@
+/**
+ * `serve`: runs the daemon until SIGTERM or SIGINT, then stops it.
+ *
+ * A second signal ends the process at once: everything acknowledged is on disk. SIGHUP reloads the configuration
+ * (`reloader.ts`). systemd is told what the daemon does (`systemd-notices.ts`).
+ */
+import type { LoadedConfig } from '../../../base/config/load.js'
+import type { Problem } from '../../../base/config/problems.js'
+import { type Log, openLog } from '../../../base/platform/log.js'
+import { createAddressHider } from '../../../base/platform/log-privacy.js'
+import { createLogTail } from '../../../base/platform/log-tail.js'
+import { limitHeapGrowth } from '../../../base/platform/memory/heap.js'
+import { certificateExpiry } from '../../../base/platform/tls-files.js'
+import { version } from '../../../base/platform/version.js'
+import { type Daemon, startDaemon } from '../../daemon/daemon.js'
+import type { DaemonOptions } from '../../daemon/daemon-options.js'
+import { type Call, flagOption, refuseExtraWords } from '../command.js'
+import { type ReloadOutcome, writeReloadReport } from '../reload-report.js'
+import { createReloader } from '../reloader.js'
+import { openSystemdNotices } from '../systemd-notices.js'
+
+interface ServeOptions {
+  /** The environment of the process: systemd names its socket and the time of its watchdog there. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Standard output goes to systemd's journal. */
+  readonly journal: boolean
+  /** Reads the configuration again, from the same file. */
+  readonly reload: () => LoadedConfig
+  /** Names of one label that the loaded configuration has; the log tells of them. */
+  readonly shortNames?: readonly Problem[]
+  readonly stopTimeouts?: NonNullable<DaemonOptions['stopTimeouts']>
+}
+
+export async function serve(
+  { words, options, config, clock }: Pick<Call, 'words' | 'options' | 'config' | 'clock'>,
+  { env, journal, reload, shortNames = [], ...daemonOptions }: ServeOptions,
+): Promise<void> {
+  refuseExtraWords(words, 0)
+  limitHeapGrowth()
+  const logTail = createLogTail()
+  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const log = openLog(config.log, { journal, tail: logTail.write, hide: addressHider.hide })
+  const systemd = openSystemdNotices(env, log)
+  const stopped = waitForSignal()
+  const reloads = listenForReloads()
+  // An uncaught error ends the process; the log says why, and systemd restarts it.
+  process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
+  const upgrade = { keepCopy: !flagOption(options, 'no-copy'), onProgress: systemd.notifyUpgrading }
+  const daemon = await startDaemon({
+    ...{ config, clock, log, logTail, addressHider, upgrade },
+    loadsAhead: true,
+    ...daemonOptions,
+  })
+  const { data_dir: dataDir } = config.service
+  const report = createReporter(dataDir, log)
+  // Before the line `serving`, after which operators reload. A signal that comes earlier waits.
+  report(null)
+  warnOfShortNames(log, shortNames)
+  const listening = logEndpoints(log, daemon, dataDir)
+  reloads.use(createReloader({ log, daemon, reload, report, ...systemd.reloading }))
+  systemd.notifyReady(listening, daemon)
+  const signal = await stopped
+  reloads.use(() => undefined)
+  log.info({ signal }, 'stopping')
+  systemd.notifyStopping()
+  await daemon.stop()
+  log.info('stopped')
+  systemd.close()
+}
+
+function warnOfShortNames(log: Log, shortNames: readonly Problem[]): void {
+  for (const { key: setting, message: reason } of shortNames) {
+    log.warn({ setting, reason }, 'a name of this server has one label: other servers may refuse its mail')
+  }
+}
+
+/** A full disk must not end a daemon that works: only the command `reload` needs the report. */
+function createReporter(dataDir: string, log: Log): (last: ReloadOutcome | null) => void {
+  return (last) => {
+    try {
+      writeReloadReport(dataDir, { pid: process.pid, last })
+    } catch (err) {
+      log.error({ err }, 'the report for "posthorn reload" cannot be written')
+    }
+  }
+}
+
+/** Logs where the daemon listens, and returns it as a text. */
+function logEndpoints(log: Log, daemon: Daemon, dataDir: string): string {
+  const submission = daemon.submission.map(({ host, port, tls }) => `${host}:${port}${tls ? ' (TLS)' : ''}`)
+  const [mx, zone] = [formatEndpoints(daemon.mx), formatEndpoints(daemon.zone)]
+  const metrics = formatEndpoints(daemon.metrics)
+  const acme = formatEndpoints(daemon.challenges)
+  const api = daemon.api.map(formatApiEndpoint)
+  const { tls } = daemon
+  const about = {
+    version,
+    submission,
+    mx,
+    api,
+    zone,
+    metrics,
+    ...(acme.length === 0 ? {} : { acme }),
+    data_dir: dataDir,
+    ca: tls.caFile,
+    certificate_until: certificateExpiry(tls),
+  }
+  log.info(about, 'serving')
+  return [
+    formatService('submission', submission),
+    formatService('MX', mx),
+    formatService('REST', api),
+    formatService('DNS', zone),
+    formatService('metrics', metrics),
+    formatService('ACME', acme),
+  ]
+    .flat()
+    .join(', ')
+}
+
+function formatEndpoints(endpoints: Daemon['zone']): string[] {
+  return endpoints.map(({ host, port }) => `${host}:${port}`)
+}
+
+/** Empty without endpoints. */
+function formatService(name: string, endpoints: readonly string[]): string[] {
+  return endpoints.length === 0 ? [] : [`${name} on ${endpoints.join(', ')}`]
+}
+
+function formatApiEndpoint(endpoint: Daemon['api'][number]): string {
+  return endpoint.kind === 'unix' ? `unix:${endpoint.path}` : `${endpoint.host}:${endpoint.port}`
+}
+
+function waitForSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        resolve(signal)
+        process.once(signal, () => process.exit(1))
+      })
+    }
+  })
+}
+
+/** SIGHUP ends neither a daemon that starts, for which the reload follows once it runs, nor one that stops. */
+function listenForReloads(): { readonly use: (reload: () => void) => void } {
+  let reload: (() => void) | null = null
+  let waiting = false
+  process.on('SIGHUP', () => {
+    if (reload === null) waiting = true
+    else reload()
+  })
+  return {
+    use(ready) {
+      reload = ready
+      if (waiting) ready()
+      waiting = false
+    },
+  }
+}

@@ -1,0 +1,61 @@
+/** `top`: what the service is doing, live on the full screen of a terminal, or as one snapshot. */
+import { existsSync } from 'node:fs'
+import { databaseFile, openReadOnly } from '../../../base/storage/open.js'
+import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command.js'
+import { renderSnapshot } from '../top/render.js'
+import { Screen, type Terminal } from '../top/screen.js'
+import { createSnapshotReader, type ReadSnapshot, type TopSnapshot } from '../top/snapshot.js'
+
+const REFRESH_INTERVAL = 1_000
+
+export async function top({ words, options, config, clock, terminal }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const file = databaseFile(config.service.data_dir)
+  if (!existsSync(file)) throw new CommandFailed(`there is no database in ${config.service.data_dir} yet`)
+  const opened = openReadOnly(file)
+  if (opened === null)
+    throw new CommandFailed('the database is of an earlier version: the start of the daemon updates it')
+  const { read, close } = opened
+  try {
+    const readSnapshot = createSnapshotReader(read, config, clock)
+    if (terminal === null || flagOption(options, 'once') || flagOption(options, 'json')) {
+      const snapshot = await readSnapshot()
+      return { json: snapshot, lines: renderSnapshot(snapshot) }
+    }
+    await showLive(terminal, readSnapshot)
+    return { json: null, lines: [] }
+  } finally {
+    close()
+  }
+}
+
+/** Resolves when the user quits. */
+async function showLive(terminal: Terminal, readSnapshot: ReadSnapshot): Promise<void> {
+  let shown: TopSnapshot | null = null
+  let isRunning = true
+  let wake = (): void => undefined
+  const draw = (): void => {
+    if (shown !== null) screen.draw(renderSnapshot(shown))
+  }
+  const onQuit = (): void => {
+    isRunning = false
+    wake()
+  }
+  const screen = new Screen(terminal, { onQuit, onResize: draw })
+  screen.open()
+  try {
+    while (isRunning) {
+      shown = await readSnapshot()
+      draw()
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, isRunning ? REFRESH_INTERVAL : 0)
+        wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+  } finally {
+    screen.close()
+  }
+}

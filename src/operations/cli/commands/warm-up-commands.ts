@@ -1,0 +1,130 @@
+/** `warmup`: how far the warm-up of new source addresses and domains is, its plan, and the operator's changes of it. */
+
+import { listConfiguredSources } from '../../../base/config/configured-sources.js'
+import { providerGroups } from '../../../base/mail/mailbox-providers.js'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import { parseIpAddress } from '../../../base/platform/ip-address.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import {
+  capOf,
+  dayOf,
+  nextStepOf,
+  toDay,
+  type WarmUpPlan,
+  type WarmUpProgress,
+} from '../../../outbound/delivery/sources/warm-up-plan.js'
+import {
+  EVERY_PROVIDER,
+  insertWarmUp,
+  listWarmUps,
+  resetWarmUps,
+  type WarmUpRow,
+} from '../../../outbound/delivery/sources/warm-up-store.js'
+import { allWorkspaces } from '../../../workspaces/accounts/workspaces.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord, UsageError } from '../command.js'
+import { formatTable } from '../table.js'
+
+function listRows(read: Read): readonly WarmUpRow[] {
+  const workspaces = [SERVICE_WORKSPACE, ...allWorkspaces(read, {}).map(({ id }) => id)]
+  return workspaces.flatMap((workspaceId) => listWarmUps(read, { workspaceId }))
+}
+
+/** One subject at one provider, today. */
+function describeRow(row: WarmUpRow, plan: WarmUpPlan, today: number) {
+  const { workspace_id: workspaceId, subject, provider, ended } = row
+  const stored: WarmUpProgress = { ...row, isEnded: ended === 1 }
+  const progress = toDay(stored, Math.max(today, stored.day), plan)
+  const next = { step: nextStepOf(progress, plan), isEnded: progress.isEnded }
+  const cap = capOf(progress, plan)
+  return {
+    ...{ subject, workspace: workspaceId === SERVICE_WORKSPACE ? null : workspaceId, provider },
+    ended: cap === null,
+    day: cap === null ? null : progress.step + 1,
+    cap,
+    sent: progress.sent,
+    deferred: progress.deferred,
+    next_cap: capOf(next, plan),
+  }
+}
+
+export async function show({ words, database, config, clock }: Call): Promise<Answer> {
+  refuseExtraWords(words, 0)
+  const { read } = await database()
+  const { outbound } = config
+  const plan = outbound.warm_up_plan
+  const rows = listRows(read).map((row) => describeRow(row, plan, dayOf(clock())))
+  const begun = new Set(rows.map(({ subject }) => subject))
+  const warming = listConfiguredSources(outbound).filter(({ isWarming }) => isWarming)
+  const waiting = warming.map(({ address }) => canonical(address)).filter((address) => !begun.has(address))
+  const table = formatTable(
+    ['ADDRESS OR DOMAIN', 'PROVIDER', 'STEP', 'SENT', 'CAP', 'DEFERRED', 'NEXT DAY'],
+    rows.map((row) => [
+      row.subject,
+      row.provider === EVERY_PROVIDER ? 'all' : row.provider,
+      row.day === null ? 'ended' : `${row.day} of ${plan.length}`,
+      String(row.sent),
+      row.cap === null ? 'none' : String(row.cap),
+      String(row.deferred),
+      row.next_cap === null ? 'no cap' : String(row.next_cap),
+    ]),
+  )
+  return {
+    json: { plan, domains: outbound.domain_warm_up, not_begun: waiting, data: rows },
+    lines: [
+      ...(rows.length === 0 ? ['nothing is being warmed up, or nothing was sent from it yet'] : table),
+      ...waiting.map(
+        (address) => `${address}: nothing sent yet; the first day allows ${plan[0]} messages to each provider`,
+      ),
+      '',
+      `plan, messages a day: ${plan.join(', ')}, then no cap`,
+    ],
+  }
+}
+
+export function skip(call: Call): Promise<Answer> {
+  return change(call, 'skip')
+}
+
+export function restart(call: Call): Promise<Answer> {
+  return change(call, 'restart')
+}
+
+async function change(call: Call, action: 'skip' | 'restart'): Promise<Answer> {
+  const { words, database, clock } = call
+  refuseExtraWords(words, 2)
+  const subject = canonical(requiredWord(words, 0, 'ADDRESS|DOMAIN').toLowerCase())
+  const provider = words[1] ?? EVERY_PROVIDER
+  if (provider !== EVERY_PROVIDER && !providerGroups.includes(provider)) {
+    throw new UsageError(`no provider ${provider}; known: ${providerGroups.join(', ')}`)
+  }
+  const { read, commit } = await database()
+  const at = clock()
+  const workspaces = workspacesOf(read, call, subject)
+  const ended = action === 'skip' ? 1 : 0
+  await commit(
+    workspaces.flatMap((workspaceId) => {
+      const key = { workspaceId, subject, provider }
+      return [resetWarmUps({ ...key, step: 0, ended, at }), insertWarmUp({ ...key, day: dayOf(at), ended, at })]
+    }),
+  )
+  const done = action === 'skip' ? 'has no cap from now on' : 'begins anew with the first day of the plan'
+  const where = provider === EVERY_PROVIDER ? '' : ` at ${provider}`
+  return {
+    json: { subject, provider, action, at: formatTimestamp(at) },
+    lines: [`${subject}${where} ${done}; "posthorn queue retry --reason warming-up" sends what waits`],
+  }
+}
+
+function canonical(text: string): string {
+  return parseIpAddress(text)?.toString() ?? text
+}
+
+/** Whose subject it is: the service's for an address, and for a domain that of each workspace that has sent from it. */
+function workspacesOf(read: Read, { config }: Call, subject: string): readonly string[] {
+  const isConfigured = listConfiguredSources(config.outbound).some(({ address }) => canonical(address) === subject)
+  const found = listRows(read).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))
+  const workspaces = new Set([...found, ...(isConfigured ? [SERVICE_WORKSPACE] : [])])
+  if (workspaces.size > 0) return [...workspaces]
+  throw new CommandFailed(`${subject} is no source address of the configuration, and nothing was counted for it`)
+}

@@ -1,0 +1,106 @@
+/** Runs the command that a line names: with the configuration, as the user of the data folder, beside the daemon. */
+import { mkdirSync } from 'node:fs'
+import { type LoadedConfig, loadConfig } from '../../base/config/load.js'
+import { formatProblems } from '../../base/config/problems.js'
+import { systemClock } from '../../base/platform/clock.js'
+import type { OpenStore } from '../../base/storage/open.js'
+import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, textOption } from './command.js'
+import { databaseCommands } from './command-list/all-commands.js'
+import type { NoticeWait } from './daemon-notice.js'
+import { standaloneCommands, unknownCommandError } from './help.js'
+import { maskControls } from './mask-controls.js'
+import { type CommandLine, refuseForeignOptions } from './parse-line.js'
+import { becomeOwner, requireFolderAccess } from './process-user.js'
+import { type ProgramIo, printAnswer, printText } from './program-io.js'
+import { createProgress } from './progress.js'
+
+/** Resolves to the exit status. */
+export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
+  const [verb] = line.words
+  const load = (): LoadedConfig =>
+    loadConfig({
+      ...{ file: textOption(line.options, 'config') ?? null, env: io.env },
+      needsCredentials: verb === 'serve',
+    })
+  if (verb === 'check') return runCheck(io, line, load)
+  const loaded = load()
+  const command = databaseCommands.find(({ name }) => matchesCommand(line.words, name))
+  if (command === undefined && verb !== 'serve') throw unknownCommandError(line.words, databaseCommands)
+  refuseForeignOptions(line.options, command?.options ?? optionsOf('serve'))
+  if (loaded.kind === 'problems') return refuseProblems(io, line, loaded)
+  const { shortNames } = loaded
+  if (command?.needsFullNames === true && shortNames.length > 0) {
+    return refuseProblems(io, line, { file: loaded.file, problems: shortNames })
+  }
+  const words = line.words.slice(command?.name.split(' ').length ?? 1)
+  becomeOwner(loaded.config.service.data_dir)
+  if (command === undefined) {
+    const { isJournalStream } = await import('../../base/platform/log.js')
+    const { serve } = await import('./commands/serve.js')
+    const serveOptions = { env: io.env, journal: isJournalStream(io.env['JOURNAL_STREAM']), reload: load, shortNames }
+    await serve({ words, options: line.options, config: loaded.config, clock: systemClock }, serveOptions)
+    return 0
+  }
+  // The doctor reports it as a finding, and goes on with the rest.
+  if (command.name !== 'doctor') requireFolderAccess(loaded.config.service.data_dir)
+  const { readSecret, printError, lowerPriority } = io
+  const call = {
+    ...{ words, options: line.options, config: loaded.config, clock: systemClock },
+    ...{ readSecret, printError, lowerPriority },
+    terminal: io.terminal ?? null,
+    showProgress: createProgress(printError, () => performance.now()),
+  }
+  return printAnswer(io, line, await runCommand(command, call))
+}
+
+async function runCheck(io: ProgramIo, line: CommandLine, load: () => LoadedConfig): Promise<number> {
+  refuseExtraWords(line.words, 1)
+  refuseForeignOptions(line.options, optionsOf('check'))
+  const report = (text: string): void => io.printError(`posthorn: ${maskControls(text)}\n`)
+  const { check } = await import('./commands/check.js')
+  return printText(io, line, await check(load, { options: line.options, report }))
+}
+
+/** The database is loaded when the command asks for it. */
+async function runCommand(command: Command, call: Omit<Call, 'database'>): Promise<Answer> {
+  const { config } = call
+  const opened: { database: Promise<OpenStore> | null; notice: NoticeWait | null } = { database: null, notice: null }
+  const database: Call['database'] = async () => {
+    const { databaseFile, openStore } = await import('../../base/storage/open.js')
+    mkdirSync(config.service.data_dir, { recursive: true, mode: 0o700 })
+    opened.database ??= openStore({ file: databaseFile(config.service.data_dir), refuseEarlier: true })
+    const open = await opened.database
+    if (command.awaitsNotice !== true) return open
+    const { withNotice } = await import('./daemon-notice.js')
+    opened.notice ??= withNotice(open, config.service.data_dir)
+    return opened.notice.database
+  }
+  try {
+    const answer = await command.run({ ...call, database })
+    return (await opened.notice?.afterNotice(answer)) ?? answer
+  } finally {
+    await opened.database?.then(
+      (open) => open.close(),
+      // The command has told of it.
+      () => undefined,
+    )
+  }
+}
+
+type Problems = Pick<Extract<LoadedConfig, { kind: 'problems' }>, 'file' | 'problems'>
+
+/** With `--json` the problems are the one value that is printed: in the form of `check`, or of `reload` for that command. */
+function refuseProblems(io: ProgramIo, line: CommandLine, { file, problems }: Problems): number {
+  if (line.options['json'] !== true) throw new CommandFailed(formatProblems(file, problems))
+  const settings = line.words[0] === 'reload' ? { applied: [], pending: [] } : {}
+  io.printError(`posthorn: ${maskControls(formatProblems(file, problems))}\n`)
+  return printText(io, line, { json: { ok: false, ...settings, problems }, lines: [], failed: true })
+}
+
+function matchesCommand(words: readonly string[], name: string): boolean {
+  return name.split(' ').every((part, at) => words[at] === part)
+}
+
+function optionsOf(standalone: string): Command['options'] {
+  return standaloneCommands.find(({ name }) => name === standalone)?.options ?? {}
+}

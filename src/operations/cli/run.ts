@@ -1,0 +1,46 @@
+/**
+ * The command line: finds the command, parses its options, and prints its answer.
+ *
+ * Exit status: 0 done, 1 refused or failed, 2 wrong usage. With `--json` the output is one JSON value on standard
+ * output; errors always go to standard error.
+ *
+ * Invariant: version and help load nothing else, for they are answered at once. So this file, `command-list/` and what
+ * they import know no library; the rest is imported when a command is called.
+ */
+import { version } from '../../base/platform/version.js'
+import { refuseExtraWords } from './command.js'
+import { databaseCommands } from './command-list/all-commands.js'
+import { formatHelp, formatOverview, standaloneCommands } from './help.js'
+import { maskControls } from './mask-controls.js'
+import { type CommandLine, commonOptions, parseLine } from './parse-line.js'
+import { type ProgramIo, printText } from './program-io.js'
+
+/** Resolves to the exit status. */
+export async function run(io: ProgramIo): Promise<number> {
+  try {
+    const kinds = [...standaloneCommands, ...databaseCommands].map(({ options }) => options)
+    const line = parseLine(io.argv, Object.assign({}, commonOptions, ...kinds))
+    return answerHelpOrVersion(io, line) ?? (await (await import('./dispatch.js')).dispatch(io, line))
+  } catch (error) {
+    const { failureOf } = await import('./failure.js')
+    const { status, text } = failureOf(error)
+    io.printError(`posthorn: ${maskControls(text)}\n`)
+    return status
+  }
+}
+
+/** Version and help, which need no configuration. Null: the line asks for something else. */
+function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
+  const { words, options } = line
+  const [verb, ...others] = words
+  const isHelp = options['help'] === true || verb === 'help'
+  if (!isHelp && (options['version'] === true || verb === 'version')) {
+    refuseExtraWords(words, 1)
+    return printText(io, line, { json: { version, node: process.version }, lines: [`posthorn ${version}`] })
+  }
+  if (!isHelp && verb !== undefined) return null
+  const about = verb === 'help' ? others : words
+  const help = (about.length === 0 ? formatOverview(databaseCommands) : formatHelp(about, databaseCommands)).trimEnd()
+  const status = printText(io, line, { json: { help }, lines: [help] })
+  return isHelp ? status : 2
+}

@@ -1,0 +1,133 @@
+/**
+ * Reads what `posthorn top` shows, from the database and from `status.json` of the running daemon.
+ *
+ * Each read is an index range of bounded length. What takes longer is read less often than the screen is drawn: the last
+ * hour every ten seconds, the census of the queue when it has rested.
+ */
+import { stat } from 'node:fs/promises'
+import type { Config } from '../../../base/config/complete.js'
+import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
+import { readDiskSpace } from '../../../base/platform/disk-space.js'
+import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
+import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import { databaseFile } from '../../../base/storage/open.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { measureSpool, spoolFolder } from '../../../base/storage/spool/spool-files.js'
+import { createQueueCensus, type QueueCensus } from '../../../records/messages/queue/queue-census.js'
+import { allWorkspaces } from '../../../workspaces/accounts/workspaces.js'
+import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
+import { type Activity, readActivity } from './activity.js'
+import { type Destination, readDestinations } from './destinations.js'
+import { type InboundVerdicts, readInboundVerdicts } from './inbound-spam.js'
+
+/** Seconds of the stretches whose rates are shown. */
+const STRETCHES = [10, 60] as const
+const HOUR = 3_600
+const HOUR_INTERVAL = 10_000
+const MAX_GROUPS = 10
+
+export interface TopSnapshot {
+  readonly at: string
+  readonly daemon: DaemonState
+  /** Shortest stretch first. */
+  readonly activity: readonly Omit<Activity, 'senders'>[]
+  readonly queue: QueueState
+  readonly destinations: { readonly since: string | null; readonly data: readonly Destination[] }
+  /** The senders of the last hour, most first. */
+  readonly senders: readonly { readonly workspace_id: string; readonly name: string; readonly accepted: number }[]
+  /** The verdicts of the last hour. */
+  readonly inbound: InboundVerdicts
+  readonly webhooks: { readonly enabled: number; readonly failing: number; readonly behind: number }
+  readonly disk: {
+    readonly free: number
+    readonly total: number
+    readonly database: number
+    readonly wal: number
+    readonly spool: number
+  }
+}
+
+interface DaemonState {
+  /** `silent`: it holds the data folder, and its status is more than half a minute old. */
+  readonly state: 'running' | 'silent' | 'stopped'
+  /** Null: the daemon has written none. */
+  readonly status: DaemonStatus | null
+}
+
+interface QueueState {
+  /** False: it is still being counted, and these are the entries so far. */
+  readonly complete: boolean
+  readonly counted_at: string
+  readonly total: number
+  readonly states: QueueCensus['states']
+  readonly oldest_at: string | null
+  readonly reasons: readonly { readonly reason: string; readonly total: number }[]
+}
+
+export type ReadSnapshot = () => Promise<TopSnapshot>
+
+export function createSnapshotReader(
+  read: Read,
+  { service: { data_dir: folder } }: Config,
+  clock: Clock,
+): ReadSnapshot {
+  const readCensus = createQueueCensus({ read, clock })
+  let hour: { readonly at: number; readonly activity: Activity } | null = null
+  return async () => {
+    const now = clock()
+    if (hour === null || now - hour.at >= HOUR_INTERVAL) hour = { at: now, activity: readActivity(read, now, HOUR) }
+    const { senders, ...lastHour } = hour.activity
+    const stretches = STRETCHES.map((seconds) => readActivity(read, now, seconds)).map(
+      ({ senders: _own, ...one }) => one,
+    )
+    const { webhooks: enabled, failing, behind } = await readWebhookBacklog(read)
+    const { since, destinations } = readDestinations(read, now)
+    return {
+      at: formatTimestamp(now),
+      daemon: await readDaemon(folder, now),
+      activity: [...stretches, lastHour],
+      queue: describeQueue(await readCensus()),
+      destinations: { since: since === null ? null : formatTimestamp(since), data: destinations },
+      senders: nameSenders(read, senders),
+      inbound: readInboundVerdicts(read, now),
+      webhooks: { enabled, failing, behind },
+      disk: await readDisk(folder),
+    }
+  }
+}
+
+async function readDaemon(folder: string, now: number): Promise<DaemonState> {
+  const status = await readDaemonStatus(folder)
+  if (!isDataFolderHeld(folder)) return { state: 'stopped', status: null }
+  return { state: status !== null && isStatusFresh(status, now) ? 'running' : 'silent', status }
+}
+
+function describeQueue({ complete, countedAt, total, states, oldestAt, reasons }: QueueCensus): QueueState {
+  const largest = [...reasons.values()].sort((one, other) => other.total - one.total).slice(0, MAX_GROUPS)
+  return {
+    complete,
+    counted_at: formatTimestamp(countedAt),
+    total,
+    states: { ...states },
+    oldest_at: oldestAt === null ? null : formatTimestamp(oldestAt),
+    reasons: largest.map((group) => ({ reason: group.reason, total: group.total })),
+  }
+}
+
+function nameSenders(read: Read, senders: Activity['senders']): TopSnapshot['senders'] {
+  if (senders.length === 0) return []
+  const names = new Map(allWorkspaces(read, {}).map(({ id, name }) => [id, name]))
+  return senders.map((sender) => ({ ...sender, name: names.get(sender.workspace_id) ?? '' }))
+}
+
+async function readDisk(folder: string): Promise<TopSnapshot['disk']> {
+  const file = databaseFile(folder)
+  const sizeOf = (path: string): Promise<number> =>
+    stat(path).then(
+      ({ size }) => size,
+      () => 0,
+    )
+  const { free, total } = await readDiskSpace(folder)
+  const [database, wal] = [await sizeOf(file), await sizeOf(`${file}-wal`)]
+  return { free, total, database, wal, spool: await measureSpool(spoolFolder(file)) }
+}

@@ -1,0 +1,188 @@
+/**
+ * Wires the REST listener to the rooms below it.
+ *
+ * It opens before the queue is ready, so that clients get 503 instead of a refused connection; `serve` gives it its
+ * routes.
+ */
+import { join } from 'node:path'
+import { followSetting } from '../../base/config/follow-setting.js'
+import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { ClientLog } from '../../base/platform/connections/client-log.js'
+import type { Log } from '../../base/platform/log.js'
+import { createMemoryBudget } from '../../base/platform/memory/budget.js'
+import { runOnce } from '../../base/platform/run-once.js'
+import { openSpool, type Spool } from '../../base/platform/spool-file.js'
+import type { ListenerTls } from '../../base/platform/tls-files.js'
+import { version } from '../../base/platform/version.js'
+import type { Database } from '../../base/storage/database.js'
+import { BodyThread } from '../../servers/api/http/input/body-thread.js'
+import { bodyPace } from '../../servers/api/http/input/read-body.js'
+import { createLargeAnswers } from '../../servers/api/http/output/large-answer.js'
+import { type ApiApp, createApiApp } from '../../servers/api/http/pipeline/api-app.js'
+import { createReadinessCheck } from '../../servers/api/http/pipeline/readiness.js'
+import { createIdentityResolver } from '../../servers/api/http/pipeline/request-identity.js'
+import { createProxyCheck } from '../../servers/api/http/pipeline/request-source.js'
+import type { Route } from '../../servers/api/http/route.js'
+import { listenerTimeouts } from '../../servers/api/http/server/api-server.js'
+import { Connections } from '../../servers/api/http/server/connections.js'
+import { type ApiListener, startApiListener } from '../../servers/api/http/server/listener.js'
+import { createValidations } from '../../servers/api/http/server/validations.js'
+import type { BrowserRoute } from '../../servers/api/http/session-route.js'
+import { nameOfLargeBody } from '../../servers/api/large-bodies.js'
+import { buildOpenApiDocument } from '../../servers/api/openapi/openapi.js'
+import { appFolder, loadAppFiles } from '../../servers/pages/app-files.js'
+import { createUiPages } from '../../servers/pages/ui-pages.js'
+import { addressKeyOf } from '../../workspaces/accounts/client-address.js'
+import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
+import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
+import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
+import type { Observers } from '../monitoring/monitoring.js'
+import { buildApiRoutes, type RouteDeps } from './api-routes.js'
+import { wireBrowserApi } from './browser-api.js'
+import type { MessageMemory } from './message-memory.js'
+import { readinessProbe } from './storage-watch.js'
+import type { Limits } from './workspace-limits.js'
+
+const MB = 1_048_576
+/** Milliseconds after which a connection without a request may be evicted. */
+const EVICTABLE_AFTER = 10_000
+/** Bytes of request bodies in memory: in total, and per workspace. */
+const BODY_LIMITS = { all: 160 * MB, share: 120 * MB }
+/** Bytes of large answers in memory, milliseconds after which they go to files, and the client's minimum pace. */
+const ANSWER_LIMITS = { all: 128 * MB, share: 64 * MB, spoolAfter: 250, patience: 150_000, pace: 32_768 }
+/** Bytes of large answers that are not read yet, files included. */
+const UNREAD_ANSWER_LIMITS = { all: 1_024 * MB, share: 256 * MB }
+/** Streamed answers under way, and the time that a client has for a piece. */
+const STREAM_LIMITS = { all: 40, share: 4, milliseconds: 30_000 }
+
+interface ApiDeps {
+  readonly config: StartSettings
+  readonly settings: ReadSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly tls: ListenerTls
+  readonly challengeAnswers: ChallengeAnswers
+  readonly database: Database
+  readonly apiKeyCache: ApiKeyCache
+  readonly limits: Limits
+  /** False: the disk is nearly full. */
+  readonly hasDiskSpace: () => boolean
+  readonly memory: Pick<MessageMemory, 'requests'>
+  readonly observers: Observers | null
+  readonly findPolicy: FindPolicy
+  /** The files of the dashboard; undefined: where the build puts them. */
+  readonly uiFolder: string | undefined
+}
+
+interface Api {
+  readonly listener: ApiListener
+  readonly countConnections: () => number
+  /** Begins to answer requests; returns the routes. */
+  readonly serve: (deps: RouteDeps) => ServedRoutes
+}
+
+export interface ServedRoutes {
+  readonly routes: readonly Route[]
+  /** Those of people in a browser. */
+  readonly browserRoutes: readonly BrowserRoute[]
+}
+
+export async function openApiListener(deps: ApiDeps): Promise<Api> {
+  const { config, settings, log, tls } = deps
+  const proxyCheck = followSetting(() => settings().api.trusted_proxies, createProxyCheck)
+  const isProxy = (address: string): boolean => proxyCheck()(address)
+  const lines = new ClientLog(log, addressKeyOf)
+  const connections = admitConnections(deps, isProxy, lines)
+  const spool = await openSpool(join(config.service.data_dir, 'answers'))
+  const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
+  const bodies = new BodyThread()
+  const app = buildApp(deps, { connections, isProxy, lines, spool, bodies })
+  const validations = createValidations(deps.challengeAnswers, listenerTimeouts.handshake)
+  const serverDeps = { app, connections, tls, validations, timeouts: listenerTimeouts, log }
+  const listener = await startApiListener(config.api.listen, serverDeps)
+  const drain = async (limit: number): Promise<void> => {
+    await listener.drain(limit)
+    await bodies.stop()
+  }
+  return {
+    listener: { ...listener, drain },
+    countConnections: () => connections.size,
+    serve: (routeDeps) => {
+      const routes = buildApiRoutes(routeDeps)
+      const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: config.service.public_url })
+      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, buildDocument, files })
+      const browser = config.ui.enabled ? wireBrowserApi(routeDeps) : undefined
+      app.serve(
+        routes,
+        runOnce(() => JSON.stringify(buildDocument())),
+        pages,
+        browser,
+      )
+      return { routes, browserRoutes: browser?.routes ?? [] }
+    },
+  }
+}
+
+function admitConnections(
+  { settings, clock, observers }: ApiDeps,
+  isProxy: (address: string) => boolean,
+  lines: ClientLog,
+): Connections {
+  const observer = observers?.observeListener('rest')
+  return new Connections({
+    limits: () => settings().api,
+    ...{ isProxy, clock, givesWayAfter: EVICTABLE_AFTER },
+    onEntered: () => observer?.onSession(),
+    onShortage: (reason, client) => {
+      observer?.onTurnedAway(turnAwayReasons[reason])
+      lines.info({ client, reason }, 'an API client was turned away')
+    },
+  })
+}
+
+/** In the words of the SMTP listeners. */
+const turnAwayReasons = {
+  full: 'connections',
+  'too-many-of-address': 'connections-of-address',
+  'too-many-of-network': 'connections-of-network',
+  idle: 'idle',
+} as const
+
+interface AppDeps {
+  readonly connections: Connections
+  readonly isProxy: (address: string) => boolean
+  readonly lines: ClientLog
+  readonly spool: Spool
+  readonly bodies: BodyThread
+}
+
+function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool, bodies }: AppDeps): ApiApp {
+  const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy } = deps
+  const { requests, clients, open, shareByOwner } = deps.limits
+  const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
+  return createApiApp({
+    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, open, isProxy, clock }),
+    checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
+    peerOf: ({ socket }) => connections.peerOf(socket),
+    memory: shareByOwner(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
+    pace: bodyPace,
+    answers: createLargeAnswers({
+      ...ANSWER_LIMITS,
+      memory: shareByOwner(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
+      held: shareByOwner(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
+      spool,
+    }),
+    streamLimits: {
+      slots: shareByOwner(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
+      patience: STREAM_LIMITS.milliseconds,
+      pace: ANSWER_LIMITS.pace,
+    },
+    bodies: { nameOf: nameOfLargeBody, parse: (job) => bodies.parse(job) },
+    clock,
+    log,
+    lines,
+    findPolicy,
+    onRequest: deps.observers?.onRequest,
+  })
+}

@@ -1,0 +1,106 @@
+/** Wires the interface of pages in a browser: sessions, and the routes of people, in the order of their document. */
+
+import type { PlanLimits } from '../../base/config/plans.js'
+import { runOnce } from '../../base/platform/run-once.js'
+import { version } from '../../base/platform/version.js'
+import { buildUnsubscribeUrl } from '../../outbound/sending/unsubscribe-links.js'
+import { passwordRoutes } from '../../servers/api/account/password.js'
+import { profileRoute } from '../../servers/api/account/profile.js'
+import { secondFactorRoutes } from '../../servers/api/account/second-factor.js'
+import { sessionRoutes } from '../../servers/api/account/session.js'
+import { audiencePageRoutes } from '../../servers/api/audiences/audience-pages.js'
+import { broadcastLinksRoute } from '../../servers/api/broadcasts/broadcast-links.js'
+import { templatePageRoutes } from '../../servers/api/content/template-pages.js'
+import { domainSearchRoute } from '../../servers/api/domains/domain-search.js'
+import { queueActRoutes } from '../../servers/api/emails/queue-acts.js'
+import { searchRoute } from '../../servers/api/emails/search.js'
+import { storyRoute } from '../../servers/api/emails/story.js'
+import { exportViewRoute } from '../../servers/api/exports/export-view.js'
+import type { BrowserApi } from '../../servers/api/http/pipeline/browser-api.js'
+import { createSessionResolver } from '../../servers/api/http/pipeline/session-identity.js'
+import type { BrowserRoute } from '../../servers/api/http/session-route.js'
+import { frameRoutes } from '../../servers/api/message-views/frames.js'
+import { buildBrowserDocument } from '../../servers/api/openapi/openapi.js'
+import { doctorRoutes } from '../../servers/api/operator/doctor.js'
+import { holdRuleRoutes } from '../../servers/api/operator/hold-rules.js'
+import { queueRoutes } from '../../servers/api/operator/queue.js'
+import { serviceRoutes } from '../../servers/api/operator/service.js'
+import { shapingRoute } from '../../servers/api/operator/shaping.js'
+import { smsHoldRoutes } from '../../servers/api/operator/sms-holds.js'
+import { operatorWorkspaceRoutes } from '../../servers/api/operator/workspaces.js'
+import { attentionRoute } from '../../servers/api/overview/attention.js'
+import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
+import { queueRoute } from '../../servers/api/overview/queue.js'
+import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
+import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
+import { createRateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
+import { findSessionPrincipal, requireOperator } from '../../workspaces/accounts/sessions/session-principal.js'
+import { buildExportDeps, type RouteDeps } from './api-routes.js'
+
+/** Requests of one user: enough for pages that refresh themselves in several tabs. */
+const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
+
+function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
+  const { accountDeps, certificateOf, config, database, mime, onDueChanged } = deps
+  const { read, commit } = database
+  return [
+    ...sessionRoutes(accountDeps),
+    profileRoute(accountDeps),
+    ...passwordRoutes(accountDeps),
+    ...secondFactorRoutes(accountDeps),
+    ...frameRoutes({ read, mime }),
+    dailyMetricsRoute({ read }),
+    queueRoute({ read }),
+    attentionRoute({ read, certificateOf }),
+    ...operatorRoutes(deps),
+    suppressionSearchRoute({ read }),
+    domainSearchRoute({ read }),
+    auditViewRoute({ read }),
+    exportViewRoute(buildExportDeps(deps)),
+    ...audiencePageRoutes(read),
+    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), deps.previewLarge),
+    broadcastLinksRoute(read),
+    searchRoute({ read }),
+    storyRoute({ read }),
+    ...queueActRoutes({ read, commit, onDueChanged }),
+  ]
+}
+
+function operatorRoutes({
+  config,
+  settings,
+  database: { read, commit },
+  limits,
+  operator,
+}: RouteDeps): readonly BrowserRoute[] {
+  const { plans, inboundBytes } = limits
+  const naming = { publicUrl: config.service.public_url, planSettings: () => settings().limits }
+  return [
+    ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
+    ...queueRoutes({ ...operator, read, commit }),
+    ...holdRuleRoutes({ ...operator, read, commit }),
+    ...serviceRoutes({ ...operator, read, commit }),
+    ...smsHoldRoutes({ read, commit }),
+    ...doctorRoutes({ ...operator, read }),
+    shapingRoute({ read }),
+  ]
+}
+
+export function wireBrowserApi(deps: RouteDeps): BrowserApi {
+  const { config, clock, database, limits, checkSession } = deps
+  const { read } = database
+  const routes = buildBrowserRoutes(deps)
+  return {
+    routes,
+    readDocument: runOnce(() =>
+      JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
+    ),
+    sessions: createSessionResolver({
+      ...{ checkSession, clock, clients: limits.clients },
+      findPrincipal: (userId, workspaceId) => findSessionPrincipal(read, userId, workspaceId),
+      users: createRateLimit({ limitsOf: () => USER_LIMITS }),
+    }),
+    requireOperator: (userId) => requireOperator(read, userId),
+    countRequest: (workspaceId) => limits.requests.take(workspaceId, clock()),
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * Starts the daemon: builds everything once, and stops it in reverse order.
+ *
+ * Stopping closes all listeners first, at the same time, so that nothing new is acknowledged; then attempts finish
+ * or are released; then the database closes. Everything acknowledged is already on disk.
+ */
+import { mkdir } from 'node:fs/promises'
+import type { Config } from '../../base/config/complete.js'
+import { createLiveConfig, type LiveConfig, type ReloadedSettings } from '../../base/config/live-config.js'
+import type { ListenAddress } from '../../base/config/network-values.js'
+import { createRoomLogs } from '../../base/platform/room-logs.js'
+import type { TlsFiles } from '../../base/platform/tls-files.js'
+import { createChangeAcknowledger } from '../../base/storage/change-acknowledgement.js'
+import { lockDataFolder } from '../../base/storage/data-lock.js'
+import type { Database } from '../../base/storage/database.js'
+import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
+import { holdLog } from '../../base/storage/wal/hold-log.js'
+import { createSuppressionCache, type SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import type { ApiEndpoint } from '../../servers/api/http/server/listener.js'
+import type { Endpoint as DnsEndpoint } from '../../servers/dns/tcp-listener.js'
+import type { BoundEndpoint } from '../../servers/smtp/server/server-sockets.js'
+import type { CertificateView } from '../certificates/certificate-list.js'
+import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
+import type { ServedRoutes } from './api-listener.js'
+import { type Certificates, openCertificates, type PairSettings, startCertificates } from './certificates.js'
+import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
+import { upgradeAtStart } from './database-upgrade.js'
+import { type Listeners, openListeners } from './listeners.js'
+import { buildMonitoring, openMonitoring } from './monitoring.js'
+import { openServices, type Services } from './services.js'
+import { foldForStandby, startSweeps, usesSpool } from './spool.js'
+import { startStandby } from './standby.js'
+import { readinessProbe, watchCommits } from './storage-watch.js'
+
+export interface Daemon extends ServedRoutes {
+  readonly submission: readonly BoundEndpoint[]
+  /** Where other servers deliver mail. */
+  readonly mx: readonly BoundEndpoint[]
+  /** Where the service zone is served, over UDP and TCP. */
+  readonly zone: readonly DnsEndpoint[]
+  readonly api: readonly ApiEndpoint[]
+  /** Where Prometheus reads the metrics. */
+  readonly metrics: readonly MetricsEndpoint[]
+  /** Where challenges of an ACME server are answered over plain HTTP. */
+  readonly challenges: readonly ListenAddress[]
+  readonly tls: TlsFiles
+  readonly database: Database
+  /**
+   * Reads the certificate that these settings name and uses it from the next handshake on; open sessions keep
+   * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
+   */
+  readonly loadCertificate: (tls: PairSettings) => Promise<TlsFiles>
+  /** Those from the ACME server; empty without one. */
+  readonly listCertificates: () => readonly CertificateView[]
+  /**
+   * Puts in force what can change while the daemon runs, and says what was changed. Rejects, and changes nothing, if the
+   * certificate cannot be used.
+   */
+  readonly reload: (next: Config) => Promise<ReloadedSettings & { readonly tls: TlsFiles }>
+  /** Resolves when the writer thread has answered, even if it could not write: a restart does not mend the disk. */
+  readonly probeWriter: () => Promise<void>
+  /** Sessions and attempts under way, for people. */
+  readonly describeLoad: () => string
+  readonly stop: () => Promise<void>
+}
+
+export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
+  const { clock, log } = started
+  const live = createLiveConfig(started.config)
+  const monitoring = buildMonitoring(started)
+  const logs = createRoomLogs(log, started.config.log.levels)
+  const options: StartOptions = { ...started, settings: live.settings, logs, observers: monitoring?.observers ?? null }
+  const stopSteps: StopSteps = []
+  const stop = (): Promise<void> => stopAll(stopSteps, log)
+  try {
+    const { opened, database, suppressions, lateSteps } = await openStorage(options, stopSteps)
+    const certificates = await openCertificates(started)
+    const services = await openServices(options, database, suppressions, stopSteps)
+    if (options.loadsAhead === true) await services.receiving.loadAhead()
+    const listeners = await openListeners(options, database, certificates, services, { stopSteps, lateSteps })
+    const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
+    const parts = { database, services, listeners, listCertificates: orders.listServed }
+    const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
+    // Before what was started behind them: nothing new is accepted while that ends.
+    stopSteps.push(listeners.stop)
+    const forget = (): void => {
+      listeners.onForeignChange()
+      orders.wake()
+    }
+    const onForeignChange = createChangeAcknowledger({ database, log: logs.of('storage'), forget })
+    database.onForeignCommit(onForeignChange)
+    // Changes made during the start are in effect already, and must be acknowledged.
+    onForeignChange()
+    return {
+      ...{ ...endpointsOf(listeners), metrics, challenges: orders.endpoints, tls: certificates.tls, database, stop },
+      ...createReload(options, live, { services, listeners, certificates }),
+      listCertificates: orders.list,
+      probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
+      describeLoad: () => describeLoad(listeners, services),
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+interface OpenStorage {
+  /** The database as it was opened: its commits are not watched. */
+  readonly opened: Database
+  readonly database: Database
+  readonly suppressions: SuppressionCache
+  /** They are taken when all that is started behind the storage has stopped, and before it closes. */
+  readonly lateSteps: StopSteps
+}
+
+/** Locks the data folder, upgrades its database where it is of an earlier version, and opens it. */
+async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise<OpenStorage> {
+  const { config, log, logs } = options
+  const folder = config.service.data_dir
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const lock = lockDataFolder(folder)
+  stopSteps.push(() => lock.release())
+  const file = databaseFile(folder)
+  const { migrations } = options.upgrade ?? {}
+  const opened = await openUpgraded({ file, spool: usesSpool(config), ...(migrations && { migrations }) }, () =>
+    upgradeAtStart(folder, log, options.upgrade),
+  )
+  const storageLog = logs.of('storage')
+  await foldForStandby(options, opened, storageLog)
+  const standby = await startStandby(config, storageLog)
+  // After the database is closed: then the last commit is copied too.
+  stopSteps.push(() => standby?.stop())
+  stopSteps.push(() => opened.close())
+  stopSteps.push(startSweeps(opened, storageLog).stop)
+  const suppressions = createSuppressionCache(opened)
+  const database = watchDatabase(options, opened, suppressions, stopSteps)
+  const lateSteps: StopSteps = []
+  stopSteps.push(() => stopAll(lateSteps, log))
+  return { opened, database, suppressions, lateSteps }
+}
+
+async function openUpgraded(options: OpenOptions, upgrade: () => Promise<void>): Promise<Database> {
+  const releaseLog = holdLog(options.file)
+  try {
+    await upgrade()
+    return await openDatabase(options)
+  } finally {
+    releaseLog()
+  }
+}
+
+/** The database whose commits the rooms make. */
+function watchDatabase(
+  { clock, logs, observers }: StartOptions,
+  opened: Database,
+  suppressions: SuppressionCache,
+  stopSteps: StopSteps,
+): Database {
+  if (observers !== null) opened.onBatch(observers.onBatch)
+  const log = logs.of('storage')
+  const watched = watchCommits(opened.commit, { clock, log, onOutage: observers?.onStorageOutage })
+  stopSteps.push(watched.stop)
+  return { ...opened, commit: suppressions.watch(watched.commit) }
+}
+
+interface Parts {
+  readonly services: Services
+  readonly listeners: Listeners
+  readonly certificates: Certificates
+}
+
+function createReload(
+  options: StartOptions,
+  live: LiveConfig,
+  { services, listeners, certificates }: Parts,
+): Pick<Daemon, 'loadCertificate' | 'reload'> {
+  const loadCertificate: Daemon['loadCertificate'] = async (tls) => {
+    const loaded = await certificates.loadDefault(tls)
+    listeners.useCertificate(loaded)
+    return loaded
+  }
+  return {
+    loadCertificate,
+    reload: async (next) => {
+      const tls = await loadCertificate(next.tls)
+      const reloaded = live.apply(next)
+      putInForce(options, services)
+      await listeners.zone.onReload()
+      return { ...reloaded, tls }
+    },
+  }
+}
+
+/** For the parts that do not read the configuration for each use. */
+function putInForce({ settings, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
+  const { log } = settings()
+  logs.setLevels(log.level, log.levels)
+  addressHider?.setEnabled(log.hash_local_parts)
+  limits.onReload()
+  // Mail that waited for another route or for a free connection is looked at again.
+  delivery.refresh()
+}
+
+function describeLoad({ submission, mx }: Listeners, { delivery }: Services): string {
+  const sessions = `${submission.connections()} submission and ${mx.connections()} MX sessions`
+  return `${sessions}, ${delivery.runner.activeCount} attempts under way`
+}
+
+type Served = Pick<Daemon, 'submission' | 'mx' | 'zone' | 'api' | keyof ServedRoutes>
+
+function endpointsOf({ submission, mx, zone, api, routes, browserRoutes }: Listeners): Served {
+  return {
+    routes,
+    browserRoutes,
+    submission: submission.endpoints,
+    mx: mx.endpoints,
+    zone: zone.endpoints,
+    api: api.endpoints,
+  }
+}

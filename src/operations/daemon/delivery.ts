@@ -1,0 +1,95 @@
+/** Opens delivery: its resolver, what is known of the TLS policies of domains, and the paces of providers. */
+import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
+import { createAddressGuard } from '../../base/platform/address-guard.js'
+import type { Clock } from '../../base/platform/clock.js'
+import {
+  type DnssecResolver,
+  defaultResolverSettings,
+  openResolver,
+  type Resolver,
+} from '../../base/platform/dns/resolver.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Database } from '../../base/storage/database.js'
+import { Delivery } from '../../outbound/delivery/delivery.js'
+import { createPolicyFetcher } from '../../outbound/delivery/transport-security/fetch-sts-policy.js'
+import { DestinationSecurer } from '../../outbound/delivery/transport-security/secure-destination.js'
+import { type OnTlsResult, toPolicyFailureResult } from '../../outbound/delivery/transport-security/session-result.js'
+import { StsPolicies } from '../../outbound/delivery/transport-security/sts-policies.js'
+import type { Observers } from '../monitoring/monitoring.js'
+import type { BreakerService } from './breaker.js'
+import type { StopSteps } from './daemon-options.js'
+import type { Edges } from './edges.js'
+import { openPaces } from './paces.js'
+
+/** Milliseconds that mail waits for the first policy of its domain. */
+const FIRST_POLICY_WAIT = 5_000
+
+interface DeliveryDeps extends Omit<ConstructorParameters<typeof Delivery>[0], OpenedHere> {
+  readonly config: StartSettings
+  readonly edges: Edges
+  readonly database: Database
+  readonly observers: Observers | null
+  readonly breaker: Pick<BreakerService, 'countAttempt'>
+}
+
+type OpenedHere = 'read' | 'commit' | 'random' | 'dialer' | 'timeouts' | 'resolver' | 'security' | 'paces' | 'onAttempt'
+
+/** `limit`: milliseconds that attempts have to end when the daemon stops. */
+export function openDelivery(deps: DeliveryDeps, stopSteps: StopSteps, limit: number): Delivery {
+  const { config, clock, edges, database, observers, breaker } = deps
+  const paces = openPaces(deps)
+  stopSteps.push(() => paces.stop())
+  const onTlsResult: OnTlsResult = (result) => {
+    observers?.onTlsResult(result)
+    deps.onTlsResult(result)
+  }
+  const onAttempt: BreakerService['countAttempt'] = (attempt) => {
+    observers?.onAttempt(attempt)
+    breaker.countAttempt(attempt)
+  }
+  const ended = new AbortController()
+  const own = openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)
+  const resolver = edges.resolver ?? own
+  const security = resolver === own ? openSecurity({ ...deps, onTlsResult }, own, stopSteps) : null
+  stopSteps.push(() => ended.abort())
+  const delivery = new Delivery({
+    ...deps,
+    ...database,
+    ...edges,
+    ...{ paces, resolver, security, onTlsResult, onAttempt },
+  })
+  stopSteps.push(() => delivery.stop(limit))
+  return delivery
+}
+
+interface SecurityDeps {
+  readonly settings: ReadSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly edges: Edges
+  readonly database: Database
+  readonly onTlsResult: OnTlsResult
+}
+
+/** DANE, and MTA-STS with its cache. */
+function openSecurity(
+  { settings, clock, log, edges, database: { read, commit }, onTlsResult }: SecurityDeps,
+  resolver: Resolver & DnssecResolver,
+  stopSteps: StopSteps,
+): DestinationSecurer {
+  const outbound = () => settings().outbound
+  const fetchPolicy = createPolicyFetcher({
+    resolveAddresses: resolver.resolveAddresses,
+    mayDial: (address) => createAddressGuard(outbound().allowed_private_networks)(address),
+    port: edges.policyPort,
+    authorities: edges.authorities,
+  })
+  const stsPolicies = new StsPolicies({
+    ...{ read, commit, clock, log, fetchPolicy },
+    judgeRecords: resolver.judgeRecords,
+    maxWait: FIRST_POLICY_WAIT,
+    onFetchFailure: (domain, failure) => onTlsResult(toPolicyFailureResult(domain, failure, clock())),
+  })
+  stopSteps.push(() => stsPolicies.stop())
+  return new DestinationSecurer({ resolver, stsPolicies, settings: outbound })
+}

@@ -1,0 +1,147 @@
+/**
+ * Removes expired records every hour, at minute 17, in small steps with pauses between them.
+ *
+ * The time of the last run is stored: an overdue run takes place at once, even if the daemon restarts often.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../base/config/complete.js'
+import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { startCronTask } from '../../base/platform/cron-task.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Database } from '../../base/storage/database.js'
+import { reclaimFreePages } from '../../base/storage/maintenance/free-pages.js'
+import { purgeLog, purgeSpool } from '../../base/storage/maintenance/purge-log.js'
+import { readServiceState, setServiceState } from '../../base/storage/service-state.js'
+import { removeOldReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
+import { removeOldReports } from '../../inbound/receiving/domain-reports/old-reports.js'
+import { removeOldGreylistEntries } from '../../inbound/receiving/greylisting/greylist-records.js'
+import { removeOldCounts } from '../../outbound/breaker/outcome-counts.js'
+import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../../outbound/sending/idempotency.js'
+import { removeOldLinks } from '../../outbound/tracking/links.js'
+import { exportFolder } from '../../records/exports/export-file.js'
+import { removeExpiredExports } from '../../records/exports/remove-exports.js'
+import { createBroadcastMessagePurge, createFramePurge } from '../../records/messages/broadcast-recipients.js'
+import { createInboundPurge } from '../../records/messages/inbound/inbound-retention.js'
+import { createMessagePurge } from '../../records/messages/retention.js'
+import { removeOldUnsubscribeLinks } from '../../records/messages/unsubscribe-links.js'
+import { removeOldMetrics } from '../../records/metrics/old-metrics.js'
+import { removeOldAuditEntries } from '../../workspaces/accounts/audit-log.js'
+import { createUsageCleanup } from '../../workspaces/accounts/limits/old-usage.js'
+import { removeOldInvitations } from '../../workspaces/accounts/people/invitations.js'
+import { removeOldBrowsers } from '../../workspaces/accounts/sessions/known-browsers.js'
+import { removeOldPasswordLinks } from '../../workspaces/accounts/sessions/password-links.js'
+import { removeOldSessions } from '../../workspaces/accounts/sessions/session-records.js'
+import { USE_INTERVAL } from '../../workspaces/content/cached-files.js'
+import { removeExpiredFiles } from '../../workspaces/content/file-retention.js'
+import { removeExpiredImports } from '../../workspaces/imports/import-records.js'
+import { removeOldHolds } from '../../workspaces/sms/holds.js'
+import { recoverCodes } from '../../workspaces/sms/recover-codes.js'
+import { removeOldCodes } from '../../workspaces/sms/remove-old-codes.js'
+import { removeOldDeliveries } from '../../workspaces/webhooks/delivery-records.js'
+
+const LAST_RUN = 'housekeeping_last_run'
+const HOUR = 3_600_000
+/** Milliseconds. */
+const STEP_PAUSE = 50
+/** Milliseconds after which the sending of a code has surely ended. */
+const SENDING_TIME = 60_000
+
+interface Deps {
+  readonly config: StartSettings
+  readonly settings: ReadSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+}
+
+interface Housekeeping {
+  /** After the clock was set back. */
+  readonly reschedule: () => void
+  /** A run under way ends after its step. */
+  readonly stop: () => Promise<void>
+}
+
+export function startHousekeeping(deps: Deps): Housekeeping {
+  const abortController = new AbortController()
+  let running: Promise<void> | null = null
+  const run = (): void => {
+    running ??= runHousekeeping(deps, abortController.signal).finally(() => {
+      running = null
+    })
+  }
+  const task = startCronTask('17 * * * *', run)
+  const last = Number(readServiceState(deps.database.read, { key: LAST_RUN })[0]?.value ?? 0)
+  if (deps.clock() - last > HOUR) run()
+  return {
+    reschedule: task.reschedule,
+    stop: async () => {
+      abortController.abort()
+      task.stop()
+      await running
+    },
+  }
+}
+
+function greylistLimits(
+  { inbound: { greylisting } }: Config,
+  now: number,
+): Parameters<typeof removeOldGreylistEntries>[1] {
+  return { waitingBefore: now - greylisting.retry_window, knownBefore: now - greylisting.remember }
+}
+
+type RemovalStep = () => Promise<boolean>
+
+/** Each removes a portion, and resolves to whether there is more. */
+function listSteps({ config, settings, database }: Deps, now: number): readonly RemovalStep[] {
+  const { retention } = settings()
+  const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
+  const linksBefore = now - retention.messages - retention.links
+  return [
+    () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
+    createUsageCleanup(database, now),
+    createMessagePurge(database, limits),
+    () => removeOldLinks(database, linksBefore),
+    createInboundPurge(database, limits),
+    () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
+    () => removeOldUnsubscribeLinks(database, linksBefore),
+    createBroadcastMessagePurge(database, linksBefore),
+    createFramePurge(database, linksBefore),
+    () => removeOldAuditEntries(database, now - retention.audit),
+    () => removeOldInvitations(database, now),
+    () => removeOldSessions(database, now),
+    () => removeOldPasswordLinks(database, now),
+    () => removeOldBrowsers(database, now),
+    () => removeExpiredImports(database, now),
+    () => removeExpiredExports({ ...database, folder: exportFolder(config.service.data_dir) }, now - retention.exports),
+    () => removeOldDeliveries(database, limits.eventsBefore),
+    () => removeOldMetrics(database, now),
+    () => removeOldReports(database, now - retention.reports),
+    () => removeOldReceivers(database, now - retention.reports),
+    () => removeOldCounts(database, now),
+    () => removeOldHolds(database, now),
+    () => removeOldCodes(database, limits.messagesBefore),
+    () => removeOldGreylistEntries(database, greylistLimits(settings(), now)),
+  ]
+}
+
+/** A fault is logged; the next run is in an hour. */
+async function runHousekeeping(deps: Deps, signal: AbortSignal): Promise<void> {
+  const { clock, log, database } = deps
+  try {
+    const now = clock()
+    for (const step of listSteps(deps, now)) while (!signal.aborted && (await step())) await sleep(STEP_PAUSE)
+    if (!signal.aborted) await recoverCodes({ ...database, log }, { before: now - SENDING_TIME, now })
+    await reclaimFreePages(database, signal)
+    const isSwept = await purgeSpool(database, signal).catch((err: unknown) => {
+      log.error({ err }, 'spool files cannot be swept now')
+      return true
+    })
+    if (!isSwept) log.error('spool files still hold deleted bytes: a backup or a verification uses them')
+    if (!(await purgeLog(database, signal)))
+      log.error('the log of the database still holds deleted bytes: a reader uses it')
+    if (!signal.aborted) await database.commit([setServiceState({ key: LAST_RUN, value: String(now) })])
+  } catch (error) {
+    log.error({ err: error }, 'housekeeping failed')
+  }
+}

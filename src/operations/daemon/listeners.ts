@@ -1,0 +1,295 @@
+/**
+ * Opens the listeners when everything behind them is ready: REST, submission, MX, and the service zone.
+ *
+ * They stop together, before anything else, so that nothing new is acknowledged. The sockets of REST stay open until the
+ * services have stopped: `/readyz` answers 503 while the last attempts end.
+ */
+
+import type { Log } from '../../base/platform/log.js'
+import { runOnce } from '../../base/platform/run-once.js'
+import type { TlsFiles } from '../../base/platform/tls-files.js'
+import type { Database } from '../../base/storage/database.js'
+import { ComposeThread } from '../../outbound/sending/compose-thread.js'
+import { SubmissionAcceptor } from '../../outbound/sending/submission-acceptor.js'
+import type { ApiListener } from '../../servers/api/http/server/listener.js'
+import type { ZoneListener } from '../../servers/dns/zone-listener.js'
+import type { MxListener } from '../../servers/smtp/mx/mx-listener.js'
+import type { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
+import { openApiListener, type ServedRoutes } from './api-listener.js'
+import type { RouteDeps } from './api-routes.js'
+import type { Certificates } from './certificates.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
+import { createMessageMemory, type MessageMemory } from './message-memory.js'
+import { openMxListener } from './mx-listener.js'
+import { type Operator, wireOperator } from './operator.js'
+import { wireSending } from './sending.js'
+import { forgetAll, forgetDomain, type Services } from './services.js'
+import { startStatusFile } from './status-file.js'
+import { openSubmissionListener } from './submission-listener.js'
+import { openZoneListener, type PublishedZone } from './zone-listener.js'
+
+export interface Listeners extends ServedRoutes {
+  readonly submission: SubmissionListener
+  readonly mx: MxListener
+  readonly zone: PublishedZone
+  readonly api: ApiListener
+  /** To be called after a foreign commit. */
+  readonly onForeignChange: () => void
+  /** Each listener serves this certificate from its next handshake on. */
+  readonly useCertificate: (tls: TlsFiles) => void
+  readonly watched: Watched
+  /** Stops all of them at the same time; a further call waits for the first. */
+  readonly stop: () => Promise<void>
+  /** The certificate that clients get who name no other. */
+  readonly served: Pick<TlsFiles, 'cert'>
+}
+
+interface ListenerSteps {
+  readonly stopSteps: StopSteps
+  /** Taken when the services have stopped. */
+  readonly lateSteps: StopSteps
+}
+
+/** What the metrics read. */
+interface Watched extends Pick<Operator, 'readCensus'> {
+  readonly memory: MessageMemory
+  readonly hasDiskSpace: () => boolean
+  /** PEM, of the certificate that is served now. */
+  readonly certificateOf: () => string
+  readonly countApiConnections: () => number
+}
+
+type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
+
+export async function openListeners(
+  options: StartOptions,
+  database: Database,
+  { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
+  services: Services,
+  { stopSteps, lateSteps }: ListenerSteps,
+): Promise<Listeners> {
+  const { config, settings, clock, log, logs, logTail, uiFolder, observers } = options
+  const { listeners: stopTimeout } = options.stopTimeouts ?? defaultStopTimeouts
+  const open: Listener[] = []
+  const served = { cert: tls.cert }
+  const certificateOf = (): string => served.cert
+  const stop = runOnce(() => stopListeners(open, stopTimeout))
+  const composing = startComposing(stopSteps, stop)
+  const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
+  const { receiving, disk } = services
+  const { hasRoom: hasDiskSpace } = disk
+  const memory = createMessageMemory(settings)
+  const common = {
+    config,
+    settings,
+    clock,
+    log,
+    tls,
+    apiKeyCache,
+    domains,
+    hasDiskSpace,
+    memory,
+    observers,
+    findPolicy,
+  }
+  const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
+  registerApi(api.listener, open, lateSteps)
+  await startServices(services, hasDiskSpace)
+  const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
+  const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
+  const behind = { ...common, logs, database, requests: limits.requests, acceptor, receiving, disk }
+  const others = await openOtherListeners(behind, open)
+  const listeners = { ...others, api: api.listener }
+  const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
+  const routes = api.serve({
+    ...common,
+    ...sending,
+    ...changeCallbacks(services, others.submission, log),
+    ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
+    ...{ requestForwards: services.people.requestForwards, recordHit: (hit) => hits.record(hit) },
+    ...{ certificateOf, onScopesReleased: services.breaker.onReleased },
+  })
+  return {
+    ...{ ...listeners, ...routes, served, stop },
+    onForeignChange: () => refreshCachesAndSessions(services, others.submission, log),
+    useCertificate: (renewed) => serve(listeners, renewed, served),
+    watched: toWatched(operator, api, { memory, hasDiskSpace, certificateOf }),
+  }
+}
+
+function toWatched(
+  { readCensus }: Pick<Operator, 'readCensus'>,
+  { countConnections }: Awaited<ReturnType<typeof openApiListener>>,
+  common: Pick<Watched, 'memory' | 'hasDiskSpace' | 'certificateOf'>,
+): Watched {
+  return { ...common, readCensus, countApiConnections: countConnections }
+}
+
+/** Its end comes after that of the listeners, whose requests wait for it: steps are taken in reverse. */
+function startComposing(stopSteps: StopSteps, stopListening: () => Promise<void>): ComposeThread {
+  const composing = new ComposeThread()
+  stopSteps.push(() => composing.stop(), stopListening)
+  return composing
+}
+
+/** Adds each to `open` at once, so that it is closed if a later one cannot be opened. */
+async function openOtherListeners(
+  deps: Parameters<typeof openSubmissionListener>[0] &
+    Parameters<typeof openMxListener>[0] &
+    Parameters<typeof openZoneListener>[0] &
+    Pick<StartOptions, 'logs'>,
+  open: Listener[],
+): Promise<Pick<Listeners, 'submission' | 'mx' | 'zone'>> {
+  const smtp = { ...deps, log: deps.logs.of('smtp') }
+  const submission = await openSubmissionListener(smtp)
+  open.push(submission)
+  const mx = await openMxListener(smtp)
+  open.push(mx)
+  const zone = await openZoneListener({ ...deps, log: deps.logs.of('dns') })
+  open.push(zone)
+  return { submission, mx, zone }
+}
+
+type OperatorDeps = Omit<Parameters<typeof wireOperator>[0], 'onQueueChanged' | 'runDoctor' | 'listeners'> &
+  Pick<DaemonOptions, 'log'> & { readonly listeners: Pick<Listeners, 'submission' | 'mx' | 'api' | 'zone'> }
+
+async function openOperator(
+  deps: OperatorDeps,
+  { delivery, doctor }: Pick<Services, 'delivery' | 'doctor'>,
+  stopSteps: StopSteps,
+): Promise<Operator> {
+  const operator = wireOperator({ ...deps, onQueueChanged: () => delivery.refresh(), runDoctor: doctor.run })
+  stopSteps.push(operator.stop)
+  const { config, clock, log, database, listeners } = deps
+  const { submission, mx, api } = listeners
+  const status = await startStatusFile({
+    ...{ folder: config.service.data_dir, clock, log },
+    readProcess: operator.readProcess,
+    countCommits: database.countCommits,
+    countAttempts: () => delivery.runner.countTurns(),
+    countSessions: () => ({ submission: submission.connections(), mx: mx.connections(), api: api.connections() }),
+  })
+  stopSteps.push(status.stop)
+  return operator
+}
+
+/** `served`: becomes this certificate too. */
+function serve(
+  { submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>,
+  tls: TlsFiles,
+  served: { cert: string },
+): void {
+  for (const listener of [submission, mx, api]) listener.updateSecureContext(tls)
+  served.cert = tls.cert
+}
+
+/** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
+async function startServices(
+  { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
+  hasDiskSpace: () => boolean,
+): Promise<void> {
+  broadcasts.holdBack()
+  await delivery.start()
+  receiving.start()
+  domainChecks.start()
+  people.start()
+  webhooks.start()
+  broadcasts.start(hasDiskSpace)
+  breaker.start()
+  await imports.start()
+  await exports.start()
+  await sms.start()
+  doctor.start()
+}
+
+type Listener = Pick<SubmissionListener | MxListener | ZoneListener, 'stop'>
+
+function registerApi({ drain, close }: ApiListener, open: Listener[], lateSteps: StopSteps): void {
+  open.push({ stop: drain })
+  lateSteps.push(close)
+}
+
+/** All at the same time: none accepts anything while another waits for its clients. */
+async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
+  const outcomes = await Promise.allSettled(listeners.map((listener) => listener.stop(limit)))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
+
+type ChangeCallbacks = Pick<
+  RouteDeps,
+  | 'onDueChanged'
+  | 'onKeyRevoked'
+  | 'onDomainChanged'
+  | 'onDomainDeleted'
+  | 'onAudienceDeleted'
+  | 'onBroadcastChanged'
+  | 'onImportStarted'
+  | 'onExportRequested'
+  | 'onWebhookChanged'
+  | 'onWebhookDeleted'
+  | keyof PeopleCallbacks
+>
+
+/** A change of this process drops only what is cached of the changed thing. */
+function changeCallbacks(services: Services, submission: SubmissionListener, log: Log): ChangeCallbacks {
+  return {
+    ...peopleCallbacks(services, submission, log),
+    onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),
+    onKeyRevoked: (keyId) => {
+      services.apiKeyCache.forget(keyId)
+      submission.endSessions((principal) => principal.keyId === keyId)
+    },
+    onDomainChanged: (domain) => forgetDomain(services, domain),
+    onDomainDeleted: (domain) => {
+      forgetDomain(services, domain)
+      services.deletedDomains.start(domain)
+    },
+    onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
+    onBroadcastChanged: () => services.broadcasts.wake(),
+    onImportStarted: (importRef) => services.imports.begin(importRef),
+    onExportRequested: (ref) => services.exports.begin(ref),
+    onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
+    onWebhookDeleted: (webhook) => {
+      services.webhooks.refresh(webhook)
+      return services.deletedWebhooks.start(webhook)
+    },
+  }
+}
+
+type PeopleCallbacks = Pick<
+  RouteDeps,
+  'acceptDeps' | 'accountDeps' | 'checkSession' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'
+>
+
+/** These changes are rare, so they drop all keys from the cache. A closed workspace drops every cache. */
+function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
+  const { apiKeyCache, workspaceOwners, people } = services
+  return {
+    acceptDeps: people.acceptDeps,
+    accountDeps: people.accountDeps,
+    checkSession: people.checkSession,
+    onInvited: () => people.notices.wake(),
+    onMemberChanged: ({ workspaceId, userId, removed }) => {
+      apiKeyCache.drop()
+      workspaceOwners.forget(workspaceId)
+      if (removed)
+        submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+    },
+    onWorkspaceClosed: (workspaceId) => {
+      refreshCachesAndSessions(services, submission, log)
+      submission.endSessions((principal) => principal.workspaceId === workspaceId)
+      services.webhooks.closeWorkspace(workspaceId)
+      people.erasures.begin(workspaceId)
+    },
+  }
+}
+
+function refreshCachesAndSessions(services: Services, submission: SubmissionListener, log: Log): void {
+  forgetAll(services)
+  try {
+    submission.endSessions((principal) => !services.apiKeyCache.isStillValid(principal))
+  } catch (error) {
+    // Each session checks its key again at its next message.
+    log.error({ err: error }, 'keys cannot be read')
+  }
+}

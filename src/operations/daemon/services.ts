@@ -1,0 +1,272 @@
+/** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
+
+import type { DomainName } from '../../base/mail/address.js'
+import type { Database } from '../../base/storage/database.js'
+import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
+import { databaseFile } from '../../base/storage/open.js'
+import { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
+import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/inbound-analyzer.js'
+import type { Receiving } from '../../inbound/receiving/receiving.js'
+import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
+import type { Delivery } from '../../outbound/delivery/delivery.js'
+import { HitRecorder } from '../../outbound/tracking/recorder.js'
+import { exportFolder } from '../../records/exports/export-file.js'
+import { createExportRunner, type ExportRunner } from '../../records/exports/export-runner.js'
+import { defaultMimeLimits, MimeReader } from '../../records/messages/mime/mime-parts.js'
+import {
+  createDeletedDomainRunner,
+  type DeletedDomainRunner,
+} from '../../records/messages/queue/deleted-domain-runner.js'
+import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
+import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import { type ApiKeyCache, createApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
+import { OperatorWorkspaceCache } from '../../workspaces/accounts/operator-workspace.js'
+import { WorkspaceOwners } from '../../workspaces/accounts/workspace-owners.js'
+import {
+  type AudienceRemovalRunner,
+  createAudienceRemovalRunner,
+} from '../../workspaces/audiences/audience-removal-runner.js'
+import { createTemplateCache, type TemplateCache } from '../../workspaces/content/template-cache.js'
+import { createSigningKeyCache, type SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
+import { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
+import { ForwardRuleCache } from '../../workspaces/domains/forwards/forward-rule-cache.js'
+import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
+import { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
+import { createSendingDomainCache, type SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
+import { ensureServiceIdentity, type ServiceIdentity } from '../../workspaces/domains/service-identity.js'
+import { createImportRunner, type ImportRunner } from '../../workspaces/imports/import-runner.js'
+import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
+import { type BreakerService, wireBreaker } from './breaker.js'
+import { wireBroadcasts } from './broadcasts.js'
+import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
+import { openDelivery } from './delivery.js'
+import { type Doctor, wireDoctor } from './doctor.js'
+import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
+import { type Edges, systemEdges } from './edges.js'
+import { startHousekeeping } from './housekeeping.js'
+import { wireOwnPolicy } from './own-policy.js'
+import { type People, wirePeople } from './people.js'
+import { openReceiving } from './receiving.js'
+import { watchSetBack } from './set-back-clock.js'
+import { type Sms, wireSms } from './sms.js'
+import { watchDisk } from './storage-watch.js'
+import { wireTlsReports } from './tls-reports.js'
+import { type Webhooks, wireWebhooks } from './webhooks.js'
+import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
+
+type CountAttempt = BreakerService['countAttempt']
+
+export interface Services {
+  readonly suppressions: SuppressionCache
+  readonly identity: ServiceIdentity
+  readonly apiKeyCache: ApiKeyCache
+  readonly operatorWorkspace: OperatorWorkspaceCache
+  readonly workspaceOwners: WorkspaceOwners
+  readonly domains: SendingDomainCache
+  readonly receivingDomains: ReceivingDomainCache
+  readonly forwardRules: ForwardRuleCache
+  readonly signingKeys: SigningKeyCache
+  readonly signing: SigningThread
+  readonly delivery: Delivery
+  readonly receiving: Receiving
+  readonly limits: Limits
+  readonly disk: DiskGuard
+  readonly mime: InboundReader
+  readonly templates: TemplateCache
+  readonly deletedDomains: DeletedDomainRunner
+  readonly deletedAudiences: AudienceRemovalRunner
+  readonly deletedWebhooks: WebhookRemovalRunner
+  readonly webhooks: Webhooks
+  readonly domainChecks: DomainChecks
+  readonly people: People
+  readonly imports: ImportRunner
+  readonly broadcasts: BroadcastEngine
+  readonly breaker: BreakerService
+  readonly exports: ExportRunner
+  /** Records opens and clicks. */
+  readonly hits: HitRecorder
+  readonly sms: Sms
+  readonly doctor: Doctor
+  /** Finds our own MTA-STS policy. */
+  readonly findPolicy: FindPolicy
+}
+
+export async function openServices(
+  options: StartOptions,
+  database: Database,
+  suppressions: SuppressionCache,
+  stopSteps: StopSteps,
+): Promise<Services> {
+  const { config, settings, clock, log, logs, observers, stopTimeouts = defaultStopTimeouts } = options
+  const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
+  options.addressHider?.useKey(identity.linkSecret)
+  const edges = { ...systemEdges(), ...options.edges }
+  const common = { config, settings, clock, log, logs, edges, database, identity, observers }
+  const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
+  const caches = openCaches(common)
+  const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
+  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk }))
+  const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
+  const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
+  const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
+  const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
+  const engines = await openEngines(behind, stopSteps, stopTimeouts)
+  const housekeeping = registerStop(stopSteps, startHousekeeping(common))
+  const { delivery } = engines
+  const removals = openRemovals(common, delivery, stopSteps)
+  const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
+  const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
+  const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
+  const exports = registerStop(stopSteps, openExports(logAs('exports'), caches))
+  const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
+  const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
+  const broadcasts = registerStop(
+    stopSteps,
+    wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
+  )
+  registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
+  const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
+  const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
+  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
+  return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
+}
+
+type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedWebhooks'>
+
+function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
+  const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
+  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
+  const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
+  const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
+  return { deletedDomains, deletedAudiences, deletedWebhooks }
+}
+
+function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {
+  const { onHitsRecorded: onRecorded, onHitLeftOut: onLeftOut } = observers ?? {}
+  return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
+}
+
+function openImports({ clock, log, database }: CommonDeps, { workspaceOwners: { ownerOf } }: Caches): ImportRunner {
+  return createImportRunner({ ...database, clock, log, ownerOf })
+}
+
+function openExports(
+  { config, clock, log, database: { read, commit }, observers }: CommonDeps,
+  { workspaceOwners: { ownerOf } }: Caches,
+): ExportRunner {
+  const { data_dir: folder } = config.service
+  return createExportRunner({
+    ...{ read, commit, clock, log, ownerOf },
+    ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
+  })
+}
+
+function openCaches({ clock, database }: CommonDeps): Caches {
+  return {
+    apiKeyCache: createApiKeyCache({ ...database, clock }),
+    operatorWorkspace: new OperatorWorkspaceCache(database),
+    workspaceOwners: new WorkspaceOwners(database),
+    domains: createSendingDomainCache(database),
+    receivingDomains: new ReceivingDomainCache(database),
+    forwardRules: new ForwardRuleCache(database),
+    signingKeys: createSigningKeyCache(database),
+    templates: createTemplateCache(database),
+  }
+}
+
+interface CommonDeps extends Pick<StartOptions, 'config' | 'settings' | 'clock' | 'log' | 'logs' | 'observers'> {
+  readonly edges: Edges
+  readonly database: Database
+  readonly identity: ServiceIdentity
+}
+type Caches = Pick<
+  Services,
+  | 'apiKeyCache'
+  | 'operatorWorkspace'
+  | 'workspaceOwners'
+  | 'domains'
+  | 'receivingDomains'
+  | 'forwardRules'
+  | 'signingKeys'
+  | 'templates'
+>
+type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
+type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
+
+async function openEngines(
+  own: CommonDeps & Caches & Pick<Limits, 'inboundBytes'> & OfEngines,
+  stopSteps: StopSteps,
+  stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
+): Promise<Engines> {
+  const signing = registerStop(stopSteps, new SigningThread())
+  const tlsReports = registerStop(stopSteps, wireTlsReports({ ...own, log: own.logs.of('delivery') }))
+  const { onTlsResult } = tlsReports
+  const receivers = new MailReceivers({ ...own, ...own.database, log: own.logs.of('receiving') })
+  registerStop(stopSteps, receivers)
+  const breaker = { countAttempt: noteReceivers(own.breaker.countAttempt, receivers) }
+  const room = { ...own, breaker, log: own.logs.of('delivery'), owners: own.workspaceOwners, signing, onTlsResult }
+  const delivery = openDelivery(room, stopSteps, stopTimeouts.delivery)
+  registerStop(stopSteps, tlsReports.startSending(delivery))
+  const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
+  stopSteps.push(() => mime.close())
+  const receiving = openReceiving({ ...own, mime, queue: delivery.runner, signing }, stopSteps)
+  const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
+  return { signing, delivery, mime, receiving, findPolicy }
+}
+
+function noteReceivers(countAttempt: CountAttempt, receivers: MailReceivers): CountAttempt {
+  return (attempt) => {
+    countAttempt(attempt)
+    const { outcome, entry, email, mx } = attempt
+    if (outcome !== 'accepted') return
+    const senderDomain = email.from_email.slice(email.from_email.lastIndexOf('@') + 1)
+    receivers.note({ workspaceId: entry.workspace_id, senderDomain, recipientDomain: entry.domain, mx })
+  }
+}
+
+/** Returns the service, whose end becomes one of the stop steps. */
+function registerStop<Service extends { readonly stop: () => Promise<void> }>(
+  stopSteps: StopSteps,
+  service: Service,
+): Service {
+  stopSteps.push(() => service.stop())
+  return service
+}
+
+type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainName }
+
+/** To be called when this process has changed a domain: drops what is cached of it, and nothing else. */
+export function forgetDomain(
+  {
+    domains,
+    receivingDomains,
+    forwardRules,
+    signingKeys,
+  }: Pick<Services, 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys'>,
+  { workspaceId, domain }: DomainRef,
+): void {
+  domains.forget(workspaceId, domain)
+  receivingDomains.forget(domain)
+  forwardRules.forget(workspaceId, domain)
+  signingKeys.forget(workspaceId, domain)
+}
+
+/** To be called after a foreign commit, which may have changed keys, domains, plans or the queue. */
+export function forgetAll(services: Services): void {
+  services.apiKeyCache.drop()
+  services.operatorWorkspace.drop()
+  services.workspaceOwners.drop()
+  services.domains.drop()
+  services.receivingDomains.drop()
+  services.forwardRules.drop()
+  services.signingKeys.drop()
+  services.signing.forgetKeys()
+  services.suppressions.drop()
+  services.templates.drop()
+  services.limits.plans.drop()
+  services.delivery.refresh()
+  services.domainChecks.wake()
+  services.webhooks.reload()
+  services.broadcasts.recheck()
+  services.exports.refresh()
+}

@@ -1,0 +1,61 @@
+/** Logs when the disk or the database cannot store anything new, and when they can again. */
+import type { StartSettings } from '../../base/config/live-config.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { readDiskSpace } from '../../base/platform/disk-space.js'
+import type { Log } from '../../base/platform/log.js'
+import { type DiskGuard, startDiskGuard, thresholdText } from '../../base/storage/health/disk-guard.js'
+import { type WatchedCommit, watchFaults } from '../../base/storage/health/watch-faults.js'
+import { setServiceState } from '../../base/storage/service-state.js'
+import type { Commit, Write } from '../../base/storage/writer/write.js'
+
+interface Deps {
+  readonly config: StartSettings
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Written to check whether the database accepts writes. */
+export function readinessProbe(now: number): Write {
+  return setServiceState({ key: 'readiness_probe', value: String(now) })
+}
+
+/** `onOutage`: one has begun, or has ended. */
+export function watchCommits(
+  commit: Commit,
+  {
+    clock,
+    log,
+    onOutage,
+  }: Pick<Deps, 'clock' | 'log'> & { readonly onOutage?: ((isOutage: boolean) => void) | undefined },
+): WatchedCommit {
+  return watchFaults(commit, {
+    onOutageStart: (fault) => {
+      log.error({ code: fault.code, reason: fault.message }, 'the database takes no writes: nothing new is accepted')
+      onOutage?.(true)
+    },
+    onOutageEnd: () => {
+      log.error('the database takes writes again')
+      onOutage?.(false)
+    },
+    buildProbe: () => readinessProbe(clock()),
+  })
+}
+
+/** Begin and end are both errors, so that a reader of errors alone sees the end too. */
+export async function watchDisk(
+  { config, log }: Pick<Deps, 'config' | 'log'>,
+  stopSteps: { push: (step: () => void) => void },
+): Promise<DiskGuard> {
+  const path = config.service.data_dir
+  const guard = await startDiskGuard({
+    path,
+    readSpace: readDiskSpace,
+    onChange: (hasRoom, { free, total }) => {
+      const about = { data_dir: path, free, total }
+      if (hasRoom) log.error(about, 'the disk has room again: new mail is accepted')
+      else log.error(about, `the disk is nearly full, no new mail is accepted: ${thresholdText}`)
+    },
+  })
+  stopSteps.push(guard.stop)
+  return guard
+}

@@ -1,0 +1,69 @@
+/** Wires the delivery of events to webhooks: the dispatcher, the addresses it may dial, and the thread of its requests. */
+
+import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
+import { createAddressGuard } from '../../base/platform/address-guard.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { defaultResolverSettings, openResolver } from '../../base/platform/dns/resolver.js'
+import type { Log } from '../../base/platform/log.js'
+import { version } from '../../base/platform/version.js'
+import type { Database } from '../../base/storage/database.js'
+import type { WorkspaceOwners } from '../../workspaces/accounts/workspace-owners.js'
+import { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
+import { RequestThread } from '../../workspaces/webhooks/request-thread.js'
+import type { Observers } from '../monitoring/monitoring.js'
+import type { Edges } from './edges.js'
+
+/** Milliseconds that requests have to end: those cut off are made again after the next start. */
+const MAX_STOP = 3_000
+
+interface WebhookDeps {
+  readonly config: StartSettings
+  readonly settings: ReadSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly edges: Edges
+  readonly observers: Observers | null
+  readonly workspaceOwners: WorkspaceOwners
+}
+
+export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload' | 'closeWorkspace'> {
+  /** Milliseconds in which the thread of the requests was busy. */
+  readonly readBusyTime: () => number
+  readonly stop: () => Promise<void>
+}
+
+/** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
+export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
+  const { config, settings, clock, log, edges, observers } = deps
+  const { dns } = config
+  const { read, commit } = deps.database
+  const abortController = new AbortController()
+  const { signal } = abortController
+  const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
+  const threadData = { userAgent: `Posthorn/${version}`, authorities: edges.authorities }
+  const thread = new RequestThread(threadData, (err) =>
+    log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
+  )
+  const dispatcher = new Dispatcher({
+    ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
+    mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
+    resolveAddresses: (name) => resolver.resolveAddresses(name),
+    request: (content) => thread.request(content),
+    timeout: () => settings().webhooks.timeout,
+    retrySchedule: () => settings().webhooks.retry_schedule,
+    onAttempt: observers?.onWebhookAttempt,
+  })
+  return {
+    start: () => dispatcher.start(),
+    refresh: (webhook) => dispatcher.refresh(webhook),
+    reload: () => dispatcher.reload(),
+    closeWorkspace: (workspaceId) => dispatcher.closeWorkspace(workspaceId),
+    readBusyTime: () => thread.readBusyTime(),
+    stop: async () => {
+      await dispatcher.stop(Math.min(stopTimeout, MAX_STOP))
+      abortController.abort()
+      await thread.stop()
+    },
+  }
+}

@@ -1,0 +1,67 @@
+/** Checks the daemon: does it run, and does its event loop keep up. */
+import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
+import { version } from '../../../base/platform/version.js'
+import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import type { Check, CheckDeps } from '../check.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
+
+/** Milliseconds that the event loop lets others wait. */
+const [WARN_P99, FAIL_P99, WARN_MAX] = [100, 1_000, 1_000]
+
+export const daemonChecks: readonly Check[] = [
+  { name: 'daemon', summary: 'the daemon runs, in this version', run: checkDaemon },
+  { name: 'event-loop', summary: "the daemon's main thread answers without delay", run: checkEventLoop },
+]
+
+async function checkDaemon({ config, clock }: CheckDeps): Promise<readonly Judgement[]> {
+  const folder = config.service.data_dir
+  const status = await readDaemonStatus(folder)
+  return [judgeDaemon({ folder, status, isHeld: isDataFolderHeld(folder), now: clock() })]
+}
+
+export interface DaemonState {
+  readonly folder: string
+  readonly status: DaemonStatus | null
+  /** A process holds the data folder. */
+  readonly isHeld: boolean
+  readonly now: number
+}
+
+export function judgeDaemon({ folder, status, isHeld, now }: DaemonState): Judgement {
+  const start: Remedy = ['systemctl start posthorn', 'journalctl -u posthorn -n 50']
+  if (!isHeld && status === null) return warning(folder, 'no daemon runs with this data folder', start)
+  if (!isHeld) return failure(folder, 'the daemon ended without a stop: no mail goes in or out', start)
+  if (status === null)
+    return warning(folder, 'the daemon starts, or a restore is under way', ['posthorn doctor daemon'])
+  if (!isStatusFresh(status, now)) {
+    return failure(folder, `the daemon (process ${status.pid}) has not written its status since ${status.updated_at}`, [
+      'journalctl -u posthorn -n 50',
+      'systemctl restart posthorn',
+    ])
+  }
+  if (status.version !== version) {
+    return warning(folder, `the daemon is version ${status.version}, this program ${version}`, [
+      'systemctl restart posthorn',
+    ])
+  }
+  return good(folder, `process ${status.pid}, version ${status.version}, since ${status.started_at}`)
+}
+
+async function checkEventLoop({ config, clock }: CheckDeps): Promise<readonly Judgement[]> {
+  const status = await readDaemonStatus(config.service.data_dir)
+  return status !== null && isStatusFresh(status, clock()) ? [judgeEventLoop(status)] : []
+}
+
+export function judgeEventLoop({
+  event_loop_delay_ms: { p50, p99, max },
+  rates: { main_thread_load: load },
+}: Pick<DaemonStatus, 'event_loop_delay_ms' | 'rates'>): Judgement {
+  const subject = 'main thread'
+  const text = `in the last full minute, or since the start, it was busy ${Math.round(load * 100)} %; delays: half up to ${p50} ms, 99 % up to ${p99} ms, the longest ${max} ms`
+  const remedy: Remedy = [
+    'top -H -p "$(systemctl show -p MainPID --value posthorn)"',
+    'journalctl -u posthorn -p warning -n 50',
+  ]
+  if (p99 >= FAIL_P99) return failure(subject, text, remedy)
+  return p99 >= WARN_P99 || max >= WARN_MAX ? warning(subject, text, remedy) : good(subject, text)
+}

@@ -1,0 +1,194 @@
+/**
+ * Checks the DNS records of sending domains as they are now: SPF, DKIM, DMARC, and MX of those that receive mail.
+ *
+ * It judges as verification does (`domains/verification/`) and changes nothing. With more verified domains than
+ * `MAX_DOMAINS` it looks the newest up; what verification itself knows of all others is in the check `domains`.
+ */
+
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import { dkimKeysOf } from '../../../workspaces/domains/dkim/signing-keys.js'
+import type { SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import { describeTrouble, readDomainsInSteps } from '../../../workspaces/domains/troubled-domains.js'
+import { suggestDmarcPolicy } from '../../../workspaces/domains/verification/dns-records.js'
+import {
+  type Finding,
+  judgeDmarc,
+  judgeInboundMx,
+  judgeRecords,
+} from '../../../workspaces/domains/verification/judge-records.js'
+import {
+  type DomainAnswers,
+  dmarcNameOf,
+  lookUpRecords,
+} from '../../../workspaces/domains/verification/look-up-records.js'
+import { recordsOf } from '../answers.js'
+import type { Check, CheckDeps } from '../check.js'
+import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
+
+/** Domains whose records are looked up: a dozen queries each. */
+const MAX_DOMAINS = 100
+/** Domains in trouble that are named. */
+const MAX_TROUBLED = 100
+
+interface ExaminedDomain {
+  readonly row: SendingDomain
+  readonly answers: DomainAnswers
+  readonly records: readonly Finding[]
+}
+
+export const domainChecks: readonly Check[] = [
+  {
+    name: 'spf',
+    summary: 'the mail host of each domain lets this service send',
+    run: (deps) => judgeEach(deps, judgeSpf),
+  },
+  { name: 'dkim', summary: 'the DKIM keys of each domain are in DNS', run: (deps) => judgeEach(deps, judgeDkim) },
+  {
+    name: 'dmarc',
+    summary: 'each domain has a DMARC policy',
+    run: (deps) => judgeEach(deps, (domain) => judgePolicy(domain, deps.config.service.zone)),
+  },
+  {
+    name: 'mx',
+    summary: 'the MX records of domains that receive mail lead here',
+    run: (deps) => judgeEach(deps, (domain) => judgeMx(domain, deps.config.service.inbound_mx_host)),
+  },
+  { name: 'domains', summary: 'domains that cannot send, or soon will not', run: listTroubled },
+]
+
+/** The answers of one run serve all checks of domains. */
+const examinations = new WeakMap<CheckDeps, Promise<readonly ExaminedDomain[]>>()
+
+async function judgeEach(
+  deps: CheckDeps,
+  judge: (domain: ExaminedDomain) => readonly Judgement[],
+): Promise<readonly Judgement[]> {
+  const running = examinations.get(deps) ?? examineDomains(deps)
+  examinations.set(deps, running)
+  return (await running).flatMap(judge)
+}
+
+async function examineDomains(deps: CheckDeps): Promise<readonly ExaminedDomain[]> {
+  const { read, resolver, config } = deps
+  if (read === null) return []
+  const rows: SendingDomain[] = []
+  for await (const page of readDomainsInSteps(read)) {
+    rows.push(...page.filter(({ status, forced }) => status === 'verified' && forced === 0))
+  }
+  return Promise.all(
+    rows.slice(-MAX_DOMAINS).map(async (row) => {
+      const answers = await lookUpRecords(resolver, row, config.service)
+      const keys = dkimKeysOf(read, { workspaceId: row.workspace_id, domain: row.domain })
+      return { row, answers, records: judgeRecords(answers, row, keys, config.service) }
+    }),
+  )
+}
+
+function judgeSpf({ row: { domain }, records }: ExaminedDomain): readonly Judgement[] {
+  return records
+    .filter(({ purpose }) => purpose === 'mail_cname')
+    .map((record) => judgeRecord(domain, record, 'SPF of its return paths', 'receivers see SPF fail'))
+}
+
+function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): readonly Judgement[] {
+  return records.flatMap((record) => {
+    const { purpose, state, visible, value } = record
+    if (purpose === 'mail_cname') return []
+    const subject = `${purpose} ${domain}`
+    if (state !== 'verified' || visible) {
+      return [judgeRecord(subject, record, 'the DKIM key', 'receivers cannot verify its signatures')]
+    }
+    const look: Remedy = [`dig ${value} TXT`]
+    const { txt } = answers.keys[purpose]
+    if (txt.kind === 'failure') return [undecided(subject, `DNS gave no answer for ${value}`, look)]
+    const text = `the CNAME is right, but its key is not at ${value}: see the check zone, or run posthorn zone again`
+    return [failure(subject, text, look)]
+  })
+}
+
+function judgeRecord(subject: string, record: Finding, what: string, effect: string): Judgement {
+  const { name, value, state, found } = record
+  const remedy: Remedy = [`${name}. CNAME ${value}.`]
+  switch (state) {
+    case 'verified':
+      return good(subject, `${what} is in DNS`)
+    case 'awaited':
+      return good(subject, `${what} is new and not in DNS yet; it does not sign before it is`)
+    case 'unknown':
+      return undecided(subject, `DNS gave no answer for ${name}`, [`dig ${name}`])
+    case 'failed':
+      return failure(subject, `${what}: found ${found ?? 'nothing'} at ${name}; ${effect}`, remedy)
+  }
+}
+
+function judgePolicy({ row: { domain }, answers: { dmarc } }: ExaminedDomain, zone: string): readonly Judgement[] {
+  const name = dmarcNameOf(domain)
+  switch (judgeDmarc(dmarc)) {
+    case 'verified':
+      return [good(domain, recordsOf(dmarc)[0] ?? '')]
+    case 'pending':
+      return [
+        warning(domain, `there is no DMARC policy: large providers ask bulk senders for one`, [
+          `${name}. TXT "${suggestDmarcPolicy(zone)}"`,
+        ]),
+      ]
+    default:
+      return [undecided(domain, `DNS gave no answer for ${name}`, [`dig ${name} TXT`])]
+  }
+}
+
+function judgeMx({ row: { domain, inbound }, answers }: ExaminedDomain, host: string): readonly Judgement[] {
+  if (inbound === 0) return []
+  switch (judgeInboundMx(answers.inboundMx, host)) {
+    case 'verified':
+      return [good(domain, `leads to ${host}`)]
+    case 'failed':
+      return [
+        failure(domain, `no MX record leads to ${host}: its mail goes to another server, or nowhere`, [
+          `${domain}. MX 10 ${host}.`,
+        ]),
+      ]
+    default:
+      return [undecided(domain, 'DNS gave no answer for its MX records', [`dig ${domain} MX`])]
+  }
+}
+
+async function listTroubled({ read }: CheckDeps): Promise<readonly Judgement[]> {
+  if (read === null) return []
+  const found: Judgement[] = []
+  let total = 0
+  for await (const page of readDomainsInSteps(read)) {
+    total += page.length
+    for (const row of page) if (found.length < MAX_TROUBLED) found.push(...judgeTrouble(row))
+  }
+  return found.length > 0 ? found : [good('all domains', describeTotal(total))]
+}
+
+function describeTotal(total: number): string {
+  if (total === 0) return 'there is none yet'
+  return total === 1 ? '1 domain, not in trouble' : `${total} domains, none in trouble`
+}
+
+export function judgeTrouble(
+  row: Pick<SendingDomain, 'domain' | 'status' | 'unproved_since' | 'workspace_id'>,
+): readonly Judgement[] {
+  const trouble = describeTrouble(row)
+  const remedy: Remedy = [
+    `posthorn domain show ${row.domain} --workspace ${row.workspace_id}`,
+    `posthorn domain verify ${row.domain} --workspace ${row.workspace_id}`,
+  ]
+  switch (trouble.kind) {
+    case 'failed':
+      return [warning(row.domain, 'its DNS records are missing: no mail from it is accepted', remedy)]
+    case 'grace':
+      return [
+        warning(
+          row.domain,
+          `its DNS records are missing: sending stops at ${formatTimestamp(trouble.failsAt)}`,
+          remedy,
+        ),
+      ]
+    case 'none':
+      return []
+  }
+}

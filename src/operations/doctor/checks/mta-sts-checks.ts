@@ -1,0 +1,64 @@
+/**
+ * Checks that the MX host has a certificate that other servers accept under our own MTA-STS policy. That the policy is
+ * published, `policy-checks` and `zone-checks` see.
+ */
+import type { X509Certificate } from 'node:crypto'
+import type { Config } from '../../../base/config/complete.js'
+import { errorMessageOf } from '../../../base/platform/errors.js'
+import { CertificateFiles } from '../../certificates/certificate-files.js'
+import type { Check, CheckDeps } from '../check.js'
+import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
+import { findDefault, hasKnownRoot, judgeChain, judgeDays, judgeNames, parseChain } from './tls-checks.js'
+
+export const mtaStsChecks: readonly Check[] = [
+  {
+    name: 'mta-sts-mx',
+    summary: 'the MX host has a certificate that other servers accept under our MTA-STS policy',
+    run: checkMxHost,
+  },
+]
+
+async function checkMxHost(deps: CheckDeps): Promise<readonly Judgement[]> {
+  const { inbound, service } = deps.config
+  const { mta_sts: mode } = inbound
+  if (mode === 'off' || mode === 'none')
+    return [good(service.inbound_mx_host, `not needed: inbound.mta_sts is ${mode}`)]
+  return [judgeMxHost(service.inbound_mx_host, mode, await findFaults(deps))]
+}
+
+/** What is wrong with the certificate; empty: nothing. */
+async function findFaults({ config, clock, authorities }: CheckDeps): Promise<readonly string[]> {
+  const host = config.service.inbound_mx_host
+  try {
+    const chain = await readMxChain(config)
+    const remedy: Remedy = ['posthorn doctor tls acme']
+    const days = judgeDays(host, chain, clock(), remedy)
+    const others = [...judgeNames(host, chain, [host]), judgeChain(host, chain, await hasKnownRoot(chain, authorities))]
+    // A certificate that expires soon is still valid: the check `tls` warns of it.
+    const isInvalid = days.state === 'fail' && !days.text.includes('expires in')
+    const wrong = others.filter(({ state }) => state !== 'ok')
+    return [...(isInvalid ? [days] : []), ...wrong].map(({ text }) => text)
+  } catch (error) {
+    return [errorMessageOf(error)]
+  }
+}
+
+/** Clients that ask for the name of the MX host get its own certificate, if there is one. */
+async function readMxChain(config: Config): Promise<readonly X509Certificate[]> {
+  const { service, tls } = config
+  const own = tls.acme.enabled ? await new CertificateFiles(service.data_dir).readPair(service.inbound_mx_host) : null
+  return parseChain(own?.cert ?? (await (await findDefault(config)).read()))
+}
+
+export function judgeMxHost(host: string, mode: 'testing' | 'enforce', faults: readonly string[]): Judgement {
+  if (faults.length === 0) return good(host, `its certificate fits the policy (${mode})`)
+  const text = faults.join('; ')
+  if (mode === 'testing') {
+    return warning(host, `${text}: under a policy of enforce no mail would come`, ['posthorn doctor tls acme'])
+  }
+  return failure(host, `${text}: other servers deliver no mail under our policy`, [
+    'posthorn doctor tls acme',
+    '[inbound]   # until then',
+    'mta_sts = "testing"',
+  ])
+}

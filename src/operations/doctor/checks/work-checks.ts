@@ -1,0 +1,63 @@
+/** Checks the work of the service: leases of the queue, webhooks, held prefixes of phone numbers. */
+
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import { readExpiredLeases } from '../../../records/messages/queue/expired-leases.js'
+import { type Hold, listHolds } from '../../../workspaces/sms/holds.js'
+import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
+import type { Check, CheckDeps } from '../check.js'
+import { failure, good, type Judgement, warning } from '../finding.js'
+
+/** Events that the slowest webhook may be behind. */
+const MAX_BEHIND = 10_000
+/** Holds that are named. */
+const MAX_HOLDS = 20
+
+export const workChecks: readonly Check[] = [
+  { name: 'leases', summary: 'no entry of the queue is stuck in an attempt', run: checkLeases },
+  { name: 'webhooks', summary: 'webhooks take their events in time', run: checkWebhooks },
+  { name: 'sms', summary: 'no prefix of phone numbers is held', run: checkHolds },
+]
+
+async function checkLeases({ config, read, clock }: CheckDeps): Promise<readonly Judgement[]> {
+  if (read === null) return []
+  return [judgeLeases(readExpiredLeases(read, clock()), isDataFolderHeld(config.service.data_dir))]
+}
+
+export function judgeLeases({ count, oldestId }: ReturnType<typeof readExpiredLeases>, isRunning: boolean): Judgement {
+  if (count === 0) return good('queue', 'no lease has expired')
+  const text = `${count} ${count === 1 ? 'entry is' : 'entries are'} leased to an attempt that has ended`
+  if (!isRunning) return good('queue', `${text}: the next start takes them up`)
+  return failure('queue', text, [`posthorn queue show ${oldestId ?? ''}`, 'systemctl restart posthorn'])
+}
+
+async function checkWebhooks({ read }: CheckDeps): Promise<readonly Judgement[]> {
+  return read === null ? [] : [judgeWebhooks(await readWebhookBacklog(read))]
+}
+
+export function judgeWebhooks({
+  webhooks,
+  failing,
+  behind,
+}: Awaited<ReturnType<typeof readWebhookBacklog>>): Judgement {
+  const text = `${webhooks} enabled, ${failing} failing, the slowest ${behind} ${behind === 1 ? 'event' : 'events'} behind`
+  if (failing === 0 && behind <= MAX_BEHIND) return good('webhooks', text)
+  return warning('webhooks', text, [
+    "journalctl -u posthorn --grep='a webhook'",
+    'the workspace sees its deliveries at /ui/webhooks, and can repair the endpoint or disable the webhook',
+  ])
+}
+
+async function checkHolds({ read, clock }: CheckDeps): Promise<readonly Judgement[]> {
+  if (read === null) return []
+  const holds = listHolds(read, clock())
+  return holds.length === 0 ? [good('prefixes', 'none is held')] : holds.slice(0, MAX_HOLDS).map(judgeHold)
+}
+
+export function judgeHold({ prefix, workspace_id: workspaceId, sent, verified, until_at: until }: Hold): Judgement {
+  return warning(
+    `${prefix} of ${workspaceId}`,
+    `no codes are sent until ${formatTimestamp(until)}: of ${sent} codes, ${verified} were verified`,
+    [`posthorn sms release ${prefix} --workspace ${workspaceId}   # if the traffic was expected`],
+  )
+}

@@ -1,0 +1,100 @@
+/**
+ * One daily run: what changed becomes events of the operator's workspace and lines of the log, and at most once a day an
+ * event from which the notice is written.
+ *
+ * Findings, events and the time of the run are one commit, so a run that is cut off is made again and tells nothing twice.
+ */
+
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { recordEvent } from '../../records/events/event-log.js'
+import { findOperatorWorkspace } from '../../workspaces/accounts/operator-workspace.js'
+import { type Comparison, compareFindings, type StoredFinding } from './compare-findings.js'
+import { countStates, type Finding } from './finding.js'
+import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } from './findings-store.js'
+
+/** Milliseconds between two notices: less than a day, because a run is not at the same second each day. */
+const NOTICE_INTERVAL = 23 * 3_600_000
+
+interface DailyDeps extends Store {
+  readonly log: Pick<Log, 'info' | 'warn'>
+}
+
+export async function storeDailyRun(
+  { read, commit, log }: DailyDeps,
+  findings: readonly Finding[],
+  now: number,
+): Promise<Comparison> {
+  const comparison = compareFindings(readFindings(read), findings, now)
+  const { present, failed, recovered } = comparison
+  const workspaceId = findOperatorWorkspace(read)
+  const due = listDueNotices(present, readLastRun(read), workspaceId, now)
+  const stored = present.map((one) => (due.includes(one) ? { ...one, isNoticed: true } : one))
+  const run = describeRun(readLastRun(read), findings, due, now)
+  await commit([
+    ...storeFindings(stored),
+    ...(workspaceId === null ? [] : recordChanges(workspaceId, comparison, now)),
+    ...(workspaceId === null || due.length === 0 ? [] : [recordNotice(workspaceId, due, now)]),
+    storeRun(run),
+  ])
+  for (const { check, subject, state, text, remedy } of failed) {
+    log.warn({ check, subject, state, reason: text, remedy }, 'a check failed')
+  }
+  for (const { check, subject } of recovered) log.info({ check, subject }, 'a check recovered')
+  return comparison
+}
+
+/** Without the operator's workspace there is no reader: a later notice names what is found now. */
+function listDueNotices(
+  present: readonly StoredFinding[],
+  { noticedAt }: DoctorRun,
+  workspaceId: string | null,
+  now: number,
+): readonly StoredFinding[] {
+  if (workspaceId === null || Math.abs(now - noticedAt) < NOTICE_INTERVAL) return []
+  return present.filter(({ isNoticed }) => !isNoticed)
+}
+
+function describeRun(
+  { noticedAt }: DoctorRun,
+  findings: readonly Finding[],
+  due: readonly StoredFinding[],
+  now: number,
+): DoctorRun {
+  return { at: now, noticedAt: due.length > 0 ? now : noticedAt, totals: countStates(findings) }
+}
+
+function recordChanges(workspaceId: string, { failed, recovered }: Comparison, at: number): readonly Write[] {
+  const checkedAt = formatTimestamp(at)
+  const frame = { workspaceId, emailId: null, recipient: null, at }
+  return [
+    ...failed.map((finding) =>
+      recordEvent({
+        ...frame,
+        type: 'service.check_failed',
+        data: { ...describeFinding(finding), checked_at: checkedAt },
+      }),
+    ),
+    ...recovered.map(({ check, subject, failedAt }) =>
+      recordEvent({
+        ...frame,
+        type: 'service.check_recovered',
+        data: { check, subject, failed_at: formatTimestamp(failedAt), checked_at: checkedAt },
+      }),
+    ),
+  ]
+}
+
+function recordNotice(workspaceId: string, due: readonly StoredFinding[], at: number): Write {
+  return recordEvent({
+    ...{ workspaceId, emailId: null, recipient: null, at },
+    type: 'service.checks_failed',
+    data: { checked_at: formatTimestamp(at), findings: due.map(describeFinding) },
+  })
+}
+
+function describeFinding({ check, subject, state, text, remedy }: StoredFinding) {
+  return { check, subject, state, text, remedy }
+}

@@ -1,0 +1,85 @@
+/** Stores what the daily checks found wrong, and the last run, in the database. */
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { readServiceState, setServiceState } from '../../base/storage/service-state.js'
+import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import { SERVICE_WORKSPACE, type Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { MAX_STORED, type StoredFinding } from './compare-findings.js'
+import type { StateTotals } from './finding.js'
+
+const LAST_RUN = 'doctor_last_run'
+
+const findingsOfService = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('doctor_findings')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('check_name')
+    .orderBy('subject')
+    .limit(slot('limit')),
+)
+
+const removeFindings = prepareWrite<{ workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('doctor_findings').where('workspace_id', '=', slot('workspaceId')),
+)
+
+const insertFinding = prepareWrite<Tables['doctor_findings']>(({ db, slot }) =>
+  db.insertInto('doctor_findings').values({
+    workspace_id: slot('workspace_id'),
+    check_name: slot('check_name'),
+    subject: slot('subject'),
+    state: slot('state'),
+    text: slot('text'),
+    remedy: slot('remedy'),
+    failed_at: slot('failed_at'),
+    checked_at: slot('checked_at'),
+    noticed: slot('noticed'),
+  }),
+)
+
+export function readFindings(read: Read): readonly StoredFinding[] {
+  return findingsOfService(read, { workspaceId: SERVICE_WORKSPACE, limit: MAX_STORED * 2 }).map((row) => ({
+    check: row.check_name,
+    subject: row.subject,
+    state: row.state,
+    text: row.text,
+    remedy: parseJson(row.remedy),
+    failedAt: row.failed_at,
+    checkedAt: row.checked_at,
+    isNoticed: row.noticed === 1,
+  }))
+}
+
+/** In place of those that are stored. */
+export function storeFindings(findings: readonly StoredFinding[]): readonly Write[] {
+  return [
+    removeFindings({ workspaceId: SERVICE_WORKSPACE }),
+    ...findings.map(({ check, subject, state, text, remedy, failedAt, checkedAt, isNoticed }) =>
+      insertFinding({
+        ...{ workspace_id: SERVICE_WORKSPACE, check_name: check, subject, state, text, remedy: toJson(remedy) },
+        ...{ failed_at: failedAt, checked_at: checkedAt, noticed: isNoticed ? 1 : 0 },
+      }),
+    ),
+  ]
+}
+
+export interface DoctorRun {
+  /** When it ended; 0: there was none. */
+  readonly at: number
+  /** When the last notice was written; 0: none was. */
+  readonly noticedAt: number
+  readonly totals: StateTotals
+}
+
+const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 } }
+
+/** Its numbers are what metrics show. */
+export function readLastRun(read: Read): DoctorRun {
+  const text = readServiceState(read, { key: LAST_RUN })[0]?.value
+  const run: DoctorRun = text === undefined ? noRun : JSON.parse(text)
+  return run
+}
+
+export function storeRun(run: DoctorRun): Write {
+  return setServiceState({ key: LAST_RUN, value: JSON.stringify(run) })
+}

@@ -1,0 +1,49 @@
+/**
+ * The first configuration: config/production.toml with the names and addresses of this machine.
+ *
+ * The result is parsed before it is returned, so that a template that has changed its form stops the installation and
+ * not the first start.
+ */
+import type { Config, Machine } from '../../base/config/complete.js'
+import { parseConfig } from '../../base/config/load.js'
+import { formatProblems } from '../../base/config/problems.js'
+
+export interface FirstSettings {
+  /** Null: stays a comment. */
+  readonly hostname: string | null
+  readonly publicAddresses: readonly string[]
+  readonly hasIpv6: boolean
+}
+
+interface FirstConfiguration {
+  readonly text: string
+  readonly config: Config
+}
+
+/** `file`: where it will be. */
+export function renderConfiguration(
+  template: string,
+  { hostname, publicAddresses, hasIpv6 }: FirstSettings,
+  file: string,
+  machine: Machine,
+): FirstConfiguration {
+  let text = template
+  if (hostname !== null) text = setCommented(text, 'hostname', JSON.stringify(hostname))
+  if (publicAddresses.length > 0) text = setCommented(text, 'public_addresses', formatList(publicAddresses))
+  if (hasIpv6) text = text.replace(/^(?!#)(\w+ = \[)"0\.0\.0\.0:(\d{1,5})"\]$/gm, '$1"0.0.0.0:$2", "[::]:$2"]')
+  const loaded = parseConfig(text, file, machine)
+  if (loaded.kind === 'problems') throw new Error(formatProblems(file, loaded.problems))
+  return { text, config: loaded.config }
+}
+
+/** Replaces the commented example of a key. */
+function setCommented(text: string, key: string, value: string): string {
+  const lines = text.split('\n')
+  const at = lines.findIndex((line) => line.startsWith(`# ${key} = `))
+  if (at < 0) throw new Error(`the template has no line "# ${key} = …"`)
+  return lines.with(at, `${key} = ${value}`).join('\n')
+}
+
+function formatList(values: readonly string[]): string {
+  return `[${values.map((value) => JSON.stringify(value)).join(', ')}]`
+}

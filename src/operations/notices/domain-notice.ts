@@ -1,0 +1,62 @@
+/**
+ * Warnings about a sending domain whose DNS records are not valid any more, to the owner and the admins of its
+ * workspace: one when this is detected, while mail is still sent, and one when sending stops.
+ */
+
+import type { Read } from '../../base/storage/prepared.js'
+import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+
+/** The data of the event; times are ISO 8601. */
+export interface DomainEventData {
+  readonly domain: string
+  /** When sending stops. */
+  readonly fails_at?: string
+  /** A user asked for the check and has seen its result, so no notice is sent. */
+  readonly asked?: boolean
+  readonly records?: readonly ReportedRecord[]
+}
+
+interface ReportedRecord {
+  readonly type: string
+  readonly name: string
+  readonly expected: string
+  readonly status: string
+}
+
+export function buildDomainNotices(
+  read: Read,
+  workspaceId: string,
+  type: 'domain.broken' | 'domain.failed',
+  { domain: eventDomain, fails_at: failsAt, asked = false, records = [] }: DomainEventData,
+): readonly NoticeMail[] {
+  if (asked) return []
+  const domain = toOneLine(eventDomain)
+  const stop = failsAt === undefined ? '' : ` on ${formatTime(Date.parse(failsAt))}`
+  const [subject, opening] =
+    type === 'domain.broken'
+      ? [
+          `${domain}: DNS records are missing`,
+          `The DNS records of ${domain} were checked and do not hold any more. ` +
+            `Mail from it still goes out, and stops${stop} if they are not put right.`,
+        ]
+      : [
+          `${domain}: sending has stopped`,
+          `The DNS records of ${domain} do not hold: no mail from it is accepted any more.`,
+        ]
+  const lines = records.filter(({ status }) => status !== 'verified').map(formatRecordLine)
+  const missing: readonly Piece[] = [
+    { kind: 'text', text: 'What is missing or wrong:' },
+    { kind: 'list', lines },
+  ]
+  const pieces: readonly Piece[] = [
+    { kind: 'text', text: opening },
+    ...(lines.length === 0 ? [] : missing),
+    { kind: 'text', text: 'When the records are there again, verify the domain once more.' },
+  ]
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+function formatRecordLine({ name, type, expected }: ReportedRecord): string {
+  return toOneLine(`${name} ${type} ${expected}`)
+}

@@ -1,0 +1,50 @@
+/**
+ * The mail that asks the owner of an address whether it takes the forwarded mail of a workspace. It is queued in the
+ * commit of the rule.
+ *
+ * A user can have it sent to any address. So its subject contains no text of users, and names appear only as short quoted
+ * words that cannot contain a link.
+ */
+import type { KeyObject } from 'node:crypto'
+import type { Read } from '../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
+import { isSuppressed } from '../../records/suppressions/suppressions.js'
+import { workspaceWithOwner } from '../../workspaces/accounts/workspaces.js'
+import { buildTargetToken, type ForwardTarget } from '../../workspaces/domains/forwards/forward-targets.js'
+import { composeNotice, quoteName } from './notice-mail.js'
+
+interface ForwardNoticeDeps extends ServiceSender {
+  readonly read: Read
+  readonly secret: KeyObject
+  /** Without a slash at its end. */
+  readonly publicUrl: string
+}
+
+type BuildRequests = (
+  asked: readonly Pick<ForwardTarget, 'id' | 'address'>[],
+  domain: string,
+  workspaceId: string,
+  now: number,
+) => readonly ServiceNotice[]
+
+/** None for an address from which mail of the service bounced. */
+export function createForwardNotices(deps: ForwardNoticeDeps): BuildRequests {
+  const { read, secret, publicUrl } = deps
+  return (asked, domain, workspaceId, now) => {
+    const name = quoteName(workspaceWithOwner(read, { id: workspaceId })[0]?.name ?? '')
+    const who = name === null ? 'A workspace' : `The workspace ${name}`
+    return asked
+      .filter(({ address }) => !isSuppressed(read, SERVICE_WORKSPACE, address))
+      .map(({ id, address: to }) => {
+        const url = `${publicUrl}/v1/forwards/${buildTargetToken(secret, id)}`
+        const pieces = [
+          { kind: 'text', text: `${who} wants to forward mail that comes to the domain ${domain} to ${to}.` },
+          { kind: 'text', text: 'If you agree, open this page and confirm it. The same page ends it again later:' },
+          { kind: 'link', url, label: 'Forwarding of mail to you' },
+          { kind: 'text', text: 'If you do not know what this is about, do nothing: then nothing is forwarded.' },
+        ] as const
+        return composeNotice(deps, { to, subject: 'Shall mail be forwarded to you?', pieces }, now)
+      })
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * A *notice* is a mail of the service to a person: the writer reads the event log from a cursor and queues the notices
+ * of each event.
+ *
+ * The mails of an event and the new cursor are one commit, so no notice is repeated or lost when the process ends. An
+ * event that causes an error is logged and skipped, so that it does not block the events after it.
+ */
+import type { Address } from '../../base/mail/address.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import { parseJson } from '../../base/storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { StorageFault } from '../../base/storage/writer/write.js'
+import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
+import { isSuppressed } from '../../records/suppressions/suppressions.js'
+import { buildDoctorNotices } from './doctor-notice.js'
+import { buildDomainNotices } from './domain-notice.js'
+import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
+import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
+import { composeNotice, type NoticeMail } from './notice-mail.js'
+import { buildReleaseNotices, buildSendingNotices } from './sending-notice.js'
+import { buildSmsNotices } from './sms-notice.js'
+import { buildWebhookNotices } from './webhook-notice.js'
+
+const POLL_INTERVAL = 1_000
+const PAGE_SIZE = 20
+
+interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
+  readonly clock: () => number
+  readonly log: Pick<Log, 'info' | 'error'>
+  /** Hands committed mail to delivery. */
+  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+}
+
+export class NoticeWriter {
+  private timer: NodeJS.Timeout | null = null
+  private running: Promise<void> | null = null
+  private rerunNeeded = false
+  private isStopping = false
+  private isFailing = false
+
+  constructor(private readonly deps: NoticeDeps) {}
+
+  start(): void {
+    this.timer = setInterval(() => this.wake(), POLL_INTERVAL)
+    this.wake()
+  }
+
+  /** Starts a run, or another one after the current: there may be new events. */
+  wake(): void {
+    if (this.isStopping) return
+    if (this.running !== null) {
+      this.rerunNeeded = true
+      return
+    }
+    this.running = this.processEvents().finally(() => {
+      this.running = null
+      if (!this.rerunNeeded) return
+      this.rerunNeeded = false
+      this.wake()
+    })
+  }
+
+  /** Resolves after the current event. */
+  async stop(): Promise<void> {
+    this.isStopping = true
+    if (this.timer !== null) clearInterval(this.timer)
+    await this.running
+  }
+
+  private async processEvents(): Promise<void> {
+    const { read, log } = this.deps
+    try {
+      let events: readonly NoticeEvent[]
+      do {
+        events = noticeEventsAfter(read, { seq: readCursor(read), limit: PAGE_SIZE })
+        for (const event of events) {
+          if (this.isStopping) return
+          await this.processEvent(event)
+        }
+      } while (events.length === PAGE_SIZE)
+      this.isFailing = false
+    } catch (err) {
+      // The timer tries again; an outage is logged once.
+      if (!this.isFailing) log.error({ err }, 'notices cannot be written now')
+      this.isFailing = true
+    }
+  }
+
+  private async processEvent(event: NoticeEvent): Promise<void> {
+    const { commit, offer } = this.deps
+    const mails = this.composeNotices(event)
+    try {
+      await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
+    } catch (err) {
+      // A fault of the disk: the timer tries again.
+      if (err instanceof StorageFault) throw err
+      this.logSkipped(event, err)
+      return commit([moveCursor(event.seq)])
+    }
+    for (const { enqueued, raw } of mails) offer(enqueued, raw)
+  }
+
+  private logSkipped({ seq, type }: NoticeEvent, err: unknown): void {
+    this.deps.log.error({ err, seq, type }, 'a notice could not be written')
+  }
+
+  private composeNotices(event: NoticeEvent): readonly ServiceNotice[] {
+    const now = this.deps.clock()
+    try {
+      return this.buildNotices(event, now)
+        .filter(({ to }) => this.mayWriteTo(to, event))
+        .map((mail) => composeNotice(this.deps, mail, now))
+    } catch (err) {
+      this.logSkipped(event, err)
+      return []
+    }
+  }
+
+  /** An address from which mail of the service bounced for good gets no more of it. */
+  private mayWriteTo(recipient: Address, { type }: NoticeEvent): boolean {
+    const { read, log } = this.deps
+    if (!isSuppressed(read, SERVICE_WORKSPACE, recipient)) return true
+    log.info({ recipient, type, reason: 'suppressed' }, 'a notice was not written')
+    return false
+  }
+
+  private buildNotices(event: NoticeEvent, now: number): readonly NoticeMail[] {
+    const { read, publicUrl } = this.deps
+    const { workspace_id: workspaceId } = event
+    switch (event.type) {
+      case 'invitation.created':
+        return buildInvitationNotices(this.deps, parseJson(event.data), now)
+      case 'webhook.disabled':
+        return buildWebhookNotices({ read, publicUrl }, event, parseJson(event.data))
+      case 'service.checks_failed':
+        return buildDoctorNotices(read, workspaceId, parseJson(event.data))
+      case 'sms.held':
+        return buildSmsNotices(read, event, parseJson(event.data))
+      case 'sending.warned':
+      case 'sending.held':
+        return buildSendingNotices(read, event, parseJson(event.data))
+      case 'sending.released':
+        return buildReleaseNotices(read, event, parseJson(event.data))
+      default:
+        return buildDomainNotices(read, workspaceId, event.type, parseJson(event.data))
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * The mail with a link that sets a new password. The link and its mail are one commit.
+ *
+ * It is not written from an event as other notices are: the token is known only while the mail is made.
+ */
+
+import type { Address } from '../../base/mail/address.js'
+import type { Store } from '../../base/storage/database.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
+import { isSuppressed } from '../../records/suppressions/suppressions.js'
+import { userByEmail } from '../../workspaces/accounts/people/users.js'
+import { buildPasswordLink } from '../../workspaces/accounts/sessions/password-links.js'
+import { composeNotice, formatTime, type NoticeMail } from './notice-mail.js'
+
+interface PasswordMailerDeps extends Store, ServiceSender {
+  /** Without a slash at its end. */
+  readonly publicUrl: string
+  /** Hands committed mail to delivery. */
+  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+}
+
+/** Does nothing for an address without an account, or from which mail of the service bounced. */
+export function createPasswordMailer(deps: PasswordMailerDeps): (email: Address, now: number) => Promise<void> {
+  const { read, commit, publicUrl, offer } = deps
+  return async (email, now) => {
+    const [user] = userByEmail(read, { email })
+    if (user === undefined || isSuppressed(read, SERVICE_WORKSPACE, email)) return
+    const link = buildPasswordLink({ userId: user.id, purpose: 'reset', publicUrl, now })
+    const notice = composeNotice(deps, buildMail(user.email, link), now)
+    await commit([link.write, ...notice.enqueued.writes])
+    offer(notice.enqueued, notice.raw)
+  }
+}
+
+function buildMail(to: Address, { url, expiresAt }: { readonly url: string; readonly expiresAt: number }): NoticeMail {
+  return {
+    to,
+    subject: 'Set a new password',
+    pieces: [
+      { kind: 'text', text: `A new password was requested for the account of ${to}.` },
+      { kind: 'text', text: `The link works once, until ${formatTime(expiresAt)}:` },
+      { kind: 'link', url, label: 'Set a new password' },
+      { kind: 'text', text: 'If you did not request it, do nothing: your password stays as it is.' },
+    ],
+  }
+}

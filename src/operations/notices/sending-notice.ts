@@ -1,0 +1,125 @@
+/**
+ * Notices that too much mail bounces or is reported as spam: a warning, a hold, and its end, to the owner and the admins
+ * of the workspace.
+ *
+ * A workspace causes at most twenty of each kind a day (UTC). What the whole workspace was told of in the last minute,
+ * its domains and broadcasts are not told of again.
+ */
+
+import type { Read } from '../../base/storage/prepared.js'
+import type { Timestamp } from '../../base/storage/tables/columns.js'
+import type { EventPayloads, SendingData } from '../../records/events/payloads.js'
+import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import { prepareEarlierEvents } from './earlier-events.js'
+import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+
+type SendingEventType = 'sending.warned' | 'sending.held' | 'sending.released'
+
+interface SendingEvent<Type extends SendingEventType> {
+  readonly seq: number
+  readonly type: Type
+  readonly workspace_id: string
+  readonly created_at: Timestamp
+}
+
+/** Notices of one type of a workspace and day. */
+const MAX_NOTICES = 20
+const DAY = 86_400_000
+const MINUTE = 60_000
+
+const findEarlier = {
+  'sending.warned': prepareEarlierEvents<SendingData>('sending.warned', MAX_NOTICES),
+  'sending.held': prepareEarlierEvents<SendingData>('sending.held', MAX_NOTICES),
+  'sending.released': prepareEarlierEvents<SendingData>('sending.released', MAX_NOTICES),
+} as const
+
+export function buildSendingNotices(
+  read: Read,
+  event: SendingEvent<'sending.warned' | 'sending.held'>,
+  data: SendingData,
+): readonly NoticeMail[] {
+  if (!isNoticeDue(read, event, data)) return []
+  const name = nameOf(data)
+  const isHeld = event.type === 'sending.held'
+  const subject = isHeld ? `Mail of ${name} is held` : `Mail of ${name} will be held if more of it fails`
+  const pieces = isHeld ? heldPieces(data, event.workspace_id) : warnedPieces(data)
+  return toAdministrators(read, event, subject, pieces)
+}
+
+export function buildReleaseNotices(
+  read: Read,
+  event: SendingEvent<'sending.released'>,
+  data: EventPayloads['sending.released'],
+): readonly NoticeMail[] {
+  if (!isNoticeDue(read, event, data)) return []
+  const why = data.released_by === 'person' ? 'A person has released it.' : 'Its figures are under the limits again.'
+  const since = formatTime(Date.parse(data.held_at))
+  const text = `The mail of ${nameOf(data)} that was held since ${since} is sent again. ${why}`
+  return toAdministrators(read, event, `Mail of ${nameOf(data)} is sent again`, [{ kind: 'text', text }])
+}
+
+function toAdministrators(
+  read: Read,
+  { workspace_id: workspaceId }: SendingEvent<SendingEventType>,
+  subject: string,
+  pieces: readonly Piece[],
+): readonly NoticeMail[] {
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+function isNoticeDue(read: Read, event: SendingEvent<SendingEventType>, { scope }: SendingData): boolean {
+  const { seq, type, workspace_id: workspaceId, created_at: at } = event
+  const earlier = findEarlier[type](read, { workspaceId, seq })
+  const today = earlier.filter(({ created_at: then }) => then >= at - (at % DAY))
+  if (today.length >= MAX_NOTICES) return false
+  if (scope === 'workspace') return true
+  return !earlier.some(({ created_at: then, data }) => data.scope === 'workspace' && at - then < MINUTE)
+}
+
+function nameOf({ scope, id }: SendingData): string {
+  return scope === 'workspace' ? 'the workspace' : `the ${scope} ${toOneLine(id)}`
+}
+
+function figuresOf({ cause, messages, failures, percent, limit_percent: limit }: SendingData): string {
+  const end = cause === 'bounces' ? 'of the last day bounced' : 'of the last 7 days were reported as spam'
+  const count = messages.toLocaleString('en-US')
+  return `${failures.toLocaleString('en-US')} of ${count} messages ${end}: ${percent} percent. The limit is ${limit} percent.`
+}
+
+const advice: Readonly<Record<SendingData['cause'], string>> = {
+  bounces:
+    'Mailbox providers refuse all mail of senders who write to addresses that do not exist. The addresses that bounced are suppressed. Find out where they come from, and remove the others from that source.',
+  complaints:
+    'Mailbox providers refuse all mail of senders whom people report. The addresses that complained are suppressed. Write only to people who have asked for it, and make it easy to unsubscribe.',
+}
+
+function warnedPieces(data: SendingData): readonly Piece[] {
+  return [
+    { kind: 'text', text: `The mail of ${nameOf(data)} goes out. If more of it fails, it will be held.` },
+    { kind: 'text', text: figuresOf(data) },
+    { kind: 'text', text: advice[data.cause] },
+  ]
+}
+
+function heldPieces(data: SendingData, workspaceId: string): readonly Piece[] {
+  const id = toOneLine(data.id)
+  return [
+    {
+      kind: 'text',
+      text: `The mail of ${nameOf(data)} is held. Nothing is lost: messages are accepted, and wait in the queue.`,
+    },
+    { kind: 'text', text: figuresOf(data) },
+    { kind: 'text', text: advice[data.cause] },
+    {
+      kind: 'text',
+      text: 'It is sent again when its figures are under the limits, or when the owner, an admin or the operator releases it:',
+    },
+    {
+      kind: 'list',
+      lines: [
+        `POST /v1/breakers/${id}/release`,
+        `posthorn breaker release ${id} --workspace ${toOneLine(workspaceId)}`,
+      ],
+    },
+  ]
+}

@@ -1,0 +1,72 @@
+/**
+ * Notices that verification codes to numbers with a prefix are held, to the owner and the admins of the workspace.
+ *
+ * A prefix causes one notice a day (UTC), and a workspace twenty: traffic to many prefixes must not flood the
+ * administrators with mail.
+ */
+
+import type { Read } from '../../base/storage/prepared.js'
+import type { Timestamp } from '../../base/storage/tables/columns.js'
+import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import type { SmsHeldData } from '../../workspaces/sms/conversion-watch.js'
+import { prepareEarlierEvents } from './earlier-events.js'
+import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+
+interface HeldEvent {
+  readonly seq: number
+  readonly workspace_id: string
+  readonly created_at: Timestamp
+}
+
+/** Prefixes of a workspace and day that cause notices. */
+const MAX_NOTICES = 20
+/** Events of a workspace that are read; when it has that many in a day, no notice is written. */
+const MAX_EVENTS = 500
+const DAY = 86_400_000
+
+const findEarlier = prepareEarlierEvents<SmsHeldData>('sms.held', MAX_EVENTS)
+
+export function buildSmsNotices(read: Read, event: HeldEvent, data: SmsHeldData): readonly NoticeMail[] {
+  const { workspace_id: workspaceId } = event
+  if (!isNoticeDue(read, event, data.prefix)) return []
+  const prefix = toOneLine(data.prefix)
+  const subject = `Verification codes to ${prefix} are held`
+  const pieces = buildPieces({ ...data, prefix }, workspaceId)
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+function isNoticeDue(read: Read, { seq, workspace_id: workspaceId, created_at: at }: HeldEvent, prefix: string) {
+  const dayStart = at - (at % DAY)
+  const today = findEarlier(read, { workspaceId, seq }).filter((event) => event.created_at >= dayStart)
+  const prefixes = new Set(today.map(({ data }) => data.prefix))
+  return today.length < MAX_EVENTS && prefixes.size < MAX_NOTICES && !prefixes.has(prefix)
+}
+
+function buildPieces(data: SmsHeldData, workspaceId: string): readonly Piece[] {
+  const { prefix, sent, verified, min_verified_percent: percent } = data
+  return [
+    {
+      kind: 'text',
+      text:
+        `From ${formatTime(Date.parse(data.held_at))} to ${formatTime(Date.parse(data.until_at))} no verification ` +
+        `codes are sent to numbers that begin with ${prefix}. Other numbers are not affected.`,
+    },
+    {
+      kind: 'text',
+      text:
+        `Of ${sent} codes that were sent to such numbers in the hour before, ${verified} ` +
+        `${verified === 1 ? 'was' : 'were'} verified. The limit is ${percent} percent. ` +
+        'Either the messages do not reach the phones, or a program requests codes for numbers whose operators earn ' +
+        'from each message.',
+    },
+    {
+      kind: 'text',
+      text:
+        'If you did not expect this traffic: require a CAPTCHA before a code is requested, and limit requests by the ' +
+        'address of the client. If it continues, the prefix is held again.',
+    },
+    { kind: 'text', text: 'If you expected it, the operator of the server can end the hold at once:' },
+    { kind: 'list', lines: [`posthorn sms release ${prefix} --workspace ${toOneLine(workspaceId)}`] },
+    { kind: 'text', text: `This notice is sent once a day for each prefix.` },
+  ]
+}

@@ -1,0 +1,92 @@
+/**
+ * Notices that the service switched a webhook off, to the owner and the admins of its workspace.
+ *
+ * Of the URL only the scheme and the host are shown: its path and query often contain a secret.
+ *
+ * A webhook that was disabled within a day before causes none, nor does one after fifty others of its workspace: one
+ * client of the API must not flood the administrators, who may be others, with mail of the service.
+ */
+
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Read } from '../../base/storage/prepared.js'
+import type { Timestamp } from '../../base/storage/tables/columns.js'
+import { administratorsOf } from '../../workspaces/accounts/people/members.js'
+import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webhook.js'
+import { createEventReader } from '../../workspaces/webhooks/event-pages.js'
+import { type WebhookRef, webhookById } from '../../workspaces/webhooks/webhook-records.js'
+import { prepareEarlierEvents } from './earlier-events.js'
+import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+
+interface WebhookNoticeDeps {
+  readonly read: Read
+  /** Without a slash at its end. */
+  readonly publicUrl: string
+}
+
+interface DisabledEvent {
+  readonly seq: number
+  readonly workspace_id: string
+  readonly created_at: Timestamp
+}
+
+/** Events of a workspace that cause notices, within `NOTICE_INTERVAL`: as many as it can have webhooks. */
+const MAX_NOTICES = 50
+/** Milliseconds. */
+const NOTICE_INTERVAL = 86_400_000
+
+const findEarlier = prepareEarlierEvents<WebhookDisabledData>('webhook.disabled', MAX_NOTICES)
+
+export function buildWebhookNotices(
+  { read, publicUrl }: WebhookNoticeDeps,
+  { seq, workspace_id: workspaceId, created_at: at }: DisabledEvent,
+  { webhook_id: id, url, reason, failing_since: since }: WebhookDisabledData,
+): readonly NoticeMail[] {
+  const earlier = findEarlier(read, { workspaceId, seq }).filter((event) => event.created_at > at - NOTICE_INTERVAL)
+  if (earlier.length === MAX_NOTICES || earlier.some(({ data }) => data.webhook_id === id)) return []
+  const origin = toOneLine(new URL(url).origin)
+  const cause =
+    reason === 'gone'
+      ? 'The endpoint answered 410 (Gone), which means that it does not exist any more.'
+      : `No request to the endpoint succeeded${since === null ? '' : ` since ${formatTime(Date.parse(since))}`}.`
+  const from = findReplayStart(read, { workspaceId, id }, since === null ? at : Date.parse(since))
+  const pieces = buildPieces({ id, origin, cause, at, from, resource: `${publicUrl}/v1/webhooks/${id}` })
+  const subject = `A webhook is disabled: ${origin}`
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+interface NoticeText {
+  readonly id: string
+  readonly origin: string
+  readonly cause: string
+  readonly at: Timestamp
+  readonly from: Timestamp
+  /** The URL of the webhook in the API. */
+  readonly resource: string
+}
+
+function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): readonly Piece[] {
+  return [
+    { kind: 'text', text: `The webhook ${id} at ${origin} was disabled on ${formatTime(at)}. ${cause}` },
+    { kind: 'text', text: 'No events are delivered to it until it is enabled again. When the endpoint works:' },
+    {
+      kind: 'list',
+      lines: [
+        `PATCH ${resource} {"enabled": true}`,
+        `POST ${resource}/test`,
+        `POST ${resource}/replay {"from": "${formatTimestamp(from)}", "to": "(now)"}`,
+      ],
+    },
+    {
+      kind: 'text',
+      text: 'The last request delivers what happened in that time. GET .../deliveries?status=failed lists what had failed before.',
+    },
+  ]
+}
+
+/** Before the endpoint failed, events may have waited for their first attempt: then the oldest of them. */
+function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Timestamp {
+  const cursor = webhookById(read, webhook)?.event_cursor
+  if (cursor === undefined) return failedAt
+  const [waiting] = createEventReader(read).readEvents(webhook.workspaceId, cursor)
+  return Math.min(failedAt, waiting?.created_at ?? failedAt)
+}

@@ -1,0 +1,168 @@
+/**
+ * The sandbox: a daemon with an account, a sink that receives its mail, and a sample message through SMTP and REST.
+ *
+ * The daemon runs in this process, so it cannot outlive the sandbox. The sandbox opens the database for itself, as a
+ * command of the command line does. Everything is stopped in reverse order, because the daemon's last attempts need
+ * the sink.
+ */
+import { mkdir } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { destination, pino } from 'pino'
+import type { Config } from '../../base/config/complete.js'
+import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import { type AddressHider, createAddressHider } from '../../base/platform/log-privacy.js'
+import { createLogTail, type LogTail } from '../../base/platform/log-tail.js'
+import { loadTlsFiles, type TlsFiles } from '../../base/platform/tls-files.js'
+import { lockDataFolder } from '../../base/storage/data-lock.js'
+import { databaseFile, openDatabase } from '../../base/storage/open.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { startDaemon } from '../daemon/daemon.js'
+import { ensureAccount } from './account.js'
+import { CannotStart } from './cannot-start.js'
+import { configure, type SandboxConfig } from './configuration.js'
+import { publishedKeyFinder, verifyDkimSignature } from './dkim-verdict.js'
+import { refuseBusyPorts } from './free-ports.js'
+import { type SandboxPaths, sandboxPaths } from './paths.js'
+import { submitByRest } from './rest-sample.js'
+import { submitBySmtp, waitUntilSettled } from './sample.js'
+import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
+import { openSink } from './sink.js'
+import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
+
+interface QuickstartOptions {
+  readonly folder: string
+  /** Null: the ports of the existing configuration, or the default ones. */
+  readonly portBase: number | null
+  readonly clock: Clock
+  readonly print: (line: string) => void
+  /** Ends the sandbox. */
+  readonly signal: AbortSignal
+}
+
+/** Resolves when the sandbox has ended; rejects if it cannot start, with nothing left open. */
+export async function quickstart(options: QuickstartOptions): Promise<void> {
+  const paths = sandboxPaths(options.folder)
+  await mkdir(paths.folder, { recursive: true, mode: 0o700 })
+  // The configuration of a running sandbox must not change.
+  lockDataFolder(paths.folder).release()
+  const configured = await configure(paths, options.portBase)
+  const { api, submission, inbound } = configured.config
+  const apiAddresses = api.listen.filter((listen) => listen.kind !== 'unix')
+  await refuseBusyPorts([
+    ...submission.listen,
+    ...submission.listen_tls,
+    ...inbound.listen,
+    ...apiAddresses,
+    configured.sink,
+  ])
+  const stopSteps: (() => Promise<void>)[] = []
+  try {
+    const started = await startSandbox(options, paths, configured, stopSteps)
+    await runDemo(options, started)
+    await waitForAbort(options.signal)
+  } finally {
+    for (const stop of stopSteps.reverse()) await stop()
+  }
+}
+
+interface RunningSandbox {
+  readonly paths: SandboxPaths
+  readonly configured: SandboxConfig
+  readonly tls: TlsFiles
+  readonly key: string
+  readonly signIn: SandboxSignIn
+  readonly read: Read
+}
+
+async function startSandbox(
+  { clock, print }: QuickstartOptions,
+  paths: SandboxPaths,
+  configured: SandboxConfig,
+  stopSteps: (() => Promise<void>)[],
+): Promise<RunningSandbox> {
+  const { config, sink: listen } = configured
+  const database = await openDatabase({ file: databaseFile(config.service.data_dir) })
+  stopSteps.push(database.close)
+  const { read } = database
+  const { key, workspaceId } = await ensureAccount(database, paths.key, clock())
+  const signIn = await prepareSignIn(database, workspaceId, config.service.public_url, clock())
+  // Self-signed and stored: the daemon finds the same pair.
+  const pair = await loadTlsFiles(null, { folder: paths.tls, hostname: config.service.hostname, now: clock() })
+  const keys = publishedKeyFinder(read)
+  const sink = await openSink({
+    listen,
+    tls: pair,
+    folder: paths.sink,
+    verifyDkim: (raw, now) => verifyDkimSignature(raw, keys, now),
+    clock,
+    onArrival: (arrival) => print(arrivalLine(arrival)),
+  })
+  stopSteps.push(sink.stop)
+  const logTail = createLogTail()
+  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const log = openLogFile(paths.log, config, clock, { tail: logTail, hider: addressHider })
+  const daemon = await startDaemon({ config, clock, log, logTail, addressHider })
+  stopSteps.push(daemon.stop)
+  return { paths, configured, tls: daemon.tls, key, signIn, read }
+}
+
+async function runDemo(options: QuickstartOptions, started: RunningSandbox): Promise<void> {
+  const { configured, tls, key, signIn, paths } = started
+  const client = { ca: tls.cert, key }
+  await sendSample(options, started, 'SMTP (STARTTLS, AUTH)', () =>
+    submitBySmtp({ ...client, listen: configured.startTls }),
+  )
+  if (options.signal.aborted) return
+  const emailId = await sendSample(options, started, 'REST (HTTPS, POST /v1/emails)', () =>
+    submitByRest({ ...client, listen: configured.api }),
+  )
+  if (options.signal.aborted) return
+  // The `node` of the person's PATH may be too old.
+  const program = ['../../../../scripts/node', '../../main.js'].map(pathFromHere)
+  for (const line of guideLines({ paths, configured, key, signIn, caFile: tls.caFile, program, emailId }))
+    options.print(line)
+}
+
+/** Sends a sample, prints its history, and returns its id. */
+async function sendSample(
+  { clock, print, signal }: QuickstartOptions,
+  { read, paths }: RunningSandbox,
+  interfaceName: string,
+  submit: () => Promise<string>,
+): Promise<string> {
+  const emailId = await submit()
+  const story = await waitUntilSettled(read, emailId, clock, signal)
+  if (signal.aborted) return emailId
+  for (const line of storyLines(interfaceName, story)) print(line)
+  if (story.status === 'delivered') return emailId
+  throw new CannotStart(`the sample over ${interfaceName} did not get through, ${paths.log} may say why`)
+}
+
+interface LogOutputs {
+  readonly tail: LogTail
+  readonly hider: AddressHider
+}
+
+/** The log goes to a file; the terminal shows arrivals and the guide. */
+function openLogFile(file: string, { log }: Config, clock: Clock, { tail, hider }: LogOutputs): Log {
+  const out = destination({ dest: file, mode: 0o600, sync: true })
+  const write = (written: string): void => {
+    const line = hider.hide(written)
+    tail.write(line)
+    out.write(line)
+  }
+  const pinoOptions = { level: log.level, base: null, timestamp: () => `,"time":"${formatTimestamp(clock())}"` }
+  return pino(pinoOptions, { write })
+}
+
+function waitForAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function pathFromHere(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url))
+}

@@ -1,0 +1,116 @@
+/** Words what the sandbox prints on the terminal. Pure. */
+
+import type { ListenAddress } from '../../base/config/network-values.js'
+import { formatForDisplay } from '../../base/mail/address.js'
+import type { EmailDetails } from '../../records/messages/email-details.js'
+import { emailLines } from '../cli/email-lines.js'
+import type { SandboxConfig } from './configuration.js'
+import type { DkimVerdict } from './dkim-verdict.js'
+import { DOMAIN, type SandboxPaths } from './paths.js'
+import type { SandboxSignIn } from './sign-in.js'
+import type { Arrival } from './sink.js'
+
+export function arrivalLine({ to, subject, verdict, file }: Arrival): string {
+  return `arrived  to ${to.map(formatForDisplay).join(', ')}  "${formatForDisplay(subject)}"  ${formatVerdict(verdict)}  sink/${file}`
+}
+
+function formatVerdict({ result, signature }: DkimVerdict): string {
+  return signature === null ? 'not signed' : `DKIM ${result} (${formatForDisplay(signature.domain)})`
+}
+
+/** `interfaceName`: how it was submitted. */
+export function storyLines(interfaceName: string, story: EmailDetails): string[] {
+  const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
+  return ['', `How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']
+}
+
+interface Guide {
+  readonly paths: SandboxPaths
+  readonly configured: SandboxConfig
+  readonly key: string
+  readonly signIn: SandboxSignIn
+  readonly caFile: string
+  /** The words that start the command line. */
+  readonly program: readonly string[]
+  readonly emailId: string
+}
+
+export function guideLines(guide: Guide): string[] {
+  const { paths, configured, program, emailId } = guide
+  const posthornCommand = (words: string): string =>
+    `  ${program.map(quoteForShell).join(' ')} ${words} --config ${quoteForShell(paths.configuration)}`
+  return [
+    'Send one yourself, over SMTP with STARTTLS or with TLS from the start (the password is the key):',
+    '',
+    swaksCommand(guide, configured.startTls, '--tls'),
+    swaksCommand(guide, configured.tls, '--tls-on-connect'),
+    '',
+    'or over REST (the bearer token is the key):',
+    '',
+    curlCommand(guide),
+    '',
+    ...inboundLines(guide),
+    'What happened to all mail is a list of events; docs/webhooks.md shows a program that gets them at once:',
+    '',
+    eventsCommand(guide),
+    '',
+    ...signInLines(guide.signIn),
+    `To bounce@${DOMAIN} the sink answers 550, to defer@${DOMAIN} 451. Look at what happens:`,
+    '',
+    posthornCommand(`explain ${emailId}`),
+    posthornCommand('queue list'),
+    '',
+    `The configuration, the log and what arrives are in ${paths.folder}. Nothing leaves this machine.`,
+    'Serving until Ctrl-C.',
+    '',
+  ]
+}
+
+function signInLines({ email, passwordUrl, url }: SandboxSignIn): string[] {
+  const certificate = 'The browser will warn of the self-signed certificate.'
+  return passwordUrl === null
+    ? [`The dashboard is for browsers; sign in as ${email}. ${certificate}`, '', `  ${url}`, '']
+    : [
+        `The dashboard is for browsers; this link sets the password of ${email}. ${certificate}`,
+        '',
+        `  ${passwordUrl}`,
+        '',
+      ]
+}
+
+function inboundLines({ key, caFile, configured: { api, mx } }: Guide): string[] {
+  if (mx === undefined) return []
+  const fields = `-H 'Authorization: Bearer ${key}'`
+  return [
+    `Bring mail for ${DOMAIN}, any address of it, as another server would, and read it:`,
+    '',
+    `  swaks --server ${mx.host}:${mx.port} --tls --from friend@elsewhere.example --to ${RECIPIENT}`,
+    `  curl --cacert ${quoteForShell(caFile)} ${fields} https://${api.host}:${api.port}/v1/inbound`,
+    '',
+  ]
+}
+
+const SENDER = `app@${DOMAIN}`
+const RECIPIENT = `you@${DOMAIN}`
+
+function swaksCommand({ key, caFile }: Guide, { host, port }: ListenAddress, mode: string): string {
+  const trust = `--tls-verify --tls-ca-path ${quoteForShell(caFile)}`
+  const login = `--auth PLAIN --auth-user any --auth-password ${key}`
+  return `  swaks --server ${host}:${port} ${mode} ${trust} ${login} --from ${SENDER} --to ${RECIPIENT}`
+}
+
+function curlCommand({ key, caFile, configured: { api } }: Guide): string {
+  const email = JSON.stringify({ from: SENDER, to: RECIPIENT, subject: 'Hello', text: 'Sent with curl.' })
+  const fields = `-H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json'`
+  return `  curl --cacert ${quoteForShell(caFile)} ${fields} -d '${email}' https://${api.host}:${api.port}/v1/emails`
+}
+
+function eventsCommand({ key, caFile, configured: { api } }: Guide): string {
+  const url = `https://${api.host}:${api.port}/v1/events`
+  return `  curl --cacert ${quoteForShell(caFile)} -H 'Authorization: Bearer ${key}' ${url}`
+}
+
+/** Quotes a path as a single word of a shell. */
+function quoteForShell(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,72 @@
+/**
+ * Writes the hold and the release of the mail of a scope: a workspace's or a domain's by a hold rule, a broadcast's by
+ * pausing it. The rule of a workspace holds every workspace of its owner, and stays with it when it is transferred.
+ * What is held stays in the queue, and what is accepted meanwhile is held too.
+ */
+
+import { parseDomainName } from '../../base/mail/address.js'
+import type { Read } from '../../base/storage/prepared.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { createHoldRule, endHoldRule, holdRuleById } from '../../records/messages/queue/hold-rules.js'
+import { type Actor, daemonActor } from '../../workspaces/accounts/audit-log.js'
+import type { BreakerState } from './breaker-states.js'
+import { ownerScopeOf, type ScopeRef } from './outcome-counts.js'
+
+interface BroadcastRef {
+  readonly workspaceId: string
+  readonly id: string
+}
+
+/** What the breaker does with broadcasts, which are of a room above. */
+export interface BroadcastSwitch {
+  readonly statusOf: (broadcast: BroadcastRef) => 'sending' | 'paused' | 'ended'
+  /** Misses if it is not sending. */
+  readonly pause: (broadcast: BroadcastRef & { readonly now: number; readonly note: string }) => Write
+  /** Misses if it is not paused. */
+  readonly resume: (broadcast: BroadcastRef & { readonly now: number }) => Write
+}
+
+interface HoldDeps {
+  readonly read: Read
+  readonly broadcasts: BroadcastSwitch
+}
+
+interface Hold {
+  readonly holdRule: string | null
+  readonly writes: readonly Write[]
+}
+
+/** Null: there is nothing to hold, as of a broadcast that has ended. Throws a Refusal if there are too many rules. */
+export function holdScope(
+  { read, broadcasts }: HoldDeps,
+  { workspaceId, scope, subject }: ScopeRef,
+  reason: string,
+  now: number,
+): Hold | null {
+  if (scope === 'broadcast') {
+    const ref = { workspaceId, id: subject }
+    if (broadcasts.statusOf(ref) !== 'sending') return null
+    return { holdRule: null, writes: [broadcasts.pause({ ...ref, now, note: reason })] }
+  }
+  const sender = scope === 'domain' ? parseDomainName(subject) : null
+  const owner = scope === 'workspace' ? (ownerScopeOf(read, workspaceId)?.workspaceId ?? null) : null
+  const criteria = { workspaceId, domain: null, sender, pattern: null, until: null, reason, owner }
+  const { rule, writes } = createHoldRule(read, criteria, daemonActor, now)
+  return { holdRule: rule.id, writes }
+}
+
+/** False: the operator has ended its rule, or the broadcast was resumed or cancelled. */
+export function isHolding({ read, broadcasts }: HoldDeps, state: BreakerState): boolean {
+  const { workspace_id: workspaceId, subject, hold_rule: id } = state
+  if (id === null) return broadcasts.statusOf({ workspaceId, id: subject }) === 'paused'
+  return holdRuleById(read, { id })[0]?.ending === 0
+}
+
+/** Nothing if it holds no more. */
+export function endHold(deps: HoldDeps, state: BreakerState, actor: Actor, now: number): readonly Write[] {
+  if (!isHolding(deps, state)) return []
+  const { workspace_id: workspaceId, subject, hold_rule: id } = state
+  if (id === null) return [deps.broadcasts.resume({ workspaceId, id: subject, now })]
+  const [rule] = holdRuleById(deps.read, { id })
+  return rule === undefined ? [] : endHoldRule(rule, actor, now)
+}

@@ -1,0 +1,48 @@
+/**
+ * Lists what people are shown of the breaker: the workspace, and each scope in it that is not ok, with its present
+ * figures.
+ */
+import type { Read } from '../../base/storage/prepared.js'
+import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
+import { describeFinding, type Figures } from './judge-figures.js'
+import { readFigures, type ScopeRef } from './outcome-counts.js'
+import { findOwnersHold } from './owners-hold.js'
+
+export interface ShownScope {
+  readonly scope: BreakerState['scope']
+  readonly id: string
+  readonly state: 'ok' | BreakerState['state']
+  readonly since: number | null
+  /** The figures that led to the state, as a sentence; null: it is ok. */
+  readonly reason: string | null
+  /** The figures of the windows that end now. */
+  readonly figures: Figures
+}
+
+export function listScopes(read: Read, workspaceId: string, now: number): readonly ShownScope[] {
+  const states = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES })
+  const shown = states.map((state) => showState(read, state, now))
+  const [own, others] = [shown.find(({ id }) => id === workspaceId), shown.filter(({ id }) => id !== workspaceId)]
+  const ref = { workspaceId, scope: 'workspace', subject: workspaceId } as const
+  return [own?.state === 'held' ? own : (showOwnersHold(read, ref, now) ?? own ?? showOk(read, ref, now)), ...others]
+}
+
+/** The hold of another workspace that holds this one too, because both have one owner. */
+function showOwnersHold(read: Read, ref: ScopeRef, now: number): ShownScope | undefined {
+  const held = findOwnersHold(read, ref.workspaceId)
+  if (held === undefined) return undefined
+  const reason = `${describeFinding(held)}, from the workspaces of its owner together; it is released in ${held.workspace_id}`
+  return { ...showOk(read, ref, now), state: 'held', since: held.since, reason }
+}
+
+/** A scope without a state. */
+export function showOk(read: Read, ref: ScopeRef, now: number): ShownScope {
+  const { scope, subject: id } = ref
+  return { scope, id, state: 'ok', since: null, reason: null, figures: readFigures(read, ref, now) }
+}
+
+function showState(read: Read, row: BreakerState, now: number): ShownScope {
+  const { workspace_id: workspaceId, scope, subject, state, since } = row
+  const figures = readFigures(read, { workspaceId, scope, subject }, now)
+  return { scope, id: subject, state, since, reason: describeFinding(row), figures }
+}

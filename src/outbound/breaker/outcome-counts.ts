@@ -1,0 +1,147 @@
+/** Stores counted outcomes in the database, by scope and quarter of an hour, and sums them over the windows. */
+
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { BreakerCountsTable, BreakerScope } from '../../base/storage/tables/breaker-tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { findOwnerId } from '../../workspaces/accounts/workspaces.js'
+import type { Figures } from './judge-figures.js'
+
+/** Milliseconds. */
+const DAY = 86_400_000
+const WEEK = 7 * DAY
+/** Rows of one commit of the removal. */
+const BATCH_SIZE = 500
+
+export interface ScopeRef {
+  readonly workspaceId: string
+  readonly scope: BreakerScope
+  readonly subject: string
+}
+
+/** The subject of the sums of all workspaces of an owner, in rows whose `workspace_id` is the id of the user. */
+export const OWNER_SUBJECT = 'owner'
+
+/** The sums of the owner of a workspace; null: no one owns it. They stay when a workspace is deleted or transferred. */
+export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
+  const owner = findOwnerId(read, workspaceId)
+  return owner === workspaceId ? null : { workspaceId: owner, scope: 'workspace', subject: OWNER_SUBJECT }
+}
+
+const columns = ['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const
+
+/** Adds nothing if the workspace was deleted, whose rows are being erased, or the user of the sums of an owner. */
+export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
+  db
+    .insertInto('breaker_counts')
+    .columns(columns)
+    .expression(
+      db
+        .selectNoFrom((eb) => columns.map((column) => eb.val(slot(column)).as(column)))
+        .where((eb) =>
+          eb.or([
+            eb.exists(db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))),
+            eb.exists(db.selectFrom('users').select('id').where('id', '=', slot('workspace_id'))),
+          ]),
+        ),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_id', 'scope', 'subject', 'bucket']).doUpdateSet((eb) => ({
+        settled: eb('breaker_counts.settled', '+', eb.ref('excluded.settled')),
+        bounced: eb('breaker_counts.bounced', '+', eb.ref('excluded.bounced')),
+        complained: eb('breaker_counts.complained', '+', eb.ref('excluded.complained')),
+      })),
+    ),
+)
+
+/** Quarters of an hour of a week, and the one that has begun. */
+const MAX_ROWS = 673
+
+const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('breaker_counts')
+        .select(['settled', 'bounced', 'complained'])
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('scope', '=', slot('scope'))
+        .where('subject', '=', slot('subject'))
+        .where('bucket', '>', slot('since'))
+        .limit(MAX_ROWS)
+        .as('rows'),
+    )
+    .select((eb) => [
+      eb.fn.sum<number | null>('settled').as('settled'),
+      eb.fn.sum<number | null>('bounced').as('bounced'),
+      eb.fn.sum<number | null>('complained').as('complained'),
+    ]),
+)
+
+/** Sums at most 96 and 672 rows. A quarter of an hour leaves a window when its beginning does. */
+export function readFigures(read: Read, { workspaceId, scope, subject }: ScopeRef, now: number): Figures {
+  const ref = { workspaceId, scope, subject }
+  const [day] = sumsSince(read, { ...ref, since: now - DAY })
+  const [week] = sumsSince(read, { ...ref, since: now - WEEK })
+  return {
+    settled: day?.settled ?? 0,
+    bounced: day?.bounced ?? 0,
+    delivered: Math.max(0, (week?.settled ?? 0) - (week?.bounced ?? 0)),
+    complained: week?.complained ?? 0,
+  }
+}
+
+const removeOfScope = prepareWrite<ScopeRef>(({ db, slot }) =>
+  db
+    .deleteFrom('breaker_counts')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('scope', '=', slot('scope'))
+    .where('subject', '=', slot('subject')),
+)
+
+const removeOfWorkspace = prepareWrite<{ workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('breaker_counts').where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** The scope counts anew; a workspace with all that is in it. */
+export function removeCounts({ workspaceId, scope, subject }: ScopeRef): Write {
+  return scope === 'workspace' ? removeOfWorkspace({ workspaceId }) : removeOfScope({ workspaceId, scope, subject })
+}
+
+/** The same as `removeCounts`; with a workspace, the sums of its owner begin anew too. */
+export function removeReleasedCounts(read: Read, ref: ScopeRef): readonly Write[] {
+  const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
+  return [ref, ...(owner === null ? [] : [owner])].map(removeCounts)
+}
+
+interface Old {
+  readonly before: number
+}
+
+const someOld = prepareRead<Old>()(({ db, slot }) =>
+  db.selectFrom('breaker_counts').select('bucket').where('bucket', '<', slot('before')).limit(1),
+)
+
+const removeOld = prepareWrite<Old>(({ db, slot }) =>
+  db
+    .deleteFrom('breaker_counts')
+    .where((eb) =>
+      eb(
+        eb.refTuple('workspace_id', 'scope', 'subject', 'bucket'),
+        'in',
+        eb
+          .selectFrom('breaker_counts')
+          .select(['workspace_id', 'scope', 'subject', 'bucket'])
+          .where('bucket', '<', slot('before'))
+          .limit(BATCH_SIZE)
+          .$asTuple('workspace_id', 'scope', 'subject', 'bucket'),
+      ),
+    ),
+)
+
+/** Removes some counts that no window reaches; resolves to whether there may be more. */
+export async function removeOldCounts({ read, commit }: Store, now: number): Promise<boolean> {
+  const old = { before: now - WEEK - DAY }
+  if (someOld(read, old).length === 0) return false
+  await commit([removeOld(old)])
+  return true
+}

@@ -1,0 +1,29 @@
+/**
+ * Finds what the circuit breaker holds of a workspace, also by the rule of another workspace of the same owner, so that
+ * no one gets around a hold by sending from another workspace, by giving one away, or by deleting the one that is held.
+ */
+
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { holdRuleOfOwner } from '../../records/messages/queue/hold-rules.js'
+import { findOwnerId } from '../../workspaces/accounts/workspaces.js'
+import { type BreakerState, MAX_STATES, stateOfScope, statesOfWorkspace } from './breaker-states.js'
+
+/** The state of the workspace whose rule holds all workspaces of the owner of this one; undefined: there is none. */
+export function findOwnersHold(read: Read, workspaceId: string): BreakerState | undefined {
+  const [rule] = holdRuleOfOwner(read, { owner: findOwnerId(read, workspaceId) })
+  if (rule === undefined) return undefined
+  const { workspace_id: held } = rule
+  return stateOfScope(read, { workspaceId: held, scope: 'workspace', subject: held })[0]
+}
+
+/** Throws a Refusal `conflict` while mail of the workspace is held. `act`: what it forbids, such as `deleted`. */
+export function requireNothingHeld(read: Read, workspaceId: string, act: string): void {
+  const own = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES }).find((state) => state.hold_rule !== null)
+  const held = own ?? findOwnersHold(read, workspaceId)
+  if (held === undefined) return
+  const message =
+    `the circuit breaker holds mail of this workspace, which cannot be ${act} meanwhile: wait until it has cooled, or ` +
+    `release it with POST /v1/breakers/${held.subject}/release, with a key of ${held.workspace_id}`
+  throw new Refusal('conflict', message, { workspace_id: held.workspace_id, id: held.subject })
+}

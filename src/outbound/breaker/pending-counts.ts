@@ -1,0 +1,113 @@
+/**
+ * Outcomes that are counted in memory until the breaker stores them, so that a message costs no statement of its own.
+ * What a crash loses are the counts of the last seconds.
+ */
+import type { DomainName } from '../../base/mail/address.js'
+import type { Clock } from '../../base/platform/clock.js'
+import type { BreakerCountsTable } from '../../base/storage/tables/breaker-tables.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
+
+/** Milliseconds. */
+export const BUCKET = 900_000
+/** Scopes with their quarters of an hour. What does not fit, while the database takes no writes, is not counted. */
+const MAX_PENDING = 10_000
+
+/** One recipient of a message. */
+export interface Outcome {
+  readonly workspaceId: string
+  /** The domain of the sender. */
+  readonly senderDomain: string
+  readonly broadcastId: string | null
+  readonly recipientDomain: DomainName
+  /** `returned`: a server had accepted the message before. Both are the fault of the address. */
+  readonly kind: 'accepted' | 'bounced' | 'returned' | 'complained'
+}
+
+type CountOutcome = (outcome: Outcome) => void
+
+const added = {
+  accepted: { settled: 1, bounced: 0, complained: 0 },
+  bounced: { settled: 1, bounced: 1, complained: 0 },
+  returned: { settled: 0, bounced: 1, complained: 0 },
+  complained: { settled: 0, bounced: 0, complained: 1 },
+} as const
+
+interface CountingDeps {
+  readonly clock: Clock
+  /** Mail to such a domain ends as the sender has asked for, and says nothing about addresses. */
+  readonly isSimulated: (domain: DomainName) => boolean
+  /** The owner of a workspace, for whom all of their workspaces count together. Absent: there are none. */
+  readonly ownerOf?: (workspaceId: string) => string
+}
+
+export class PendingCounts {
+  private pending = new Map<string, BreakerCountsTable>()
+  private failures = 0
+
+  constructor(private readonly deps: CountingDeps) {}
+
+  /** Bounces and complaints that were counted since the last `take`. */
+  get hasFailures(): boolean {
+    return this.failures > 0
+  }
+
+  readonly count: CountOutcome = (outcome) => {
+    const { workspaceId, senderDomain, broadcastId, recipientDomain, kind } = outcome
+    if (workspaceId === SERVICE_WORKSPACE || this.deps.isSimulated(recipientDomain)) return
+    const now = this.deps.clock()
+    const place = { workspace_id: workspaceId, bucket: now - (now % BUCKET), ...added[kind] }
+    if (kind !== 'accepted') this.failures += 1
+    this.add({ ...place, scope: 'workspace', subject: workspaceId })
+    const owner = this.deps.ownerOf?.(workspaceId) ?? workspaceId
+    if (owner !== workspaceId) this.add({ ...place, workspace_id: owner, scope: 'workspace', subject: OWNER_SUBJECT })
+    this.add({ ...place, scope: 'domain', subject: senderDomain })
+    if (broadcastId !== null) this.add({ ...place, scope: 'broadcast', subject: broadcastId })
+  }
+
+  /** All that is pending, which is then no longer. */
+  take(): readonly BreakerCountsTable[] {
+    const taken = [...this.pending.values()]
+    this.pending = new Map()
+    this.failures = 0
+    return taken
+  }
+
+  /** What could not be stored. */
+  putBack(counts: readonly BreakerCountsTable[]): void {
+    for (const one of counts) {
+      this.failures += one.bounced + one.complained
+      this.add(one)
+    }
+  }
+
+  /** These scopes count anew; a workspace with all that is in it, and with the sums of its owner. */
+  forget(scopes: readonly ScopeRef[]): void {
+    for (const [key, one] of this.pending) {
+      const isMeant = ({ workspaceId, scope, subject }: ScopeRef): boolean =>
+        this.isOwnersSum(one, workspaceId, scope) ||
+        (one.workspace_id === workspaceId &&
+          (scope === 'workspace' || (one.scope === scope && one.subject === subject)))
+      if (scopes.some(isMeant)) this.pending.delete(key)
+    }
+  }
+
+  private isOwnersSum(one: BreakerCountsTable, workspaceId: string, scope: ScopeRef['scope']): boolean {
+    return (
+      scope === 'workspace' && one.subject === OWNER_SUBJECT && one.workspace_id === this.deps.ownerOf?.(workspaceId)
+    )
+  }
+
+  private add(counts: BreakerCountsTable): void {
+    const { workspace_id, scope, subject, bucket, settled, bounced, complained } = counts
+    const key = `${workspace_id} ${scope} ${subject} ${bucket}`
+    const known = this.pending.get(key)
+    if (known === undefined) {
+      if (this.pending.size < MAX_PENDING) this.pending.set(key, { ...counts })
+      return
+    }
+    known.settled += settled
+    known.bounced += bounced
+    known.complained += complained
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Releases the mail of a scope by hand: its hold ends, and its figures begin anew, so that the same bounces do not hold
+ * it again. A workspace is released with all of its domains and broadcasts, and with the other workspaces of its owner
+ * that its rule holds.
+ */
+
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Store } from '../../base/storage/database.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { type Actor, recordAuditEntry } from '../../workspaces/accounts/audit-log.js'
+import { type BreakerState, MAX_STATES, removeState, statesOfWorkspace } from './breaker-states.js'
+import { type BroadcastSwitch, endHold } from './hold-scope.js'
+import { percentOf } from './judge-figures.js'
+import { removeReleasedCounts, type ScopeRef } from './outcome-counts.js'
+import { recordReleaseEvent } from './sending-event.js'
+
+export interface ReleaseDeps extends Store {
+  readonly broadcasts: BroadcastSwitch
+}
+
+interface Release {
+  readonly workspaceId: string
+  /** The workspace's id, a domain, or a broadcast's id. */
+  readonly id: string
+  readonly actor: Actor
+  readonly now: number
+}
+
+/** Resolves to what was released. Throws a Refusal `not-found` if nothing of this id is held. */
+export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, now }: Release): Promise<ScopeRef[]> {
+  const states = statesOfWorkspace(deps.read, { workspaceId, limit: MAX_STATES })
+  const meant = states.filter(({ subject, state }) => state === 'held' && subject === id)
+  if (meant.length === 0) throw new Refusal('not-found', 'nothing of this id is held', { id })
+  const isWhole = id === workspaceId
+  const released = isWhole ? states : meant
+  for (const state of released) {
+    if (state.state === 'held') await releaseOne(deps, state, actor, now)
+    else await tryCommit(deps.commit([removeState(refOf(state))]))
+  }
+  if (isWhole) {
+    await deps.commit(removeReleasedCounts(deps.read, { workspaceId, scope: 'workspace', subject: workspaceId }))
+  }
+  return released.map(refOf)
+}
+
+/** Misses if it was released or resumed meanwhile: then nothing is left to do. */
+async function releaseOne(deps: ReleaseDeps, state: BreakerState, actor: Actor, now: number): Promise<void> {
+  const writes: readonly Write[] = [
+    removeState(refOf(state)),
+    ...removeReleasedCounts(deps.read, refOf(state)),
+    ...endHold(deps, state, actor, now),
+    recordReleaseEvent(state, 'person', now),
+    recordAct(state, actor, now),
+  ]
+  await tryCommit(deps.commit(writes))
+}
+
+function recordAct(state: BreakerState, actor: Actor, at: number): Write {
+  const { workspace_id: workspaceId, scope, subject: target, cause, messages, failures } = state
+  const details = { scope, cause, messages, failures, percent: percentOf(state) }
+  return recordAuditEntry({ workspaceId, actor, action: 'breaker.released', target, at, details })
+}
+
+export function refOf(state: BreakerState): ScopeRef & Pick<BreakerState, 'state' | 'since'> {
+  const { workspace_id: workspaceId, scope, subject, state: name, since } = state
+  return { workspaceId, scope, subject, state: name, since }
+}

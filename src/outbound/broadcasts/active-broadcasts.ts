@@ -1,0 +1,67 @@
+/**
+ * Reads that find the broadcasts with work to do, and the contacts of one. Each walks an index, so its cost follows the
+ * broadcasts that are under way, not those that wait for their time or are over.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+
+/** The condition is that of the index `broadcasts_running`. */
+const runningPage = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(['id', 'workspace_id', 'status'])
+    .where(sql<boolean>`status in ('sending', 'paused', 'cancelled')`)
+    .where('finished_at', 'is', null)
+    .where('id', '>', slot('after'))
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
+export type RunningBroadcast = ReturnType<typeof runningPage>[number]
+
+const PAGE_SIZE = 200
+
+/** Sending, paused, or cancelled with entries left in the queue: of all workspaces, the oldest first. */
+export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
+  const running: RunningBroadcast[] = []
+  for (let after = ''; ; ) {
+    const page = runningPage(read, { after, limit: PAGE_SIZE })
+    running.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE_SIZE) return running
+    after = last.id
+  }
+}
+
+/** Scheduled ones whose time has come, the oldest first. */
+export const dueBroadcasts = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(['id', 'workspace_id', 'status'])
+    .where('status', '=', sql.lit('scheduled'))
+    .where('scheduled_for', '<=', slot('now'))
+    .orderBy('scheduled_for')
+    .limit(slot('limit')),
+)
+
+interface ContactsQuery {
+  readonly workspaceId: string
+  readonly audienceId: string
+  /** Contacts after this id, up to and with the other. */
+  readonly after: string
+  readonly ceiling: string
+  readonly limit: number
+}
+
+/** Contacts of an audience in the order of their ids. */
+export const nextContacts = prepareRead<ContactsQuery>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where('id', '>', slot('after'))
+    .where('id', '<=', slot('ceiling'))
+    .orderBy('id')
+    .limit(slot('limit')),
+)

@@ -1,0 +1,50 @@
+/** An audience cannot be deleted while a broadcast to it has contacts left to write to, or waits for its time. */
+import { sql } from 'kysely'
+import { Refusal } from '../../base/mail/refusal.js'
+import {
+  prepareRead,
+  prepareWrite,
+  queryBuilder,
+  type Read,
+  type StatementBuilder,
+} from '../../base/storage/prepared.js'
+
+interface AudienceRef {
+  readonly workspaceId: string
+  readonly id: string
+}
+
+/** The first two conditions are those of the index `broadcasts_active`. */
+function selectUsing({ slot }: StatementBuilder<AudienceRef>) {
+  return queryBuilder
+    .selectFrom('broadcasts')
+    .select('broadcasts.id')
+    .where('status', '<>', sql.lit('draft'))
+    .where('finished_at', 'is', null)
+    .where('status', 'in', ['scheduled', 'sending', 'paused'])
+    .where('expanded', '=', 0)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('id'))
+}
+
+const findUsing = prepareRead<AudienceRef>()((builder) => selectUsing(builder).limit(1))
+
+/** Throws a Refusal `conflict` that names one of the broadcasts. */
+export function checkAudienceUnused(read: Read, audience: AudienceRef): void {
+  const [using] = findUsing(read, audience)
+  if (using === undefined) return
+  const message = `the broadcast ${using.id} goes to this audience: cancel it first, or wait for its end`
+  throw new Refusal('conflict', message, { id: audience.id, broadcast_id: using.id })
+}
+
+/** Changes nothing; misses if a broadcast needs the audience, or if there is no such audience in the workspace. */
+export const assertAudienceUnused = prepareWrite<AudienceRef>(
+  (builder) =>
+    builder.db
+      .updateTable('audiences')
+      .set((eb) => ({ name: eb.ref('name') }))
+      .where('workspace_id', '=', builder.slot('workspaceId'))
+      .where('id', '=', builder.slot('id'))
+      .where(({ not, exists }) => not(exists(selectUsing(builder)))),
+  1,
+)

@@ -1,0 +1,54 @@
+/**
+ * The links of a broadcast that persons clicked, from the events of its messages: of each message the first click is
+ * recorded. Events that retention has removed are not counted.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { waitForStep } from '../../base/storage/stepped-walk.js'
+import type { BroadcastRef } from './broadcast-records.js'
+
+/** Index entries in one step. */
+const STEP = 1_000
+/** Different URLs that are counted; links with variables may have one for each recipient. */
+const MAX_URLS = 10_000
+
+/** These expressions and conditions are those of the index `clicks_of_broadcasts`. */
+const clicksAfter = prepareRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select([
+      'seq',
+      sql<number | null>`json_extract(data, '$.machine')`.as('machine'),
+      sql<string>`json_extract(data, '$.url')`.as('url'),
+    ])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where(sql<boolean>`json_extract(data, '$.broadcast_id') = ${slot('id')}`)
+    .where(sql<boolean>`type = 'email.clicked' and email_id >= 'bc-' and email_id < 'bc.'`)
+    .where('seq', '>', slot('seq'))
+    .orderBy('seq')
+    .limit(STEP),
+)
+
+interface ClickedLink {
+  readonly url: string
+  readonly clicks: number
+}
+
+/** The most clicked first. */
+export async function listClickedLinks(read: Read, ref: BroadcastRef, limit: number): Promise<readonly ClickedLink[]> {
+  const clicks = new Map<string, number>()
+  let seq = 0
+  for (;;) {
+    const rows = clicksAfter(read, { ...ref, seq })
+    for (const { url, machine } of rows) {
+      const known = clicks.get(url)
+      if (machine === 0 && (known !== undefined || clicks.size < MAX_URLS)) clicks.set(url, (known ?? 0) + 1)
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < STEP) break
+    seq = last.seq
+    await waitForStep()
+  }
+  const sorted = [...clicks].sort(([, one], [, other]) => other - one)
+  return sorted.slice(0, limit).map(([url, count]) => ({ url, clicks: count }))
+}

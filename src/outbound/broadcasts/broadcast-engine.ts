@@ -1,0 +1,250 @@
+/**
+ * Sends broadcasts: starts those whose time has come, makes the messages of the next contacts, and does what a pause, a
+ * cancellation or a used up limit asks for.
+ *
+ * All state is on disk. A pass takes one step of each broadcast, and each step is one commit guarded by the state that
+ * was read; so a crash or a change at the same moment neither skips nor doubles a contact. In memory is only which
+ * broadcasts delivery leaves alone: that takes effect with `wake`, before their entries are held, portion by portion.
+ * Broadcasts yield to other mail: while that goes out, their chunks are small and far apart.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createLoadMeter } from '../../base/platform/thread-load.js'
+import { StorageFault, tryCommit } from '../../base/storage/writer/write.js'
+import { hasPausedEntries } from '../../records/messages/queue/broadcast-entries.js'
+import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
+import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'
+import type { StepOptions } from './broadcast-step.js'
+import type { ExpandDeps } from './expand-contacts.js'
+import { takeStep } from './take-step.js'
+
+export interface EngineDeps extends ExpandDeps {
+  readonly delivery: {
+    /** Nothing of the broadcast is attempted from now on, except what is on the wire. */
+    readonly stopBroadcast: (broadcastId: string) => void
+    /** Entries that are left of it are due again. */
+    readonly resumeBroadcast: (broadcastId: string, workspaceId: string) => void
+    /** Entries that delivery passed over are held now, and no longer hide others behind them. */
+    readonly rereadQueue: (workspaceId: string) => void
+    /** Other mail goes out. */
+    readonly isYielding: () => boolean
+  }
+}
+
+/** Milliseconds in which due broadcasts, and room in the queue, are noticed. */
+const POLL_INTERVAL = 200
+const FAULT_PAUSE = 1_000
+/** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `recheck`. */
+const RECHECK_INTERVAL = 3_600_000
+/** Scheduled broadcasts that one pass starts. */
+const MAX_DUE = 50
+/** Contacts of one commit. Measured: 7 ms until 50 are on disk. */
+const CHUNK = 50
+const YIELDING_CHUNK = 12
+/** Entries that wait for their first attempt; beside other mail fewer than a lane of delivery has in memory. */
+const WINDOW = 2_000
+const YIELDING_WINDOW = 300
+/** From this load of the thread on, steps are further apart. */
+const BUSY_LOAD = 0.8
+/** The pause after a step, beside other mail and while the thread is busy: so many times as long as the step. */
+const YIELD_FACTOR = 4
+const BUSY_FACTOR = 1
+/** Milliseconds of such a pause. */
+const MIN_PAUSE = 10
+const MAX_PAUSE = 200
+/** Milliseconds of one turn of the event loop, in which broadcasts that wait are looked at. */
+const TURN_TIME = 2
+const FAULT_NOTE = 'an internal error: the log of the service says more'
+
+export class BroadcastEngine {
+  /** Those that delivery leaves alone, with their workspaces. */
+  private readonly stopped = new Map<string, string>()
+  /** Paused ones whose entries are all held. */
+  private readonly rested = new Set<string>()
+  private readonly checkedAt = new Map<string, number>()
+  private readonly readLoad = createLoadMeter()
+  private isStopping = false
+  private isWoken = false
+  private isRecheckDue = false
+  private isFailing = false
+  private hasDiskSpace = (): boolean => true
+  private interruptSleep: () => void = () => undefined
+  private loop: Promise<void> = Promise.resolve()
+
+  constructor(private readonly deps: EngineDeps) {}
+
+  /** Delivery leaves paused and cancelled broadcasts alone from now on. Before delivery starts. */
+  holdBack(): void {
+    this.syncStopped()
+  }
+
+  /** Goes on where the last process stopped. While the disk has no space for new mail, no messages are made. */
+  start(hasDiskSpace: () => boolean): void {
+    this.hasDiskSpace = hasDiskSpace
+    this.loop = this.run()
+  }
+
+  /** To be called when a limit may have been raised: those that wait for one are looked at too. */
+  recheck(): void {
+    this.isRecheckDue = true
+    this.wake()
+  }
+
+  /** To be called when a broadcast may have changed. Pauses and cancellations take effect at once. */
+  wake(): void {
+    if (this.isStopping) return
+    this.isWoken = true
+    this.guard(() => this.syncStopped())
+    this.interruptSleep()
+  }
+
+  /** Resolves after the commit under way. */
+  async stop(): Promise<void> {
+    this.isStopping = true
+    this.interruptSleep()
+    await this.loop
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isStopping) {
+      const hasMore = await this.tryPass()
+      if (!hasMore && !this.isWoken) await this.sleep(this.isFailing ? FAULT_PAUSE : POLL_INTERVAL)
+    }
+  }
+
+  private async tryPass(): Promise<boolean> {
+    try {
+      const hasMore = await this.pass()
+      this.isFailing = false
+      return hasMore
+    } catch (err) {
+      this.reportFault(err)
+      return false
+    }
+  }
+
+  /** One step of each broadcast; resolves to whether one of them may take another at once. */
+  private async pass(): Promise<boolean> {
+    const isRecheck = this.isRecheckDue
+    this.isRecheckDue = false
+    this.isWoken = false
+    const due = dueBroadcasts(this.deps.read, { now: this.deps.clock(), limit: MAX_DUE })
+    let hasMore = false
+    let turnEnd = performance.now() + TURN_TIME
+    for (const broadcast of [...this.syncStopped(), ...due]) {
+      if (this.isStopping) return false
+      if (this.rested.has(broadcast.id)) continue
+      if (await this.advance(broadcast, isRecheck)) hasMore = true
+      if (performance.now() < turnEnd) continue
+      await nextTurn()
+      turnEnd = performance.now() + TURN_TIME
+    }
+    return hasMore
+  }
+
+  /** Delivery stops those that are paused or cancelled now, and goes on with those resumed; returns all under way. */
+  private syncStopped(): readonly RunningBroadcast[] {
+    const running = listRunningBroadcasts(this.deps.read)
+    const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
+    for (const broadcast of running) this.syncOne(broadcast)
+    for (const [id, workspaceId] of this.stopped) if (!byId.has(id)) this.letGo(id, workspaceId)
+    for (const id of this.checkedAt.keys()) if (!byId.has(id)) this.checkedAt.delete(id)
+    return running
+  }
+
+  private syncOne({ id, workspace_id: workspaceId, status }: RunningBroadcast): void {
+    if (status !== 'paused') this.rested.delete(id)
+    const isStopped = this.stopped.has(id)
+    if (status === 'sending') {
+      // Once all that a pause has held is given back.
+      if (isStopped && !hasPausedEntries(this.deps.read, { broadcastId: id })) this.letGo(id, workspaceId)
+    } else if (!isStopped) {
+      this.stopped.set(id, workspaceId)
+      this.deps.delivery.stopBroadcast(id)
+    }
+  }
+
+  private letGo(id: string, workspaceId: string): void {
+    this.stopped.delete(id)
+    this.rested.delete(id)
+    this.deps.delivery.resumeBroadcast(id, workspaceId)
+  }
+
+  private async advance(
+    { id, workspace_id: workspaceId, status }: RunningBroadcast,
+    isRecheck: boolean,
+  ): Promise<boolean> {
+    const startedAt = performance.now()
+    const isYielding = this.deps.delivery.isYielding()
+    const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
+    const result = await this.tryStep(
+      { id, workspaceId },
+      { ...size, isRecheck: this.isRecheck(id, isRecheck), hasDiskSpace: this.hasDiskSpace() },
+    )
+    if (result === 'rest' && status === 'paused') this.noteRest({ id, workspaceId })
+    if (result !== 'done') return false
+    await this.pauseAfter(performance.now() - startedAt, isYielding)
+    return true
+  }
+
+  private pauseAfter(duration: number, isYielding: boolean): Promise<void> {
+    const isBusy = this.readLoad() > BUSY_LOAD
+    if (!isYielding && !isBusy) return nextTurn()
+    const factor = isYielding ? YIELD_FACTOR : BUSY_FACTOR
+    return this.sleep(Math.min(MAX_PAUSE, Math.max(MIN_PAUSE, duration * factor)))
+  }
+
+  private noteRest({ id, workspaceId }: BroadcastRef): void {
+    this.rested.add(id)
+    this.deps.delivery.rereadQueue(workspaceId)
+    this.deps.log.info(
+      { workspace: workspaceId, broadcast: id },
+      'a broadcast is paused, and all that waits of it is held',
+    )
+  }
+
+  private isRecheck(id: string, isAsked: boolean): boolean {
+    const now = this.deps.clock()
+    const isDue = isAsked || Math.abs(now - (this.checkedAt.get(id) ?? 0)) >= RECHECK_INTERVAL
+    if (isDue) this.checkedAt.set(id, now)
+    return isDue
+  }
+
+  /** A bug must not stop the other broadcasts, nor be repeated for ever: this one is paused. */
+  private async tryStep(ref: BroadcastRef, options: StepOptions): ReturnType<typeof takeStep> {
+    try {
+      return await takeStep(this.deps, ref, options)
+    } catch (err) {
+      if (err instanceof StorageFault) throw err
+      this.deps.log.error({ err, broadcast: ref.id, workspace: ref.workspaceId }, 'a broadcast cannot go on')
+      const { commit, clock } = this.deps
+      await tryCommit(commit([pauseBroadcast({ ...ref, now: clock(), note: FAULT_NOTE })]))
+      return 'wait'
+    }
+  }
+
+  private sleep(milliseconds: number): Promise<void> {
+    if (this.isStopping) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.interruptSleep(), milliseconds)
+      this.interruptSleep = () => {
+        clearTimeout(timer)
+        this.interruptSleep = () => undefined
+        resolve()
+      }
+    })
+  }
+
+  private guard(work: () => void): void {
+    try {
+      work()
+    } catch (err) {
+      this.reportFault(err)
+    }
+  }
+
+  /** Once for each outage. */
+  private reportFault(err: unknown): void {
+    if (!this.isFailing) this.deps.log.error({ err }, 'broadcasts cannot go on now')
+    this.isFailing = true
+  }
+}

@@ -1,0 +1,103 @@
+/** Reads of the broadcasts of a workspace: pages of them, their number, and one that must exist. */
+import { sql } from 'kysely'
+import { formatForDisplay } from '../../base/mail/address.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { MAX_ID, type Slice, seekOffset } from '../../base/storage/paging.js'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import {
+  type Broadcast,
+  type BroadcastRef,
+  type BroadcastSummary,
+  broadcastById,
+  broadcastSummaryById,
+  summaryColumns,
+} from './broadcast-records.js'
+
+interface PageQuery {
+  readonly workspaceId: string
+  readonly before: string
+}
+
+const skipBroadcasts = prepareRead<PageQuery & { skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
+const broadcastsBefore = prepareRead<PageQuery & { limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(summaryColumns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+/** Newest first, without bodies. */
+export async function listBroadcasts(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: Slice,
+): Promise<readonly BroadcastSummary[]> {
+  const findSkippedId = (before: string, skip: number) => skipBroadcasts(read, { workspaceId, before, skip })[0]?.id
+  const before = await seekOffset(MAX_ID, offset, findSkippedId)
+  return before === null ? [] : broadcastsBefore(read, { workspaceId, before, limit })
+}
+
+const countAll = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export function countBroadcasts(read: Read, workspaceId: string): number {
+  return countAll(read, { workspaceId })[0]?.count ?? 0
+}
+
+/** The first two conditions are those of the index `broadcasts_active`. */
+const countActive = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('status', '<>', sql.lit('draft'))
+    .where('finished_at', 'is', null)
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Scheduled, sending, paused, or being cancelled. */
+export function countActiveBroadcasts(read: Read, workspaceId: string): number {
+  return countActive(read, { workspaceId })[0]?.count ?? 0
+}
+
+/** Throws a Refusal `not-found`. */
+export function requireBroadcast(read: Read, ref: BroadcastRef): Broadcast {
+  const [found] = broadcastById(read, ref)
+  if (found === undefined) throw buildBroadcastNotFound(ref.id)
+  return found
+}
+
+const findCounts = prepareRead<BroadcastRef>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_counts')
+    .select('recipients')
+    .where('broadcast_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Throws a Refusal `not-found`, unless the broadcast is there, or was deleted and had recipients. */
+export function requireKnownBroadcast(read: Read, ref: BroadcastRef): void {
+  if (broadcastSummaryById(read, ref)[0] === undefined && findCounts(read, ref)[0] === undefined) {
+    throw buildBroadcastNotFound(ref.id)
+  }
+}
+
+function buildBroadcastNotFound(id: string): Refusal {
+  return new Refusal('not-found', `no such broadcast: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
+}

@@ -1,0 +1,77 @@
+/**
+ * Composes the frame of a broadcast without holding up the main thread: short content at once, other content on a thread
+ * of its own, one broadcast at a time.
+ */
+import { Worker } from 'node:worker_threads'
+import { domainOf } from '../../base/mail/address.js'
+import { Refusal, type RefusalKind } from '../../base/mail/refusal.js'
+import { threadOptions } from '../../base/platform/processes/thread-options.js'
+import { createSerialRunner } from '../../base/platform/serial-runner.js'
+import { decodeFrame } from '../../records/messages/frames/encode-frame.js'
+import type { TrackingBaseFor } from '../tracking/tracking-host.js'
+import type { BroadcastContent } from './broadcast-content.js'
+import { type BroadcastIds, type ComposedBroadcast, composeFrame, type FrameSettings } from './compose-frame.js'
+
+export interface ComposeBroadcastDeps {
+  /** The domain of Message-IDs. */
+  readonly hostname: string
+  /** `service.public_url`. */
+  readonly publicUrl: string
+  readonly trackingBaseFor: TrackingBaseFor
+}
+
+/** Characters of both bodies that are composed on the main thread: a few milliseconds. */
+const MAX_SHORT = 8_192
+
+/** A thread takes tens of megabytes. */
+const runInTurn = createSerialRunner()
+
+/**
+ * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`, with the field that is wrong
+ * in its details.
+ */
+export async function composeBroadcast(
+  { hostname, publicUrl, trackingBaseFor }: ComposeBroadcastDeps,
+  content: BroadcastContent,
+  ids: BroadcastIds,
+): Promise<ComposedBroadcast> {
+  const settings = { ...ids, hostname, publicUrl, base: trackingBaseFor(domainOf(content.sender.address)) }
+  const size = (content.html?.length ?? 0) + (content.text?.length ?? 0)
+  if (size <= MAX_SHORT) return composeFrame(content, settings)
+  return runInTurn(() => composeOnThread({ content, settings }))
+}
+
+/** What the thread is to compose. */
+export interface ComposeJob {
+  readonly content: BroadcastContent
+  readonly settings: FrameSettings
+}
+
+export type ComposeAnswer =
+  | { readonly kind: 'composed'; readonly frame: Uint8Array; readonly links: readonly string[] }
+  | {
+      readonly kind: 'refused'
+      readonly refusal: RefusalKind
+      readonly message: string
+      readonly details: Refusal['details']
+    }
+
+async function composeOnThread(workerData: ComposeJob): Promise<ComposedBroadcast> {
+  const worker = new Worker(new URL('./compose-worker.js', import.meta.url), { ...threadOptions, workerData })
+  try {
+    const answer = await receiveAnswer(worker)
+    if (answer.kind === 'refused') throw new Refusal(answer.refusal, answer.message, answer.details)
+    const { frame, links } = answer
+    return { frame: decodeFrame(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)), links }
+  } finally {
+    await worker.terminate()
+  }
+}
+
+function receiveAnswer(worker: Worker): Promise<ComposeAnswer> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', (answer: ComposeAnswer) => resolve(answer))
+    worker.once('error', reject)
+    worker.once('exit', () => reject(new Error('the thread that composes broadcasts has ended without an answer')))
+  })
+}

@@ -1,0 +1,179 @@
+/**
+ * Composes the frame of a broadcast's messages from its content, once for all recipients: header, text and HTML in
+ * quoted-printable, with slots for what differs (`contact-message.ts` fills them).
+ *
+ * Every message has the fields of mailing lists: List-Unsubscribe and List-Unsubscribe-Post (RFC 2369, RFC 8058), List-Id
+ * of the audience (RFC 2919), by which people filter it, and `Precedence: bulk`, which keeps automatic replies away.
+ * A body without an unsubscribe link gets one at its end.
+ *
+ * Pure but for its boundary and marks, which are random. Large content takes up to 50 ms.
+ */
+import { isAscii } from 'node:buffer'
+import { type DomainName, domainOf } from '../../base/mail/address.js'
+import { createMessageId } from '../../base/mail/message-id.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { randomSecret } from '../../base/platform/ids.js'
+import type { FrameSlot, MessageFrame } from '../../records/messages/frames/message-frame.js'
+import { textOfHtml } from '../../records/messages/mime/text-of-html.js'
+import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
+import { buildListFields, buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
+import { type BroadcastContent, type ParsedContent, parseContent } from './broadcast-content.js'
+import { type BodyForm, encodeBody } from './frame-body.js'
+import { FrameValues, Marks, markText, type SplitText, toSubject } from './message-text.js'
+import { trackBroadcast } from './track-broadcast.js'
+import { buildHtmlFooter, buildTextFooter } from './unsubscribe-footer.js'
+
+export interface BroadcastIds {
+  readonly broadcastId: string
+  readonly audienceId: string
+  /** False: links stay as they are, and there is no pixel. */
+  readonly isTracked?: boolean
+}
+
+export interface FrameSettings extends BroadcastIds {
+  /** The domain of Message-IDs. */
+  readonly hostname: string
+  /** `service.public_url`. */
+  readonly publicUrl: string
+  /** The URL, without a trailing slash, under which links in mail of the sender's domain reach us. */
+  readonly base: string
+}
+
+export interface ComposedBroadcast {
+  readonly frame: MessageFrame
+  /** The URLs without variables to which links lead, each once. */
+  readonly links: readonly string[]
+}
+
+/** 5 MB: the bytes that all messages have in common. */
+const MAX_FIXED = 5 * 1_048_576
+const BOUNDARY_BYTES = 16
+
+/** Throws a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`. */
+export function composeFrame(content: BroadcastContent, settings: FrameSettings): ComposedBroadcast {
+  const parsed = parseContent(content)
+  const { broadcastId, hostname, base } = settings
+  const domain = domainOf(content.sender.address)
+  const composing: Composing = { ...settings, marks: new Marks(), domain }
+  const { text, html, links } = buildBodies(parsed, content.html ?? '', composing)
+  const values = new FrameValues()
+  const header = toHeaderPieces(composeHeader(content, parsed, composing), values)
+  const smtputf8 = header.some((piece) => Buffer.isBuffer(piece) && !isAscii(piece))
+  const pieces = joinFixed([...header, ...joinBodies({ text, html }, values)])
+  checkFixed(pieces)
+  const recipe = { broadcastId, hostname, domain, base, subject: toSubject(parsed.subject), values: values.values }
+  return { frame: { pieces, smtputf8, recipe }, links }
+}
+
+type Pieces = readonly (Buffer | FrameSlot)[]
+
+interface Composing extends FrameSettings {
+  readonly marks: Marks
+  /** The domain of the From address. */
+  readonly domain: DomainName
+}
+
+interface Body {
+  readonly parts: SplitText
+  readonly form: BodyForm
+}
+
+interface Bodies {
+  readonly text: Body
+  readonly html: Body | null
+  readonly links: readonly string[]
+}
+
+function buildBodies(parsed: ParsedContent, source: string, composing: Composing): Bodies {
+  const { marks, base } = composing
+  const url = buildUnsubscribeUrl(base, marks.add({ kind: 'unsubscribe-token' }))
+  const html = parsed.html === null ? null : markText(parsed.html, marks, base, 'html')
+  const text =
+    parsed.text === null ? marks.dropCutMark(textOfHtml(html ?? '')) : markText(parsed.text, marks, base, 'text')
+  const form = parsed.text === null ? 'text-of-html' : 'text'
+  const parts = marks.split(text)
+  const plain = { parts: hasUnsubscribeUrl(parts) ? parts : marks.split(text + buildTextFooter(url)), form } as const
+  if (html === null) return { text: plain, html: null, links: [] }
+  const footer = hasUnsubscribeUrl(marks.split(html)) ? '' : buildHtmlFooter(url)
+  const tracked = trackBroadcast(html, { ...composing, source, footer })
+  return { text: plain, html: { parts: marks.split(tracked.html), form: 'html' }, links: tracked.links }
+}
+
+function hasUnsubscribeUrl(parts: SplitText): boolean {
+  return parts.some((part) => typeof part !== 'string' && part.value.kind === 'unsubscribe-token')
+}
+
+/** With marks; the To field, and the Subject field if it has variables, are marks as a whole. */
+function composeHeader(
+  { sender, replyTo, subject }: BroadcastContent,
+  parsed: ParsedContent,
+  { hostname, marks, base, domain, audienceId }: Composing,
+): SplitText {
+  const host = mailHostOf(domain)
+  const lists = buildListFields(base, marks.add({ kind: 'unsubscribe-token' }), host)
+  const fields = [
+    composeMailboxes('From', [sender]),
+    marks.add({ kind: 'to' }),
+    composeMailboxes('Reply-To', replyTo),
+    parsed.subject.uses.size > 0 ? marks.add({ kind: 'subject' }) : composeSubject(subject),
+    ...lists.map(({ name, value }) => `${name}: ${value.replace(', ', ',\r\n ')}\r\n`),
+    `List-Id: <${audienceId}.${host}>\r\n`,
+    'Precedence: bulk\r\n',
+    `Message-ID: ${createMessageId(marks.add({ kind: 'email-id' }), hostname)}\r\n`,
+    `Date: ${marks.add({ kind: 'date' })}\r\n`,
+    'MIME-Version: 1.0\r\n',
+  ]
+  return marks.split(fields.join(''))
+}
+
+function toHeaderPieces(header: SplitText, values: FrameValues): Pieces {
+  return header.map((part) => (typeof part === 'string' ? Buffer.from(part) : values.slotOf(part.value, 'verbatim')))
+}
+
+const ENCODING = 'Content-Transfer-Encoding: quoted-printable\r\n\r\n'
+
+/** The fields of their structure, and the bodies. */
+function joinBodies({ text, html }: Omit<Bodies, 'links'>, values: FrameValues): Pieces {
+  const plain = encodeBody(text.parts, text.form, values)
+  const plainStart = `Content-Type: text/plain; charset=utf-8\r\n${ENCODING}`
+  if (html === null) return [Buffer.from(plainStart), ...plain]
+  const rich = encodeBody(html.parts, html.form, values)
+  // No line of quoted-printable begins like this (RFC 2045 section 6.7).
+  const boundary = `=_${randomSecret(BOUNDARY_BYTES).toString('hex')}`
+  const start = `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`
+  return [
+    Buffer.from(`${start}--${boundary}\r\n${plainStart}`),
+    ...plain,
+    Buffer.from(`\r\n--${boundary}\r\nContent-Type: text/html; charset=utf-8\r\n${ENCODING}`),
+    ...rich,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]
+}
+
+/** Pieces between two slots become one. */
+function joinFixed(pieces: Pieces): Pieces {
+  const joined: (Buffer | FrameSlot)[] = []
+  let fixed: Buffer[] = []
+  const flush = (): void => {
+    if (fixed.length > 0) joined.push(Buffer.concat(fixed))
+    fixed = []
+  }
+  for (const piece of pieces) {
+    if (Buffer.isBuffer(piece)) {
+      fixed.push(piece)
+      continue
+    }
+    flush()
+    joined.push(piece)
+  }
+  flush()
+  return joined
+}
+
+function checkFixed(pieces: Pieces): void {
+  const size = pieces.reduce((sum, piece) => sum + (Buffer.isBuffer(piece) ? piece.length : 0), 0)
+  if (size <= MAX_FIXED) return
+  const message = `the messages would have ${size} bytes or more, allowed: ${MAX_FIXED}`
+  throw new Refusal('too-large', message, { size, limit: MAX_FIXED })
+}

@@ -1,0 +1,156 @@
+/**
+ * Creates and changes drafts: what a client gives for a broadcast, and the rules over several of its fields.
+ *
+ * Subject and bodies are the draft's own, or those of a template as it is when the broadcast is sent.
+ */
+
+import { formatForDisplay } from '../../base/mail/address.js'
+import type { NamedAddress } from '../../base/mail/named-address.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { uuidv7 } from '../../base/platform/ids.js'
+import type { Store } from '../../base/storage/database.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import { tryCommit } from '../../base/storage/writer/write.js'
+import { requireAudience } from '../../workspaces/audiences/audiences.js'
+import { templateById } from '../../workspaces/content/templates.js'
+import { parseContent } from './broadcast-content.js'
+import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
+import { type Broadcast, type BroadcastRef, changeDraft, type DraftColumns, insertDraft } from './broadcast-records.js'
+import { buildStateConflict } from './change-broadcast.js'
+
+/** Broadcasts of a workspace, sent ones included. */
+const MAX_BROADCASTS = 10_000
+
+export interface Draft {
+  readonly name: string
+  readonly audienceId: string
+  readonly from: NamedAddress
+  readonly replyTo: readonly NamedAddress[]
+  readonly subject: string | null
+  readonly html: string | null
+  readonly text: string | null
+  readonly templateId: string | null
+}
+
+export type DraftChange = { readonly [Field in keyof Draft]?: Draft[Field] | undefined }
+
+/** Subject, bodies and template as a request has them: each may be of any type, or missing. */
+interface Words {
+  readonly subject?: unknown
+  readonly html?: unknown
+  readonly text?: unknown
+  readonly template_id?: unknown
+}
+
+interface WordRule {
+  readonly field: keyof Words
+  readonly kind: 'missing-field' | 'invalid-parameter'
+  readonly message: string
+  readonly holds: (words: Words) => boolean
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ''
+
+/** Each is checked whatever else is wrong. */
+export const wordRules: readonly WordRule[] = [
+  {
+    field: 'subject',
+    kind: 'missing-field',
+    message: 'is required, unless there is template_id',
+    holds: ({ subject, template_id }) => isGiven(subject) || isGiven(template_id),
+  },
+  {
+    field: 'text',
+    kind: 'missing-field',
+    message: 'is required, unless there is html or template_id',
+    holds: ({ html, text, template_id }) => [html, text, template_id].some(isGiven),
+  },
+  {
+    field: 'template_id',
+    kind: 'invalid-parameter',
+    message: 'has subject, html and text already: give either a template or these',
+    holds: ({ subject, html, text, template_id }) => !isGiven(template_id) || ![subject, html, text].some(isGiven),
+  },
+]
+
+/** Throws a Refusal: what is wrong with it, `audience-not-found`, `template-not-found`, or `conflict`. */
+export async function createDraft(
+  { read, commit }: Store,
+  workspaceId: string,
+  draft: Draft,
+  now: number,
+): Promise<Broadcast> {
+  checkDraft(read, workspaceId, draft)
+  const count = countBroadcasts(read, workspaceId)
+  if (count >= MAX_BROADCASTS) {
+    const message = `a workspace may have at most ${MAX_BROADCASTS} broadcasts: delete old ones first`
+    throw new Refusal('conflict', message, { limit: MAX_BROADCASTS, count })
+  }
+  const id = uuidv7(now)
+  await commit([insertDraft({ ...toContent(draft), id, workspaceId, now })])
+  return requireBroadcast(read, { workspaceId, id })
+}
+
+/** Undefined fields stay unchanged. The refusals are those of `createDraft`, and `not-found`. */
+export async function updateDraft(
+  { read, commit }: Store,
+  ref: BroadcastRef,
+  change: DraftChange,
+  now: number,
+): Promise<Broadcast> {
+  for (;;) {
+    const row = requireBroadcast(read, ref)
+    if (row.status !== 'draft') throw buildStateConflict(row, 'only a draft can be changed')
+    const draft = applyChange(toDraft(row), change)
+    checkDraft(read, ref.workspaceId, draft)
+    const write = changeDraft({ ...ref, version: row.version, ...toContent(draft), now })
+    // A miss: another change came first, and this one is applied on top of it.
+    if (await tryCommit(commit([write]))) return requireBroadcast(read, ref)
+  }
+}
+
+/** A template takes the place of the draft's own words, and these that of a template. */
+function applyChange(draft: Draft, change: DraftChange): Draft {
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  const { subject, html, text, templateId } = change
+  if (isGiven(templateId)) return { ...draft, subject: null, html: null, text: null, ...given }
+  const ownWords = [subject, html, text].some(isGiven)
+  return { ...draft, ...(ownWords ? { templateId: null } : {}), ...given }
+}
+
+function checkDraft(read: Read, workspaceId: string, draft: Draft): void {
+  const { audienceId, from, replyTo, subject, html, text, templateId } = draft
+  const words = { subject, html, text, template_id: templateId }
+  const broken = wordRules.filter(({ holds }) => !holds(words))
+  const first = broken.find(({ kind }) => kind === 'missing-field') ?? broken[0]
+  if (first !== undefined) {
+    const errors = broken.map(({ field, message }) => ({ field, message, value: null }))
+    throw new Refusal(first.kind, `${first.field}: ${first.message}`, { errors })
+  }
+  requireAudience(read, workspaceId, audienceId)
+  // What a template has is checked when the broadcast is sent, because it may change until then.
+  if (templateId === null) parseContent({ sender: from, replyTo, subject: subject ?? '', html, text })
+  else if (templateById(read, { workspaceId, id: templateId })[0] === undefined) {
+    throw buildTemplateNotFound(templateId)
+  }
+}
+
+export function buildTemplateNotFound(id: string): Refusal {
+  return new Refusal('template-not-found', `no such template: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
+}
+
+/** An empty body is none. */
+function toContent({ name, audienceId, from, replyTo, subject, html, text, templateId }: Draft): DraftColumns {
+  return {
+    ...{ name, audience_id: audienceId, sender: toJson(from), reply_to: toJson(replyTo) },
+    ...{ subject, html: html || null, text: text || null, template_id: templateId },
+  }
+}
+
+function toDraft({ name, audience_id, sender, reply_to, subject, html, text, template_id }: Broadcast): Draft {
+  return {
+    ...{ name, audienceId: audience_id, from: parseJson(sender), replyTo: parseJson(reply_to) },
+    ...{ subject, html, text, templateId: template_id },
+  }
+}

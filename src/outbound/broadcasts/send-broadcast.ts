@@ -1,0 +1,117 @@
+/**
+ * Sends a draft, now or later. Everything that could refuse it is checked here, and its content is composed and stored
+ * in the commit that changes its state: what happens to its template afterwards changes nothing.
+ */
+
+import { Refusal } from '../../base/mail/refusal.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Store } from '../../base/storage/database.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { parseJson } from '../../base/storage/tables/columns.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { encodeFrame } from '../../records/messages/frames/encode-frame.js'
+import { actorOf, recordAuditEntry } from '../../workspaces/accounts/audit-log.js'
+import type { Principal } from '../../workspaces/accounts/principal.js'
+import { assertAudienceExists, requireAudience } from '../../workspaces/audiences/audiences.js'
+import { findSubscribedContact } from '../../workspaces/audiences/subscribed-contacts.js'
+import { templateById } from '../../workspaces/content/templates.js'
+import { checkSender, type FindVerifiedDomain } from '../sending/sender-policy.js'
+import type { BroadcastContent } from './broadcast-content.js'
+import { countActiveBroadcasts, requireBroadcast } from './broadcast-list.js'
+import { type Broadcast, markSending, scheduleDraft } from './broadcast-records.js'
+import { buildStateConflict } from './change-broadcast.js'
+import { type ComposeBroadcastDeps, composeBroadcast } from './compose-broadcast.js'
+import { buildTemplateNotFound } from './draft.js'
+import { insertSentContent } from './sent-content.js'
+
+/** Broadcasts of a workspace that are scheduled or under way: the engine looks at all of them several times a second. */
+const MAX_ACTIVE = 100
+
+export interface SendBroadcastDeps extends Store {
+  readonly findVerifiedDomain: FindVerifiedDomain
+  readonly composing: ComposeBroadcastDeps
+}
+
+interface SendRequest {
+  readonly principal: Principal
+  readonly id: string
+  /** Null: now. */
+  readonly at: number | null
+  readonly now: number
+}
+
+/**
+ * Rejects with a Refusal: `not-found`, `conflict` unless it is a draft or if too many others are under way, what is wrong with its sender, audience, template
+ * or content.
+ */
+export async function sendBroadcast(deps: SendBroadcastDeps, request: SendRequest): Promise<Broadcast> {
+  const { read, commit } = deps
+  const { principal, id } = request
+  const ref = { workspaceId: principal.workspaceId, id }
+  const draft = requireBroadcast(read, ref)
+  if (draft.status !== 'draft') throw buildStateConflict(draft, 'only a draft can be sent')
+  const writes = await planSend(deps, draft, request)
+  if (await tryCommit(commit(writes))) return requireBroadcast(read, ref)
+  requireAudience(read, ref.workspaceId, draft.audience_id)
+  const found = requireBroadcast(read, ref)
+  throw buildStateConflict(found, 'the broadcast was changed or sent by another request at the same moment')
+}
+
+async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: SendRequest): Promise<readonly Write[]> {
+  const { principal, at, now } = request
+  const { id, workspace_id: workspaceId, audience_id: audienceId, version, name } = draft
+  checkActive(deps.read, workspaceId)
+  const content = contentOf(deps.read, draft)
+  checkSender(principal, content.sender.address, 'From', deps.findVerifiedDomain)
+  await requireSubscribers(deps.read, workspaceId, audienceId)
+  const { frame, links } = await composeBroadcast(deps.composing, content, { broadcastId: id, audienceId })
+  const change = { workspaceId, id, version, keyId: principal.keyId, now }
+  const details = { name, audience_id: audienceId, scheduled_for: at === null ? null : formatTimestamp(at) }
+  return [
+    at === null ? markSending(change) : scheduleDraft({ ...change, at }),
+    assertAudienceExists({ workspaceId, id: audienceId }),
+    ...insertSentContent({ workspaceId, id }, { frame: encodeFrame(frame), links, now }),
+    recordAuditEntry({
+      workspaceId,
+      actor: actorOf(principal),
+      action: 'broadcast.sent',
+      target: id,
+      at: now,
+      details,
+    }),
+  ]
+}
+
+function checkActive(read: Read, workspaceId: string): void {
+  const count = countActiveBroadcasts(read, workspaceId)
+  if (count < MAX_ACTIVE) return
+  const message = `a workspace may have at most ${MAX_ACTIVE} broadcasts that are scheduled, sending or paused`
+  throw new Refusal('conflict', message, { limit: MAX_ACTIVE, count })
+}
+
+/** Its own words, or those that its template has now. Throws a Refusal `template-not-found`, or `invalid-parameter`. */
+export function contentOf(read: Read, broadcast: Broadcast): BroadcastContent {
+  const { workspace_id: workspaceId, sender, reply_to, template_id: templateId } = broadcast
+  const addresses = { sender: parseJson(sender), replyTo: parseJson(reply_to) }
+  const { subject, html, text } = templateId === null ? broadcast : requireTemplate(read, workspaceId, templateId)
+  return { ...addresses, subject: subject ?? '', html, text }
+}
+
+function requireTemplate(
+  read: Read,
+  workspaceId: string,
+  id: string,
+): Pick<BroadcastContent, 'subject' | 'html' | 'text'> {
+  const [template] = templateById(read, { workspaceId, id })
+  if (template === undefined) throw buildTemplateNotFound(id)
+  if (template.html || template.text) return template
+  const details = { field: 'template_id', value: id }
+  throw new Refusal('invalid-parameter', 'template_id: the template has neither html nor text', details)
+}
+
+async function requireSubscribers(read: Read, workspaceId: string, audienceId: string): Promise<void> {
+  requireAudience(read, workspaceId, audienceId)
+  if ((await findSubscribedContact(read, workspaceId, audienceId)) !== undefined) return
+  const message = 'audience_id: the audience has no subscribed contact'
+  throw new Refusal('invalid-parameter', message, { field: 'audience_id', value: audienceId })
+}

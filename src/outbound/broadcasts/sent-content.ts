@@ -1,0 +1,56 @@
+/**
+ * Stores what all messages of a broadcast have in common, as it was when the broadcast was sent: the frame, and the
+ * URLs that its links lead to. Written once; `messages/frames/` reads the frame, `tracking/` the links.
+ */
+import { prepareWrite } from '../../base/storage/prepared.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import type { BroadcastRef } from './broadcast-records.js'
+
+const insertFrame = prepareWrite<Tables['broadcast_frames']>(({ db, slot }) =>
+  db.insertInto('broadcast_frames').values({
+    broadcast_id: slot('broadcast_id'),
+    workspace_id: slot('workspace_id'),
+    created_at: slot('created_at'),
+    frame: slot('frame'),
+  }),
+)
+
+const insertLink = prepareWrite<Tables['broadcast_links']>(({ db, slot }) =>
+  db.insertInto('broadcast_links').values({
+    broadcast_id: slot('broadcast_id'),
+    url: slot('url'),
+    workspace_id: slot('workspace_id'),
+    created_at: slot('created_at'),
+  }),
+)
+
+interface NewContent {
+  readonly frame: Buffer
+  /** Each once. */
+  readonly links: readonly string[]
+  readonly now: number
+}
+
+export function insertSentContent({ workspaceId, id }: BroadcastRef, { frame, links, now }: NewContent): Write[] {
+  const common = { broadcast_id: id, workspace_id: workspaceId, created_at: now }
+  return [insertFrame({ ...common, frame }), ...links.map((url) => insertLink({ ...common, url }))]
+}
+
+const removeFrame = prepareWrite<BroadcastRef>(({ db, slot }) =>
+  db
+    .deleteFrom('broadcast_frames')
+    .where('broadcast_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+const removeLinks = prepareWrite<BroadcastRef>(({ db, slot }) =>
+  db
+    .deleteFrom('broadcast_links')
+    .where('broadcast_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export function removeSentContent(ref: BroadcastRef): Write[] {
+  return [removeFrame(ref), removeLinks(ref)]
+}

@@ -1,0 +1,15 @@
+/** The broadcasts of a workspace that do not go on: paused ones, and those that wait because a limit is used up. */
+import { sql } from 'kysely'
+import { prepareRead } from '../../base/storage/prepared.js'
+
+/** The first conditions are those of the index `broadcasts_active`, which has those that may still have work to do. */
+export const stalledBroadcasts = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcasts')
+    .select(['id', 'name', 'status', 'waits_until', 'note'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where(sql<boolean>`status <> 'draft'`)
+    .where('finished_at', 'is', null)
+    .where(sql<boolean>`(status = 'paused' or waits_until is not null)`)
+    .limit(slot('limit')),
+)

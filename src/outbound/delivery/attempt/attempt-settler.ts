@@ -1,0 +1,229 @@
+/**
+ * Writes the outcome of an attempt: entry, recipient, email, event, suppression and the notification
+ * to the sender, in one commit.
+ *
+ * An outcome is never dropped: while the database cannot take it, it is kept and tried again every
+ * second. Only if the process ends before it is on disk, the message may be sent again, so its commit is urgent. A
+ * notification that cannot be built does not hold up the outcome.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { assertNever } from '../../../base/mail/assert-never.js'
+import { describeReason } from '../../../base/mail/reasons.js'
+import { formatReply } from '../../../base/mail/reply.js'
+import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import type { RandomSource } from '../../../base/platform/random.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import { StorageFault, type Write } from '../../../base/storage/writer/write.js'
+import { reachedAttempts } from '../../../records/messages/queue/attempts.js'
+import type { EnqueuedEmail } from '../../../records/messages/queue/enqueue.js'
+import {
+  type AttemptRecord,
+  settleAccepted,
+  settleBounced,
+  settleDeferred,
+  settleFailed,
+} from '../../../records/messages/queue/settle.js'
+import { removeSettledRaw } from '../../../records/messages/raw-message.js'
+import { isForwarded, isPassedOn, type ServiceNotice } from '../../../records/messages/service-email.js'
+import { addSuppression, isSuppressed } from '../../../records/suppressions/suppressions.js'
+import { workspaceById } from '../../../workspaces/accounts/workspaces.js'
+import type { RetryPolicy } from '../queue/retry-schedule.js'
+import type { AttemptOutcome, AttemptResult } from './attempt-result.js'
+import { type Decision, decideOutcome } from './decide-outcome.js'
+import type { FinishedAttempt } from './make-attempt.js'
+import type { SenderNoticeBuilder } from './sender-notice-builder.js'
+
+interface SettlerDeps extends Store {
+  readonly clock: Clock
+  readonly random: RandomSource
+  readonly log: Log
+  readonly retryPolicy: () => RetryPolicy
+  readonly senderNotices: Pick<SenderNoticeBuilder, 'build'>
+  /** Called when an outcome is on disk. */
+  readonly onAttempt?: OnAttempt
+}
+
+export type OnAttempt = (attempt: EndedAttempt) => void
+
+interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt' | 'entry' | 'email'> {
+  readonly outcome: Decision['kind']
+  /** It bounced because the address is dead. */
+  readonly recipientsFault: boolean
+  /** When the email was accepted, or was due. */
+  readonly enqueuedAt: number
+}
+
+/** How long an outcome that cannot be written is kept. */
+interface SettleOptions {
+  /** The process ends, and the outcome is given up. */
+  readonly signal: AbortSignal
+  /** Called each time the database does not take it. */
+  readonly onStorageFault: () => void
+  /** Takes a notification that is on disk. */
+  readonly queue: { offer(enqueued: EnqueuedEmail, raw: Buffer): void }
+}
+
+export class AttemptSettler {
+  constructor(private readonly deps: SettlerDeps) {}
+
+  /** Resolves when the outcome of the attempt is on disk. */
+  async settle(finished: FinishedAttempt, options: SettleOptions): Promise<void> {
+    const { deps } = this
+    const { result, pendingWrites } = finished
+    const now = deps.clock()
+    const age = entryAgeOf(deps.read, finished)
+    const decision = decideOutcome(result.outcome, age, deps.retryPolicy(), now, deps.random())
+    const record = toAttemptRecord(finished, decision, now)
+    const notice = buildNotice(deps, finished, record, decision, now)
+    const outcome = [...writesOf(record, decision, finished, now), ...releaseBytes(finished, decision)]
+    const writes = [...pendingWrites, ...outcome, ...(result.writes ?? []), ...(notice?.enqueued.writes ?? [])]
+    await commitWithRetry(deps, writes, record, options)
+    logOutcome(deps.log, record, decision)
+    const recipientsFault = decision.kind === 'bounced' && decision.recipientsFault
+    deps.onAttempt?.({ ...record, outcome: decision.kind, recipientsFault, enqueuedAt: record.entry.enqueued_at })
+    if (notice !== null) options.queue.offer(notice.enqueued, notice.raw)
+  }
+}
+
+/**
+ * There is no notification if the workspace was deleted meanwhile, because it would contain data that
+ * is to be erased, nor to an address for which mail of the service has hard-bounced.
+ */
+function buildNotice(
+  { read, senderNotices, log }: SettlerDeps,
+  { readyMessage: { message, email, readRaw } }: FinishedAttempt,
+  record: AttemptRecord,
+  decision: Decision,
+  now: number,
+): ServiceNotice | null {
+  try {
+    const notice = senderNotices.build({ email, readRaw, message }, record, decision, now)
+    if (
+      notice === null ||
+      notice.enqueued.entries.some(({ recipient }) => isSuppressed(read, SERVICE_WORKSPACE, recipient))
+    )
+      return null
+    const isOwned = isForwarded(email) || workspaceById(read, { id: record.email.workspace_id }).length > 0
+    return isOwned ? notice : null
+  } catch (error) {
+    log.error({ err: error, email: record.email.id }, 'a notification could not be built')
+    return null
+  }
+}
+
+function entryAgeOf(read: Read, { entry, number }: FinishedAttempt): Parameters<typeof decideOutcome>[1] {
+  return {
+    enqueuedAt: entry.enqueued_at,
+    attempts: number,
+    noticed: entry.noticed === 1,
+    wasReachedBefore: () => reachedAttempts(read, { emailId: entry.email_id, recipientId: entry.id }).length > 0,
+  }
+}
+
+function toAttemptRecord(
+  { entry, readyMessage, result, number, at }: FinishedAttempt,
+  decision: Decision,
+  now: number,
+): AttemptRecord {
+  return {
+    entry,
+    email: readyMessage.email,
+    number,
+    at,
+    endedAt: now,
+    mx: result.peer?.mx ?? null,
+    address: result.peer?.address ?? null,
+    tls: result.peer?.tls ?? null,
+    reached: wasReached(result),
+    response: responseOf(result.outcome),
+    reason: decision.kind === 'accepted' ? null : decision.reason,
+    transcript: result.transcript,
+  }
+}
+
+/** A refusal without a peer comes from DNS or from us. */
+function wasReached({ outcome, peer }: AttemptResult): boolean {
+  return outcome.kind === 'deferred' ? outcome.reached : peer !== null
+}
+
+function responseOf(outcome: AttemptOutcome): string {
+  return outcome.kind === 'accepted' ? formatReply(outcome.reply) : outcome.response
+}
+
+function writesOf(
+  record: AttemptRecord,
+  decision: Decision,
+  { entry, readyMessage }: FinishedAttempt,
+  now: number,
+): Write[] {
+  switch (decision.kind) {
+    case 'accepted':
+      return settleAccepted(record, decision.final)
+    case 'deferred':
+      return settleDeferred(record, decision.at, decision.notice || entry.noticed === 1)
+    case 'bounced':
+      return [
+        ...settleBounced(record, decision.hard),
+        ...(decision.recipientsFault && !isPassedOn(readyMessage.email) ? suppressRecipient(record, now) : []),
+      ]
+    case 'failed':
+      return settleFailed(record)
+    default:
+      return assertNever(decision)
+  }
+}
+
+/** No quota bounds what is passed on, and no one looks at its bytes later. */
+function releaseBytes({ readyMessage: { email } }: FinishedAttempt, { kind }: Decision): Write[] {
+  return kind !== 'deferred' && isPassedOn(email) ? [removeSettledRaw({ emailId: email.id })] : []
+}
+
+/**
+ * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
+ * mail suppresses the address for the service alone, and for no other workspace; that of a message
+ * that is passed on suppresses nothing, because neither has written it.
+ */
+function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
+  const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
+  return [
+    addSuppression({
+      workspaceId: email.workspace_id,
+      email: entry.recipient,
+      reason: 'hard_bounce',
+      sourceEmailId: email.id,
+      metadata,
+      at: now,
+    }),
+  ]
+}
+
+/** Rejects if the process ends before the outcome could be written. */
+async function commitWithRetry(
+  { commit, log }: SettlerDeps,
+  writes: readonly Write[],
+  { email, entry, response }: AttemptRecord,
+  { signal, onStorageFault }: SettleOptions,
+): Promise<void> {
+  for (;;) {
+    try {
+      await commit(writes, { isUrgent: true })
+      return
+    } catch (error) {
+      if (!(error instanceof StorageFault)) throw error
+      log.error({ err: error, email: email.id, entry: entry.id, response }, 'an outcome cannot be stored yet')
+      onStorageFault()
+      await sleep(1_000, undefined, { signal })
+    }
+  }
+}
+
+function logOutcome(log: Log, record: AttemptRecord, decision: Decision): void {
+  const { entry, email, mx, tls, response, reason, number } = record
+  const facts = { email: email.id, recipient: entry.recipient, attempt: number, mx, tls, reason, response }
+  const more = decision.kind === 'deferred' ? { next: formatTimestamp(decision.at) } : {}
+  const sentence = reason === null ? undefined : describeReason(reason)
+  log.info({ ...facts, ...more, sentence }, decision.kind)
+}

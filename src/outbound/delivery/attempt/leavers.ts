@@ -1,0 +1,62 @@
+/**
+ * Leaves out recipients who no longer want a message that waited for its time or for an attempt.
+ *
+ * A message of a broadcast is cancelled if its contact has unsubscribed, was moved or deleted, or if the address is
+ * suppressed. A recipient of any other email becomes `suppressed` if a person has put the address on the list since it was
+ * accepted: by a complaint, by unsubscribing, or by hand. An address that bounced stays: parallel messages to it keep
+ * their own outcomes. That the suppression list removed a recipient is an event.
+ */
+
+import type { Store } from '../../../base/storage/database.js'
+import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import { recordEvent } from '../../../records/events/event-log.js'
+import { isInAudience } from '../../../records/messages/broadcast-recipients.js'
+import { emailById } from '../../../records/messages/email.js'
+import { buildEmailEvent } from '../../../records/messages/email-event.js'
+import { cancelEntry, removeUnchanged } from '../../../records/messages/queue/broadcast-entries.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
+import { changeRecipientStatus, releaseRecipients } from '../../../records/messages/recipients.js'
+import { rollUpEmail } from '../../../records/messages/roll-up.js'
+import type { SuppressionCache } from '../../../records/suppressions/suppression-cache.js'
+
+interface LeaversDeps extends Store {
+  readonly suppressions: Pick<SuppressionCache, 'findReason'>
+}
+
+export class Leavers {
+  constructor(private readonly deps: LeaversDeps) {}
+
+  has(entry: QueueEntry): boolean {
+    const { workspace_id: workspaceId, email_id: emailId, recipient, broadcast_id: broadcastId } = entry
+    const reason = this.deps.suppressions.findReason(workspaceId, recipient)
+    if (broadcastId === null) return reason !== null && reason !== 'hard_bounce'
+    return reason !== null || !isInAudience(this.deps.read, { workspaceId, emailId })
+  }
+
+  /** Removes the entry. One that was changed since it was read stays: it is judged again when it is due. */
+  async remove(entry: QueueEntry, now: number): Promise<void> {
+    const leaving = entry.broadcast_id === null ? suppressEntry(entry, now) : cancelEntry(entry, now)
+    await tryCommit(this.deps.commit([...leaving, ...recordSuppressed(this.deps, entry, now)]))
+  }
+}
+
+/** Its email may be scheduled, and is due now. Misses if the entry was changed since it was read, or cancelled. */
+function suppressEntry(entry: QueueEntry, at: number): readonly Write[] {
+  const { id, email_id: emailId } = entry
+  return [
+    removeUnchanged(entry),
+    releaseRecipients({ emailId }),
+    changeRecipientStatus({ id, from: 'queued', to: 'suppressed', reason: null, settledAt: at }),
+    rollUpEmail({ emailId, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
+}
+
+function recordSuppressed({ read, suppressions }: LeaversDeps, entry: QueueEntry, at: number): Write[] {
+  const { workspace_id: workspaceId, email_id: id, recipient } = entry
+  const reason = suppressions.findReason(workspaceId, recipient)
+  const [email] = emailById(read, { workspaceId, id })
+  if (reason === null || email === undefined) return []
+  // The list did not remove a recipient whose outcome is known, such as that of the bounce that suppressed the address.
+  if (entry.broadcast_id !== null && email.status !== 'queued') return []
+  return [recordEvent(buildEmailEvent({ email, recipient, at, news: { type: 'email.suppressed', more: { reason } } }))]
+}

@@ -1,0 +1,203 @@
+/**
+ * The turn of one entry up to the result of its attempt: destination, room at the host, message,
+ * lease, calls.
+ *
+ * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
+ * until that is over, and no attempt is counted. At certain moments it is attempted all the same
+ * (`forcedAttemptTimeOf`). The same holds if their provider has asked for a pause. At those moments the provider is not
+ * called either: the reply that asked for the pause becomes the outcome.
+ */
+
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import type { HoldRuleRunner } from '../../../records/messages/queue/hold-rule-runner.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
+import { type Destination, type Host, pathOf } from '../hosts/destination.js'
+import type { DestinationFinder } from '../hosts/destination-finder.js'
+import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
+import type { Lanes } from '../queue/lanes.js'
+import type { Leases } from '../queue/leases.js'
+import type { Postponements } from '../queue/postponements.js'
+import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
+import type { AcquireSlot } from '../shaping/pace-permit.js'
+import type { Paces } from '../shaping/paces.js'
+import { sizeOf } from '../smtp/envelope.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import { AttemptSources } from '../sources/attempt-sources.js'
+import type { SourceAssigner, SourceAssignment } from '../sources/source-assigner.js'
+import type { AttemptResult } from './attempt-result.js'
+import type { Leavers } from './leavers.js'
+import type { MessagePreparer, ReadyMessage } from './message-preparer.js'
+import type { MessageSender } from './message-sender.js'
+
+export interface AttemptTurn {
+  readonly entry: QueueEntry
+  readonly at: number
+  /** The last byte of the message is on its way. */
+  isHandedOver: boolean
+}
+
+export interface FinishedAttempt {
+  readonly entry: QueueEntry
+  readonly readyMessage: ReadyMessage
+  /** The writes of `readyMessage` that did not go into the commit of the lease. */
+  readonly pendingWrites: readonly Write[]
+  readonly result: AttemptResult
+  readonly number: number
+  readonly at: number
+}
+
+/** What an attempt asks, in the order in which it asks. */
+export interface AttemptParts {
+  readonly holdRules: Pick<HoldRuleRunner, 'find' | 'hold'>
+  readonly destinations: Pick<DestinationFinder, 'find'>
+  readonly sources: Pick<SourceAssigner, 'assign' | 'noteMissing'>
+  /** What is remembered of hosts that could not be reached. */
+  readonly unreachable: Pick<UnreachableHosts, 'checkReachability'>
+  readonly messages: Pick<MessagePreparer, 'prepare' | 'buildMinimal'>
+  /** Recipients who no longer want the message. */
+  readonly leavers: Pick<Leavers, 'has' | 'remove'>
+  readonly sender: Pick<MessageSender, 'send'>
+  readonly retryPolicy: () => RetryPolicy
+  readonly clock: Clock
+}
+
+export interface MakeAttemptDeps extends AttemptParts {
+  readonly paces: Pick<Paces, 'findPause'>
+  readonly lanes: Pick<Lanes, 'bind' | 'noteSize' | 'acquireSlot' | 'isStopped'>
+  readonly leases: Pick<Leases, 'take'>
+  readonly postponements: Pick<Postponements, 'postpone'>
+  /** Strikes when the process ends. */
+  readonly abortSignal: AbortSignal
+}
+
+/**
+ * `changed`: a hold rule matches, its broadcast was stopped, its recipient no longer wants it, or the entry was held, removed, leased by another
+ * process, or postponed. `waits`: it was put back until its host has room.
+ */
+export async function makeAttempt(
+  turn: AttemptTurn,
+  deps: MakeAttemptDeps,
+): Promise<FinishedAttempt | 'changed' | 'waits'> {
+  const { entry } = turn
+  if (await holdIfRuled(entry, deps)) return 'changed'
+  const found = await deps.destinations.find(entry.domain)
+  const sources = new AttemptSources(entry, found, deps.sources)
+  try {
+    await sources.assign()
+    return await attemptFrom(sources, turn, deps)
+  } finally {
+    sources.release()
+  }
+}
+
+async function attemptFrom(
+  sources: AttemptSources,
+  turn: AttemptTurn,
+  deps: MakeAttemptDeps,
+): Promise<FinishedAttempt | 'changed' | 'waits'> {
+  const { entry, at } = turn
+  const ignoreOutages = isForced(entry, at, deps.retryPolicy())
+  const { destination } = sources
+  const hosts = destination.kind === 'hosts' ? destination.hosts : []
+  const reachability = deps.unreachable.checkReachability(hosts, deps.clock())
+  const pause = deps.paces.findPause(hosts)
+  const outage = sources.wait ?? sources.narrow(reachability.kind === 'outage' ? reachability : pause)
+  if (outage !== null && !ignoreOutages) {
+    await deps.postponements.postpone(entry, outage)
+    return 'changed'
+  }
+  const [first] = hosts
+  const host = destination.kind === 'scripted' ? destination.host : first && pathOf(first)
+  const isProbing = reachability.kind === 'probe' ? () => isProbe(hosts, deps) : null
+  if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
+  const readyMessage = await deps.messages.prepare(entry, at)
+  deps.lanes.noteSize(entry, sizeOf(readyMessage.message))
+  // DNS may be slower than the end of the process: a lease taken after it would not be released.
+  deps.abortSignal.throwIfAborted()
+  if (deps.lanes.isStopped(entry)) return 'changed'
+  if (deps.leavers.has(entry)) {
+    await deps.leavers.remove(entry, at)
+    return 'changed'
+  }
+  const lease = await deps.leases.take(entry, at, readyMessage.writes)
+  if (lease === 'changed') return 'changed'
+  if (lease === 'written') readyMessage.signed.isSignatureStored = true
+  const result = await callFromSources(sources, turn, readyMessage, { ignoreOutages, pause }, deps)
+  if ('until' in result) {
+    await deps.postponements.postpone(entry, result)
+    return 'changed'
+  }
+  const pendingWrites = lease === 'written' ? [] : readyMessage.writes
+  return { entry, readyMessage, pendingWrites, result, number: entry.attempts + 1, at: result.begunAt ?? at }
+}
+
+function isProbe(hosts: readonly Host[], { unreachable, clock }: MakeAttemptDeps): boolean {
+  return unreachable.checkReachability(hosts, clock()).kind === 'probe'
+}
+
+/** At certain moments an entry is attempted though its hosts are remembered as unreachable. */
+function isForced(entry: QueueEntry, at: number, policy: RetryPolicy): boolean {
+  return at >= forcedAttemptTimeOf({ enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }, policy)
+}
+
+function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {
+  const reason = isBlock === true ? 'spam-block' : 'rate-limited'
+  const outcome = { kind: 'deferred', reason, response: why, reached: true } as const
+  return { outcome, peer: null, transcript: '' }
+}
+
+/** True: a hold rule matches, and the entry is held unless it has changed. */
+async function holdIfRuled(entry: QueueEntry, { holdRules }: MakeAttemptDeps): Promise<boolean> {
+  const rule = holdRules.find(entry)
+  if (rule !== null) await holdRules.hold(entry, rule)
+  return rule !== null
+}
+
+interface CallPlan {
+  readonly ignoreOutages: boolean
+  /** Not null: the hosts are not called. */
+  readonly pause: Outage | null
+}
+
+async function callFromSources(
+  sources: AttemptSources,
+  turn: AttemptTurn,
+  readyMessage: ReadyMessage,
+  { ignoreOutages, pause }: CallPlan,
+  deps: MakeAttemptDeps,
+): Promise<AttemptResult | Outage> {
+  for (;;) {
+    if (sources.wait !== null && !ignoreOutages) return sources.wait
+    const destination = readyMessage.destination ?? sources.destination
+    if (pause !== null && readyMessage.destination === null) return deferWithoutCall(pause)
+    try {
+      return await callHosts({ turn, readyMessage, destination, ignoreOutages, onSent: sources.count }, deps)
+    } catch (error) {
+      if (!(await sources.replaceMissing(error))) throw error
+    }
+  }
+}
+
+interface HostCall {
+  readonly turn: AttemptTurn
+  readonly readyMessage: ReadyMessage
+  readonly destination: Destination
+  readonly ignoreOutages: boolean
+  readonly onSent: SourceAssignment['count']
+}
+
+function callHosts(
+  { turn, readyMessage, destination, ignoreOutages, onSent }: HostCall,
+  { sender, lanes, abortSignal }: MakeAttemptDeps,
+): Promise<AttemptResult | Outage> {
+  const message: OutboundMessage = {
+    ...readyMessage.message,
+    onHandedOver: () => {
+      turn.isHandedOver = true
+    },
+  }
+  const acquireSlot: AcquireSlot = (host, signal) => lanes.acquireSlot(turn.entry, host, signal)
+  const number = turn.entry.attempts + 1
+  return sender.send(message, destination, { ignoreOutages, acquireSlot, onSent, number }, abortSignal)
+}

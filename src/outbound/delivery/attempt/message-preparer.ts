@@ -1,0 +1,200 @@
+/**
+ * Prepares the message of an entry for sending: bytes, signature, return path, and above the bytes the
+ * reference field by which complaints are recognized.
+ *
+ * A message is signed once, for its first recipient; the write that stores the signature goes into the
+ * commit of that recipient's lease, before the host is called. If recipients have copies of their own, each copy is
+ * signed once (`own-message.ts`).
+ */
+import type { KeyObject } from 'node:crypto'
+import { domainOf, needsUtf8 } from '../../../base/mail/address.js'
+import { NO_NOTICE, parseNotify } from '../../../base/mail/dsn-parameters.js'
+import { createForwardedSender } from '../../../base/mail/forwarded-sender.js'
+import { createReferenceField, createReturnPath } from '../../../base/mail/recipient-token.js'
+import { freeMemory } from '../../../base/platform/memory/free-memory.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { type Email, emailById } from '../../../records/messages/email.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
+import { readLargeRaw, readRaw, signatureOfEmail, sizeOfMessage } from '../../../records/messages/raw-message.js'
+import { headOfRecipient, sizeOfCopies } from '../../../records/messages/recipient-copies.js'
+import { type DsnRequest, dsnRequestById, releaseRecipients } from '../../../records/messages/recipients.js'
+import { rollUpEmail } from '../../../records/messages/roll-up.js'
+import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace-owners.js'
+import type { SigningKeyCache } from '../../../workspaces/domains/dkim/signing-keys.js'
+import { mailHostOf } from '../../../workspaces/domains/sending-domains.js'
+import type { Destination } from '../hosts/destination.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import { type CachedMessage, type MessageCache, type SignedBytes, SMALL_MESSAGE_SIZE } from './message-cache.js'
+import { ensureSignature, findOwnMessage, type OwnMessage, type SignDeps } from './own-message.js'
+
+interface PreparerDeps extends SignDeps {
+  readonly read: Read
+  readonly messageCache: MessageCache
+  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
+  /** Key of return paths and references. */
+  readonly secret: KeyObject
+}
+
+export interface ReadyMessage {
+  readonly message: OutboundMessage
+  readonly email: Email
+  /** The bytes without our fields. */
+  readonly readRaw: () => Buffer
+  readonly signed: SignedBytes
+  /** To be committed with the lease. */
+  readonly writes: readonly Write[]
+  /** Not null: it replaces the destination that was found. */
+  readonly destination: Destination | null
+}
+
+interface DsnRequestLookup {
+  readonly dsnRequests: DsnRequest | undefined
+  readonly writes: Write[]
+}
+
+export class MessagePreparer {
+  constructor(private readonly deps: PreparerDeps) {}
+
+  /** Rejects if the message is gone. */
+  async prepare(entry: QueueEntry, now: number): Promise<ReadyMessage> {
+    const { deps } = this
+    const cachedMessage = deps.messageCache.get(entry.email_id, entry.id) ?? (await loadMessage(deps, entry))
+    const own = findOwnMessage(deps.read, cachedMessage, entry)
+    const field = await ensureSignature(deps, cachedMessage, own, now)
+    const { dsnRequests, writes } = findDsnRequests(deps, cachedMessage, entry)
+    if (field !== null && !own.signed.isSignatureStored) writes.push(own.storeSignature(field, now))
+    const { email } = cachedMessage
+    const message: OutboundMessage = {
+      returnPath: returnPathOf(deps.secret, email, entry.id, dsnRequests),
+      recipient: entry.recipient,
+      domain: entry.domain,
+      pieces: withFields(referenceFieldFor(deps.secret, email, entry.id) + (field ?? ''), own),
+      smtputf8: email.smtputf8 === 1 || needsUtf8(entry.recipient),
+      envid: email.envid,
+      ret: email.ret,
+      notify: dsnRequests?.notify == null ? null : parseNotify(dsnRequests.notify),
+      orcpt: dsnRequests?.orcpt ?? null,
+      tlsRequired: email.tls_required,
+    }
+    return {
+      message,
+      email,
+      readRaw: own.readRaw,
+      signed: own.signed,
+      writes,
+      destination: isOrphan(deps.signingKeys, email) ? deletedDomainRefusal : null,
+    }
+  }
+
+  /** Enough of the message to record a fault and notify the sender, even if its bytes are missing. Null: the email is gone. */
+  buildMinimal(entry: QueueEntry): ReadyMessage | null {
+    const { read } = this.deps
+    const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+    if (email === undefined) return null
+    const ref = { workspaceId: entry.workspace_id, emailId: entry.email_id, recipientId: entry.id }
+    const raw = headOfRecipient(read, ref)
+    const requests = dsnRequestById(read, { id: entry.id })[0]
+    const message: OutboundMessage = {
+      returnPath: '',
+      recipient: entry.recipient,
+      domain: entry.domain,
+      pieces: [],
+      smtputf8: false,
+      envid: email.envid,
+      ret: email.ret,
+      notify: requests?.notify == null ? null : parseNotify(requests.notify),
+      orcpt: requests?.orcpt ?? null,
+    }
+    return { message, email, readRaw: () => raw, signed: { isSignatureStored: false }, writes: [], destination: null }
+  }
+}
+
+/** Puts fields above the message without copying it. */
+function withFields(fields: string, { pieces }: OwnMessage): readonly Buffer[] {
+  return fields === '' ? pieces : [Buffer.from(fields, 'latin1'), ...pieces]
+}
+
+/** From memory for a fresh message; else from the database, where its recipients may still be scheduled. */
+function findDsnRequests({ read }: PreparerDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
+  const known = cached.dsnRequests?.get(entry.id)
+  if (known !== undefined) return { dsnRequests: known, writes: [] }
+  const [dsnRequests] = dsnRequestById(read, { id: entry.id })
+  return { dsnRequests, writes: dsnRequests?.status === 'scheduled' ? releaseScheduled(entry) : [] }
+}
+
+const deletedDomainRefusal: Destination = {
+  kind: 'refused',
+  reason: 'domain-deleted',
+  status: '5.7.1',
+  response: 'the sending domain was deleted while the message waited',
+  recipientsFault: false,
+}
+
+/** A sending domain always has a signing key; both are deleted together. */
+function isOrphan(keys: SigningKeyCache, { workspace_id, from_email }: Email): boolean {
+  return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
+}
+
+/** A scheduled email is due for all its recipients. If it is cancelled at the same moment, the lease fails. */
+export function releaseScheduled({ email_id }: QueueEntry): Write[] {
+  return [
+    releaseRecipients({ emailId: email_id }),
+    rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
+}
+
+/** Caches the message for its other recipients, which may come at the same time. */
+async function loadMessage({ read, messageCache, owners }: PreparerDeps, entry: QueueEntry): Promise<CachedMessage> {
+  const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
+  // With all copies, so that an entry never waits for room while it holds some.
+  const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
+  const room = await messageCache.reserveRoom(owners.ownerOf(entry.workspace_id), bytes)
+  try {
+    // Another recipient may have read it while this one waited.
+    const atFirst = messageCache.get(entry.email_id, entry.id)
+    const raw = atFirst === undefined && bytes > SMALL_MESSAGE_SIZE ? await readLargeRaw(read, key) : null
+    const cached = raw === null ? atFirst : messageCache.get(entry.email_id, entry.id)
+    if (cached !== undefined) {
+      if (raw != null) freeMemory(raw)
+      messageCache.releaseRoom(room)
+      return cached
+    }
+    const message = toCached(read, entry, raw ?? readRaw(read, key))
+    messageCache.addReadBack(message, entry.id, room)
+    return message
+  } catch (error) {
+    messageCache.releaseRoom(room)
+    throw error
+  }
+}
+
+function toCached(read: Read, entry: QueueEntry, raw: Buffer | undefined): CachedMessage {
+  const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
+  const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
+  if (email === undefined || raw === undefined) throw new Error('a queue entry has no message')
+  const field = signatureOfEmail(read, key)[0]?.field
+  return field === undefined
+    ? { email, raw, copies: new Map(), isSignatureStored: false }
+    : { email, raw, copies: new Map(), signature: Promise.resolve(field), isSignatureStored: true }
+}
+
+/** The service's own mail has none, because complaints about it are not reported. */
+function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string): string {
+  return email.workspace_id === SERVICE_WORKSPACE ? '' : createReferenceField(secret, recipientId)
+}
+
+/**
+ * The service's own mail has the null return path, so that its bounces end there; a forwarded message has its rewritten
+ * sender, or a token if that cannot be rewritten. So it has if the sender was not proved, and is to get nothing: with the
+ * rewritten form of a sender anyone can write to that sender through us, so a client must not be able to choose the sender.
+ */
+function returnPathOf(secret: KeyObject, email: Email, recipientId: string, requests: DsnRequest | undefined): string {
+  const host = mailHostOf(domainOf(email.from_email))
+  if (email.workspace_id !== SERVICE_WORKSPACE) return createReturnPath(secret, recipientId, host)
+  if (email.envelope_from === '') return ''
+  if (requests?.notify === NO_NOTICE) return createReturnPath(secret, recipientId, host)
+  const rewritten = createForwardedSender(secret, email.envelope_from, host, email.created_at)
+  return rewritten ?? createReturnPath(secret, recipientId, host)
+}

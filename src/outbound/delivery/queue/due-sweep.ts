@@ -1,0 +1,125 @@
+/**
+ * The *sweep* of the queue brings due entries from the database into the lanes, one small page at a time.
+ *
+ * Each workspace has its own sweep, which walks its due entries in order of time and keeps its position.
+ * So each entry is read once when it becomes due, however long the queue is. An entry whose lane is
+ * full is skipped; the lane is refilled when it has drained. After a change from outside (`reset`) the
+ * sweeps start over.
+ */
+
+import type { Read } from '../../../base/storage/prepared.js'
+import {
+  dueEntriesOfWorkspace,
+  dueIdsOfLane,
+  nextWorkspaceInQueue,
+} from '../../../records/messages/queue/due-entries.js'
+import { entryById, type QueueEntry } from '../../../records/messages/queue/queue.js'
+import type { Lanes } from './lanes.js'
+import type { ShortLane } from './workspace-lanes.js'
+
+interface SweepPosition {
+  time: number
+  id: string
+}
+
+/**
+ * `more`: some workspace has more due entries, and room for them. `refused`: so it seems, but the lanes of those that were
+ * read are full.
+ */
+type SweepStep = 'more' | 'refused' | 'done'
+
+const PAGE_SIZE = 200
+/** Entries that one refill reads: about a millisecond. */
+const MAX_REFILL = 100
+
+export class DueSweep {
+  private readonly positions = new Map<string, SweepPosition>()
+
+  constructor(
+    private readonly read: Read,
+    private readonly lanes: Lanes,
+    private readonly perLane: number,
+  ) {}
+
+  /** Reads one page for each workspace. */
+  step(now: number): SweepStep {
+    this.refillShortLanes(now)
+    let step: SweepStep = 'done'
+    for (const workspaceId of this.iterateWorkspaces()) {
+      const own = this.lanes.hasRoom(workspaceId) ? this.sweepWorkspace(workspaceId, now) : 'done'
+      if (own === 'more' || step === 'done') step = own
+    }
+    return step
+  }
+
+  /** Fetches more entries for lanes that have drained. */
+  refillShortLanes(now: number): void {
+    for (let lane = this.lanes.takeShortLane(); lane !== null; lane = this.lanes.takeShortLane())
+      this.refillLane(lane, now)
+  }
+
+  /** The entry became due at a moment that the sweep may have passed. */
+  rewindTo(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
+    const position = this.positions.get(entry.workspace_id)
+    if (position !== undefined && position.time >= entry.next_attempt_at) {
+      position.time = entry.next_attempt_at
+      position.id = ''
+    }
+  }
+
+  /** Any entry may have changed. */
+  reset(): void {
+    this.positions.clear()
+  }
+
+  private *iterateWorkspaces(): Generator<string> {
+    let after = ''
+    for (;;) {
+      const next = nextWorkspaceInQueue(this.read, { after })[0]
+      if (next === undefined) return
+      after = next.workspace_id
+      yield after
+    }
+  }
+
+  private sweepWorkspace(workspaceId: string, now: number): SweepStep {
+    const position = this.positions.get(workspaceId) ?? { time: 0, id: '' }
+    this.positions.set(workspaceId, position)
+    // The clock was set back: due entries may lie before the position.
+    if (position.time > now) Object.assign(position, { time: 0, id: '' })
+    const page = dueEntriesOfWorkspace(this.read, {
+      workspaceId,
+      afterTime: position.time,
+      afterId: position.id,
+      now,
+      limit: PAGE_SIZE,
+    })
+    let added = 0
+    for (const entry of page) {
+      if (this.lanes.add(entry)) added += 1
+      position.time = entry.next_attempt_at
+      position.id = entry.id
+    }
+    if (page.length < PAGE_SIZE) return 'done'
+    return added > 0 ? 'more' : 'refused'
+  }
+
+  /** The ids include entries that wait in memory or are under way, so their limit is twice a lane. */
+  private refillLane({ workspaceId, domain, priority }: ShortLane, now: number): void {
+    const limit = this.perLane * 2
+    const due = dueIdsOfLane(this.read, { workspaceId, domain, priority, now, limit })
+    const missing = due.filter(({ id }) => !this.lanes.has(id))
+    const read = missing.slice(0, MAX_REFILL).flatMap(({ id }) => this.readDue(id, now))
+    for (const entry of read) this.lanes.add(entry)
+    if (due.length < limit && missing.length <= MAX_REFILL) return
+    this.lanes.markMore({ workspaceId, domain, priority })
+    // What the lane needs may be behind them.
+    if (read.some((entry) => this.lanes.isStopped(entry)))
+      this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
+  }
+
+  /** It may have changed since its id was read. */
+  private readDue(id: string, now: number): readonly QueueEntry[] {
+    return entryById(this.read, { id }).filter((entry) => entry.held === 0 && entry.next_attempt_at <= now)
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The leases of this process: attempts that are counted on disk before they are made. A *lease* is the
+ * `next_attempt_at` of an entry, set to the future while the entry is attempted: it ends by itself when the process
+ * dies.
+ *
+ * An entry is leased by a commit of its own or, if its attempt can begin at once, by the commit that accepts its
+ * message, which saves a third of the commits of a message. Such a lease by the commit of a message is the *claim* of
+ * its first attempt, and is valid for five seconds. An entry whose turn comes later is leased again, which detects that
+ * it was held or removed in the meantime.
+ *
+ * Known limit: an entry that is held while its claim is valid is sent all the same.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import { type Commit, StorageFault, type Write, WriteConflict } from '../../../base/storage/writer/write.js'
+import type { EnqueuedEmail } from '../../../records/messages/queue/enqueue.js'
+import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../../records/messages/queue/queue.js'
+
+/** Longer than an attempt with its waits for slots. A crash is detected by `leased`, not by this time. */
+const LEASE_TIME = 60 * 60_000
+const CLAIM_TIME = 5_000
+const RETRY_DELAY = 1_000
+
+/** Counts the first attempt of a message in the commit that accepts the message. */
+export interface Claim {
+  readonly at: number
+  /** The entry is inserted with a lease until then (`writesWithLease`). */
+  readonly until: number
+}
+
+interface LeasesDeps {
+  readonly commit: Commit
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export class Leases {
+  /** Entries without an outcome yet: the time of a claim that was not used, else null. */
+  private readonly leasedEntries = new Map<string, number | null>()
+
+  constructor(private readonly deps: LeasesDeps) {}
+
+  claim(): Claim {
+    const at = this.deps.clock()
+    return { at, until: at + LEASE_TIME }
+  }
+
+  /** The commit with the claim is on disk. */
+  confirmClaim({ entries }: EnqueuedEmail, { at }: Claim): void {
+    for (const { id } of entries) this.leasedEntries.set(id, at)
+  }
+
+  /**
+   * Counts the attempt that begins now. `written`: together with `writes`. `claimed`: it was counted
+   * before, and `writes` are still to be written. `changed`: the entry was changed after it was read.
+   */
+  async take(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<'written' | 'claimed' | 'changed'> {
+    const claimedAt = this.leasedEntries.get(entry.id) ?? null
+    if (claimedAt !== null && Math.abs(at - claimedAt) < CLAIM_TIME) {
+      this.leasedEntries.set(entry.id, null)
+      return 'claimed'
+    }
+    const { id, attempts, next_attempt_at: dueAt } = entry
+    const unclaim = claimedAt === null ? [] : [releaseLease({ id, at: dueAt })]
+    try {
+      await this.deps.commit([...unclaim, leaseEntry({ id, attempts, dueAt, until: at + LEASE_TIME }), ...writes])
+      this.leasedEntries.set(id, null)
+      return 'written'
+    } catch (error) {
+      if (error instanceof WriteConflict) return 'changed'
+      throw error
+    }
+  }
+
+  /** No host was called: the attempt is not counted, and the next one is not before `until`. */
+  async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
+    await this.deps.commit([postponeLease({ id, until, waitsFor })])
+    this.leasedEntries.delete(id)
+  }
+
+  has(id: string): boolean {
+    return this.leasedEntries.has(id)
+  }
+
+  /** The outcome is being written. */
+  forget(id: string): void {
+    this.leasedEntries.delete(id)
+  }
+
+  /** Nothing was sent, and the entry is due again. After the signal has struck, `releaseAll` does it. */
+  async release({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
+    while (this.leasedEntries.has(id) && !signal.aborted) {
+      try {
+        await this.deps.commit([releaseLease({ id, at })])
+        this.leasedEntries.delete(id)
+      } catch (error) {
+        if (!(error instanceof StorageFault)) throw error
+        await sleep(RETRY_DELAY, undefined, { signal }).catch(() => undefined)
+      }
+    }
+  }
+
+  /** At the end of the process. */
+  async releaseAll(): Promise<void> {
+    const at = this.deps.clock()
+    const left = [...this.leasedEntries.keys()].map((id) => releaseLease({ id, at }))
+    if (left.length === 0) return
+    await this.deps.commit(left).catch((error: unknown) => {
+      this.deps.log.error(
+        { err: error, leases: left.length },
+        'leases could not be released; the next start releases them',
+      )
+    })
+  }
+}

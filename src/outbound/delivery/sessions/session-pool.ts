@@ -1,0 +1,235 @@
+/**
+ * Sends messages over sessions that are kept open: each session takes many messages of one host.
+ *
+ * - How many messages may be sent to a host at a time is decided by the caller: each `send` holds a
+ *   slot of `queue/host-concurrency.ts`. The pool closes idle sessions so that busy and idle ones
+ *   together stay within the limit of the MX name and of our address, and of all together as far as that goes.
+ * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
+ *   over yet, and the message is sent once more over a fresh connection.
+ * - Each session has the pace of its provider (`shaping/`), which counts its open sessions, says how many messages one
+ *   takes, and learns from each reply.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../../base/config/complete.js'
+import { isIpv6Refusal } from '../attempt/ipv6-refusal.js'
+import { type Host, pathOf } from '../hosts/destination.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { PaceControl } from '../shaping/pace-control.js'
+import type { PaceVerdict, Passage } from '../shaping/pace-state.js'
+import type { Paces } from '../shaping/paces.js'
+import type { OutboundMessage } from '../smtp/outbound-message.js'
+import type { Exchange, SendResult } from '../smtp/send-result.js'
+import type { SmtpSession } from '../smtp/smtp-session.js'
+import { isServiceClosing } from '../smtp/transaction.js'
+import { IdleSessions } from './idle-sessions.js'
+import type { SessionOpener } from './session-opener.js'
+
+/** Idle sessions are closed beyond `max_connections`, though not more than half of it. */
+export type ConnectionLimits = Pick<Config['outbound'], 'max_connections' | 'max_connections_per_host'>
+
+export interface SessionPoolLimits {
+  readonly messagesPerSession: number
+  /** Milliseconds. */
+  readonly idleTimeout: number
+}
+
+const defaultPoolLimits: SessionPoolLimits = { messagesPerSession: 100, idleTimeout: 10_000 }
+
+/** A connection that is open, or is being opened. */
+interface OpenSessionOf {
+  readonly host: Host
+  readonly pace: PaceControl
+}
+
+interface JudgedExchange {
+  readonly exchange: Exchange
+  readonly verdict: PaceVerdict
+}
+
+/** How long a new session waits for the end of another one of its provider, and how often. */
+const ROOM_WAIT = 1_000
+const MAX_ROOM_WAITS = 5
+
+export class SessionPool {
+  private readonly idleSessions: IdleSessions
+  /** All open sessions, busy and idle. */
+  private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
+  /** Hosts (`pathOf`) of the messages that are being sent, one each. */
+  private readonly busyHosts = new Set<{ readonly path: string }>()
+  /** Sessions that say QUIT. */
+  private readonly endingSessions = new Set<Promise<void>>()
+  private isClosed = false
+
+  constructor(
+    private readonly opener: Pick<SessionOpener, 'open'>,
+    private readonly settings: () => ConnectionLimits,
+    private readonly paces: Pick<Paces, 'of'>,
+    private readonly limits = defaultPoolLimits,
+  ) {
+    this.idleSessions = new IdleSessions(limits.idleTimeout, (session) => this.quitSession(session))
+  }
+
+  /**
+   * `ignoreOutages`: the host is called even if it is remembered as unreachable. Rejects only when the
+   * signal strikes, with its reason.
+   */
+  async send(
+    host: Host,
+    message: OutboundMessage,
+    signal: AbortSignal,
+    ignoreOutages = false,
+  ): Promise<Exchange | Outage> {
+    signal.throwIfAborted()
+    const busy = { path: pathOf(host) }
+    this.busyHosts.add(busy)
+    try {
+      const pace = this.paces.of(host)
+      const kept = this.takeKept(host, pace)
+      if (kept !== null) {
+        const { exchange, verdict } = await this.sendOverSession({ host, pace }, kept, message, signal)
+        if (!mayResend(exchange.sent, verdict)) return exchange
+      }
+      return await this.sendOnNewSession(host, message, ignoreOutages, signal)
+    } finally {
+      this.busyHosts.delete(busy)
+    }
+  }
+
+  /** Ends the idle sessions. Busy ones end after their message: stop the attempts first. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    this.idleSessions.clear()
+    await Promise.all(this.endingSessions)
+  }
+
+  private async sendOnNewSession(
+    host: Host,
+    message: OutboundMessage,
+    ignoreOutages: boolean,
+    signal: AbortSignal,
+  ): Promise<Exchange | Outage> {
+    const pace = this.paces.of(host)
+    this.makeRoom(pathOf(host))
+    await this.waitForRoom(pace, signal)
+    const passage = pace.beginPassage(0)
+    pace.openSession()
+    const opened = await this.opener
+      .open(host, {
+        signal,
+        // Mail of the service, reports included, has the null return path: it must not cause reports.
+        reportedDomain: message.returnPath === '' ? null : message.domain,
+        ignoreOutages,
+        hasSession: () => this.hasUsableSession(host),
+      })
+      .catch((error: unknown) => {
+        pace.closeSession()
+        throw error
+      })
+    if (opened.kind === 'open') {
+      this.openSessions.set(opened.session, { host, pace })
+      return (await this.sendOverSession({ host, pace }, opened.session, message, signal)).exchange
+    }
+    const { exchange } =
+      opened.kind === 'outage'
+        ? { exchange: opened }
+        : judge({ sent: opened.failure, tls: opened.tls, transcript: opened.transcript }, { host, pace }, passage)
+    pace.closeSession()
+    return exchange
+  }
+
+  private async sendOverSession(
+    of: OpenSessionOf,
+    session: SmtpSession,
+    message: OutboundMessage,
+    signal: AbortSignal,
+  ): Promise<JudgedExchange> {
+    const passage = of.pace.beginPassage(session.sentCount)
+    try {
+      const sent = await session.send(message, signal)
+      return judge({ sent, tls: session.tls, transcript: session.transcript }, of, passage)
+    } finally {
+      this.returnSession(of, session)
+    }
+  }
+
+  /** An idle session that may be given another message. */
+  private takeKept(host: Host, pace: PaceControl): SmtpSession | null {
+    for (;;) {
+      const kept = this.idleSessions.take(host)
+      if (kept === null || kept.sentCount < pace.messagesPerSession) return kept
+      this.quitSession(kept)
+    }
+  }
+
+  private returnSession({ host, pace }: OpenSessionOf, session: SmtpSession): void {
+    const maxMessages = Math.min(this.limits.messagesPerSession, pace.messagesPerSession)
+    if (this.isClosed || session.sentCount >= maxMessages) this.quitSession(session)
+    else if (session.isUsable) this.idleSessions.put(host, session)
+    else {
+      this.openSessions.delete(session)
+      pace.closeSession()
+    }
+  }
+
+  /** An idle session of the provider, at whatever host, makes way for the one to come. */
+  private async waitForRoom(pace: PaceControl, signal: AbortSignal): Promise<void> {
+    for (let waits = 0; !pace.hasSessionRoom && waits < MAX_ROOM_WAITS; waits++) {
+      this.idleSessions.evict((host) => this.paces.of(host) === pace)
+      await Promise.race([pace.waitForSession(), sleep(ROOM_WAIT, undefined, { ref: false })])
+      signal.throwIfAborted()
+    }
+  }
+
+  /** Makes room for the connection to come, which counts as busy already. */
+  private makeRoom(path: string): void {
+    const { max_connections: connections, max_connections_per_host: connectionsPerHost } = this.settings()
+    if (this.idleSessions.countByPath(path) + this.countBusy(path) > connectionsPerHost)
+      this.idleSessions.evict((host) => pathOf(host) === path)
+    // However many wait for slow servers, half of the sessions may be idle.
+    const busy = Math.min(this.busyHosts.size, connections / 2)
+    if (this.idleSessions.size + busy > connections) this.idleSessions.evict(() => true)
+  }
+
+  private countBusy(path: string): number {
+    let count = 0
+    for (const busy of this.busyHosts) if (busy.path === path) count++
+    return count
+  }
+
+  private hasUsableSession({ address, port, source }: Host): boolean {
+    for (const [session, { host }] of this.openSessions) {
+      const isSame = host.address === address && host.port === port && host.source === source
+      if (isSame && session.isUsable) return true
+    }
+    return false
+  }
+
+  private quitSession(session: SmtpSession): void {
+    const pace = this.openSessions.get(session)?.pace
+    this.openSessions.delete(session)
+    const ending = session.quit().finally(() => {
+      pace?.closeSession()
+      this.endingSessions.delete(ending)
+    })
+    this.endingSessions.add(ending)
+  }
+}
+
+/** A refusal of IPv6 is about that way alone: the provider may take the message over IPv4 at the same pace as before. */
+function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passage): JudgedExchange {
+  const { sent } = exchange
+  if (sent.kind === 'refused' && isIpv6Refusal(host, sent.reply)) return { exchange, verdict: { kind: 'none' } }
+  const verdict = pace.judge(sent, passage)
+  return { exchange: verdict.kind === 'retry' ? { ...exchange, retryAt: verdict.at } : exchange, verdict }
+}
+
+/** Over a fresh session at once: the kept one was stale, or has had as many messages as the server allows. */
+function mayResend(sent: SendResult, { kind }: PaceVerdict): boolean {
+  return kind === 'resend' || (kind === 'none' && isStaleSession(sent))
+}
+
+/** The kept session failed before it took anything, or the server had already sent its goodbye. */
+function isStaleSession(sent: SendResult): boolean {
+  return (sent.kind === 'failed' || (sent.kind === 'refused' && isServiceClosing(sent))) && sent.stage === 'mail'
+}

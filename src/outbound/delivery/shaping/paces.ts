@@ -1,0 +1,185 @@
+/**
+ * The paces of all providers, by provider and source address.
+ *
+ * What was learned is kept on disk: each change marks its pace, and all that are marked are written in one commit some
+ * seconds later. A provider that has never refused anything has no row. Limit: the paces and hosts that were used last
+ * are remembered.
+ */
+
+import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { PaceSignal } from '../../../records/messages/replies/pace-signal.js'
+import { type Host, pathOf } from '../hosts/destination.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import { PaceControl } from './pace-control.js'
+import type { PaceId, PaceState, PaceTimer } from './pace-state.js'
+import { MAX_PACES, removePace, resetPaces, restorePaces, storePace } from './pace-store.js'
+import { providerKeyOf } from './provider-key.js'
+import { startingLimitsOf } from './provider-limits.js'
+
+const MAX_HOSTS = 20_000
+/** Milliseconds from a change to its commit. */
+const WRITE_DELAY = 3_000
+
+interface PacesDeps extends Store {
+  readonly clock: Clock
+  readonly log: Log
+  readonly timer: Omit<PaceTimer, 'toWall'>
+  readonly onRefused: (id: PaceId, signal: PaceSignal) => void
+}
+
+export class Paces {
+  private readonly controls = createLruCache<PaceControl>({
+    max: MAX_PACES,
+    onRemove: (control) => this.noteRemoved(control),
+  })
+  /** By the name of the MX host. */
+  private readonly byPath = createLruCache<PaceControl>({ max: MAX_HOSTS })
+  private readonly changed = new Set<PaceControl>()
+  private readonly removed = new Set<PaceControl>()
+  private readonly timer: PaceTimer
+  private writeTimer: NodeJS.Timeout | null = null
+  private listener: () => void = () => undefined
+
+  constructor(private readonly deps: PacesDeps) {
+    const { timer, clock } = deps
+    this.timer = { ...timer, toWall: (at) => Math.round(clock() + at - timer.now()) }
+  }
+
+  /** Takes up what was learned before the last stop. */
+  load(): void {
+    const { read, clock, timer } = this.deps
+    const at = clock()
+    for (const { id, state } of restorePaces(read, { offset: at - timer.now(), at })) this.add(id, state)
+  }
+
+  /** The listener is called when an entry that waits in memory may find room. */
+  onRoom(listener: () => void): void {
+    this.listener = listener
+  }
+
+  /** The pace of the host from the address that its session is opened from. */
+  of(host: Host): PaceControl {
+    const path = pathOf(host)
+    const known = this.byPath.get(path)
+    if (known !== undefined) return known
+    const id = { provider: providerKeyOf(host), source: host.source ?? '' }
+    const control = this.controls.get(keyOf(id)) ?? this.add(id, stateAtFirst(id, host))
+    this.byPath.set(path, control)
+    return control
+  }
+
+  /** The pace of a host that was seen before, by its path (`pathOf`). */
+  readonly find = (path: string): PaceControl | undefined => this.byPath.get(path)
+
+  /** A pause of the provider of these hosts in which entries wait in the database. */
+  findPause([host]: readonly Host[]): Outage | null {
+    return host === undefined ? null : this.of(host).outage
+  }
+
+  /** Of all providers in memory. */
+  list(): readonly PaceControl[] {
+    return [...this.controls.values()]
+  }
+
+  /** Forgets what the operator has reset. */
+  async reload(): Promise<void> {
+    const ids = this.tryReadReset()
+    if (ids.length === 0) return
+    for (const id of ids) this.forget(id)
+    this.listener()
+    await this.tryWrite(ids)
+  }
+
+  /** Entries that wait for a permit are due at the next start: a slow provider does not hold up the stop. */
+  stopWaiting(): void {
+    const outage = { kind: 'outage', until: this.deps.clock(), why: 'the next start of the service' } as const
+    for (const control of this.controls.values()) control.stopWaiting(outage)
+  }
+
+  /** Writes what has changed. */
+  async stop(): Promise<void> {
+    if (this.writeTimer !== null) clearTimeout(this.writeTimer)
+    await this.tryWrite([])
+  }
+
+  private tryReadReset(): readonly PaceId[] {
+    try {
+      return resetPaces(this.deps.read, {})
+    } catch (error) {
+      this.deps.log.error({ err: error }, 'the paces of providers could not be read')
+      return []
+    }
+  }
+
+  private forget(id: PaceId): void {
+    const control = this.controls.peek(keyOf(id))
+    this.controls.delete(keyOf(id))
+    if (control === undefined) return
+    this.changed.delete(control)
+    for (const path of [...this.byPath.rkeys()]) if (this.byPath.peek(path) === control) this.byPath.delete(path)
+  }
+
+  private add(id: PaceId, state: PaceState): PaceControl {
+    const { onRefused, log } = this.deps
+    const { messagesPerSession } = startingLimitsOf(id.provider)
+    const control = new PaceControl(id, state, messagesPerSession, {
+      ...{ timer: this.timer, onRefused },
+      onRoom: () => this.listener(),
+      onChange: (changed) => this.noteChange(changed),
+      onOutage: ({ provider, source }, { until, why }) =>
+        log.info({ provider, source, next: formatTimestamp(until), why }, 'a provider has asked for a pause'),
+    })
+    this.controls.set(keyOf(id), control)
+    return control
+  }
+
+  private noteChange(control: PaceControl): void {
+    this.changed.add(control)
+    this.writeSoon()
+  }
+
+  private noteRemoved(control: PaceControl): void {
+    if (!control.isLearned) return
+    this.removed.add(control)
+    this.writeSoon()
+  }
+
+  private writeSoon(): void {
+    this.writeTimer ??= setTimeout(() => {
+      this.writeTimer = null
+      void this.tryWrite([])
+    }, WRITE_DELAY)
+  }
+
+  /** What a fault keeps from being written is written with the next change. */
+  private async tryWrite(reset: readonly PaceId[]): Promise<void> {
+    const { clock, commit, log, timer } = this.deps
+    const changed = [...this.changed].filter((control) => this.controls.peek(keyOf(control.id)) === control)
+    const removed = [...this.removed].filter(({ id }) => !this.controls.has(keyOf(id)))
+    this.changed.clear()
+    this.removed.clear()
+    const offset = clock() - timer.now()
+    const stored = changed.map(({ id, state }) => storePace(id, state, { offset, at: clock() }))
+    const writes = [...[...reset, ...removed.map(({ id }) => id)].map((id) => removePace(id)), ...stored]
+    if (writes.length === 0) return
+    try {
+      await commit(writes)
+    } catch (error) {
+      for (const control of changed) this.changed.add(control)
+      for (const control of removed) this.removed.add(control)
+      log.error({ err: error }, 'the paces of providers could not be stored')
+    }
+  }
+}
+
+function stateAtFirst({ provider }: PaceId, { isRouted }: Host): PaceState {
+  const size = isRouted === true ? Number.POSITIVE_INFINITY : startingLimitsOf(provider).sessions
+  return { window: { size, ceiling: null, ceilingAt: 0 }, messages: null, rate: null, rateRefusedAt: 0, pause: null }
+}
+
+function keyOf({ provider, source }: PaceId): string {
+  return `${provider} ${source}`
+}

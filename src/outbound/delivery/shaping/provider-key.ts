@@ -1,0 +1,30 @@
+/**
+ * Decides which hosts share one pace: those of a known mailbox provider, else those whose names end in the same
+ * registrable domain. A host of a route stands for itself.
+ *
+ * So does a machine that a provider lets to a customer, and the name that it gives to a customer's line: the replies of
+ * customers must not slow down the mail of all others to the provider.
+ */
+import { isIP } from 'node:net'
+import { getDomain } from 'tldts'
+import { providerOfHost } from '../../../base/mail/mailbox-providers.js'
+import type { Host } from '../hosts/destination.js'
+
+/** Labels above the names of machines that are let: of Amazon, Hetzner, OVHcloud, GoDaddy and others. */
+const machineLabels: ReadonlySet<string> = new Set(['compute', 'compute-1', 'elb', 'clients', 'vps', 'ip', 'dip'])
+/** The address of the machine in its name, as `ec2-192-0-2-1` or `static.1.2.0.192`. */
+const addressInName = /(?:^|\D)\d{1,3}(?:[.-]\d{1,3}){3}(?:\D|$)/
+
+export function providerKeyOf({ mx, port, isRouted }: Pick<Host, 'mx' | 'port' | 'isRouted'>): string {
+  if (isRouted === true) return `${mx}:${port}`
+  if (isIP(mx) !== 0) return mx
+  const provider = providerOfHost(mx)
+  if (provider !== null) return isOfCustomer(mx) ? mx : provider
+  // Private suffixes: names under them belong to customers too.
+  return getDomain(mx, { allowPrivateDomains: true }) ?? mx
+}
+
+function isOfCustomer(mx: string): boolean {
+  const above = mx.toLowerCase().split('.').slice(1, -2)
+  return above.some((label) => machineLabels.has(label)) || addressInName.test(mx)
+}

@@ -1,0 +1,31 @@
+/**
+ * Remembers source addresses that this machine turned out not to have: each is left out for a minute, so that one that
+ * comes back is used again.
+ */
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+
+const LEFT_OUT_FOR = 60_000
+
+/** By address; there are no more than are configured. */
+export class MissingSources {
+  private readonly until = new Map<string, number>()
+
+  constructor(private readonly deps: { readonly clock: Clock; readonly log: Log }) {}
+
+  /** Logs it once a minute, not for each message. */
+  add(address: string): void {
+    if (this.has(address)) return
+    this.until.set(address, this.deps.clock() + LEFT_OUT_FOR)
+    this.deps.log.error({ source: address }, 'a source address is no address of this machine and is left out')
+  }
+
+  has(address: string): boolean {
+    const until = this.until.get(address)
+    if (until === undefined) return false
+    const left = until - this.deps.clock()
+    if (left > 0 && left <= LEFT_OUT_FOR) return true
+    this.until.delete(address)
+    return false
+  }
+}

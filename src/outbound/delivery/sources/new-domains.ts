@@ -1,0 +1,41 @@
+/**
+ * The sending domains that are new: verified a short time ago. Kept in memory for ten minutes, since each message asks.
+ *
+ * Limit: a domain that was verified anew, after it had lost its records, is new again.
+ */
+
+import { tryParseDomainName } from '../../../base/mail/address.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { domainByName } from '../../../workspaces/domains/sending-domains.js'
+
+const NEW_FOR = 45 * 86_400_000
+const REMEMBER_TIME = 600_000
+const MAX_DOMAINS = 10_000
+
+export class NewDomains {
+  private readonly known = createLruCache<{ readonly isNew: boolean; readonly readAt: number }>({ max: MAX_DOMAINS })
+
+  constructor(private readonly deps: { readonly read: Read; readonly clock: Clock }) {}
+
+  has(workspaceId: string, domain: string): boolean {
+    const now = this.deps.clock()
+    const key = `${workspaceId} ${domain}`
+    const known = this.known.get(key)
+    if (known !== undefined && Math.abs(now - known.readAt) < REMEMBER_TIME) return known.isNew
+    const isNew = this.find(workspaceId, domain, now)
+    this.known.set(key, { isNew, readAt: now })
+    return isNew
+  }
+
+  drop(): void {
+    this.known.clear()
+  }
+
+  private find(workspaceId: string, name: string, now: number): boolean {
+    const domain = tryParseDomainName(name)
+    const [row] = domain === null ? [] : domainByName(this.deps.read, { workspaceId, domain })
+    return row?.verified_at != null && now - row.verified_at < NEW_FOR
+  }
+}

@@ -1,0 +1,102 @@
+/** The rows of the warm-up. The daemon counts in memory and writes behind; the operator's changes raise the revision. */
+import { type Selectable, sql } from 'kysely'
+import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { Tables } from '../../../base/storage/tables/tables.js'
+
+export type WarmUpRow = Selectable<Tables['warm_ups']>
+
+/** In place of a provider: all of them. */
+export const EVERY_PROVIDER = '*'
+
+export interface WarmUpKey {
+  /** `SERVICE_WORKSPACE` for a source address. */
+  readonly workspaceId: string
+  readonly subject: string
+  readonly provider: string
+}
+
+/** Rows of one workspace that are shown. */
+const MAX_ROWS = 10_000
+
+const columns = [
+  'workspace_id',
+  'subject',
+  'provider',
+  'step',
+  'day',
+  'sent',
+  'deferred',
+  'reserved',
+  'ended',
+  'revision',
+  'updated_at',
+] as const satisfies readonly (keyof WarmUpRow)[]
+
+export const warmUpByKey = prepareRead<WarmUpKey>()(({ db, slot }) =>
+  db
+    .selectFrom('warm_ups')
+    .select(columns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('subject', '=', slot('subject'))
+    .where('provider', '=', slot('provider')),
+)
+
+/** Those of source addresses, or of the domains of one workspace. */
+export const listWarmUps = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('warm_ups')
+    .select(columns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('subject')
+    .orderBy('provider')
+    .limit(MAX_ROWS),
+)
+
+/** Without effect if the operator has changed the row since it was read. */
+export const storeWarmUp = prepareWrite<WarmUpRow>(({ db, slots }) =>
+  db
+    .insertInto('warm_ups')
+    .values(slots(columns))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspace_id', 'subject', 'provider'])
+        .doUpdateSet((eb) => ({
+          step: eb.ref('excluded.step'),
+          day: eb.ref('excluded.day'),
+          sent: eb.ref('excluded.sent'),
+          deferred: eb.ref('excluded.deferred'),
+          reserved: eb.ref('excluded.reserved'),
+          ended: eb.ref('excluded.ended'),
+          updated_at: eb.ref('excluded.updated_at'),
+        }))
+        .whereRef('warm_ups.revision', '=', 'excluded.revision'),
+    ),
+)
+
+/** Ends the warm-up, or begins it anew with what was sent today; at one provider or, with `*`, where it has rows. */
+export const resetWarmUps = prepareWrite<WarmUpKey & { step: number; ended: 0 | 1; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('warm_ups')
+    .set((eb) => ({
+      step: slot('step'),
+      deferred: 0,
+      ended: slot('ended'),
+      revision: eb('revision', '+', 1),
+      updated_at: slot('at'),
+    }))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('subject', '=', slot('subject'))
+    .where(sql<boolean>`${slot('provider')} in (provider, '*')`),
+)
+
+/** The row where there was none. */
+export const insertWarmUp = prepareWrite<WarmUpKey & { day: number; ended: 0 | 1; at: number }>(({ db, slot }) =>
+  db
+    .insertInto('warm_ups')
+    .values({
+      ...{ workspace_id: slot('workspaceId'), subject: slot('subject'), provider: slot('provider') },
+      ...{ step: 0, day: slot('day'), sent: 0, deferred: 0, reserved: 0, ended: slot('ended'), revision: 1 },
+      updated_at: slot('at'),
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)

@@ -1,0 +1,241 @@
+/**
+ * Counts what new source addresses and domains send to each provider, and says when the cap of the day is reached.
+ *
+ * A transaction is claimed before it begins. The counts are in memory and written behind; a claim waits for the disk
+ * only when it passes what is reserved there, at most once for each tenth of a cap. After a crash all that was reserved
+ * counts as sent, so the cap is never exceeded, and less than a tenth of it is lost.
+ *
+ * Limit: 10,000 subjects and providers in memory; one that comes back after it left counts what it had reserved.
+ */
+
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import type { Store } from '../../../base/storage/database.js'
+import { describeWarmUp } from '../../../records/messages/queue/warm-up-wait.js'
+import type { Outage } from '../hosts/unreachable-hosts.js'
+import { capOf, dayOf, endOfDay, toDay, type WarmUpPlan, type WarmUpProgress } from './warm-up-plan.js'
+import { EVERY_PROVIDER, storeWarmUp, type WarmUpKey, type WarmUpRow, warmUpByKey } from './warm-up-store.js'
+
+const MAX_COUNTED = 10_000
+/** Milliseconds until changed counts are written. */
+const WRITE_AFTER = 5_000
+/** Rows in one commit. */
+const PORTION_SIZE = 500
+/** Share of a cap that is reserved on disk at a time. */
+const RESERVED_SHARE = 0.1
+
+interface WarmUpsDeps extends Store {
+  readonly clock: Clock
+  readonly log: Log
+  readonly readPlan: () => WarmUpPlan
+}
+
+interface Counted {
+  readonly key: WarmUpKey
+  progress: WarmUpProgress
+  /** Claimed, and without a result. */
+  pending: number
+  /** On disk. */
+  reserved: number
+  revision: number
+  /** The commit that reserves more. */
+  reserving: Promise<void> | null
+  /** Which drop of the memory it has seen. */
+  generation: number
+}
+
+/** What was the result of a claim: a transaction of which the provider took the message, one that it deferred, or none. */
+export type WarmUpResult = 'sent' | 'deferred' | 'none'
+
+export interface WarmUpClaim {
+  /** Rejects when the disk does not take the reservation; the claim is then released. */
+  readonly isReserved: Promise<void>
+  /** For each host that was called. */
+  readonly count: (result: WarmUpResult) => void
+  /** The attempt has ended, or was not made. */
+  readonly release: () => void
+}
+
+export class WarmUps {
+  private readonly counted = createLruCache<Counted>({ max: MAX_COUNTED })
+  private readonly changed = new Set<Counted>()
+  private timer: NodeJS.Timeout | null = null
+  private writing: Promise<void> = Promise.resolve()
+  private generation = 0
+
+  constructor(private readonly deps: WarmUpsDeps) {}
+
+  /** Null: one more transaction may be made. */
+  findWait(key: WarmUpKey): Outage | null {
+    const counted = this.find(key)
+    const { progress, pending } = counted
+    const cap = capOf(progress, this.deps.readPlan())
+    const sent = progress.sent + pending
+    if (cap === null || sent < cap) return null
+    const { subject, provider } = key
+    const why = describeWarmUp({ subject, provider, sent, cap })
+    return { kind: 'outage', until: endOfDay(progress.day), why }
+  }
+
+  /** To be called if `findWait` has found none, without a wait between. Null: the warm-up has ended. */
+  claim(key: WarmUpKey): WarmUpClaim | null {
+    const counted = this.find(key)
+    const cap = capOf(counted.progress, this.deps.readPlan())
+    if (cap === null) return null
+    counted.pending += 1
+    let isOpen = true
+    const release = (): void => {
+      if (isOpen) counted.pending -= 1
+      isOpen = false
+    }
+    const isReserved = this.reserve(counted, cap)
+    isReserved.catch(release)
+    const count = (result: WarmUpResult): void => {
+      if (result === 'none') return
+      release()
+      this.count(counted, result)
+    }
+    return { isReserved, count, release }
+  }
+
+  /** Another process may have changed the table: it is read again. */
+  drop(): void {
+    this.generation += 1
+  }
+
+  /** Writes what was counted, so that nothing that was only reserved is lost. */
+  async stop(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer)
+    for (const counted of this.counted.values()) {
+      if (counted.reserved === counted.progress.sent) continue
+      counted.reserved = counted.progress.sent
+      this.changed.add(counted)
+    }
+    await this.tryWrite()
+  }
+
+  private find(key: WarmUpKey): Counted {
+    const id = idOf(key)
+    const known = this.counted.get(id)
+    const counted = known ?? this.load(key)
+    if (known === undefined) this.counted.set(id, counted)
+    else if (known.generation !== this.generation) this.reload(known)
+    const today = dayOf(this.deps.clock())
+    const progress = toDay(counted.progress, today, this.deps.readPlan())
+    if (progress !== counted.progress) {
+      counted.progress = progress
+      counted.reserved = 0
+      this.markChanged(counted)
+    }
+    return counted
+  }
+
+  private load(key: WarmUpKey): Counted {
+    const [row] = warmUpByKey(this.deps.read, key)
+    const [every] = row === undefined ? warmUpByKey(this.deps.read, { ...key, provider: EVERY_PROVIDER }) : []
+    return {
+      key,
+      progress: row === undefined ? this.begin(every?.ended === 1) : progressOf(row),
+      pending: 0,
+      reserved: row?.reserved ?? 0,
+      revision: row?.revision ?? 0,
+      reserving: null,
+      generation: this.generation,
+    }
+  }
+
+  private begin(isEnded: boolean): WarmUpProgress {
+    return { step: 0, day: dayOf(this.deps.clock()), sent: 0, deferred: 0, isEnded }
+  }
+
+  /** What the operator has changed is taken over; what this process counted stays otherwise. */
+  private reload(counted: Counted): void {
+    const fresh = this.load(counted.key)
+    counted.generation = this.generation
+    const isSame = fresh.revision === counted.revision && fresh.progress.isEnded === counted.progress.isEnded
+    if (isSame) return
+    counted.revision = fresh.revision
+    counted.progress = { ...fresh.progress, sent: Math.max(fresh.progress.sent, counted.progress.sent) }
+  }
+
+  private count(counted: Counted, result: 'sent' | 'deferred'): void {
+    const { sent, deferred } = counted.progress
+    const more = result === 'deferred' ? 1 : 0
+    counted.progress = { ...counted.progress, sent: sent + 1, deferred: deferred + more }
+    this.markChanged(counted)
+  }
+
+  private async reserve(counted: Counted, cap: number): Promise<void> {
+    while (needOf(counted) > counted.reserved) {
+      counted.reserving ??= this.reserveMore(counted, cap).finally(() => {
+        counted.reserving = null
+      })
+      await counted.reserving
+    }
+  }
+
+  private async reserveMore(counted: Counted, cap: number): Promise<void> {
+    const need = needOf(counted)
+    const reserved = Math.max(need, Math.min(cap, need + Math.floor(cap * RESERVED_SHARE)))
+    await this.deps.commit([storeWarmUp(rowOf({ ...counted, reserved }, this.deps.clock()))])
+    counted.reserved = reserved
+  }
+
+  private markChanged(counted: Counted): void {
+    this.changed.add(counted)
+    this.timer ??= setTimeout(() => {
+      this.timer = null
+      void this.tryWrite()
+    }, WRITE_AFTER)
+  }
+
+  private async tryWrite(): Promise<void> {
+    try {
+      await this.write()
+    } catch (error) {
+      this.deps.log.error({ err: error }, 'the warm-up was not written')
+    }
+  }
+
+  /** One commit after the other. What could not be written stays changed. */
+  private write(): Promise<void> {
+    this.writing = this.writing.catch(() => undefined).then(() => this.writePortions())
+    return this.writing
+  }
+
+  private async writePortions(): Promise<void> {
+    while (this.changed.size > 0) {
+      const portion = [...this.changed].slice(0, PORTION_SIZE)
+      for (const counted of portion) this.changed.delete(counted)
+      const at = this.deps.clock()
+      try {
+        await this.deps.commit(portion.map((counted) => storeWarmUp(rowOf(counted, at))))
+      } catch (error) {
+        for (const counted of portion) this.changed.add(counted)
+        throw error
+      }
+    }
+  }
+}
+
+function needOf({ progress, pending }: Counted): number {
+  return progress.sent + pending
+}
+
+/** What was reserved before a crash counts as sent; after a regular end it is what was sent. */
+function progressOf({ step, day, sent, reserved, deferred, ended }: WarmUpRow): WarmUpProgress {
+  return { step, day, sent: Math.max(sent, reserved), deferred, isEnded: ended === 1 }
+}
+
+function rowOf({ key, progress, reserved, revision }: Counted, at: number): WarmUpRow {
+  return {
+    ...{ workspace_id: key.workspaceId, subject: key.subject, provider: key.provider },
+    ...{ step: progress.step, day: progress.day, sent: progress.sent, deferred: progress.deferred },
+    ...{ reserved, ended: progress.isEnded ? 1 : 0, revision, updated_at: at },
+  }
+}
+
+function idOf({ workspaceId, subject, provider }: WarmUpKey): string {
+  return `${workspaceId} ${subject} ${provider}`
+}

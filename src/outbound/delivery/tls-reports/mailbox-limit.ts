@@ -1,0 +1,25 @@
+/**
+ * Limits how many reports one mailbox gets from us in a day: the owner of many domains may name any mailbox in their
+ * records, and mail to those domains would otherwise become as much mail to it. In memory: a restart begins anew.
+ */
+import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { dayOf } from './report-day.js'
+
+/** Large hosts of mail name one mailbox for many domains. */
+export const MAX_REPORTS_TO_MAILBOX = 200
+const MAX_MAILBOXES = 20_000
+
+/** Counts a report to the mailbox, unless it has had as many as it may. */
+export type TakeMailboxTurn = (mailbox: Address, now: number) => boolean
+
+export function createMailboxLimit(): TakeMailboxTurn {
+  const counts = createLruCache<number>({ max: MAX_MAILBOXES })
+  return (mailbox, now) => {
+    const key = `${dayOf(now)} ${toLowerCaseAddress(mailbox)}`
+    const count = counts.get(key) ?? 0
+    if (count >= MAX_REPORTS_TO_MAILBOX) return false
+    counts.set(key, count + 1)
+    return true
+  }
+}

@@ -1,0 +1,240 @@
+/**
+ * The MTA-STS policies of the domains that get mail: in memory and in the database, bounded, the one used least recently
+ * leaves first (RFC 8461).
+ *
+ * A policy is fetched when the TXT record of its domain shows an id that is not known, and once a day while it is in use.
+ * It holds until its time is over: neither a missing TXT record nor a fetch that fails ends it before, because an attacker
+ * on the way can cause both. Mail waits a few seconds for the first policy of its domain, and then goes on as without one; a
+ * policy that is known is used at once, and its TXT record is looked at beside.
+ *
+ * The names under one registrable domain have an owner who can make up any number of them. So they share a small part of
+ * the memory and of the fetches: no owner can push out the policies of others, and thereby their encryption.
+ */
+import { getDomain } from 'tldts'
+import type { Clock } from '../../../base/platform/clock.js'
+import type { DnssecResolver } from '../../../base/platform/dns/resolver.js'
+import type { Log } from '../../../base/platform/log.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { createSemaphore } from '../../../base/platform/semaphore.js'
+import type { Store } from '../../../base/storage/database.js'
+import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
+import type { FetchStsPolicy } from './fetch-sts-policy.js'
+import { readStsId, type StsPolicy } from './sts-policy.js'
+import { listStsPolicies, putStsPolicy, removeStsPolicy } from './sts-store.js'
+import type { TlsFailure } from './tls-result.js'
+
+interface StsPoliciesDeps extends Store {
+  readonly clock: Clock
+  readonly log: Log
+  readonly judgeRecords: DnssecResolver['judgeRecords']
+  readonly fetchPolicy: FetchStsPolicy
+  /** Milliseconds that mail waits for the first policy of its domain. */
+  readonly maxWait: number
+  /** Called when a policy could not be had. */
+  readonly onFetchFailure: (domain: string, failure: TlsFailure) => void
+}
+
+interface KnownPolicy extends StsPolicy {
+  readonly domain: string
+  readonly id: string
+  readonly fetchedAt: number
+  usedAt: number
+}
+
+const MAX_POLICIES = 5_000
+/** Policies under one registrable domain, and fetches of them at a time. */
+const [MAX_POLICIES_OF_ONE, MAX_FETCHES_OF_ONE] = [100, 3]
+const MAX_CHECKED_DOMAINS = 20_000
+const MAX_FETCHES = 20
+const MAX_WAITING_FETCHES = 1_000
+/** Milliseconds. */
+const FETCH_WAIT = 60_000
+/** Until the TXT record is read again, from the cache of the resolver while it is valid there. */
+const CHECK_INTERVAL = 60_000
+/** The same, after a look-up that failed, which may have taken long. */
+const FAILURE_CHECK_INTERVAL = 300_000
+/** RFC 8461 section 3.3: five minutes or longer after a fetch that failed. */
+const RETRY_AFTER = 300_000
+const REFRESH_AFTER = 86_400_000
+const REFRESH_INTERVAL = 600_000
+const MAX_REFRESHES = 50
+/** A policy of a domain that got no mail for this long is not refreshed. */
+const UNUSED_AFTER = 14 * 86_400_000
+
+export class StsPolicies {
+  private readonly evicted = new Set<string>()
+  private readonly policies = createLruCache<KnownPolicy>({
+    max: MAX_POLICIES,
+    onRemove: (_policy, domain) => this.noteRemoved(domain),
+  })
+  /** By registrable domain, those fetched last at the end. */
+  private readonly owned = new Map<string, Set<string>>()
+  private readonly fetching = new Map<string, number>()
+  /** Until when the TXT record of a domain needs no look. */
+  private readonly checkedUntil = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
+  private readonly retryAt = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
+  private readonly running = new Map<string, Promise<void>>()
+  private readonly fetchSlots = createSemaphore(MAX_FETCHES, MAX_WAITING_FETCHES)
+  private readonly abortController = new AbortController()
+  private readonly timer: NodeJS.Timeout
+
+  constructor(private readonly deps: StsPoliciesDeps) {
+    const now = deps.clock()
+    for (const row of listStsPolicies(deps.read, { limit: MAX_POLICIES })) {
+      const { domain, policy_id: id, mode, max_age: maxAge, fetched_at: fetchedAt } = row
+      const patterns = parseJson(row.patterns)
+      this.keep({ domain, id, mode, patterns, maxAge, fetchedAt, usedAt: now })
+    }
+    this.timer = setInterval(() => void this.refresh(), REFRESH_INTERVAL)
+    this.timer.unref()
+  }
+
+  get size(): number {
+    return this.policies.size
+  }
+
+  /** The policy that binds mail for the domain now; null: none. Never rejects. */
+  async find(domain: string): Promise<StsPolicy | null> {
+    const now = this.deps.clock()
+    if (this.findValid(domain) === null) await this.waitForCheck(domain, now)
+    else if (this.needsCheck(domain, now)) void this.check(domain)
+    const policy = this.findValid(domain)
+    if (policy !== null) policy.usedAt = now
+    return policy === null || policy.mode === 'none' ? null : policy
+  }
+
+  /** Fetches again what was fetched a day ago. Resolves when that has ended. */
+  async refresh(): Promise<void> {
+    const now = this.deps.clock()
+    const retryAt = ({ domain }: KnownPolicy): number => this.retryAt.peek(domain) ?? 0
+    const due = [...this.policies.values()].filter((policy) => isDue(policy, now) && retryAt(policy) <= now)
+    // Those that failed before come last: however many do, the others are refreshed.
+    const first = due.sort((a, b) => retryAt(a) - retryAt(b)).slice(0, MAX_REFRESHES)
+    await Promise.all(first.map(({ domain, id }) => this.fetch(domain, id)))
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer)
+    this.abortController.abort()
+    this.fetchSlots.close()
+    await Promise.all(this.running.values())
+  }
+
+  private findValid(domain: string): KnownPolicy | null {
+    const policy = this.policies.get(domain)
+    return policy !== undefined && this.deps.clock() < policy.fetchedAt + policy.maxAge ? policy : null
+  }
+
+  private needsCheck(domain: string, now: number): boolean {
+    const until = this.checkedUntil.get(domain) ?? 0
+    // A time beyond the interval: the clock was set back.
+    return until <= now || until > now + FAILURE_CHECK_INTERVAL
+  }
+
+  private async waitForCheck(domain: string, now: number): Promise<void> {
+    if (!this.needsCheck(domain, now)) return
+    let timer: NodeJS.Timeout | undefined
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        // The next message does not wait again; the check goes on.
+        this.checkedUntil.set(domain, now + CHECK_INTERVAL)
+        resolve()
+      }, this.deps.maxWait)
+    })
+    await Promise.race([this.check(domain), limit])
+    clearTimeout(timer)
+  }
+
+  /** One at a time for each domain. */
+  private check(domain: string): Promise<void> {
+    const known = this.running.get(domain)
+    if (known !== undefined) return known
+    const check = this.readRecord(domain).finally(() => this.running.delete(domain))
+    this.running.set(domain, check)
+    return check
+  }
+
+  private async readRecord(domain: string): Promise<void> {
+    const { lookup } = await this.deps.judgeRecords(`_mta-sts.${domain}`, 'TXT')
+    const id = lookup.kind === 'records' ? readStsId(lookup.records) : null
+    const now = this.deps.clock()
+    const known = this.findValid(domain)
+    const isRetryable = (this.retryAt.get(domain) ?? 0) <= now
+    if (id !== null && id !== known?.id && isRetryable) await this.fetch(domain, id)
+    const interval = lookup.kind === 'failure' ? FAILURE_CHECK_INTERVAL : CHECK_INTERVAL
+    this.checkedUntil.set(domain, this.deps.clock() + interval)
+  }
+
+  private async fetch(domain: string, id: string): Promise<void> {
+    const owner = ownerOf(domain)
+    const count = this.fetching.get(owner) ?? 0
+    if (count >= MAX_FETCHES_OF_ONE) return
+    this.fetching.set(owner, count + 1)
+    try {
+      await this.fetchInTurn(domain, id)
+    } finally {
+      const left = (this.fetching.get(owner) ?? 1) - 1
+      if (left > 0) this.fetching.set(owner, left)
+      else this.fetching.delete(owner)
+    }
+  }
+
+  private async fetchInTurn(domain: string, id: string): Promise<void> {
+    const { clock, log, fetchPolicy, onFetchFailure } = this.deps
+    const { signal } = this.abortController
+    if (!(await this.fetchSlots.acquire(FETCH_WAIT))) return
+    const fetched = await fetchPolicy(domain, signal).finally(() => this.fetchSlots.release())
+    if (signal.aborted) return
+    const now = clock()
+    if (!('type' in fetched)) {
+      this.retryAt.delete(domain)
+      const usedAt = this.policies.peek(domain)?.usedAt ?? now
+      await this.store({ ...fetched, domain, id, fetchedAt: now, usedAt })
+      return
+    }
+    this.retryAt.set(domain, now + RETRY_AFTER)
+    log.warn({ domain, failure: fetched.type, detail: fetched.detail }, 'an MTA-STS policy cannot be fetched')
+    onFetchFailure(domain, fetched)
+  }
+
+  private keep(policy: KnownPolicy): void {
+    const { domain } = policy
+    this.policies.set(domain, policy)
+    const owner = ownerOf(domain)
+    const owned = this.owned.get(owner) ?? new Set()
+    this.owned.set(owner, owned.add(domain))
+    const [oldest] = owned
+    if (owned.size > MAX_POLICIES_OF_ONE && oldest !== undefined) this.policies.delete(oldest)
+  }
+
+  /** Or replaced. */
+  private noteRemoved(domain: string): void {
+    this.evicted.add(domain)
+    const owner = ownerOf(domain)
+    const owned = this.owned.get(owner)
+    owned?.delete(domain)
+    if (owned?.size === 0) this.owned.delete(owner)
+  }
+
+  /** A policy that the database does not take holds in memory. */
+  private async store(policy: KnownPolicy): Promise<void> {
+    const { domain, id, mode, patterns, maxAge, fetchedAt } = policy
+    this.keep(policy)
+    const row = { domain, policy_id: id, mode, patterns: toJson(patterns), max_age: maxAge, fetched_at: fetchedAt }
+    const gone = [...this.evicted].filter((name) => !this.policies.has(name))
+    this.evicted.clear()
+    try {
+      await this.deps.commit([putStsPolicy(row), ...gone.map((name) => removeStsPolicy({ domain: name }))])
+    } catch (err) {
+      this.deps.log.error({ domain, err }, 'an MTA-STS policy cannot be stored')
+    }
+  }
+}
+
+function isDue({ fetchedAt, maxAge, usedAt }: KnownPolicy, now: number): boolean {
+  return fetchedAt + Math.min(REFRESH_AFTER, maxAge / 2) <= now && usedAt + UNUSED_AFTER > now
+}
+
+function ownerOf(domain: string): string {
+  return getDomain(domain, { allowPrivateDomains: true }) ?? domain
+}

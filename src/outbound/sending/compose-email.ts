@@ -1,0 +1,121 @@
+/**
+ * Prepares the email of an API request: composes the message, on a thread if its content is large, then prepares it as
+ * a message submitted by SMTP is.
+ */
+
+import { domainOf } from '../../base/mail/address.js'
+import { scanHeader } from '../../base/mail/header-fields.js'
+import { uuidv7 } from '../../base/platform/ids.js'
+import { freeMemory } from '../../base/platform/memory/free-memory.js'
+import { LentBytes } from '../../base/storage/writer/write.js'
+import type { Principal } from '../../workspaces/accounts/principal.js'
+import type { EmailTracker, TrackedEmail } from '../tracking/track-email.js'
+import type { TrackingBaseFor } from '../tracking/tracking-host.js'
+import { type ComposedContent, composeContent, isLargeContent, type UnsubscribeUse } from './compose-content.js'
+import type { ComposeThread } from './compose-thread.js'
+import { checkSize, minSizeOf } from './composed-size.js'
+import type { EmailPreparer, PreparedEmail } from './email-preparer.js'
+import type { RequestedContent } from './message-content.js'
+import type { SendingOptions } from './submitted-message.js'
+import { mayHaveUnsubscribeUrl } from './template-content.js'
+import type { UnsubscribeLinks } from './unsubscribe-links.js'
+
+/** No default of the domain applies to requests. */
+interface ComposeOptions extends SendingOptions {
+  readonly trackOpens: boolean
+  readonly trackClicks: boolean
+}
+
+export interface RequestedEmail {
+  readonly content: RequestedContent
+  readonly options: ComposeOptions
+  /** The template that subject and bodies are made from. */
+  readonly templateId: string | null
+  /** One id for each recipient of To, Cc and Bcc, in this order. */
+  readonly recipientIds: readonly string[]
+  /** The bodies have the unsubscribe link of the first recipient from the template; those of a client get it here. */
+  readonly hasUnsubscribeLink: boolean
+}
+
+interface ComposeDeps {
+  readonly hostname: string
+  readonly publicUrl: string
+  readonly preparer: Pick<EmailPreparer, 'prepare'>
+  readonly tracker: EmailTracker
+  readonly trackingBaseFor: TrackingBaseFor
+  /** Composes large content without blocking the main thread. */
+  readonly composeLarge: ComposeThread['compose']
+  readonly links: UnsubscribeLinks
+}
+
+/** Rejects with a Refusal if the email may not be sent. */
+export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => Promise<PreparedEmail>
+
+export function composeEmail(deps: ComposeDeps): ComposeEmail {
+  const { preparer, links } = deps
+  return async (principal, requested, now) => {
+    const { content, options, templateId, recipientIds } = requested
+    checkSize(minSizeOf(content))
+    const emailId = uuidv7(now)
+    const email = trackedEmailOf(principal, requested, emailId, now)
+    const { raw, bodies, tracking, hasUnsubscribeLink } = await composeHereOrElsewhere(deps, requested, email)
+    checkSize(raw.length)
+    const recipients = [...content.to, ...content.cc, ...content.bcc]
+    const message = {
+      // Clients of the API learn of bounces by events, not by a DSN.
+      envelopeFrom: '' as const,
+      envid: null,
+      ret: null,
+      recipients: recipients.map(({ address }, index) => ({
+        address,
+        notify: null,
+        orcpt: null,
+        id: recipientIds[index],
+      })),
+      smtputf8: true,
+      raw,
+      protocol: 'HTTPS',
+    }
+    const { from, to, cc, replyTo, subject } = content
+    const summary = { from: [from] as const, to, cc, replyTo, subject }
+    const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
+    const header = scanHeader(raw)
+    const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
+    const prepared = preparer.prepare(principal, { templateId, tracking, personal, ...about })
+    // Else its memory goes to the writer, or the message has it.
+    const { buffer, byteLength } = prepared.raw instanceof LentBytes ? prepared.raw.bytes : prepared.raw
+    if (byteLength > 0 && buffer !== raw.buffer) freeMemory(raw)
+    return prepared
+  }
+}
+
+function trackedEmailOf(
+  { workspaceId }: Principal,
+  { content: { from }, options: { trackOpens: opens, trackClicks: clicks } }: RequestedEmail,
+  emailId: string,
+  now: number,
+): TrackedEmail {
+  return { workspaceId, emailId, domain: domainOf(from.address), opens, clicks, now }
+}
+
+function composeHereOrElsewhere(
+  { hostname, publicUrl, tracker, trackingBaseFor, composeLarge, links }: ComposeDeps,
+  requested: RequestedEmail,
+  email: TrackedEmail,
+): ComposedContent | Promise<ComposedContent> {
+  const { content } = requested
+  const job = { content, email, hostname, unsubscribe: unsubscribeUseOf(links, requested) }
+  if (!isLargeContent(content)) return composeContent(job, tracker)
+  return composeLarge({ ...job, base: trackingBaseFor(email.domain), publicUrl })
+}
+
+/** Most bodies have no link, and its token costs a signature. */
+function unsubscribeUseOf(
+  links: UnsubscribeLinks,
+  { content, templateId, recipientIds, hasUnsubscribeLink }: RequestedEmail,
+): UnsubscribeUse | null {
+  const isTemplate = templateId !== null
+  if (isTemplate ? !hasUnsubscribeLink : !mayHaveUnsubscribeUrl(content)) return null
+  const first = { recipientId: recipientIds[0] ?? '', from: content.from.address }
+  return { url: isTemplate ? null : links.urlOf(first), fields: links.fieldsOf(first, content.fields) }
+}

@@ -1,0 +1,114 @@
+/**
+ * Composes large content on a thread, and renders large templates: 10 MB of HTML take the better part of a second. Long
+ * bodies come and go as UTF-8, and their memory goes to the thread; the message comes back in memory of its own. So none
+ * of them is copied here.
+ */
+
+import { type PlainRefusal, reviveRefusal } from '../../base/mail/refusal.js'
+import { restoreHeadroom } from '../../base/platform/memory/byte-pieces.js'
+import { JobThread, memoryAloneOf } from '../../base/platform/processes/job-thread.js'
+import type { RenderedPreview, TemplateData } from '../../workspaces/content/render-template.js'
+import type { parseTemplate } from '../../workspaces/content/template-cache.js'
+import type { ComposedContent, ContentToCompose } from './compose-content.js'
+import type { RequestedBody, RequestedContent } from './message-content.js'
+import type { RenderedBodies, TemplateToRender } from './template-content.js'
+
+/** All bodies as UTF-8. */
+type PackedContent = Omit<RequestedContent, 'html' | 'text'> & {
+  readonly html: Uint8Array | null
+  readonly text: Uint8Array | null
+}
+
+export interface ContentJob extends Omit<ContentToCompose, 'content'>, TrackingUrls {
+  readonly kind: 'compose'
+  readonly content: PackedContent
+}
+
+interface TrackingUrls {
+  /** The URL that tracked links begin with. */
+  readonly base: string
+  readonly publicUrl: string
+}
+
+export interface TemplateJob extends TemplateToRender {
+  readonly kind: 'render'
+}
+
+export interface PreviewJob {
+  readonly kind: 'preview'
+  readonly words: Parameters<typeof parseTemplate>[0]
+  readonly data: TemplateData
+  readonly unsubscribeUrl: string
+}
+
+export type ThreadJob = ContentJob | TemplateJob | PreviewJob
+
+/** Buffers lose their class on the way. */
+type PackedMessage = Omit<ComposedContent, 'raw'> & { readonly raw: Uint8Array }
+
+export type ComposedJob =
+  | { readonly kind: 'composed'; readonly composed: PackedMessage }
+  | { readonly kind: 'rendered'; readonly rendered: RenderedBodies<Uint8Array> }
+  | { readonly kind: 'previewed'; readonly preview: RenderedPreview }
+  | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
+
+export class ComposeThread {
+  private readonly thread = new JobThread<ThreadJob, ComposedJob>(
+    new URL('./compose-content-worker.js', import.meta.url),
+  )
+
+  /** Bodies that are Buffers are empty afterwards, and so are files with `isOwn`. Rejects with the Refusal of `composeContent`. */
+  async compose({ content, ...job }: ContentToCompose & TrackingUrls): Promise<ComposedContent> {
+    const [html, text] = [toBytes(content.html), toBytes(content.text)]
+    const files = [...content.attachments, ...content.inlineImages].filter(({ isOwn }) => isOwn === true)
+    const given = [html, text, ...files.map((file) => file.content)]
+    const memories = given.flatMap((bytes) => (bytes === null ? [] : (memoryAloneOf(bytes) ?? [])))
+    const packed: ContentJob = { kind: 'compose', ...job, content: { ...content, html, text } }
+    const done = await this.run(packed, [...new Set(memories)])
+    if (done.kind !== 'composed') throw new Error(`a message was to be composed, and the thread has ${done.kind} it`)
+    const { raw, ...composed } = done.composed
+    const bytes = bufferOf(raw)
+    restoreHeadroom(bytes)
+    return { ...composed, raw: bytes }
+  }
+
+  /** Rejects with the Refusal of `renderTemplate`. */
+  async render(job: TemplateToRender): Promise<RenderedBodies<Buffer>> {
+    const done = await this.run({ kind: 'render', ...job }, [])
+    if (done.kind !== 'rendered') throw new Error(`a template was to be rendered, and the thread has ${done.kind} it`)
+    const { subject, html, text } = done.rendered
+    return { subject, html: html === null ? null : bufferOf(html), text: text === null ? null : bufferOf(text) }
+  }
+
+  /** Rejects with the Refusal of `parseTemplate` or `renderPreview`. */
+  async preview(job: Omit<PreviewJob, 'kind'>): Promise<RenderedPreview> {
+    const done = await this.run({ kind: 'preview', ...job }, [])
+    if (done.kind !== 'previewed') throw new Error(`a preview was to be rendered, and the thread has ${done.kind} it`)
+    return done.preview
+  }
+
+  private async run(
+    job: ThreadJob,
+    memories: readonly ArrayBuffer[],
+  ): Promise<Exclude<ComposedJob, { kind: 'refused' }>> {
+    const done = await this.thread.run(job, memories)
+    if (done.kind === 'refused') throw reviveRefusal(done.refusal)
+    return done
+  }
+
+  readBusyTime(): number {
+    return this.thread.readBusyTime()
+  }
+
+  stop(): Promise<void> {
+    return this.thread.stop()
+  }
+}
+
+function toBytes(body: RequestedBody | null): Buffer | null {
+  return typeof body === 'string' ? Buffer.from(body) : body
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}

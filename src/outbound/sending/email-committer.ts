@@ -1,0 +1,130 @@
+/**
+ * Stores prepared emails in one commit and hands them to delivery. When it resolves, they are on disk.
+ *
+ * An idempotency key is stored in the same commit. If equal requests arrive at once, one commits; the others violate
+ * the primary key and get the result of the first.
+ *
+ * The quota charge comes first in that commit, so that a miss leaves nothing to roll back. An equal request is charged
+ * once: a repetition is answered even when no quota is left.
+ */
+
+import type { Store } from '../../base/storage/database.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { ConstraintViolated, LentBytes, type Write, WriteConflict } from '../../base/storage/writer/write.js'
+import { type EnqueuedEmail, writesWithLease } from '../../records/messages/queue/enqueue.js'
+import type { Charge, EmailCharger } from '../../workspaces/accounts/limits/quota.js'
+import type { Claim } from '../delivery/queue/leases.js'
+import type { QueueRunner } from '../delivery/queue/queue-runner.js'
+import type { PreparedEmail } from './email-preparer.js'
+import {
+  type EarlierUse,
+  expireIdempotency,
+  findEarlierUse,
+  IDEMPOTENCY_LIFETIME,
+  insertIdempotency,
+  type KeyUse,
+} from './idempotency.js'
+import { type WrittenCopies, writeCopies } from './personal-copies.js'
+
+interface CommitterDeps extends Store {
+  readonly charge: EmailCharger
+  /**
+   * Leases the first attempt in the same commit, if it can begin at once, and takes what is due now, in memory. Null: another
+   * process delivers.
+   */
+  readonly queue: Pick<QueueRunner, 'claim' | 'offer'> | null
+}
+
+/** An idempotency key, and the result that its next use gets. */
+export interface IdempotentRequest extends KeyUse {
+  readonly becomes: EarlierUse
+}
+
+interface CommitEmailsOptions {
+  /** Several emails of one request: if a quota has no room for all of them, none is stored. */
+  readonly batch?: boolean
+  /** More writes of the same commit. */
+  readonly also?: readonly Write[]
+}
+
+export class EmailCommitter {
+  constructor(private readonly deps: CommitterDeps) {}
+
+  /**
+   * Resolves to null once the emails are on disk, or to the result of an equal request that committed first.
+   * All emails belong to one workspace. Rejects with a Refusal when a quota is used up.
+   */
+  async commit(
+    emails: readonly PreparedEmail[],
+    once: IdempotentRequest | null,
+    now: number,
+    { batch = false, also = [] }: CommitEmailsOptions = {},
+  ): Promise<EarlierUse | null> {
+    const { read, commit, charge, queue } = this.deps
+    const written = new Map<PreparedEmail, WrittenCopies>()
+    for (const email of emails) {
+      if (email.copies !== null) written.set(email, await writeCopies(email.copies, email.enqueued.email))
+    }
+    const charged = charge(emails.map(toChargeable), now)
+    const claims = emails.map(({ enqueued }) => queue?.claim(enqueued) ?? null)
+    const writes = [
+      ...charged.writes,
+      ...(once === null ? [] : buildKeyWrites(once, now)),
+      ...emails.flatMap((email, index) => [
+        ...withClaim(email.enqueued, claims[index] ?? null),
+        ...(written.get(email)?.writes ?? []),
+      ]),
+      ...also,
+    ]
+    try {
+      await commit(writes)
+    } catch (error) {
+      return resolveFailedCommit(read, error, charged, once, now, batch)
+    }
+    emails.forEach((email, index) => {
+      queue?.offer(email.enqueued, toBytes(email), claims[index] ?? null, written.get(email)?.copies)
+    })
+    return null
+  }
+}
+
+function toBytes({ raw }: PreparedEmail): Buffer {
+  return raw instanceof LentBytes ? raw.bytes : raw
+}
+
+function withClaim(enqueued: EnqueuedEmail, claim: Claim | null): readonly Write[] {
+  return claim === null ? enqueued.writes : writesWithLease(enqueued, claim.until)
+}
+
+function toChargeable({ enqueued, senderDomain }: PreparedEmail): { workspaceId: string; senderDomain: string } {
+  return { workspaceId: enqueued.email.workspace_id, senderDomain }
+}
+
+function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRequest, now: number): Write[] {
+  return [
+    expireIdempotency({ workspaceId, key, before: now - IDEMPOTENCY_LIFETIME }),
+    insertIdempotency({
+      workspace_id: workspaceId,
+      key,
+      fingerprint,
+      email_id: becomes.emailId,
+      answer: becomes.answer,
+      created_at: now,
+    }),
+  ]
+}
+
+/** After a failed commit: the result of an equal request, else throws the quota's Refusal or the error itself. */
+function resolveFailedCommit(
+  read: Read,
+  error: unknown,
+  charged: Charge,
+  once: IdempotentRequest | null,
+  now: number,
+  batch: boolean,
+): EarlierUse {
+  const conflict = error instanceof ConstraintViolated || error instanceof WriteConflict
+  const other = conflict && once !== null ? findEarlierUse(read, once, now) : null
+  if (other !== null) return other
+  throw (error instanceof WriteConflict ? charged.findRefusal(batch) : null) ?? error
+}

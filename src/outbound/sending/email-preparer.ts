@@ -1,0 +1,273 @@
+/**
+ * The sending policy, the same for SMTP and REST: from a submission to the writes of one commit.
+ *
+ * Checks whether the key may use the senders, and which recipients are suppressed. Refusals are thrown before anything
+ * is written.
+ */
+import { isAscii } from 'node:buffer'
+import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
+import { formatNotify } from '../../base/mail/dsn-parameters.js'
+import { findFields, type Header, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
+import type { Mailbox } from '../../base/mail/mailbox-list.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import type { TlsRequired } from '../../base/mail/tls-required.js'
+import { concatAlone, hasHeadroom, joinInPlace } from '../../base/platform/memory/byte-pieces.js'
+import { type Json, toJson } from '../../base/storage/tables/columns.js'
+import {
+  LentBytes,
+  MOVE_FROM_BYTES,
+  MovedBytes,
+  TRANSFER_FROM_BYTES,
+  type Write,
+} from '../../base/storage/writer/write.js'
+import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../../records/messages/queue/enqueue.js'
+import type { StoredBytes } from '../../records/messages/raw-message.js'
+import { insertUnsubscribeLink } from '../../records/messages/unsubscribe-links.js'
+import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import type { Principal } from '../../workspaces/accounts/principal.js'
+import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
+import type { SendingDomain } from '../../workspaces/domains/sending-domains.js'
+import { rewriteMessage } from '../tracking/rewrite-message.js'
+import type { EmailTracker } from '../tracking/track-email.js'
+import { type CopyPlan, checkCopiedBodies, planCopies } from './personal-copies.js'
+import { prepareMessage } from './prepare-message.js'
+import { checkEnvelopeSender, checkSender } from './sender-policy.js'
+import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
+
+interface PreparerDeps {
+  readonly suppressions: Pick<SuppressionCache, 'findReason'>
+  readonly hostname: string
+  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly tracker: Pick<EmailTracker, 'begin'>
+}
+
+export interface PreparedEmail {
+  readonly enqueued: EnqueuedEmail
+  /** Empty if the message is large, at the latest after the commit: its memory is transferred to the writer. */
+  readonly raw: Buffer | LentBytes
+  /** The domain of the first From address, which the limits of a sender domain count. */
+  readonly senderDomain: DomainName
+  /** Suppressed recipients, in their order in the envelope. */
+  readonly suppressed: readonly Address[]
+  /** The messages of all recipients but the first; null: all recipients get `raw`. */
+  readonly copies: CopyPlan | null
+}
+
+export class EmailPreparer {
+  constructor(private readonly deps: PreparerDeps) {}
+
+  prepare(principal: Principal, submission: Submission): PreparedEmail {
+    const { deps } = this
+    const { message, summary, emailId, now } = submission
+    const domain = checkSenders(deps, principal, message.envelopeFrom, summary.from)
+    const recipients = resolveRecipients(deps, principal.workspaceId, message.recipients)
+    const origin = { hostname: deps.hostname, protocol: message.protocol, emailId, now }
+    const tracked = trackSubmission(deps, principal.workspaceId, submission, domain)
+    const { pieces, messageId } = prepareMessage(tracked.raw, tracked.header, origin, tracked.rest)
+    const { personal = null } = submission
+    const mayHaveCopies = personal !== null && recipients.length > 1
+    if (mayHaveCopies) checkCopiedBodies(personal.bodies)
+    const { raw, stored } = mayHaveCopies ? holdForCopies(pieces) : holdBytes(pieces)
+    const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
+    const { tracking } = tracked
+    const copies = planRecipientCopies(raw, submission, recipients)
+    const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
+    const { entries, dsnRequests, writes, firstInsertion, email: row } = enqueue(email, recipients, stored)
+    const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
+    return {
+      enqueued: { email: row, entries, dsnRequests, firstInsertion, writes: [...writes, ...links, ...tracking.writes] },
+      raw: stored instanceof LentBytes ? stored : raw,
+      senderDomain: domainOf(summary.from[0].address),
+      suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
+      copies,
+    }
+  }
+}
+
+interface HeldBytes {
+  readonly raw: Buffer
+  readonly stored: StoredBytes
+}
+
+/** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
+function holdBytes(pieces: readonly Buffer[]): HeldBytes {
+  const moved = new MovedBytes(pieces)
+  if (moved.length >= MOVE_FROM_BYTES) return { raw: Buffer.alloc(0), stored: moved }
+  const raw = joinPieces(pieces, moved.length)
+  return { raw, stored: raw.length < TRANSFER_FROM_BYTES ? raw : new LentBytes(raw) }
+}
+
+/** The copies are made later of the bytes, which the caller must not free. A large message is not copied. */
+function holdForCopies(pieces: readonly Buffer[]): HeldBytes {
+  const last = pieces.findLast(({ length }) => length > 0)
+  const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null
+  const raw = joined ?? concatAlone(pieces)
+  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
+}
+
+/** In memory of their own, if they are many: that in which they arrived, if the fields fit in front of them. */
+function joinPieces(pieces: readonly Buffer[], bytes: number): Buffer {
+  if (bytes < TRANSFER_FROM_BYTES) return Buffer.concat(pieces)
+  const last = pieces.findLast(({ length }) => length > 0)
+  const isSmall = last !== undefined && last.buffer.byteLength < MOVE_FROM_BYTES
+  const joined = isSmall && hasHeadroom(last) ? joinInPlace(pieces) : null
+  return joined ?? concatAlone(pieces)
+}
+
+/** The message itself is that of the first recipient, even if that one is suppressed. */
+function planRecipientCopies(
+  raw: Buffer,
+  { personal }: Submission,
+  [first, ...others]: readonly NewRecipient[],
+): CopyPlan | null {
+  if (personal == null || first === undefined) return null
+  const ids = others.filter(({ suppressed }) => !suppressed).map(({ id = '' }) => id)
+  return planCopies(raw, personal, first.id ?? '', ids)
+}
+
+function insertLink(email: NewEmail, { id = '', address, suppressed }: NewRecipient): Write[] {
+  if (suppressed) return []
+  const { workspace_id, created_at, from_email: sender } = email
+  return [insertUnsubscribeLink({ recipient_id: id, workspace_id, email_id: email.id, address, sender, created_at })]
+}
+
+interface EmailInput {
+  readonly principal: Principal
+  readonly submission: Submission
+  readonly summary: MessageSummary
+  readonly recipients: readonly NewRecipient[]
+  readonly messageId: string
+  readonly utf8: boolean
+  readonly tracking: SubmittedTracking
+  readonly copies: CopyPlan | null
+}
+
+function buildEmail(input: EmailInput): NewEmail {
+  const { principal, submission, summary, recipients, messageId, utf8, tracking, copies } = input
+  const { message, options } = submission
+  return {
+    id: submission.emailId,
+    workspace_id: principal.workspaceId,
+    source: submission.source,
+    message_id: messageId,
+    envelope_from: message.envelopeFrom,
+    envid: message.envid,
+    ret: message.ret,
+    from_email: summary.from[0].address,
+    from_name: summary.from[0].name,
+    to_emails: toAddressJson(summary.to),
+    cc_emails: toAddressJson(summary.cc),
+    bcc_emails: toJson(findBlindCopies(recipients, [...summary.to, ...summary.cc])),
+    reply_to: toAddressJson(summary.replyTo),
+    subject: summary.subject,
+    tags: toJson(options.tags),
+    track_opens: tracking.opens ? 1 : 0,
+    track_clicks: tracking.clicks ? 1 : 0,
+    tracking_skipped: tracking.skipped,
+    has_copies: copies === null ? 0 : 1,
+    priority: options.priority,
+    smtputf8: utf8 ? 1 : 0,
+    tls_required: readTlsRequired(submission),
+    created_at: submission.now,
+    scheduled_for: options.scheduledFor,
+    key_id: principal.keyId,
+    template_id: submission.templateId,
+    broadcast_id: null,
+    dropped: options.dropped === true,
+  }
+}
+
+/** Octets of a field with one word, its folding included. */
+const MAX_WORD = 200
+
+/** RFC 8689: the parameter of MAIL goes before the header field. */
+function readTlsRequired({ message, header }: Submission): TlsRequired | null {
+  if (message.requiresTls === true) return 'yes'
+  const [field] = findFields(header, 'tls-required')
+  return field !== undefined && readFieldValue(message.raw, field, MAX_WORD).trim().toLowerCase() === 'no' ? 'no' : null
+}
+
+/** Checks the envelope sender and every From address; returns the domain of the first From. */
+function checkSenders(
+  { domains: { findVerified } }: PreparerDeps,
+  principal: Principal,
+  envelopeFrom: Address | '',
+  from: MessageSummary['from'],
+): SendingDomain {
+  checkEnvelopeSender(principal, envelopeFrom, findVerified)
+  const [first, ...others] = from
+  const domain = checkSender(principal, first.address, 'From', findVerified)
+  for (const { address } of others) checkSender(principal, address, 'From', findVerified)
+  return domain
+}
+
+/** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
+function resolveRecipients(
+  { suppressions }: PreparerDeps,
+  workspaceId: string,
+  submitted: readonly SubmittedRecipient[],
+): NewRecipient[] {
+  const byAddress = new Map<string, NewRecipient>()
+  for (const { address, notify, orcpt, id } of submitted) {
+    if (byAddress.has(address)) continue
+    const reason = suppressions.findReason(workspaceId, address)
+    byAddress.set(address, {
+      address,
+      suppressed: reason !== null,
+      ...(reason === null ? {} : { suppressionReason: reason }),
+      notify: notify === null ? null : formatNotify(notify),
+      orcpt,
+      id,
+    })
+  }
+  const recipients = [...byAddress.values()]
+  const suppressed = recipients.filter((recipient) => recipient.suppressed).map(({ address }) => address)
+  if (suppressed.length === recipients.length) {
+    throw new Refusal('all-recipients-suppressed', 'all recipients are on the suppression list', { suppressed })
+  }
+  return recipients
+}
+
+/** Envelope recipients that the header does not name: blind copies. */
+function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
+  const names = new Set(named.map(({ address }) => address?.toLowerCase()))
+  return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
+}
+
+function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
+  return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
+}
+
+/** A header with UTF-8 needs SMTPUTF8 at every next hop (RFC 6532). */
+function hasUtf8(raw: Buffer, header: Header): boolean {
+  return !isAscii(raw.subarray(0, header.end))
+}
+
+interface TrackedSubmission {
+  readonly raw: Buffer
+  readonly header: Header
+  /** What follows `raw`. */
+  readonly rest: readonly Buffer[]
+  readonly tracking: SubmittedTracking
+}
+
+/** A message submitted by SMTP is tracked here, as its header fields or else its domain say. */
+function trackSubmission(
+  { tracker }: PreparerDeps,
+  workspaceId: string,
+  { message: { raw }, header, options, emailId, now, tracking }: Submission,
+  { domain, track_opens, track_clicks }: SendingDomain,
+): TrackedSubmission {
+  if (tracking !== null) return { raw, header, rest: [], tracking }
+  const opens = options.trackOpens ?? track_opens === 1
+  const clicks = options.trackClicks ?? track_clicks === 1
+  const begun = tracker.begin({ workspaceId, emailId, domain, opens, clicks, now })
+  const rewritten = begun === null ? null : rewriteMessage(raw, header, begun.trackHtml)
+  const skipped = typeof rewritten === 'string' ? rewritten : (begun?.skipped() ?? null)
+  if (begun === null || rewritten === null || typeof rewritten === 'string' || skipped !== null) {
+    return { raw, header, rest: [], tracking: { opens, clicks, skipped, writes: [] } }
+  }
+  const [first, ...rest] = rewritten
+  const writes = begun.collectWrites()
+  return { raw: first, header: scanHeader(first), rest, tracking: { opens, clicks, skipped, writes } }
+}

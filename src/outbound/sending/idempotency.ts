@@ -1,0 +1,109 @@
+/**
+ * Remembers idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`): within 24 hours, the same key with the
+ * same content gives the same email; with other content it is a conflict.
+ *
+ * The key's row is written in the commit of the email (`email-committer.ts`). SMTP and REST share the keys of a
+ * workspace; the fingerprints of their requests are never equal.
+ */
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+
+export const IDEMPOTENCY_LIFETIME = 24 * 3_600_000
+export const MAX_IDEMPOTENCY_KEY = 256
+
+export const insertIdempotency = prepareWrite<Tables['idempotency']>(({ db, slot }) =>
+  db.insertInto('idempotency').values({
+    workspace_id: slot('workspace_id'),
+    key: slot('key'),
+    fingerprint: slot('fingerprint'),
+    email_id: slot('email_id'),
+    answer: slot('answer'),
+    created_at: slot('created_at'),
+  }),
+)
+
+/** Deletes a key whose lifetime is over, so that it can be used again. */
+export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string; before: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('idempotency')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('created_at', '<', slot('before')),
+)
+
+const BATCH_SIZE = 500
+/** Bytes of the answers that one step deletes; a single one may be that of a batch. */
+const BATCH_BYTES = 4 * 1_048_576
+
+const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('idempotency')
+    .select(['workspace_id', 'key', sql<number>`coalesce(octet_length(answer), 0)`.as('bytes')])
+    .where('created_at', '<', slot('before'))
+    .orderBy('created_at')
+    .limit(BATCH_SIZE),
+)
+
+/** Deletes the oldest keys from before `before`, at most one step of them; resolves to whether there may be more. */
+export async function removeExpiredKeys({ read, commit }: Store, before: number): Promise<boolean> {
+  const rows = selectOldest(read, { before })
+  if (rows.length === 0) return false
+  let bytes = 0
+  const over = rows.findIndex((row) => {
+    bytes += row.bytes
+    return bytes > BATCH_BYTES
+  })
+  const expired = over === -1 ? rows : rows.slice(0, Math.max(1, over))
+  await commit(expired.map(({ workspace_id: workspaceId, key }) => expireIdempotency({ workspaceId, key, before })))
+  return rows.length === BATCH_SIZE || expired.length < rows.length
+}
+
+const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('idempotency')
+    .select(['fingerprint', 'email_id', 'answer', 'created_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key')),
+)
+
+/** SHA-256 over the parts, each prefixed with its length. */
+export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
+  return hash.digest('hex')
+}
+
+export interface KeyUse {
+  /** The message's header field that holds the key; absent: the key came with an API request. */
+  readonly field?: string
+  readonly workspaceId: string
+  readonly key: string
+  readonly fingerprint: string
+}
+
+/** The result of the first use of a key. */
+export interface EarlierUse {
+  /** Set if the message was submitted by SMTP. */
+  readonly emailId: string | null
+  /** The API's answer, as JSON. */
+  readonly answer: string | null
+}
+
+/** The result of an earlier use of this key, or null; throws a Refusal `conflict` if the content differs. */
+export function findEarlierUse(
+  read: Read,
+  { workspaceId, key, fingerprint, field }: KeyUse,
+  now: number,
+): EarlierUse | null {
+  const row = byKey(read, { workspaceId, key })[0]
+  if (row === undefined || row.created_at < now - IDEMPOTENCY_LIFETIME) return null
+  if (row.fingerprint !== fingerprint) {
+    const message = 'the idempotency key was used for another request'
+    throw new Refusal('conflict', field === undefined ? message : `${field}: ${message}`, { value: key })
+  }
+  return { emailId: row.email_id, answer: row.answer }
+}

@@ -1,0 +1,81 @@
+/**
+ * Accepts a message that was submitted by SMTP; its service header fields say how to send it.
+ *
+ * When an id is returned, the message is on disk.
+ */
+
+import { type Header, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { uuidv7 } from '../../base/platform/ids.js'
+import type { Read } from '../../base/storage/prepared.js'
+import type { Principal } from '../../workspaces/accounts/principal.js'
+import type { EmailCommitter } from './email-committer.js'
+import type { EmailPreparer } from './email-preparer.js'
+import { findEarlierUse, fingerprintOf, type KeyUse } from './idempotency.js'
+import { findRepeatedFields, summarizeMessage } from './prepare-message.js'
+import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-headers.js'
+import type { SubmittedMessage } from './submitted-message.js'
+
+interface AcceptedEmail {
+  /** Names of fields that came more than once, of which the last one is sent. Absent: none. */
+  readonly repeated?: readonly string[]
+  readonly emailId: string
+}
+
+interface AcceptorDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly preparer: Pick<EmailPreparer, 'prepare'>
+  readonly committer: Pick<EmailCommitter, 'commit'>
+}
+
+export class SubmissionAcceptor {
+  constructor(private readonly deps: AcceptorDeps) {}
+
+  /** Resolves once the message is on disk. */
+  async accept(principal: Principal, message: SubmittedMessage): Promise<AcceptedEmail> {
+    const { read, clock, preparer, committer } = this.deps
+    const now = clock()
+    const header = scanHeader(message.raw)
+    const summary = summarizeMessage(message.raw, header)
+    const { idempotencyKey, ...options } = readServiceFields(extractServiceFields(message.raw, header), now)
+    const use = idempotencyKey === null ? null : toKeyUse(principal, message, idempotencyKey)
+    const before = use === null ? null : findEarlierUse(read, use, now)
+    if (before !== null) return toAcceptedEmail(before.emailId)
+
+    const emailId = uuidv7(now)
+    const prepared = preparer.prepare(principal, {
+      emailId,
+      source: 'smtp',
+      message,
+      header,
+      summary,
+      options,
+      templateId: null,
+      tracking: null,
+      now,
+    })
+    const once = use === null ? null : { ...use, becomes: { emailId, answer: null } }
+    const other = await committer.commit([prepared], once, now)
+    if (other !== null) return toAcceptedEmail(other.emailId)
+    const repeated = [...new Set(findRepeatedFields(header).map(({ name }) => name))]
+    return repeated.length === 0 ? { emailId } : { emailId, repeated }
+  }
+}
+
+/** Always has an email: the fingerprint of an API request never equals that of a submission. */
+function toAcceptedEmail(emailId: string | null): AcceptedEmail {
+  if (emailId === null) throw new Error('an idempotency key of SMTP has no email')
+  return { emailId }
+}
+
+function extractServiceFields(raw: Buffer, header: Header): { name: string; value: string }[] {
+  return header.fields
+    .filter(({ name }) => isServiceField(name))
+    .map((field) => ({ name: field.name, value: readFieldValue(raw, field) }))
+}
+
+function toKeyUse({ workspaceId }: Principal, message: SubmittedMessage, key: string): KeyUse {
+  const envelope = [message.envelopeFrom, ...message.recipients.map(({ address }) => address)]
+  return { workspaceId, key, fingerprint: fingerprintOf([...envelope, message.raw]), field: IDEMPOTENCY_FIELD }
+}

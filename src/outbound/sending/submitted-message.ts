@@ -1,0 +1,89 @@
+/**
+ * A *submission* is a message that a client hands in over SMTP or REST: envelope, unchanged bytes, and sending options.
+ */
+import type { Address } from '../../base/mail/address.js'
+import type { DsnNotify } from '../../base/mail/dsn-parameters.js'
+import type { Header } from '../../base/mail/header-fields.js'
+import type { Mailbox } from '../../base/mail/mailbox-list.js'
+import type { NamedAddress } from '../../base/mail/named-address.js'
+import type { Priority, Tag } from '../../base/storage/tables/email-tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import type { TrackingSkip } from '../tracking/track-email.js'
+import type { PersonalContent } from './personal-copies.js'
+
+export interface SubmittedRecipient {
+  readonly address: Address
+  /** RFC 3461 section 4.1; null: not given. */
+  readonly notify: readonly DsnNotify[] | null
+  /** RFC 3461 section 4.2, as `rfc822;…`; null: not given. */
+  readonly orcpt: string | null
+  /** Set if the content contains the ids of its recipients. */
+  readonly id?: string | undefined
+}
+
+export interface SubmittedMessage {
+  /** Empty: `<>`. */
+  readonly envelopeFrom: Address | ''
+  /** RFC 3461 section 4.4, decoded. */
+  readonly envid: string | null
+  readonly ret: 'full' | 'headers' | null
+  readonly recipients: readonly SubmittedRecipient[]
+  /** The client asked for SMTPUTF8 (RFC 6531). */
+  readonly smtputf8: boolean
+  /** The client asked for REQUIRETLS (RFC 8689); absent: it did not. */
+  readonly requiresTls?: boolean
+  /** Header and body, CRLF line ends, dot-unstuffed. */
+  readonly raw: Buffer
+  /** For `with` of the Received field: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
+  readonly protocol: string
+}
+
+/** How to send a message: from header fields over SMTP, from the request's body over REST. */
+export interface SendingOptions {
+  /** Null: the domain's default. */
+  readonly trackOpens: boolean | null
+  readonly trackClicks: boolean | null
+  readonly tags: readonly Tag[]
+  readonly priority: Priority
+  /** Epoch milliseconds, in the future; null: now. */
+  readonly scheduledFor: number | null
+  /** A test: the email is stored as cancelled and no server gets it. Absent: it is sent. */
+  readonly dropped?: boolean
+}
+
+/** What lists, events and answers show of a message. */
+export interface MessageSummary {
+  /** All authors of the From field; lists show the first. */
+  readonly from: readonly [NamedAddress, ...NamedAddress[]]
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly replyTo: readonly Mailbox[]
+  readonly subject: string
+}
+
+export interface Submission {
+  /** UUIDv7 of now, made by the caller, because a composed message already contains it. */
+  readonly emailId: string
+  readonly source: 'smtp' | 'rest'
+  readonly message: SubmittedMessage
+  /** The header of `message.raw`, scanned once. */
+  readonly header: Header
+  readonly summary: MessageSummary
+  readonly options: SendingOptions
+  readonly templateId: string | null
+  /** Set if the message has the unsubscribe link of its first recipient; all recipients then have ids. */
+  readonly personal?: PersonalContent | null
+  /** Set if the message is tracked or goes without tracking as it is; null: preparing it decides. */
+  readonly tracking: SubmittedTracking | null
+  readonly now: number
+}
+
+/** How a composed message is tracked. */
+export interface SubmittedTracking {
+  readonly opens: boolean
+  readonly clicks: boolean
+  /** Why it goes out without the tracking that it should have; null: it has it, or should have none. */
+  readonly skipped: TrackingSkip | null
+  /** They belong to the commit that stores the email. */
+  readonly writes: readonly Write[]
+}

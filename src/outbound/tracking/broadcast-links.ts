@@ -1,0 +1,54 @@
+/**
+ * Links of broadcasts, as clicks need them. The URLs without variables are stored once for a broadcast; one with variables
+ * has a token in each message. Both work as long as the record of the message, `retention.links`.
+ */
+import { createHash, type KeyObject } from 'node:crypto'
+import { isClickToken } from '../../base/mail/click-token.js'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { broadcastOfEmail } from '../../records/messages/broadcast-recipients.js'
+
+interface BroadcastClick {
+  readonly emailId: string
+  readonly url: string
+  /** Null, as `broadcastId` is: the request has none. */
+  readonly token: string | null
+  readonly broadcastId: string | null
+}
+
+/** All links with variables are one to the search for sweeps, which counts only the others. */
+const OWN_LINK = 'own'
+
+/**
+ * What stands for the id of the link; null: the email is no message of a broadcast with this link. `broadcastId`: if
+ * given, the email must be of that one.
+ */
+export function findBroadcastLink(read: Read, secret: KeyObject, click: BroadcastClick): string | null {
+  const { emailId, url, token, broadcastId } = click
+  const [message] = broadcastOfEmail(read, { emailId })
+  if (message === undefined) return null
+  const { broadcast_id: id } = message
+  if (broadcastId !== null && broadcastId !== id) return null
+  if (linkOfBroadcast(read, { broadcastId: id, url }).length > 0) return nameBroadcastLink(url)
+  return token !== null && isClickToken(secret, { emailId, url, token }) ? OWN_LINK : null
+}
+
+const linkOfBroadcast = prepareRead<{ broadcastId: string; url: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_links')
+    .select('broadcast_id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('url', '=', slot('url')),
+)
+
+/** Without those that have variables. */
+export const countBroadcastLinks = prepareRead<{ broadcastId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_links')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('broadcast_id', '=', slot('broadcastId')),
+)
+
+/** Short, however long the URL is. */
+export function nameBroadcastLink(url: string): string {
+  return createHash('sha256').update(url).digest('base64url')
+}

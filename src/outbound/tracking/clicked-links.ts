@@ -1,0 +1,71 @@
+/**
+ * Links of emails as clicks need them: found by URL, counted, and listed with their clicks.
+ *
+ * Every read is bounded, since a message may have thousands of links.
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+
+const columns = ['id', 'email_id', 'url'] as const
+
+/** Links of an email among which a URL is looked for. */
+const MAX_SEARCHED = 1_000
+
+export const linkOfEmail = prepareRead<{ emailId: string; url: string }>()(({ db, slot }) =>
+  db
+    .selectFrom(
+      db.selectFrom('links').select(columns).where('email_id', '=', slot('emailId')).limit(MAX_SEARCHED).as('known'),
+    )
+    .selectAll()
+    .where('url', '=', slot('url'))
+    .limit(1),
+)
+
+export const countLinks = prepareRead<{ emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('links')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('email_id', '=', slot('emailId')),
+)
+
+/** By a person. */
+export const countClick = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('links')
+    .set({
+      clicks: sql`clicks + 1`,
+      first_clicked_at: sql`min(coalesce(first_clicked_at, ${slot('at')}), ${slot('at')})`,
+      last_clicked_at: sql`max(coalesce(last_clicked_at, ${slot('at')}), ${slot('at')})`,
+    })
+    .where('id', '=', slot('id')),
+)
+
+/** Links that the statistics of an email list. */
+const MAX_LISTED = 1_000
+
+/** Those that were clicked, the most clicked first. */
+export const clickedLinks = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('links')
+    .select(['url', 'clicks', 'last_clicked_at'])
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where(sql<boolean>`clicks > 0`) // a literal, as the partial index has it
+    .orderBy('clicks', 'desc')
+    .orderBy('id')
+    .limit(MAX_LISTED),
+)
+
+/** Sums the clicks of all links that were clicked. */
+export const clickTotals = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('links')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('links'),
+      eb.fn.sum<number | null>('clicks').as('clicks'),
+      eb.fn.min<number | null>('first_clicked_at').as('first_clicked_at'),
+    ])
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where(sql<boolean>`clicks > 0`),
+)

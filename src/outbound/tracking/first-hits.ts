@@ -1,0 +1,99 @@
+/**
+ * Decides which opens and clicks of a broadcast's message are recorded: the first of a person and the first of a
+ * machine, of each kind. A *first hit* is the first open or click of a recipient of a broadcast, by a person or by a
+ * machine. A message has one recipient. A click that was a person's until a sweep showed a machine stays recorded too.
+ *
+ * It knows what the batch that is being planned adds to the log, so it is to be created for each batch.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+
+type Kind = 'open' | 'click'
+
+interface Recorded {
+  /** The event of a person; null: there is none. */
+  person: string | null
+  /** How many events of machines there are. */
+  machines: number
+}
+
+interface RecordedKey {
+  readonly emailId: string
+  readonly kind: Kind
+}
+
+const eventTypes = { open: 'email.opened', click: 'email.clicked' } as const
+
+const isMachine = sql<number>`json_extract(data, '$.machine')`
+
+/** Clicks of machines of one message: with as many, those of a person stay a person's, so that the log is bounded. */
+const MAX_MACHINES = 5
+
+const recordedEvents = prepareRead<{ emailId: string; type: (typeof eventTypes)[Kind] }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select(['id', isMachine.as('machine')])
+    .where('email_id', '=', slot('emailId'))
+    .where('type', '=', slot('type'))
+    .limit(MAX_MACHINES + 1),
+)
+
+export class FirstHits {
+  private readonly read: Read
+  private readonly known = new Map<string, Recorded>()
+
+  constructor(read: Read) {
+    this.read = read
+  }
+
+  has(key: RecordedKey, machine: boolean): boolean {
+    const { person, machines } = this.find(key)
+    return machine ? machines > 0 : person !== null
+  }
+
+  add(key: RecordedKey, machine: boolean, eventId: string): void {
+    const recorded = this.find(key)
+    if (machine) recorded.machines += 1
+    else recorded.person = eventId
+  }
+
+  /** The event of a person that was a machine's, since it is among these clicks of a machine; null: it is not. */
+  moveClick(emailId: string, eventIds: readonly string[]): string | null {
+    const recorded = this.find({ emailId, kind: 'click' })
+    const { person, machines } = recorded
+    if (person === null || machines >= MAX_MACHINES || !eventIds.includes(person)) return null
+    recorded.person = null
+    recorded.machines += 1
+    return person
+  }
+
+  private find({ emailId, kind }: RecordedKey): Recorded {
+    const key = `${kind} ${emailId}`
+    const recorded = this.known.get(key) ?? this.load({ emailId, kind })
+    this.known.set(key, recorded)
+    return recorded
+  }
+
+  private load({ emailId, kind }: RecordedKey): Recorded {
+    const events = recordedEvents(this.read, { emailId, type: eventTypes[kind] })
+    return {
+      person: events.find(({ machine }) => machine === 0)?.id ?? null,
+      machines: events.filter(({ machine }) => machine === 1).length,
+    }
+  }
+}
+
+/** The click of a person, as statistics show it. */
+export const firstClickOf = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select([
+      sql<string>`json_extract(data, '$.url')`.as('url'),
+      sql<string>`json_extract(data, '$.clicked_at')`.as('clicked_at'),
+    ])
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('type', '=', 'email.clicked')
+    .where(isMachine, '=', 0)
+    .limit(1),
+)

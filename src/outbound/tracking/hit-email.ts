@@ -1,0 +1,176 @@
+/** Reads what recording needs of an email, and writes what it changes of it. */
+import { sql } from 'kysely'
+import { isInJsonList } from '../../base/storage/json-list.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Json } from '../../base/storage/tables/columns.js'
+import type { DeliveryProgress } from './machine.js'
+
+interface EmailId {
+  readonly id: string
+}
+
+/** In any workspace: the id of an email is the secret of its pixel, as that of a link is of the link. */
+const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select(['workspace_id', 'track_opens', 'track_clicks', 'tracking_skipped', 'opened_at', 'broadcast_id'])
+    .where('id', '=', slot('id')),
+)
+
+/** Recipients of an email that are looked at for its latest delivery. */
+const MAX_RECIPIENTS = 100
+
+const firstRecipients = prepareRead<EmailId>()(({ db, slot }) =>
+  db
+    .selectFrom('recipients')
+    .select(['address', 'status', 'delivered_at'])
+    .where('email_id', '=', slot('id'))
+    .orderBy('id')
+    .limit(MAX_RECIPIENTS),
+)
+
+const leasedEntry = prepareRead<EmailId>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('email_id', '=', slot('id')).where('leased', '=', 1).limit(1),
+)
+
+export interface HitEmail {
+  readonly id: string
+  readonly workspaceId: string
+  /** The first that is not suppressed. */
+  readonly recipient: string
+  readonly progress: DeliveryProgress
+  readonly isOpened: boolean
+  /** Null: of none. */
+  readonly broadcastId: string | null
+}
+
+/** Null: there is no such email, or it has no tracking of this kind. */
+export function findHitEmail(read: Read, kind: 'open' | 'click', id: string): HitEmail | null {
+  const [email] = emailOfAnyWorkspace(read, { id })
+  if (email === undefined || email.tracking_skipped !== null) return null
+  if ((kind === 'open' ? email.track_opens : email.track_clicks) === 0) return null
+  const recipients = firstRecipients(read, { id })
+  const first = recipients.find(({ status }) => status !== 'suppressed')
+  if (first === undefined) return null
+  return {
+    id,
+    workspaceId: email.workspace_id,
+    recipient: first.address,
+    progress: readProgress(read, id, recipients),
+    isOpened: email.opened_at !== null,
+    broadcastId: email.broadcast_id,
+  }
+}
+
+function readProgress(
+  read: Read,
+  id: string,
+  recipients: readonly { readonly delivered_at: number | null }[],
+): DeliveryProgress {
+  const deliveries = recipients.flatMap(({ delivered_at: at }) => (at === null ? [] : [at]))
+  if (deliveries.length > 0) return { deliveredAt: Math.max(...deliveries), isUnderWay: false }
+  return { deliveredAt: null, isUnderWay: leasedEntry(read, { id }).length > 0 }
+}
+
+interface Moment {
+  workspaceId: string
+  id: string
+  at: number
+}
+
+/** By a person, the first time. */
+export const markOpened = prepareWrite<Moment>(({ db, slot }) =>
+  db
+    .updateTable('emails')
+    .set({ opened_at: slot('at') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('opened_at', 'is', null),
+)
+
+/** By a person, the first time. */
+export const markClicked = prepareWrite<Moment>(({ db, slot }) =>
+  db
+    .updateTable('emails')
+    .set({ clicked_at: slot('at') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('clicked_at', 'is', null),
+)
+
+export interface EmailKey {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+/** When the click was made: the log's own time may be later. */
+const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)`
+const clickedUrl = sql<string>`json_extract(events.data, '$.url')`
+const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
+
+/** These clicks were a machine's. One statement, because each reads all clicks of the email. */
+export const markMachineClicks = prepareWrite<EmailKey & { eventIds: Json<readonly string[]> }>(({ db, slot }) =>
+  db
+    .updateTable('events')
+    .set({ data: sql`json_set(data, '$.machine', json('true'))` })
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('type', '=', 'email.clicked')
+    .where(isInJsonList('id', slot('eventIds'))),
+)
+
+/** Before `recountClicks`, which finds only the links that persons have clicked. */
+export const clearClicks = prepareWrite<EmailKey>(
+  ({ db, slot }) =>
+    db
+      .updateTable('links')
+      .set({ clicks: 0, first_clicked_at: null, last_clicked_at: null })
+      .where('email_id', '=', slot('emailId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where(sql<boolean>`clicks > 0`), // a literal, as the partial index has it
+)
+
+/** Counts again what the events have of the links of an email. */
+export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
+  db
+    .updateTable('links')
+    .from((eb) =>
+      eb
+        .selectFrom('events')
+        .select((inner) => [
+          clickedUrl.as('url'),
+          inner.fn.countAll<number>().as('clicks'),
+          inner.fn.min<number>(clickedAt).as('first'),
+          inner.fn.max<number>(clickedAt).as('last'),
+        ])
+        .where('email_id', '=', slot('emailId'))
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where(isClickOfPerson)
+        .groupBy(clickedUrl)
+        .as('counted'),
+    )
+    .set((eb) => ({
+      clicks: eb.ref('counted.clicks'),
+      first_clicked_at: eb.ref('counted.first'),
+      last_clicked_at: eb.ref('counted.last'),
+    }))
+    .where('links.email_id', '=', slot('emailId'))
+    .where('links.workspace_id', '=', slot('workspaceId'))
+    .whereRef('links.url', '=', 'counted.url'),
+)
+
+/** The first click of a person that is left. */
+export const resetClicked = prepareWrite<EmailKey>(({ db, slot }) =>
+  db
+    .updateTable('emails')
+    .set((eb) => ({
+      clicked_at: eb
+        .selectFrom('events')
+        .select((inner) => inner.fn.min<number | null>(clickedAt).as('first'))
+        .where('email_id', '=', slot('emailId'))
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where(isClickOfPerson),
+    }))
+    .where('id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)

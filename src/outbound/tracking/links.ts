@@ -1,0 +1,96 @@
+/** The rows of tracked links, and what restores the HTML of an email as it was submitted. */
+import { type Selectable, sql } from 'kysely'
+import type { Store } from '../../base/storage/database.js'
+import { tuplesOf, valueOfTuple } from '../../base/storage/json-list.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Json } from '../../base/storage/tables/columns.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import { isFramed } from '../../records/messages/frames/framed-message.js'
+import type { HtmlChangeRequest } from '../../records/messages/mime/mime-parts-protocol.js'
+import { firstLinkIdOf } from './link-id.js'
+import { htmlChange, type TrackedHtml } from './restore-html.js'
+
+type Link = Selectable<Tables['links']>
+
+type NewLinks = Pick<Link, 'workspace_id' | 'email_id' | 'created_at'> & {
+  /** Their ids and URLs. */
+  readonly links: Json<readonly (readonly [id: string, url: string])[]>
+}
+
+/** The links of one email, in one statement: binding and running one for each costs as much as the rows. */
+export const insertLinks = prepareWrite<NewLinks>(({ db, slot }) =>
+  db
+    .insertInto('links')
+    .columns(['id', 'workspace_id', 'email_id', 'url', 'created_at', 'clicks'])
+    .expression(
+      db
+        .selectFrom(tuplesOf(slot('links')))
+        .select((eb) => [
+          valueOfTuple<string>(0).as('id'),
+          eb.val(slot('workspace_id')).as('workspace_id'),
+          eb.val(slot('email_id')).as('email_id'),
+          valueOfTuple<string>(1).as('url'),
+          eb.val(slot('created_at')).as('created_at'),
+          sql.lit(0).as('clicks'),
+        ]),
+    ),
+)
+
+/** Finds a link of any workspace: a click has no key. */
+export const linkById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('links')
+    .select(['id', 'workspace_id', 'email_id', 'url', 'created_at', 'clicks', 'first_clicked_at', 'last_clicked_at'])
+    .where('id', '=', slot('id')),
+)
+
+export const insertHtmlEdits = prepareWrite<Selectable<Tables['html_edits']>>(({ db, slots }) =>
+  db.insertInto('html_edits').values(slots(['email_id', 'workspace_id', 'created_at', 'edits'])),
+)
+
+interface EmailRef {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+const htmlEditsOf = prepareRead<EmailRef>()(({ db, slot }) =>
+  db
+    .selectFrom('html_edits')
+    .select('edits')
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** What gives back the HTML of an email as it was submitted; null: the email is not tracked. */
+export function createHtmlChangeFinder(read: Read): (email: EmailRef) => HtmlChangeRequest | null {
+  return (email) => {
+    const facts = findTrackedHtml(read, email)
+    return facts === null ? null : { module: htmlChange.module.href, facts }
+  }
+}
+
+/** Null: the email is not tracked. */
+export function findTrackedHtml(read: Read, email: EmailRef): TrackedHtml | null {
+  const { emailId } = email
+  if (isFramed(emailId)) return { emailId, edits: null }
+  const [row] = htmlEditsOf(read, email)
+  return row === undefined ? null : { emailId, edits: row.edits }
+}
+
+const BATCH_SIZE = 500
+
+const linksBelow = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('links').select('id').where('id', '<', slot('id')).orderBy('id').limit(BATCH_SIZE),
+)
+
+const removeLinksUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('links').where('id', '<=', slot('id')),
+)
+
+/** Removes some links that were made before `before`, oldest first; resolves to whether there may be more. */
+export async function removeOldLinks({ read, commit }: Store, before: number): Promise<boolean> {
+  const old = linksBelow(read, { id: firstLinkIdOf(before) })
+  const last = old.at(-1)
+  if (last !== undefined) await commit([removeLinksUpTo(last)])
+  return old.length === BATCH_SIZE
+}

@@ -1,0 +1,75 @@
+/**
+ * The base of the URLs that we put into a domain's mail: `service.public_url`, with the domain's mail host in place of
+ * its host while a certificate for that host is served and valid: one of its own, or the default one if that names it.
+ * So links belong to the sending domain where that works, and always work.
+ *
+ * A listener of ours must serve TLS itself: behind a proxy, our certificate says nothing about what clients reach.
+ */
+import { X509Certificate } from 'node:crypto'
+import type { DomainName } from '../../base/mail/address.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { createLruCache } from '../../base/platform/lru-cache.js'
+import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+
+interface TrackingHostDeps {
+  /** `service.public_url`. */
+  readonly publicUrl: string
+  readonly servesTls: boolean
+  /** The default certificate that the listeners serve now, PEM. */
+  readonly certificateOf: () => string
+  /** Whether clients that ask for this name get a valid certificate of its own. */
+  readonly servesName: (name: DomainName) => boolean
+  readonly clock: Clock
+}
+
+/** Without a trailing slash. */
+export type TrackingBaseFor = (domain: DomainName) => string
+
+export function createTrackingHost({
+  publicUrl,
+  servesTls,
+  certificateOf,
+  servesName,
+  clock,
+}: TrackingHostDeps): TrackingBaseFor {
+  if (!servesTls || !publicUrl.startsWith('https:')) return () => publicUrl
+  let loaded: LoadedCertificate = { pem: '', from: 0, to: 0, baseOf: () => publicUrl }
+  return (domain) => {
+    const host = mailHostOf(domain)
+    if (servesName(host)) return replaceHost(publicUrl, host)
+    const pem = certificateOf()
+    if (pem !== loaded.pem) loaded = readCertificate(pem, publicUrl)
+    const now = clock()
+    return now >= loaded.from && now < loaded.to ? loaded.baseOf(host) : publicUrl
+  }
+}
+
+/** Mail hosts whose base is kept for the next email of their domain. */
+const MAX_KNOWN_HOSTS = 1_000
+
+interface LoadedCertificate {
+  readonly pem: string
+  /** Epoch milliseconds of its validity. */
+  readonly from: number
+  readonly to: number
+  /** The base for a mail host while the certificate is valid. */
+  readonly baseOf: (host: string) => string
+}
+
+function readCertificate(pem: string, publicUrl: string): LoadedCertificate {
+  const certificate = new X509Certificate(pem)
+  const known = createLruCache<string>({ max: MAX_KNOWN_HOSTS })
+  const baseOf = (host: string): string => {
+    const base = known.get(host) ?? (certificate.checkHost(host) ? replaceHost(publicUrl, host) : publicUrl)
+    known.set(host, base)
+    return base
+  }
+  return { pem, from: Date.parse(certificate.validFrom), to: Date.parse(certificate.validTo), baseOf }
+}
+
+/** The port and the path stay. */
+function replaceHost(publicUrl: string, host: string): string {
+  const url = new URL(publicUrl)
+  url.hostname = host
+  return url.href.replace(/\/$/, '')
+}

@@ -1,0 +1,153 @@
+/**
+ * The events of a workspace, newest first, in pages.
+ *
+ * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Each index
+ * has the events of one type in this order; the newest of each type are merged. So a page costs the same however many
+ * events there are and however few match; that of a recipient grows by one look-up for each 131,072 events. Internal types are never read.
+ *
+ * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read, type StatementBuilder } from '../../base/storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import type { Timestamp } from '../../base/storage/tables/columns.js'
+import type { EventsTable, EventType } from '../../base/storage/tables/email-tables.js'
+import { findLogRange, seqAtTime } from './event-times.js'
+import { eventTypes } from './payloads.js'
+import { newestOfRecipient } from './recipient-events.js'
+
+/** Undefined: any. */
+export interface EventFilter {
+  readonly workspaceId: string
+  readonly type?: EventType | undefined
+  readonly emailId?: string | undefined
+  /** In any case. */
+  readonly recipient?: string | undefined
+  /** At this time or later. */
+  readonly from?: Timestamp | undefined
+  /** Before this time. */
+  readonly to?: Timestamp | undefined
+}
+
+const columns = ['seq', 'id', 'type', 'created_at', 'email_id', 'recipient', 'data'] as const
+
+export type ListedEvent = Pick<EventsTable, Exclude<(typeof columns)[number], 'seq'>> & { readonly seq: number }
+
+interface PageRequest {
+  /** Only events with a smaller `seq`; undefined: from the newest. */
+  readonly before: number | undefined
+  readonly limit: number
+}
+
+export async function listEvents(
+  read: Read,
+  filter: EventFilter,
+  { before, limit }: PageRequest,
+): Promise<readonly ListedEvent[]> {
+  const { workspaceId, type, emailId, from, to } = filter
+  if (emailId !== undefined && !isEmailOfWorkspace(read, emailId, workspaceId)) return []
+  const { first, end } = findLogRange(read)
+  const range = {
+    types: type === undefined ? eventTypes : [type],
+    from: from === undefined ? first : seqAtTime(read, from),
+    before: Math.min(before ?? end, to === undefined ? end : seqAtTime(read, to)),
+    limit,
+  }
+  const page = await findPage(read, filter, range)
+  return page.flatMap(({ seq }) => eventBySeq(read, { seq, workspaceId }))
+}
+
+/** An email belongs to one workspace, and so do all of its events. */
+function isEmailOfWorkspace(read: Read, emailId: string, workspaceId: string): boolean {
+  return firstOfEmail(read, { emailId })[0]?.workspace_id === workspaceId
+}
+
+const firstOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
+  db.selectFrom('events').select('workspace_id').where('email_id', '=', slot('emailId')).limit(1),
+)
+
+const eventBySeq = prepareRead<{ seq: number; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('events')
+    .select(columns)
+    .where('seq', '=', slot('seq'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+interface SeqRow {
+  readonly seq: number
+}
+
+/** Values of `seq`: `from` is inside, `before` is not. */
+interface SeqRange {
+  readonly from: number
+  readonly before: number
+  readonly limit: number
+}
+
+type TypesPage = SeqRange & { readonly types: readonly EventType[] }
+
+async function findPage(read: Read, filter: EventFilter, page: TypesPage): Promise<readonly SeqRow[]> {
+  const { workspaceId, emailId, recipient } = filter
+  if (emailId === undefined) {
+    if (recipient !== undefined) return newestOfRecipient(read, { ...page, workspaceId, recipient })
+    return mergeTypes(page, (ofType) => seqsOfType(read, { ...ofType, workspaceId }))
+  }
+  if (recipient === undefined) return mergeTypes(page, (ofType) => seqsOfEmail(read, { ...ofType, emailId }))
+  return mergeTypes(page, (ofType) => scanEmail(read, { ...ofType, emailId, recipient }))
+}
+
+/** The newest `limit` events of one type in the range. */
+type TypePage = SeqRange & { readonly type: EventType }
+
+async function mergeTypes(
+  { types, ...range }: TypesPage,
+  find: (page: TypePage) => readonly SeqRow[] | Promise<readonly SeqRow[]>,
+): Promise<readonly SeqRow[]> {
+  const newest: SeqRow[] = []
+  for (const type of types) newest.push(...(await find({ ...range, type })))
+  return newest.sort((one, other) => other.seq - one.seq).slice(0, range.limit)
+}
+
+function selectNewest<Values extends TypePage>({ db, slot }: StatementBuilder<Values>) {
+  return db
+    .selectFrom('events')
+    .select('seq')
+    .where('type', '=', slot('type'))
+    .where('seq', '>=', slot('from'))
+    .where('seq', '<', slot('before'))
+    .orderBy('seq', 'desc')
+    .limit(slot('limit'))
+}
+
+const seqsOfType = prepareRead<TypePage & { readonly workspaceId: string }>()((builder) =>
+  selectNewest(builder).where('workspace_id', '=', builder.slot('workspaceId')),
+)
+
+type OfEmail = TypePage & { readonly emailId: string }
+
+const seqsOfEmail = prepareRead<OfEmail>()((builder) =>
+  selectNewest(builder).where('email_id', '=', builder.slot('emailId')),
+)
+
+type OfEmailAndRecipient = OfEmail & { readonly recipient: string }
+
+const stepOfEmail = prepareRead<OfEmailAndRecipient>()((builder) =>
+  selectNewest(builder)
+    .select(sql<number>`recipient is ${builder.slot('recipient')} collate nocase`.as('fits'))
+    .where('email_id', '=', builder.slot('emailId')),
+)
+
+/** Checks the recipient of each event. It is no condition of the read, so that a step ends after its rows. */
+async function scanEmail(read: Read, page: OfEmailAndRecipient): Promise<readonly SeqRow[]> {
+  const found: SeqRow[] = []
+  let { before } = page
+  for (;;) {
+    const rows = stepOfEmail(read, { ...page, before, limit: ROW_STEP })
+    found.push(...rows.filter(({ fits }) => fits === 1))
+    const last = rows[ROW_STEP - 1]
+    if (last === undefined || found.length >= page.limit) return found
+    before = last.seq
+    await waitForStep()
+  }
+}

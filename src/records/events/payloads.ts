@@ -1,0 +1,221 @@
+/**
+ * The payload of each type of event: `data` as GET /v1/events shows it and as a webhook receives it.
+ *
+ * Every writer of events uses these types, and the OpenAPI document is checked against them. Fields may be added;
+ * none is renamed or removed. A payload contains no message body.
+ */
+import type { Reason } from '../../base/mail/reasons.js'
+import type { JsonObject } from '../../base/storage/tables/columns.js'
+import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
+import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
+import type { SmsEncoding, SmsFault } from '../../base/storage/tables/sms-tables.js'
+
+/** What every event about a recipient of an email contains. A type, not an interface: it is a JSON object. */
+export type EmailData = {
+  readonly email_id: string
+  readonly from: string
+  /** The recipient. */
+  readonly to: string
+  readonly subject: string
+  /** A list, in their order, where several tags have the name. */
+  readonly tags: Readonly<Record<string, string | readonly string[]>>
+}
+
+type DeferredData = EmailData & {
+  /** Null: not classified. */
+  readonly reason: Reason | null
+  readonly response: string
+  /** How many there were. */
+  readonly attempts: number
+  /** Null: a later server is trying, and only it knows. */
+  readonly next_attempt_at: string | null
+}
+
+type BouncedData = EmailData & {
+  /** `soft`: given up after temporary refusals. */
+  readonly bounce_type: 'hard' | 'soft'
+  readonly bounce_subtype: Reason | null
+  readonly bounce_reason: string
+}
+
+type FailedData = EmailData & {
+  readonly reason: Reason | null
+  /** The last reply of a server, or what went wrong; null: the email was removed before an attempt. */
+  readonly response: string | null
+}
+
+/** A request for the pixel or for a link: without what only the record of the email has. */
+type RequestData = {
+  readonly email_id: string
+  /** The first recipient, where several share the pixel and the links. */
+  readonly to: string
+  /** Only messages of a broadcast have it. */
+  readonly broadcast_id?: string | undefined
+  readonly user_agent: string | null
+  readonly ip_address: string | null
+  /** Made by a program that loads or scans mail, not by a person. */
+  readonly machine: boolean
+}
+
+type ClickedData = RequestData & {
+  /** Both are the URL that the link leads to. */
+  readonly link: string
+  readonly url: string
+  readonly clicked_at: string
+  readonly referer: string | null
+}
+
+/** Both ids are null if the email is no message of a broadcast. */
+type UnsubscribedData = EmailData & {
+  readonly unsubscribed_at: string
+  readonly broadcast_id: string | null
+  readonly contact_id: string | null
+}
+
+type ReceivedData = {
+  readonly inbound_email_id: string
+  readonly from: string
+  readonly from_name: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[] | null
+  readonly subject: string
+  readonly has_html: boolean
+  readonly has_text: boolean
+  readonly attachment_count: number
+}
+
+/** A DNS record of a domain and what was found in its place. */
+export type RecordFinding = {
+  readonly type: 'CNAME'
+  readonly name: string
+  readonly expected: string
+  readonly found: string | null
+  readonly status: 'pending' | 'verified' | 'failed'
+}
+
+export type DomainData = {
+  readonly domain_id: string
+  readonly domain: string
+  readonly status: 'pending' | 'verified' | 'failed'
+  /** A user asked for the check and saw its result. */
+  readonly asked: boolean
+  /** Empty: the operator decided, without DNS. */
+  readonly records: readonly RecordFinding[]
+}
+
+/** What every event about a verification code contains. The code and the text of the message are in none. */
+type SmsData = {
+  readonly sms_id: string
+  /** E.164. */
+  readonly phone: string
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string
+  readonly encoding: SmsEncoding
+  readonly segments: number
+  /** The metadata of the request; `{}`: it had none. */
+  readonly metadata: JsonObject
+}
+
+/** A check of the machine or its DNS, in the events of the operator's workspace. */
+type CheckData = {
+  readonly check: string
+  /** What was looked at: an address, a domain, a file. */
+  readonly subject: string
+}
+
+/** What the circuit breaker found about the mail of one scope. */
+export type SendingData = {
+  readonly scope: 'workspace' | 'domain' | 'broadcast'
+  /** The workspace's id, the domain, or the broadcast's id. */
+  readonly id: string
+  readonly cause: 'bounces' | 'complaints'
+  /** The messages of the window: settled for bounces, delivered for complaints. */
+  readonly messages: number
+  /** Those that bounced, or were reported as spam. */
+  readonly failures: number
+  readonly percent: number
+  /** What `percent` was over. */
+  readonly limit_percent: number
+  readonly window_hours: number
+}
+
+/** The data of `service.checks_failed`: what is found newly since the last notice. */
+export type ChecksFailedData = {
+  readonly checked_at: string
+  readonly findings: readonly (CheckData & {
+    readonly state: 'warn' | 'fail'
+    readonly text: string
+    readonly remedy: readonly string[]
+  })[]
+}
+
+/** Payloads of the events that a workspace can read and subscribe to. */
+export interface EventPayloads {
+  readonly 'email.queued': EmailData
+  readonly 'email.suppressed': EmailData & { readonly reason: SuppressionReason }
+  readonly 'email.sent': EmailData & { readonly sent_at: string }
+  readonly 'email.delivered': EmailData & { readonly delivered_at: string }
+  readonly 'email.deferred': DeferredData
+  readonly 'email.bounced': BouncedData
+  readonly 'email.failed': FailedData
+  readonly 'email.complained': EmailData & { readonly feedback_type: string; readonly complained_at: string }
+  readonly 'email.opened': RequestData & { readonly opened_at: string }
+  readonly 'email.clicked': ClickedData
+  readonly 'email.unsubscribed': UnsubscribedData
+  readonly 'email.received': ReceivedData
+  readonly 'domain.verified': DomainData & { readonly verified_at: string }
+  readonly 'domain.failed': DomainData & { readonly failed_at: string }
+  readonly 'sms.sent': SmsData & { readonly sent_at: string; readonly expires_at: string }
+  readonly 'sms.delivered': SmsData & { readonly delivered_at: string }
+  readonly 'sms.failed': SmsData & { readonly reason: SmsFault; readonly failed_at: string }
+  readonly 'sms.verified': SmsData & { readonly verified_at: string }
+  readonly 'sending.warned': SendingData
+  readonly 'sending.held': SendingData
+  /** With the figures that led to the hold. `released_by`: the figures are under the limits again, or a person did it. */
+  readonly 'sending.released': SendingData & { readonly held_at: string; readonly released_by: 'figures' | 'person' }
+  readonly 'service.check_failed': CheckData & {
+    readonly state: 'warn' | 'fail'
+    readonly text: string
+    /** Commands or records to copy, one a line. */
+    readonly remedy: readonly string[]
+    readonly checked_at: string
+  }
+  readonly 'service.check_recovered': CheckData & { readonly failed_at: string; readonly checked_at: string }
+}
+
+/** Payloads of all types, with those that only our own rooms read. */
+export type AllPayloads = EventPayloads & Readonly<Record<InternalEventType, JsonObject>>
+
+const meanings: Readonly<Record<EventType, string>> = {
+  'email.queued': 'The email was accepted for this recipient.',
+  'email.suppressed': 'The recipient is on the suppression list, and was left out.',
+  'email.sent': 'A server took over the email for this recipient.',
+  'email.delivered': "A mail server of the recipient's domain took over the email.",
+  'email.deferred': 'An attempt failed for now; the email is tried again.',
+  'email.bounced': 'The email was refused for good (`hard`), or given up after temporary refusals (`soft`).',
+  'email.failed': 'The email was given up and no server was reached, or it was removed from the queue.',
+  'email.complained': 'The recipient reported the email as spam.',
+  'email.opened': 'The open pixel was loaded.',
+  'email.clicked': 'A link was followed.',
+  'email.unsubscribed': 'The recipient unsubscribed.',
+  'email.received': 'An inbound email arrived.',
+  'domain.verified': 'A domain was verified: mail can be sent from it.',
+  'domain.failed': 'A domain is no longer verified: no mail from it is accepted.',
+  'sms.sent': 'The provider took over the message with a verification code.',
+  'sms.delivered': 'The message with a verification code reached the phone.',
+  'sms.failed': 'The message with a verification code was not sent, or did not reach the phone.',
+  'sms.verified': 'A verification code was checked and is correct.',
+  'sending.warned': 'Bounces or complaints are over the limit of a warning.',
+  'sending.held': 'Bounces or complaints are over the limit: mail is accepted, and held.',
+  'sending.released': 'Mail that was held is sent again.',
+  'service.check_failed': "A daily check found something wrong; in the operator's workspace only.",
+  'service.check_recovered': "What a daily check had found is right again; in the operator's workspace only.",
+}
+
+/** The types that a workspace can read and subscribe to, in the order of the documents. */
+export const eventTypes = Object.keys(meanings) as readonly EventType[]
+
+/** One sentence for the OpenAPI document. */
+export function describeEvent(type: EventType): string {
+  return meanings[type]
+}

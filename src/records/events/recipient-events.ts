@@ -1,0 +1,87 @@
+/**
+ * The events about one recipient, newest first.
+ *
+ * Recipients come in any order, so in one index of all of them every event would change a page of its own somewhere,
+ * which costs more than the event. The index therefore begins with the block of the log that an event is in (a *block*
+ * is 131,072 events in a row): what is written stays within the pages of the newest block, and a reader looks into one
+ * block after the other.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { waitForStep } from '../../base/storage/stepped-walk.js'
+import type { EventType } from '../../base/storage/tables/email-tables.js'
+
+/** Values of `seq` in a block, as in the index: see `storage/schema/events.ts`. */
+const BLOCK_SIZE = 131_072
+/** Blocks that one step looks into. */
+const BLOCK_STEP = 100
+
+interface RecipientPage {
+  readonly workspaceId: string
+  /** In any case. */
+  readonly recipient: string
+  readonly types: readonly EventType[]
+  /** Values of `seq`, the first inside and the second outside. */
+  readonly from: number
+  readonly before: number
+  readonly limit: number
+}
+
+interface SeqRow {
+  readonly seq: number
+}
+
+/** Up to `limit` events; `from` and `before` are in the log or beside it. */
+export async function newestOfRecipient(read: Read, page: RecipientPage): Promise<readonly SeqRow[]> {
+  const newest = blockOf(page.before - 1)
+  const oldest = blockOf(page.from)
+  const found: SeqRow[] = []
+  for (let block = newest; block >= oldest && found.length < page.limit; block -= 1) {
+    found.push(...readBlock(read, { ...page, block }))
+    if ((newest - block) % BLOCK_STEP === BLOCK_STEP - 1) await waitForStep()
+  }
+  return found.slice(0, page.limit)
+}
+
+function blockOf(seq: number): number {
+  return Math.floor(seq / BLOCK_SIZE)
+}
+
+type BlockPage = RecipientPage & { readonly block: number }
+
+/** In the order of `seq`, the newest first. */
+function readBlock(read: Read, { types, ...page }: BlockPage): readonly SeqRow[] {
+  if (anyInBlock(read, page).length === 0) return []
+  return types.flatMap((type) => seqsInBlock(read, { ...page, type })).sort((one, other) => other.seq - one.seq)
+}
+
+type BlockKey = Pick<BlockPage, 'workspaceId' | 'recipient' | 'block'>
+
+const isInBlock = ({ slot }: { readonly slot: (name: 'block') => number }) =>
+  sql<boolean>`"seq" / ${sql.lit(BLOCK_SIZE)} = ${slot('block')}`
+
+const anyInBlock = prepareRead<BlockKey>()((builder) =>
+  builder.db
+    .selectFrom('events')
+    .select('seq')
+    .where(isInBlock(builder))
+    .where('workspace_id', '=', builder.slot('workspaceId'))
+    .where('recipient', '=', sql<string>`${builder.slot('recipient')} collate nocase`)
+    .limit(1),
+)
+
+type BlockType = BlockKey & Pick<BlockPage, 'from' | 'before' | 'limit'> & { readonly type: EventType }
+
+const seqsInBlock = prepareRead<BlockType>()((builder) =>
+  builder.db
+    .selectFrom('events')
+    .select('seq')
+    .where(isInBlock(builder))
+    .where('workspace_id', '=', builder.slot('workspaceId'))
+    .where('recipient', '=', sql<string>`${builder.slot('recipient')} collate nocase`)
+    .where('type', '=', builder.slot('type'))
+    .where('seq', '>=', builder.slot('from'))
+    .where('seq', '<', builder.slot('before'))
+    .orderBy('seq', 'desc')
+    .limit(builder.slot('limit')),
+)

@@ -1,0 +1,158 @@
+/**
+ * The records of exports.
+ *
+ *   processing -> completed | failed
+ *
+ * A record is removed with its file: after `retention.exports`, by its workspace, or with the workspace. Every change
+ * of an export that is being written asserts its record, so that nothing is written for one that is gone.
+ */
+import { type Selectable, sql } from 'kysely'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/prepared.js'
+import { selectSameOwner } from '../../base/storage/same-owner.js'
+import type { ExportsTable } from '../../base/storage/tables/export-tables.js'
+
+export type ExportRow = Selectable<ExportsTable>
+
+/** Exports of all workspaces of an owner that are processing or wait. */
+export const MAX_UNFINISHED_EXPORTS = 20
+/** Exports of a workspace that are kept, the unfinished ones among them. */
+export const MAX_KEPT_EXPORTS = 100
+
+type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'>
+
+/** Counts all workspaces of the owner. */
+function countUnfinished(db: StatementBuilder<object>['db'], workspaceId: string) {
+  return db
+    .selectFrom('exports')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', 'in', selectSameOwner(workspaceId))
+    .where('status', '=', 'processing')
+}
+
+export const unfinishedOfOwner = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  countUnfinished(db, slot('workspaceId')),
+)
+
+/** Misses when the workspace is deleted, or has as many exports as it may have. */
+export const insertExport = prepareWrite<NewExport>(({ db, slot }) => {
+  const ofWorkspace = db
+    .selectFrom('exports')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('workspace_id', '=', slot('workspace_id'))
+  const unfinished = countUnfinished(db, slot('workspace_id'))
+  const living = db.selectFrom('workspaces').select('id').where('id', '=', slot('workspace_id'))
+  const row = db
+    .selectNoFrom((eb) => [
+      eb.val(slot('id')).as('id'),
+      eb.val(slot('workspace_id')).as('workspace_id'),
+      eb.val(slot('type')).as('type'),
+      sql.lit('processing' as const).as('status'),
+      sql<number>`cast(${slot('from_at')} as bigint)`.as('from_at'),
+      sql<number>`cast(${slot('to_at')} as bigint)`.as('to_at'),
+      eb.val(slot('domain')).as('domain'),
+      sql.lit(0).as('rows'),
+      sql.lit(0).as('bytes'),
+      sql.lit(0).as('progress'),
+      sql<number>`cast(${slot('created_at')} as bigint)`.as('created_at'),
+    ])
+    .where(
+      sql<boolean>`exists ${living} and ${ofWorkspace} < ${sql.lit(MAX_KEPT_EXPORTS)}
+        and ${unfinished} < ${sql.lit(MAX_UNFINISHED_EXPORTS)}`,
+    )
+  const columns = ['id', 'workspace_id', 'type', 'status', 'from_at', 'to_at', 'domain', 'rows', 'bytes'] as const
+  return db
+    .insertInto('exports')
+    .columns([...columns, 'progress', 'created_at'])
+    .expression(row)
+}, 1)
+
+export interface ExportRef {
+  readonly id: string
+  readonly workspaceId: string
+}
+
+export const exportById = prepareRead<ExportRef>()(({ db, slot }) =>
+  db.selectFrom('exports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Newest first. */
+export const listExports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('exports')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('id', 'desc')
+    .limit(MAX_KEPT_EXPORTS),
+)
+
+/** Covers all workspaces: whose file it is. */
+export const anyExportById = prepareRead<{ id: string }>()(({ db, slot }) =>
+  db.selectFrom('exports').select('status').where('id', '=', slot('id')),
+)
+
+/** Covers all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
+export const listUnfinishedExports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('exports')
+    .select(['id', 'workspace_id as workspaceId'])
+    .where('status', '=', sql.lit('processing' as const))
+    .where('id', '>', slot('after'))
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
+type Progress = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'progress'>
+
+/** Misses when it is gone. */
+export const advanceExport = prepareWrite<ExportRef & Progress>(
+  ({ db, slot, slots }) =>
+    db
+      .updateTable('exports')
+      .set(slots(['cursor', 'rows', 'bytes', 'progress']))
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing'),
+  1,
+)
+
+/** Misses when it is gone. */
+export const completeExport = prepareWrite<ExportRef & Pick<Progress, 'rows' | 'bytes'> & { at: number }>(
+  ({ db, slot, slots }) =>
+    db
+      .updateTable('exports')
+      .set({ ...slots(['rows', 'bytes']), status: 'completed', progress: 1_000, cursor: null, finished_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing'),
+  1,
+)
+
+/** Misses when it is gone. */
+export const failExport = prepareWrite<ExportRef & { error: ExportRow['error']; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('exports')
+      .set({ status: 'failed', error: slot('error'), cursor: null, finished_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'processing'),
+  1,
+)
+
+/** An export that is being written stays. */
+export const removeFinishedExport = prepareWrite<ExportRef>(({ db, slot }) =>
+  db
+    .deleteFrom('exports')
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '<>', 'processing'),
+)
+
+export const listFinishedBefore = prepareRead<{ before: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('exports')
+    .select(['id', 'workspace_id as workspaceId'])
+    .where('finished_at', '<', slot('before'))
+    .orderBy('finished_at')
+    .limit(slot('limit')),
+)

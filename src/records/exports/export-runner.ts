@@ -1,0 +1,230 @@
+/**
+ * Writes exports after their requests, one at a time.
+ *
+ * Owners of workspaces take turns: where another one waits, an export is put back after some seconds and goes on when its turn
+ * comes. An export that a turn, a stop or a crash has cut off goes on after the rows that are on disk. After a fault
+ * it is tried again later; after three of our own it fails. While the database takes no writes, it waits.
+ */
+
+import type { Clock } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import type { ExportFault } from '../../base/storage/tables/export-tables.js'
+import { StorageFault, tryCommit } from '../../base/storage/writer/write.js'
+import { createExportFolder, exportFile, removeExportFile, removeOrphanFiles } from './export-file.js'
+import type { ExportProgress } from './export-protocol.js'
+import {
+  advanceExport,
+  completeExport,
+  type ExportRef,
+  exportById,
+  failExport,
+  listUnfinishedExports,
+} from './export-records.js'
+import { runExportThread } from './export-thread.js'
+import type { WriteOutcome } from './write-export.js'
+
+interface RunnerDeps extends Store {
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error' | 'info'>
+  /** The database, for the connection of the thread. */
+  readonly database: string
+  readonly folder: string
+  /** Who takes turns: the owner of a workspace. Absent: each workspace does. */
+  readonly ownerOf?: (workspaceId: string) => string
+  readonly onEnd?: ((outcome: 'completed' | 'failed') => void) | undefined
+  /** Milliseconds that an export may take while other owners wait, and those to wait after a fault. */
+  readonly turn?: number
+  readonly retryDelay?: number
+  /** Milliseconds between two reports of the thread. */
+  readonly reportInterval?: number
+}
+
+export interface ExportRunner {
+  /** Continues what was cut off. */
+  readonly start: () => Promise<void>
+  /** Writes an export whose record is on disk. */
+  readonly begin: (ref: ExportRef) => void
+  /** To be called when records may have been removed with their workspace: removes their files. */
+  readonly refresh: () => void
+  /** How many are written or wait. */
+  readonly countUnderWay: () => number
+  readonly stop: () => Promise<void>
+}
+
+const TURN = 10_000
+const RETRY_DELAY = 10_000
+const MAX_FAULTS = 3
+const PAGE_SIZE = 500
+
+export function createExportRunner(deps: RunnerDeps): ExportRunner {
+  return new Runner(deps)
+}
+
+/** `put-back`: it goes on at its next turn. */
+type TurnEnd = 'ended' | 'put-back' | 'fault'
+
+class Runner implements ExportRunner {
+  private readonly stopController = new AbortController()
+  /** The owners in the order of their turns. */
+  private readonly waiting = new Map<string, ExportRef[]>()
+  /** Faults of exports that are tried again. */
+  private readonly faults = new Map<string, number>()
+  private readonly timers = new Set<NodeJS.Timeout>()
+  private current: { readonly ref: ExportRef; readonly controller: AbortController } | null = null
+  private running: Promise<void> = Promise.resolve()
+  private sweeping: Promise<void> = Promise.resolve()
+
+  constructor(private readonly deps: RunnerDeps) {}
+
+  readonly start = async (): Promise<void> => {
+    await createExportFolder(this.deps.folder)
+    this.refresh()
+    let page = listUnfinishedExports(this.deps.read, { after: '', limit: PAGE_SIZE })
+    while (page.length > 0) {
+      for (const ref of page) this.enqueue(ref)
+      page = listUnfinishedExports(this.deps.read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
+    }
+    this.startNext()
+  }
+
+  readonly begin = (ref: ExportRef): void => {
+    this.enqueue(ref)
+    this.startNext()
+  }
+
+  readonly refresh = (): void => {
+    const { read, folder, log } = this.deps
+    this.sweeping = this.sweeping
+      .then(() => {
+        if (this.current !== null && exportById(read, this.current.ref).length === 0) this.current.controller.abort()
+        return removeOrphanFiles(read, folder)
+      })
+      .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
+  }
+
+  readonly countUnderWay = (): number => {
+    let count = (this.current === null ? 0 : 1) + this.timers.size
+    for (const { length } of this.waiting.values()) count += length
+    return count
+  }
+
+  readonly stop = async (): Promise<void> => {
+    this.stopController.abort()
+    this.current?.controller.abort()
+    for (const timer of this.timers) clearTimeout(timer)
+    await this.running
+    await this.sweeping
+  }
+
+  private enqueue(ref: ExportRef): void {
+    const owner = this.ownerOf(ref)
+    const list = this.waiting.get(owner) ?? []
+    list.push(ref)
+    this.waiting.set(owner, list)
+  }
+
+  private ownerOf({ workspaceId }: ExportRef): string {
+    return this.deps.ownerOf?.(workspaceId) ?? workspaceId
+  }
+
+  private startNext(): void {
+    if (this.current !== null || this.stopController.signal.aborted) return
+    const ref = this.takeNext()
+    if (ref === undefined) return
+    const controller = new AbortController()
+    this.current = { ref, controller }
+    this.running = this.runTurn(ref, controller.signal).then((end) => {
+      this.current = null
+      if (end === 'put-back') this.enqueue(ref)
+      else if (end === 'fault') this.retryLater(ref)
+      else this.faults.delete(ref.id)
+      this.startNext()
+    })
+  }
+
+  /** Takes the next export of the owner whose turn it is, who then is the last. */
+  private takeNext(): ExportRef | undefined {
+    for (const [owner, [ref, ...others]] of this.waiting) {
+      this.waiting.delete(owner)
+      if (others.length > 0) this.waiting.set(owner, others)
+      return ref
+    }
+    return undefined
+  }
+
+  private hasOthersWaiting(ref: ExportRef): boolean {
+    return this.waiting.size > (this.waiting.has(this.ownerOf(ref)) ? 1 : 0)
+  }
+
+  private retryLater(ref: ExportRef): void {
+    if (this.stopController.signal.aborted) return
+    const timer = setTimeout(() => {
+      this.timers.delete(timer)
+      this.begin(ref)
+    }, this.deps.retryDelay ?? RETRY_DELAY)
+    this.timers.add(timer)
+  }
+
+  /** Never rejects. */
+  private async runTurn(ref: ExportRef, signal: AbortSignal): Promise<TurnEnd> {
+    try {
+      return await this.write(ref, signal)
+    } catch (err) {
+      const { log } = this.deps
+      if (signal.aborted) return 'ended'
+      const count = (this.faults.get(ref.id) ?? 0) + (err instanceof StorageFault ? 0 : 1)
+      this.faults.set(ref.id, count)
+      log.error({ err, export: ref.id, workspace: ref.workspaceId }, 'an export was interrupted')
+      if (count < MAX_FAULTS) return 'fault'
+      return this.fail(ref, 'internal').then(
+        () => 'ended',
+        () => 'fault',
+      )
+    }
+  }
+
+  private async write(ref: ExportRef, signal: AbortSignal): Promise<TurnEnd> {
+    const { read, folder, database, turn = TURN, reportInterval } = this.deps
+    const [row] = exportById(read, ref)
+    if (row?.status !== 'processing') return this.dropGone(ref)
+    const begun = performance.now()
+    const onProgress = async (progress: ExportProgress): Promise<boolean> => {
+      const goesOn = await tryCommit(this.deps.commit([advanceExport({ ...ref, ...progress })]))
+      return goesOn && (performance.now() - begun < turn || !this.hasOthersWaiting(ref))
+    }
+    const job = { ...row, database, file: exportFile(folder, ref.id), reportInterval }
+    const outcome = await runExportThread(job, { onProgress, signal })
+    if (outcome !== null) await this.settle(ref, outcome)
+    else if (!signal.aborted) return 'put-back'
+    return outcome === null ? this.dropGone(ref) : 'ended'
+  }
+
+  private async settle(ref: ExportRef, outcome: WriteOutcome): Promise<void> {
+    if (outcome.kind === 'failed') return this.fail(ref, outcome.fault)
+    const { rows, bytes } = outcome
+    const isKept = await tryCommit(this.deps.commit([completeExport({ ...ref, rows, bytes, at: this.deps.clock() })]))
+    if (!isKept) await this.dropGone(ref)
+    else {
+      this.deps.onEnd?.('completed')
+      this.deps.log.info({ export: ref.id, workspace: ref.workspaceId, rows, bytes }, 'an export is completed')
+    }
+  }
+
+  private async fail(ref: ExportRef, error: ExportFault): Promise<void> {
+    const { commit, clock, log, folder } = this.deps
+    // First, because the commit may need its space.
+    await removeExportFile(folder, ref.id).catch((err: unknown) =>
+      log.error({ err, export: ref.id }, 'the file of a failed export cannot be removed'),
+    )
+    await tryCommit(commit([failExport({ ...ref, error, at: clock() })]))
+    this.deps.onEnd?.('failed')
+    log.info({ export: ref.id, workspace: ref.workspaceId, why: error }, 'an export has failed')
+  }
+
+  /** Removes the file if the record is gone. */
+  private async dropGone(ref: ExportRef): Promise<TurnEnd> {
+    if (exportById(this.deps.read, ref).length === 0) await removeExportFile(this.deps.folder, ref.id)
+    return 'ended'
+  }
+}

@@ -1,0 +1,28 @@
+/** Removes finished exports: at a workspace's request, and when they have expired. */
+import type { Store } from '../../base/storage/database.js'
+import { removeExportFile } from './export-file.js'
+import { type ExportRef, exportById, listFinishedBefore, removeFinishedExport } from './export-records.js'
+
+interface RemovalDeps extends Store {
+  readonly folder: string
+}
+
+const BATCH_SIZE = 100
+
+/** Returns those that it removed: others are unknown, or of another workspace, or not finished. */
+export async function removeExports(deps: RemovalDeps, refs: readonly ExportRef[]): Promise<readonly ExportRef[]> {
+  const finished = refs.filter((ref) => {
+    const [row] = exportById(deps.read, ref)
+    return row !== undefined && row.status !== 'processing'
+  })
+  if (finished.length > 0) await deps.commit(finished.map(removeFinishedExport))
+  for (const { id } of finished) await removeExportFile(deps.folder, id)
+  return finished
+}
+
+/** Removes some exports that ended before this moment; resolves to whether there may be more. */
+export async function removeExpiredExports(deps: RemovalDeps, before: number): Promise<boolean> {
+  const expired = listFinishedBefore(deps.read, { before, limit: BATCH_SIZE })
+  await removeExports(deps, expired)
+  return expired.length === BATCH_SIZE
+}

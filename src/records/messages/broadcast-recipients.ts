@@ -1,0 +1,192 @@
+/**
+ * The recipients of broadcasts, as links in their messages need them: kept for `retention.links`, longer than emails
+ * and recipients.
+ *
+ * The frame and the links of a broadcast stay until none of its messages is left and none can come.
+ */
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+
+type Message = Tables['broadcast_messages']
+
+/** In any workspace: for the holder of a token that was made for this recipient alone. */
+export const broadcastRecipientOf = prepareRead<{ recipientId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages as message')
+    // The client may have deleted it.
+    .leftJoin('broadcasts', 'broadcasts.id', 'message.broadcast_id')
+    .select(['message.email_id', 'message.workspace_id', 'message.broadcast_id', 'message.contact_id'])
+    .select(['message.address', 'message.unsubscribed_at', 'message.unsubscribed_contact'])
+    .select(['broadcasts.audience_id', 'broadcasts.sender'])
+    .where('message.recipient_id', '=', slot('recipientId')),
+)
+
+export type BroadcastRecipient = ReturnType<typeof broadcastRecipientOf>[number]
+
+/** In any workspace: the id of an email is the secret of its links. */
+export const broadcastOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
+  db.selectFrom('broadcast_messages').select('broadcast_id').where('email_id', '=', slot('emailId')),
+)
+
+/** The contact as the audience has it now; no row if the broadcast was deleted, or the message is unknown. */
+const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages as message')
+    .innerJoin('broadcasts', 'broadcasts.id', 'message.broadcast_id')
+    .leftJoin('audiences', 'audiences.id', 'broadcasts.audience_id')
+    .leftJoin('contacts', (join) =>
+      join
+        .onRef('contacts.id', '=', 'message.contact_id')
+        .onRef('contacts.workspace_id', '=', 'message.workspace_id')
+        // Contacts of a deleted audience are removed little by little.
+        .onRef('contacts.audience_id', '=', 'audiences.id'),
+    )
+    .select('contacts.subscribed')
+    .where('message.email_id', '=', slot('emailId'))
+    .where('message.workspace_id', '=', slot('workspaceId')),
+)
+
+/** Is its contact still subscribed to the audience of the broadcast? True if the broadcast was deleted. */
+export function isInAudience(read: Read, message: { readonly workspaceId: string; readonly emailId: string }): boolean {
+  const [found] = subscriptionOfMessage(read, message)
+  return found === undefined || found.subscribed === 1
+}
+
+type Moment = Pick<Message, 'email_id'> & { readonly at: number }
+
+/** Misses if the link was used before. `unsubscribed_contact`: the one that the same commit unsubscribes. */
+export const markFirstUse = prepareWrite<Moment & Pick<Message, 'unsubscribed_contact'>>(
+  ({ db, slot }) =>
+    db
+      .updateTable('broadcast_messages')
+      .set({ unsubscribed_at: slot('at'), unsubscribed_contact: slot('unsubscribed_contact') })
+      .where('email_id', '=', slot('email_id'))
+      .where('unsubscribed_at', 'is', null),
+  1,
+)
+
+/** The contact was subscribed again since the link was used. */
+export const markLaterUse = prepareWrite<Moment & Pick<Message, 'unsubscribed_contact'>>(({ db, slot }) =>
+  db
+    .updateTable('broadcast_messages')
+    .set({ unsubscribed_at: slot('at'), unsubscribed_contact: slot('unsubscribed_contact') })
+    .where('email_id', '=', slot('email_id')),
+)
+
+/** Misses unless it was used at `at`. */
+export const unmarkUse = prepareWrite<Moment>(
+  ({ db, slot }) =>
+    db
+      .updateTable('broadcast_messages')
+      .set({ unsubscribed_at: null, unsubscribed_contact: null })
+      .where('email_id', '=', slot('email_id'))
+      .where('unsubscribed_at', '=', slot('at')),
+  1,
+)
+
+const BATCH_SIZE = 500
+
+/** Ids begin with their time. */
+const messagesAfter = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages')
+    .select(['email_id', 'created_at'])
+    .where('email_id', '>', slot('after'))
+    .orderBy('email_id')
+    .limit(BATCH_SIZE),
+)
+
+/** Those whose entries are still in the queue stay: a broadcast may be paused for long. */
+const removeMessages = prepareWrite<{ after: string; last: string; before: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('broadcast_messages')
+    .where('email_id', '>', slot('after'))
+    .where('email_id', '<=', slot('last'))
+    .where('created_at', '<', slot('before'))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb.selectFrom('queue').select('queue.id').whereRef('queue.id', '=', 'broadcast_messages.recipient_id'),
+        ),
+      ),
+    ),
+)
+
+/** Each call removes some of the messages older than `before`, and resolves to whether there may be more. */
+export function createBroadcastMessagePurge({ read, commit }: Store, before: number): () => Promise<boolean> {
+  let after = ''
+  return async () => {
+    const old = messagesAfter(read, { after }).filter(({ created_at }) => created_at < before)
+    const last = old.at(-1)?.email_id
+    if (last === undefined) return false
+    await commit([removeMessages({ after, last, before })])
+    after = last
+    return old.length === BATCH_SIZE
+  }
+}
+
+/** Broadcasts of one step: each may have a thousand links and a frame of a megabyte. */
+const FRAME_BATCH = 5
+
+/** Some frames after `after`, in the order of their ids, and whether each still serves a message. */
+const nextFrames = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_frames as frame')
+    .select(['frame.broadcast_id', 'frame.created_at'])
+    .select((eb) =>
+      eb
+        .or([
+          eb.exists(
+            eb
+              .selectFrom('broadcast_messages')
+              .select('broadcast_messages.email_id')
+              .whereRef('broadcast_messages.broadcast_id', '=', 'frame.broadcast_id'),
+          ),
+          eb.exists(
+            eb
+              .selectFrom('broadcasts')
+              .select('broadcasts.id')
+              .whereRef('broadcasts.id', '=', 'frame.broadcast_id')
+              .where('broadcasts.finished_at', 'is', null),
+          ),
+        ])
+        .$castTo<number>()
+        .as('serves'),
+    )
+    .where('frame.broadcast_id', '>', slot('after'))
+    .orderBy('frame.broadcast_id')
+    .limit(BATCH_SIZE),
+)
+
+const removeFrame = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('broadcast_frames').where('broadcast_id', '=', slot('id')),
+)
+const removeLinks = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('broadcast_links').where('broadcast_id', '=', slot('id')),
+)
+
+/** Those of a broadcast that was deleted have told of its emails until now. */
+const removeOrphanedCounts = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db
+    .deleteFrom('broadcast_counts')
+    .where('broadcast_id', '=', slot('id'))
+    .where((eb) => eb.not(eb.exists(eb.selectFrom('broadcasts').select('id').where('id', '=', slot('id'))))),
+)
+
+/** Each call removes the frames and links of some broadcasts, and resolves to whether there may be more. */
+export function createFramePurge({ read, commit }: Store, before: number): () => Promise<boolean> {
+  let after = ''
+  return async () => {
+    const frames = nextFrames(read, { after })
+    const gone = frames.filter(({ created_at, serves }) => serves === 0 && created_at < before).slice(0, FRAME_BATCH)
+    // The rest of a batch that has more of them is read again.
+    const last = gone.length === FRAME_BATCH ? gone.at(-1) : frames.at(-1)
+    after = last?.broadcast_id ?? after
+    const removals = [removeLinks, removeFrame, removeOrphanedCounts]
+    const writes: readonly Write[] = gone.flatMap(({ broadcast_id: id }) => removals.map((remove) => remove({ id })))
+    if (writes.length > 0) await commit(writes)
+    return gone.length === FRAME_BATCH || frames.length === BATCH_SIZE
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Delivery status notifications: multipart/report with a human-readable part, a machine-readable part and the
+ * message or its header (RFC 3461, 3464, 6522; 6533 for UTF-8).
+ *
+ * Pure. The caller sends it from the null return path, so that reports never cause reports (RFC 3464 section 2).
+ *
+ * The complete message is returned only with a failure, unless the sender requested the header alone, and up to 50
+ * KB (RFC 3461 section 4.3). Parts that are not ASCII are 8bit.
+ */
+import { isAscii } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import type { Address } from '../../../base/mail/address.js'
+import type { DsnNotify } from '../../../base/mail/dsn-parameters.js'
+import { findFields, type Header, readFieldValue, scanHeader } from '../../../base/mail/header-fields.js'
+import { formatMessageDate } from '../../../base/mail/message-date.js'
+import { isMessageId } from '../../../base/mail/message-id.js'
+import type { DsnKind, DsnReport } from './dsn-report.js'
+import { buildDeliveryStatus } from './dsn-status.js'
+import { formatDsnSubject, formatDsnText } from './dsn-text.js'
+
+export interface Dsn extends DsnReport {
+  readonly from: Address
+  readonly to: Address
+  readonly now: number
+  /** New and unguessable: the boundary is made of it. */
+  readonly messageId: string
+}
+
+interface Part {
+  readonly type: string
+  readonly bytes: Buffer
+}
+
+const MAX_RETURNED = 51_200
+
+const notifyKeywords: Record<DsnKind, DsnNotify> = { failed: 'failure', delayed: 'delay', success: 'success' }
+
+/**
+ * Whether a recipient's NOTIFY requests such a report; without a NOTIFY, only for failures and delays (RFC 3461
+ * section 4.1).
+ */
+export function shouldSendDsn(notify: readonly DsnNotify[] | null, kind: DsnKind): boolean {
+  return notify === null ? kind !== 'success' : notify.includes(notifyKeywords[kind])
+}
+
+/** The complete message, header and body. */
+export function buildDsn(dsn: Dsn): Buffer {
+  const header = scanHeader(dsn.original)
+  const returnsMessage = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
+  const status = buildDeliveryStatus(dsn)
+  const parts: readonly Part[] = [
+    {
+      type: 'text/plain; charset=utf-8',
+      bytes: Buffer.from(formatDsnText(dsn, returnsMessage ? 'message' : 'header')),
+    },
+    { type: status.type, bytes: Buffer.from(status.text) },
+    returnsMessage ? toMessagePart(dsn.original, header) : toHeaderPart(dsn.original, header),
+  ]
+  const boundary = `=_${createHash('sha256').update(dsn.messageId).digest('hex').slice(0, 32)}`
+  return Buffer.concat([
+    Buffer.from(buildDsnHeader(dsn, header, boundary, encodingFieldOf(parts))),
+    ...parts.flatMap((part) => [
+      Buffer.from(`--${boundary}\r\nContent-Type: ${part.type}\r\n${encodingFieldOf([part])}\r\n`),
+      part.bytes,
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${boundary}--\r\n`),
+  ])
+}
+
+function buildDsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: string): string {
+  return [
+    `From: Mail Delivery System <${dsn.from}>`,
+    `To: <${dsn.to}>`,
+    `Subject: ${formatDsnSubject(dsn)}`,
+    `Date: ${formatMessageDate(dsn.now)}`,
+    `Message-ID: ${dsn.messageId}`,
+    ...formatReferences(dsn.original, original),
+    'Auto-Submitted: auto-replied',
+    'MIME-Version: 1.0',
+    `Content-Type: multipart/report; report-type=delivery-status;\r\n boundary="${boundary}"`,
+    `${encoding}\r\n`,
+  ].join('\r\n')
+}
+
+/** Threads the report with the message that it is about. */
+function formatReferences(raw: Buffer, header: Header): readonly string[] {
+  const field = findFields(header, 'message-id')[0]
+  const id = field === undefined ? '' : readFieldValue(raw, field)
+  return isMessageId(id) ? [`In-Reply-To: ${id}`, `References: ${id}`] : []
+}
+
+function toMessagePart(raw: Buffer, header: Header): Part {
+  const global = !isAscii(raw.subarray(0, header.end))
+  return { type: global ? 'message/global' : 'message/rfc822', bytes: raw }
+}
+
+/** The header; of a very long one, its first fields. */
+function toHeaderPart(raw: Buffer, { fields }: Header): Part {
+  const end = fields.findLast((field) => field.end <= MAX_RETURNED)?.end ?? 0
+  const bytes = raw.subarray(0, end)
+  return { type: isAscii(bytes) ? 'text/rfc822-headers' : 'message/global-headers', bytes }
+}
+
+function encodingFieldOf(parts: readonly Part[]): string {
+  return `Content-Transfer-Encoding: ${parts.every(({ bytes }) => isAscii(bytes)) ? '7bit' : '8bit'}\r\n`
+}

@@ -1,0 +1,125 @@
+/**
+ * Emails of a workspace, newest first, in pages: those of one broadcast, or those that belong to none.
+ *
+ * Each read walks one index backwards (`emails_listed`, or one of a status) and sorts nothing. Totals
+ * come from counters that triggers maintain, so no list counts rows. The total of a broadcast does not fall when its
+ * old emails are removed.
+ *
+ * An offset has to be walked over; that is done along the index alone, in steps (`storage/stepped-walk.ts`), so an
+ * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
+ * between two pages.
+ */
+import { type Slice, seekOffset } from '../../base/storage/paging.js'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
+import type { Email } from './email.js'
+import { type RecipientCountColumn, recipientCountColumns } from './recipient-counts.js'
+import { findsByRecipient, prepareFilteredRead } from './status-filter.js'
+
+export type ListedEmail = Pick<
+  Email,
+  | 'id'
+  | 'from_email'
+  | 'from_name'
+  | 'to_emails'
+  | 'subject'
+  | 'status'
+  | 'created_at'
+  | 'sent_at'
+  | RecipientCountColumn
+>
+
+export interface EmailFilter {
+  readonly workspaceId: string
+  /** Null for any; see `status-filter.ts`. */
+  readonly status: EmailStatus | null
+  /** Null: those that belong to no broadcast. */
+  readonly broadcastId: string | null
+}
+
+/** In the order of the index; the list continues below it. */
+interface Cursor {
+  readonly createdAt: number
+  readonly id: string
+}
+
+const START_CURSOR: Cursor = { createdAt: Number.MAX_SAFE_INTEGER, id: '' }
+
+export function countEmails(read: Read, { workspaceId, status, broadcastId }: EmailFilter): number {
+  if (broadcastId !== null) return countOfBroadcast(read, workspaceId, broadcastId, status)
+  const counts = countsOf(read, { workspaceId })
+  if (status === null) return counts.reduce((sum, { count }) => sum + count, 0)
+  const counted = counts.find((row) => row.status === status)
+  return (findsByRecipient(status) ? counted?.listed : counted?.count) ?? 0
+}
+
+export async function listEmails(
+  read: Read,
+  filter: EmailFilter,
+  { offset, limit }: Slice,
+): Promise<readonly ListedEmail[]> {
+  if (offset >= countEmails(read, filter)) return []
+  const place = await seekOffset(
+    START_CURSOR,
+    offset,
+    (from, skip) => findCursorAfter(read, { ...filter, ...from, skip })[0],
+  )
+  return place === null ? [] : readPageAfter(read, { ...filter, ...place, limit })
+}
+
+type FilteredCursor = Pick<EmailFilter, 'workspaceId' | 'broadcastId'> & Cursor
+
+const countsOf = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('email_counts').select(['status', 'count', 'listed']).where('workspace_id', '=', slot('workspaceId')),
+)
+
+const countsOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_counts')
+    .selectAll()
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+function countOfBroadcast(read: Read, workspaceId: string, broadcastId: string, status: EmailStatus | null): number {
+  return countsOfBroadcast(read, { workspaceId, broadcastId })[0]?.[status ?? 'recipients'] ?? 0
+}
+
+const columns = [
+  'id',
+  'from_email',
+  'from_name',
+  'to_emails',
+  'subject',
+  'status',
+  'created_at',
+  'sent_at',
+  ...recipientCountColumns,
+] as const
+
+const readPageAfter = prepareFilteredRead<FilteredCursor & { limit: number }>()(({ db, slot }, condition) =>
+  db
+    .selectFrom('emails')
+    .select(columns)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', slot('broadcastId'))
+    .where(condition)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const findCursorAfter = prepareFilteredRead<FilteredCursor & { skip: number }>()(({ db, slot }, condition) =>
+  db
+    .selectFrom('emails')
+    .select(['id', 'created_at as createdAt'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', slot('broadcastId'))
+    .where(condition)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)

@@ -1,0 +1,166 @@
+/**
+ * Emails of a workspace for people who look for one: newest first, in pages, narrowed by any of the filters.
+ *
+ * Only the status (`status-filter.ts`), the broadcast and the time are in an index. What is left is
+ * compared row by row, in steps (`storage/stepped-walk.ts`), and a request compares at most MAX_COMPARED rows: a page
+ * then has fewer emails than were asked for, and says how far it has come, from where the next page continues.
+ *
+ * Texts are compared without regard to the case of ASCII letters.
+ */
+import { sql } from 'kysely'
+import { hasNamedValue } from '../../base/storage/json-list.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
+import { type Email, emailById } from './email.js'
+import { recipientCountColumns } from './recipient-counts.js'
+import { prepareFilteredRead } from './status-filter.js'
+
+const columns = [
+  'id',
+  'from_email',
+  'from_name',
+  'to_emails',
+  'cc_emails',
+  'bcc_emails',
+  'subject',
+  'tags',
+  'status',
+  'created_at',
+  'scheduled_for',
+  'opened_at',
+  'clicked_at',
+  ...recipientCountColumns,
+] as const satisfies readonly (keyof Email)[]
+
+export type FoundEmail = Pick<Email, (typeof columns)[number]>
+
+/** Null: any. */
+export interface EmailSearch {
+  readonly workspaceId: string
+  readonly status: EmailStatus | null
+  /** Null: those that belong to no broadcast. */
+  readonly broadcastId: string | null
+  /** The domain of the sender. */
+  readonly domain: string | null
+  readonly tagName: string | null
+  readonly tagValue: string | null
+  /** Part of the address of a recipient. */
+  readonly recipient: string | null
+  /** Part of the subject. */
+  readonly subject: string | null
+  /** At this time or later. */
+  readonly from: number | null
+  /** Before this time. */
+  readonly to: number | null
+}
+
+interface PageRequest {
+  /** Behind this email; undefined: from the newest. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+interface SearchPage {
+  readonly emails: readonly FoundEmail[]
+  /** The email behind which the next page begins; null: there is nothing more. */
+  readonly next: Place | null
+}
+
+/** In the order of the index; the list continues below it. */
+interface Place {
+  readonly createdAt: number
+  readonly id: string
+}
+
+/** Rows of one request: about 50 ms. */
+const MAX_COMPARED = 25_000
+
+export async function searchEmails(
+  read: Read,
+  search: EmailSearch,
+  { after, limit }: PageRequest,
+): Promise<SearchPage> {
+  const emails: FoundEmail[] = []
+  let place = findStart(read, search, after)
+  for (let compared = 0; compared < MAX_COMPARED; compared += ROW_STEP) {
+    if (compared > 0) await waitForStep()
+    const { found, end } = readStep(read, search, place, limit + 1 - emails.length)
+    emails.push(...found)
+    const last = emails[limit - 1]
+    if (emails.length > limit && last !== undefined) {
+      return { emails: emails.slice(0, limit), next: { createdAt: last.created_at, id: last.id } }
+    }
+    if (end === null) return { emails, next: null }
+    place = end
+  }
+  return { emails, next: place }
+}
+
+/** An email that is gone was created when its id was made. */
+function findStart(read: Read, { workspaceId, to }: EmailSearch, after: string | undefined): Place {
+  const top = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: '' }
+  if (after === undefined) return top
+  const createdAt = emailById(read, { workspaceId, id: after })[0]?.created_at ?? timeOfId(after)
+  return createdAt < top.createdAt ? { createdAt, id: after } : top
+}
+
+function timeOfId(uuid: string): number {
+  return Number.parseInt(`${uuid.slice(0, 8)}${uuid.slice(9, 13)}`, 16)
+}
+
+interface Step {
+  readonly found: readonly FoundEmail[]
+  /** The last row that was compared; null: it was the last of all. */
+  readonly end: Place | null
+}
+
+function readStep(read: Read, search: EmailSearch, place: Place, limit: number): Step {
+  const skipping = { ...search, ...place, from: search.from ?? 0 }
+  const [end = null] = endOfStep(read, skipping)
+  const comparing = { ...skipping, endAt: end?.createdAt ?? skipping.from, endId: end?.id ?? '', limit }
+  return { found: rowsOfStep(read, comparing), end }
+}
+
+type SkipValues = Omit<EmailSearch, 'status'> & Place & { readonly from: number }
+type CompareValues = SkipValues & { readonly endAt: number; readonly endId: string; readonly limit: number }
+
+const endOfStep = prepareFilteredRead<SkipValues>()(({ db, slot }, condition) =>
+  db
+    .selectFrom('emails')
+    .select(['id', 'created_at as createdAt'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_id', 'is', slot('broadcastId'))
+    .where(condition)
+    .where((eb) => eb(eb.refTuple('created_at', 'id'), '<', eb.tuple(slot('createdAt'), slot('id'))))
+    .where('created_at', '>=', slot('from'))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(ROW_STEP - 1),
+)
+
+const rowsOfStep = prepareFilteredRead<CompareValues>()(({ db, slot }, condition) => {
+  const hasTag = hasNamedValue('emails.tags', slot('tagName'), slot('tagValue'))
+  const hasRecipient = sql<boolean>`exists (select 1 from recipients where recipients.email_id = emails.id and
+    instr(lower(recipients.address), lower(${slot('recipient')})) > 0)`
+  return (
+    db
+      .selectFrom('emails')
+      .select(columns)
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('broadcast_id', 'is', slot('broadcastId'))
+      .where(condition)
+      // Two comparisons of pairs would make SQLite choose `emails_of_workspace`, and read the emails of broadcasts too.
+      .where((eb) => eb.between('created_at', slot('endAt'), slot('createdAt')))
+      .where((eb) => eb.or([eb('created_at', '<', slot('createdAt')), eb('id', '<', slot('id'))]))
+      .where((eb) => eb.or([eb('created_at', '>', slot('endAt')), eb('id', '>=', slot('endId'))]))
+      .where(sql<boolean>`(${slot('domain')} is null or from_domain = ${slot('domain')})`)
+      .where(sql<boolean>`(${slot('subject')} is null or instr(lower(subject), lower(${slot('subject')})) > 0)`)
+      .where(sql<boolean>`(${slot('tagName')} is null or ${hasTag})`)
+      .where(sql<boolean>`(${slot('recipient')} is null or ${hasRecipient})`)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(slot('limit'))
+  )
+})

@@ -1,0 +1,75 @@
+/**
+ * A frame as bytes: the length of its description (4 bytes), the description as JSON, and the fixed bytes one behind
+ * the other. Decoding takes time linear in the size and throws for anything that encoding does not make.
+ */
+import { isRecord } from '../../../base/platform/records.js'
+import { slotEncodings } from './encode-slot.js'
+import type { FrameRecipe } from './frame-recipe.js'
+import type { FrameSlot, MessageFrame } from './message-frame.js'
+import { readRecipe } from './read-recipe.js'
+
+const LENGTH_BYTES = 4
+const FORM = 1
+
+/** The form of each piece: its length, or its slot as the value's index and the encoding's. */
+type PieceForm = number | readonly [value: number, encoding: number]
+
+export function encodeFrame({ pieces, smtputf8, recipe }: MessageFrame): Buffer {
+  const forms: readonly PieceForm[] = pieces.map((piece) =>
+    Buffer.isBuffer(piece) ? piece.length : [piece.value, slotEncodings.indexOf(piece.encoding)],
+  )
+  const description = Buffer.from(JSON.stringify({ form: FORM, pieces: forms, smtputf8, recipe }))
+  const length = Buffer.alloc(LENGTH_BYTES)
+  length.writeUInt32BE(description.length)
+  return Buffer.concat([length, description, ...pieces.filter((piece) => Buffer.isBuffer(piece))])
+}
+
+/** The pieces share the memory of `bytes`. */
+export function decodeFrame(bytes: Buffer): MessageFrame {
+  const end = bytes.length < LENGTH_BYTES ? Number.NaN : LENGTH_BYTES + bytes.readUInt32BE()
+  if (!(end <= bytes.length)) throw invalid('its description is cut off')
+  const { pieces: forms, smtputf8, recipe } = parseDescription(bytes.toString('utf8', LENGTH_BYTES, end))
+  let at = end
+  const pieces = forms.map((form) => {
+    if (typeof form !== 'number') return readSlot(form, recipe)
+    if (!Number.isSafeInteger(form) || form < 0) throw invalid('a length is no whole number')
+    at += form
+    return bytes.subarray(at - form, at)
+  })
+  if (at !== bytes.length) throw invalid('its bytes are not those of its description')
+  return { pieces, smtputf8, recipe }
+}
+
+interface Description {
+  readonly pieces: readonly unknown[]
+  readonly smtputf8: boolean
+  readonly recipe: FrameRecipe
+}
+
+function parseDescription(text: string): Description {
+  const description: unknown = parseJsonText(text)
+  if (!isRecord(description) || description['form'] !== FORM) throw invalid('its form is unknown')
+  const { pieces, smtputf8, recipe } = description
+  const read = readRecipe(recipe)
+  if (!Array.isArray(pieces) || typeof smtputf8 !== 'boolean' || read === null) throw invalid('its description')
+  return { pieces, smtputf8, recipe: read }
+}
+
+function parseJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw invalid('its description is no JSON')
+  }
+}
+
+function readSlot(form: unknown, { values }: FrameRecipe): FrameSlot {
+  const [value, code]: readonly unknown[] = Array.isArray(form) && form.length === 2 ? form : []
+  const encoding = typeof code === 'number' ? slotEncodings[code] : undefined
+  if (typeof value !== 'number' || values[value] === undefined || encoding === undefined) throw invalid('a slot')
+  return { value, encoding }
+}
+
+function invalid(what: string): Error {
+  return new Error(`a stored message frame is invalid: ${what}`)
+}

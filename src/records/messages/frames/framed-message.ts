@@ -1,0 +1,87 @@
+/**
+ * The bytes of a message of a broadcast: built from its frame and its own values each time they are read. The frames
+ * used last stay in memory: a broadcast has one frame for all of its messages.
+ */
+import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { decodeFrame } from './encode-frame.js'
+import { buildFramed, type MessageFrame } from './message-frame.js'
+
+interface EmailKey {
+  readonly workspaceId: string
+  readonly emailId: string
+}
+
+const MAX_FRAMES = 8
+const PREFIX = 'bc-'
+
+/** Whether the id is that of a message of a broadcast. */
+export function isFramed(emailId: string): boolean {
+  return emailId.startsWith(PREFIX)
+}
+
+const slotsOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages')
+    .select(['broadcast_id', 'slots'])
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+const frameOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_frames')
+    .select('frame')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Does not build the message; no row if its bytes are not stored any more. */
+const sizeOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages')
+    .innerJoin('emails', 'emails.id', 'broadcast_messages.email_id')
+    .select('emails.size')
+    .where('broadcast_messages.email_id', '=', slot('emailId'))
+    .where('broadcast_messages.workspace_id', '=', slot('workspaceId'))
+    .where('broadcast_messages.slots', 'is not', null),
+)
+
+/** What of the message is its own alone; its row stays for its links. */
+export const removeSlots = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db
+    .updateTable('broadcast_messages')
+    .set({ slots: null })
+    .where('email_id', '=', slot('emailId'))
+    .where('slots', 'is not', null),
+)
+
+/** Undefined: it is not stored any more. */
+export function framedRawOf(read: Read, key: EmailKey): Buffer | undefined {
+  const [row] = slotsOfEmail(read, key)
+  if (row?.slots == null) return undefined
+  const frame = findFrame(read, key.workspaceId, row.broadcast_id)
+  return frame === undefined ? undefined : buildFramed(frame, parseJson(row.slots))
+}
+
+/** 0: it is not stored any more. */
+export function sizeOfFramedEmail(read: Read, key: EmailKey): number {
+  return sizeOfEmail(read, key)[0]?.size ?? 0
+}
+
+/** By the connection that read them. */
+const framesOf = new WeakMap<Read, LruCache<MessageFrame>>()
+
+export function findFrame(read: Read, workspaceId: string, broadcastId: string): MessageFrame | undefined {
+  const frames = framesOf.get(read) ?? createLruCache<MessageFrame>({ max: MAX_FRAMES })
+  framesOf.set(read, frames)
+  const key = `${workspaceId} ${broadcastId}`
+  const known = frames.get(key)
+  if (known !== undefined) return known
+  const [row] = frameOfBroadcast(read, { workspaceId, broadcastId })
+  if (row === undefined) return undefined
+  const frame = decodeFrame(row.frame)
+  frames.set(key, frame)
+  return frame
+}

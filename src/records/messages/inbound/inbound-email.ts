@@ -1,0 +1,233 @@
+/**
+ * Inbound mail, one record for each workspace that a message was sent to.
+ *
+ *   received -> processed | failed        on disk before the 250; small mail is processed before it, other mail after it
+ *
+ * Mail to a return path is stored in the same way until it was read, as a `report`: it belongs to no workspace,
+ * and no list or id of the API finds it. A report about other recipients alone stays until retention removes it. A
+ * message that cannot be read has failed, and its bytes stay.
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { readStoredBytes, storedBytes, storedPlace, storedSize } from '../../../base/storage/spool/stored-bytes.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
+import type { Tables } from '../../../base/storage/tables/tables.js'
+import type { MovedBytes, Write } from '../../../base/storage/writer/write.js'
+import { type InboundEmail, type NewInbound, type ProcessedInbound, toUnprocessed } from './inbound-record.js'
+
+/** All but `from_key`, which is made of `from_email`. */
+const columns = [
+  ...(['id', 'workspace_id', 'kind', 'status', 'domain', 'envelope_from', 'envelope_to', 'client_address'] as const),
+  ...(['helo', 'spf_result', 'dkim_result', 'dmarc_result', 'authentication', 'arrival', 'message_id'] as const),
+  ...(['reference_ids', 'from_email', 'from_name', 'to_emails', 'cc_emails', 'subject', 'has_html'] as const),
+  ...(['has_text', 'attachment_count', 'size', 'spam_status', 'spam_score', 'spam_report'] as const),
+  ...(['received_at', 'processed_at'] as const),
+]
+
+const insertInbound = prepareWrite<InboundEmail>(({ db, slot, slots }) =>
+  db.insertInto('inbound_emails').values((eb) => ({
+    ...slots(columns),
+    from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
+  })),
+)
+
+type NewInboundRaw = Pick<Tables['inbound_raw'], 'inbound_id' | 'workspace_id' | 'received_at'> & {
+  readonly raw: Buffer | MovedBytes
+}
+
+/** The writer may put the bytes, which are the last value, into a spool file. */
+const insertInboundRaw = prepareWrite<NewInboundRaw>(({ db, slot }) =>
+  db.insertInto('inbound_raw').values({
+    inbound_id: slot('inbound_id'),
+    workspace_id: slot('workspace_id'),
+    received_at: slot('received_at'),
+    raw: sql<Buffer>`${slot('raw')}`,
+  }),
+)
+
+/** The record and its bytes, for the commit before the 250. */
+export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): Write[] {
+  return storeRecord(toUnprocessed(newInbound, raw.length), raw)
+}
+
+/** The same for a record of `toUnprocessed` or `toProcessed`. */
+export function storeRecord(email: InboundEmail, raw: Buffer | MovedBytes): Write[] {
+  const { id: inbound_id, workspace_id, received_at } = email
+  return [insertInbound(email), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
+}
+
+export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arrival {
+  return { earlyTalker: false, listings: [], allowListings: [], spamReason: null, ...parseJson(arrival) }
+}
+
+/** Misses if it was processed before, or deleted in the meantime. A verdict that a person has given by then stays. */
+export const markProcessed = prepareWrite<ProcessedInbound>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set((eb) => ({
+        status: 'processed',
+        message_id: slot('message_id'),
+        reference_ids: slot('reference_ids'),
+        from_email: slot('from_email'),
+        from_key: eb.fn<string>('lower', [eb.val(slot('from_email'))]),
+        from_name: slot('from_name'),
+        to_emails: slot('to_emails'),
+        cc_emails: slot('cc_emails'),
+        subject: slot('subject'),
+        has_html: slot('has_html'),
+        has_text: slot('has_text'),
+        attachment_count: slot('attachment_count'),
+        spam_status: eb.fn.coalesce('spam_status', eb.val(slot('spam_status'))),
+        spam_score: slot('spam_score'),
+        spam_report: slot('spam_report'),
+        processed_at: slot('at'),
+      }))
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspace_id'))
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** Sets the verdict of a person; score and report stay. No effect if it is deleted. */
+export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ spam_status: slot('status') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'mail'),
+)
+
+/** The message cannot be read. Misses like `markProcessed`. */
+export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'failed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** A report that was read and changed nothing: it stays until retention removes it. Misses like `markProcessed`. */
+export const markReportProcessed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('inbound_emails')
+      .set({ status: 'processed', processed_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('kind', '=', 'report')
+      .where('status', '=', 'received'),
+  1,
+)
+
+/** Misses if the workspace has no such email. Its bytes are removed by `removeInboundRaw`, in the same commit. */
+export const removeInbound = prepareWrite<{ id: string; workspaceId: string }>(
+  ({ db, slot }) =>
+    db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+  1,
+)
+
+export const removeInboundRaw = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('inbound_raw').where('inbound_id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** An email of the workspace, not a report. */
+export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('kind', '=', 'mail'),
+)
+
+type InboundKey = { readonly id: string; readonly workspaceId: string }
+
+const rawOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw')
+    .select(storedBytes.as('raw'))
+    .where('inbound_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw')
+    .select([...storedPlace, storedSize.as('size')])
+    .where('inbound_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** The message; undefined: it is not stored any more. Does not block the thread. */
+export function readInboundRaw(read: Read, key: InboundKey): Promise<Buffer | undefined> {
+  return readStoredBytes(read, key, { place: placeOfInbound, bytes: rawOfInbound })
+}
+
+export function hasInboundRaw(read: Read, key: InboundKey): boolean {
+  return placeOfInbound(read, key).length > 0
+}
+
+// A literal, so that the partial index is used.
+const unprocessedStatus = sql.lit('received' as const)
+
+/** Unprocessed messages, oldest first. */
+export const unprocessedOfWorkspace = prepareRead<{
+  workspaceId: string
+  afterTime: number
+  afterId: string
+  limit: number
+}>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('status', '=', unprocessedStatus)
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
+    .orderBy('received_at')
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
+/** An unprocessed email or report. */
+export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .selectAll()
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', unprocessedStatus),
+)
+
+/** The next workspace with unprocessed messages. */
+export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select('workspace_id')
+    .where('status', '=', unprocessedStatus)
+    .where('workspace_id', '>', slot('after'))
+    .orderBy('workspace_id')
+    .limit(1),
+)
+
+/** Whether the email or report exists and is unprocessed. */
+export function isUnprocessed(
+  read: Read,
+  { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,
+): boolean {
+  return statusOf(read, { id, workspaceId })[0]?.status === 'received'
+}
+
+const statusOf = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select('status')
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)

@@ -1,0 +1,76 @@
+/**
+ * Removes old inbound mail in small steps, as `retention.ts` does with sent mail: bytes after
+ * `retention.messages`, records after `retention.events`. Unprocessed mail keeps its bytes, however old it is.
+ */
+import { sql } from 'kysely'
+import type { Database } from '../../../base/storage/database.js'
+import { prepareRead, prepareWrite, rowidOf } from '../../../base/storage/prepared.js'
+import type { RetentionLimits } from '../retention.js'
+import { removeInboundRaw } from './inbound-email.js'
+import { removeForwards } from './inbound-forwards.js'
+
+const BATCH_SIZE = 200
+
+/** Each call is one small step and resolves to whether there may be more to do. */
+export function createInboundPurge(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  { messagesBefore, eventsBefore }: RetentionLimits,
+): () => Promise<boolean> {
+  let raw: RawCursor = { received_at: -1, place: 0 }
+  let record: RecordCursor = { received_at: -1, id: '' }
+  return async () => {
+    const raws = oldRaw(read, { ...raw, before: messagesBefore })
+    const records = oldRecords(read, { ...record, before: eventsBefore })
+    raw = raws.at(-1) ?? raw
+    record = records.at(-1) ?? record
+    const gone = records.filter(({ status }) => status !== 'received')
+    const writes = [
+      ...[...raws.filter(({ status }) => status !== 'received'), ...gone].map(removeInboundRaw),
+      ...gone.map(removeForwards),
+      ...gone.map(removeRecord),
+    ]
+    if (writes.length > 0) await commit(writes)
+    return raws.length === BATCH_SIZE || records.length === BATCH_SIZE
+  }
+}
+
+interface RawCursor {
+  readonly received_at: number
+  /** The position of the row in its table, in the order of the index by age. */
+  readonly place: number
+}
+
+/** Null if its record is gone. */
+const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_raw as raw')
+    .leftJoin('inbound_emails as email', 'email.id', 'raw.inbound_id')
+    .select(['raw.inbound_id as id', 'raw.workspace_id as workspaceId', 'raw.received_at', 'email.status'])
+    .select(rowidOf('raw').as('place'))
+    .where('raw.received_at', '<', slot('before'))
+    .where(sql<boolean>`(raw.received_at, ${rowidOf('raw')}) > (${slot('received_at')}, ${slot('place')})`)
+    .orderBy('raw.received_at')
+    .orderBy(rowidOf('raw'))
+    .limit(BATCH_SIZE),
+)
+
+interface RecordCursor {
+  readonly received_at: number
+  readonly id: string
+}
+
+const oldRecords = prepareRead<RecordCursor & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select(['id', 'workspace_id as workspaceId', 'received_at', 'status'])
+    .where('received_at', '<', slot('before'))
+    .where((eb) => eb(eb.refTuple('received_at', 'id'), '>', eb.tuple(slot('received_at'), slot('id'))))
+    .orderBy('received_at')
+    .orderBy('id')
+    .limit(BATCH_SIZE),
+)
+
+/** It may have been deleted a moment ago: that is no miss. */
+const removeRecord = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)

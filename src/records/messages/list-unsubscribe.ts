@@ -1,0 +1,94 @@
+/**
+ * Unsubscribes the recipient of a broadcast: its contact gets no more broadcasts, and the event is recorded once. The
+ * address is not suppressed, so messages that people ask for still arrive.
+ *
+ * For an hour the holder of the link may undo what it has done. A contact that was removed and added again since is
+ * found by its address.
+ */
+
+import type { Address } from '../../base/mail/address.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import {
+  type Contact,
+  changeSubscription,
+  contactById,
+  findContactInAudience,
+} from '../../workspaces/audiences/contacts.js'
+import { isRecorded, type RecipientEvent, recordFirstEvent } from '../events/event-log.js'
+import { type BroadcastRecipient, markFirstUse, markLaterUse, unmarkUse } from './broadcast-recipients.js'
+import { type Email, emailById } from './email.js'
+import { buildEmailEvent } from './email-event.js'
+
+/** Milliseconds. */
+const UNDO_TIME = 3_600_000
+
+/** Null: the broadcast and the email are gone. */
+export function senderOfBroadcast(read: Read, recipient: BroadcastRecipient): Address | null {
+  const { sender } = recipient
+  return sender === null ? (emailOf(read, recipient)?.from_email ?? null) : parseJson(sender).address
+}
+
+export function isListUnsubscribed(read: Read, recipient: BroadcastRecipient): boolean {
+  const contact = contactOf(read, recipient)
+  return contact === undefined ? recipient.unsubscribed_at !== null : contact.subscribed === 0
+}
+
+/** Whether the link has unsubscribed the contact within the last hour, and nothing has changed that since. */
+export function canUndo(read: Read, recipient: BroadcastRecipient, now: number): boolean {
+  const { workspace_id: workspaceId, unsubscribed_at: at, unsubscribed_contact: id } = recipient
+  if (at === null || id === null || now - at > UNDO_TIME) return false
+  return contactById(read, workspaceId, id)?.subscribed === 0
+}
+
+/** Subscribes the contact again; misses if something has changed since it was read. For what `canUndo` allows. */
+export function undoListUnsubscription(recipient: BroadcastRecipient, now: number): readonly Write[] {
+  const { email_id, workspace_id: workspaceId, unsubscribed_at: at, unsubscribed_contact: id } = recipient
+  if (at === null || id === null) throw new Error(`${email_id} has unsubscribed no contact`)
+  return [unmarkUse({ email_id, at }), changeSubscription({ workspaceId, id, from: 0, to: 1, at: now })]
+}
+
+interface ListUnsubscription {
+  /** The link was used before: the writes unsubscribe a contact that was subscribed again since. */
+  readonly isRepeated: boolean
+  readonly writes: readonly Write[]
+}
+
+/** The writes of one commit. They miss if the same contact is unsubscribed at the same moment. */
+export function buildListUnsubscription(read: Read, recipient: BroadcastRecipient, at: number): ListUnsubscription {
+  const { email_id, workspace_id: workspaceId } = recipient
+  const contact = contactOf(read, recipient)
+  const leaving = contact?.subscribed === 1 ? contact.id : null
+  const left = leaving === null ? [] : [changeSubscription({ workspaceId, id: leaving, from: 1, to: 0, at })]
+  const use = { email_id, at, unsubscribed_contact: leaving }
+  if (recipient.unsubscribed_at !== null) {
+    return { isRepeated: true, writes: leaving === null ? [] : [...left, markLaterUse(use)] }
+  }
+  const event = buildEvent(read, recipient, at)
+  // An event of a use that was undone stays.
+  const recorded = isRecorded(read, event, 0) ? [] : [recordFirstEvent(event, 0)]
+  return { isRepeated: false, writes: [...left, markFirstUse(use), ...recorded] }
+}
+
+function contactOf(read: Read, recipient: BroadcastRecipient): Contact | undefined {
+  const { workspace_id: workspaceId, contact_id: id, audience_id: audienceId, address } = recipient
+  const contact = contactById(read, workspaceId, id)
+  if (audienceId === null || contact?.audience_id === audienceId) return contact
+  return findContactInAudience(read, workspaceId, audienceId, address.toLowerCase())
+}
+
+function emailOf(read: Read, { workspace_id: workspaceId, email_id: id }: BroadcastRecipient): Email | undefined {
+  return emailById(read, { workspaceId, id })[0]
+}
+
+/** Without subject and tags if the email's own record is gone. */
+function buildEvent(read: Read, recipient: BroadcastRecipient, at: number): RecipientEvent {
+  const { email_id: id, workspace_id, broadcast_id, contact_id, address } = recipient
+  const from_email = senderOfBroadcast(read, recipient) ?? ''
+  const gone = { id, workspace_id, from_email, subject: '', tags: toJson([]) }
+  const more = { unsubscribed_at: formatTimestamp(at), broadcast_id, contact_id }
+  const news = { type: 'email.unsubscribed', more } as const
+  return buildEmailEvent({ email: emailOf(read, recipient) ?? gone, recipient: address, at, news })
+}

@@ -1,0 +1,84 @@
+/**
+ * The operating system's process that takes messages apart: how it is started and why it ended.
+ *
+ * It is a process and not a thread because a thread that runs out of memory may take its whole process with it. It
+ * gets nothing of our environment.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { Duplex } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { FrameWriter } from '../../../base/platform/processes/byte-frames.js'
+import type { ProcessData, UnreadableReason } from './mime-parts-protocol.js'
+
+/** Characters of the child's standard error that an error message quotes. */
+const MAX_STDERR = 2_000
+
+export interface ProcessLimits {
+  /** Milliseconds for one message, and additional ones for each megabyte of it. */
+  readonly time: number
+  readonly timePerMegabyte: number
+  /** Megabytes of heap. */
+  readonly memory: number
+  /** Megabytes of all memory of the process. */
+  readonly resident: number
+  /** Milliseconds after which an idle process ends. */
+  readonly idle: number
+}
+
+export interface MimeChild {
+  readonly child: ChildProcess
+  readonly stream: Duplex
+  readonly frames: FrameWriter
+  readonly ready: Promise<void>
+  markReady: () => void
+  hasStarted: boolean
+  stderrTail: string
+}
+
+/** It begins at once; `ready` resolves when its parent calls `markReady`. */
+export function startMimeChild({ memory, resident }: ProcessLimits, analysisModule: URL | null): MimeChild {
+  const data: ProcessData = { analysisModule: analysisModule?.href ?? null, resident }
+  const program = fileURLToPath(new URL('./mime-parts-worker.js', import.meta.url))
+  const options = [`--max-old-space-size=${memory}`, '--max-semi-space-size=4', '--enable-source-maps']
+  const child = spawn(process.execPath, [...options, program, JSON.stringify(data)], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    env: {},
+  })
+  // The caller adds its own listener; this one is for a process without a pipe, which it never gets.
+  child.on('error', () => undefined)
+  let markReady = (): void => undefined
+  const ready = new Promise<void>((resolve) => {
+    markReady = resolve
+  })
+  const [, , , stream] = child.stdio
+  if (!(stream instanceof Duplex)) throw new Error('the process has no pipe')
+  const running: MimeChild = {
+    ...{ child, stream, frames: new FrameWriter(stream), ready, markReady },
+    ...{ hasStarted: false, stderrTail: '' },
+  }
+  child.stderr?.on('data', (chunk: Buffer) => {
+    running.stderrTail = `${running.stderrTail}${chunk.toString('latin1')}`.slice(-MAX_STDERR)
+  })
+  return running
+}
+
+/** The child no longer keeps this process alive. */
+export function unrefMimeChild({ child, stream }: MimeChild): void {
+  child.unref()
+  for (const each of [stream, child.stderr]) (each as { unref?: () => void } | null)?.unref?.()
+}
+
+/**
+ * V8 aborts when its heap is full; Linux, and the watch thread of the child, kill a process that holds too much
+ * memory.
+ */
+export function exitReasonOf(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  stderrTail: string,
+): [UnreadableReason, string] {
+  if (signal === 'SIGABRT' || signal === 'SIGKILL' || signal === 'SIGTRAP' || code === 134) {
+    return ['memory', 'out of memory']
+  }
+  return ['broken', `the process ended with ${signal ?? code}: ${stderrTail}`]
+}

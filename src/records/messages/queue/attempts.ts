@@ -1,0 +1,57 @@
+/** The history of attempts: never changed, read by `explain` and the API. */
+import type { Insertable } from 'kysely'
+import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { Tables } from '../../../base/storage/tables/tables.js'
+
+export type NewAttempt = Required<Omit<Insertable<Tables['attempts']>, 'seq'>>
+
+export const insertAttempt = prepareWrite<NewAttempt>(({ db, slot }) =>
+  db.insertInto('attempts').values({
+    workspace_id: slot('workspace_id'),
+    email_id: slot('email_id'),
+    recipient_id: slot('recipient_id'),
+    number: slot('number'),
+    at: slot('at'),
+    duration: slot('duration'),
+    mx: slot('mx'),
+    address: slot('address'),
+    tls: slot('tls'),
+    reached: slot('reached'),
+    outcome: slot('outcome'),
+    reason: slot('reason'),
+    response: slot('response'),
+    next_attempt_at: slot('next_attempt_at'),
+  }),
+)
+
+/** Fifty recipients with a hundred attempts each. */
+const MAX_ATTEMPTS = 5_000
+
+export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('attempts')
+    .selectAll()
+    .where('email_id', '=', slot('emailId'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('seq')
+    .limit(MAX_ATTEMPTS),
+)
+
+/**
+ * Whether any server replied for this recipient in an earlier attempt, which decides between bounced and failed at
+ * expiry.
+ */
+export const reachedAttempts = prepareRead<{ emailId: string; recipientId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('attempts')
+    .select('seq')
+    .where('email_id', '=', slot('emailId'))
+    .where('recipient_id', '=', slot('recipientId'))
+    .where('reached', '=', 1)
+    .limit(1),
+)
+
+/** With the record of the email itself. */
+export const removeAttempts = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db.deleteFrom('attempts').where('email_id', '=', slot('emailId')),
+)

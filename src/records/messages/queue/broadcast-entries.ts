@@ -1,0 +1,210 @@
+/**
+ * The queue entries of a broadcast: how many wait, and changes of all of them in portions, oldest attempts last.
+ *
+ * Each statement walks the index `queue_of_broadcast`, so its cost does not grow with the queue. An entry that is
+ * being attempted is left alone: its outcome is decided on the wire, and the next portion finds it if it was deferred.
+ */
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/prepared.js'
+import type { Hold } from '../../../base/storage/tables/email-tables.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import type { QueueEntry } from './queue.js'
+
+/** Entries of one commit. Measured: 2.5 ms of the writer to hold or give back as many, 5 ms to cancel as many. */
+const HOLD_PORTION = 200
+const CANCEL_PORTION = 100
+
+/** Held because their broadcast is paused. */
+const PAUSED: Hold = 2
+
+interface OfBroadcast {
+  readonly broadcastId: string
+}
+
+const freshEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('attempts', '=', 0)
+    .where('waits_for', 'is', null)
+    .limit(1)
+    .offset(slot('offset')),
+)
+
+const ruledEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 4)
+    .limit(1)
+    .offset(slot('offset')),
+)
+
+/**
+ * Are there more than `count` entries that were never attempted and do not wait for a host that is down, or more than
+ * `count` that a hold rule holds?
+ */
+export function hasFreshEntriesOver(
+  read: Read,
+  { broadcastId, count }: OfBroadcast & { readonly count: number },
+): boolean {
+  const place = { broadcastId, offset: count }
+  return freshEntryAt(read, place).length > 0 || ruledEntryAt(read, place).length > 0
+}
+
+const anyEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('broadcast_id', '=', slot('broadcastId')).limit(1),
+)
+
+export function hasEntries(read: Read, of: OfBroadcast): boolean {
+  return anyEntry(read, of).length > 0
+}
+
+const unleasedEntry = prepareRead<OfBroadcast & { held: Hold }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', slot('held'))
+    .where('leased', '=', 0)
+    .limit(1),
+)
+
+/** Is there an entry that a pause has to hold? */
+export function hasEntriesToHold(read: Read, of: OfBroadcast): boolean {
+  return unleasedEntry(read, { ...of, held: 0 }).length > 0
+}
+
+/** Is there an entry that a pause has held? */
+export function hasPausedEntries(read: Read, of: OfBroadcast): boolean {
+  return unleasedEntry(read, { ...of, held: PAUSED }).length > 0
+}
+
+const anyUnleased = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db.selectFrom('queue').select('id').where('broadcast_id', '=', slot('broadcastId')).where('leased', '=', 0).limit(1),
+)
+
+/** Is there an entry that is not being attempted? */
+export function hasRemovableEntries(read: Read, of: OfBroadcast): boolean {
+  return anyUnleased(read, of).length > 0
+}
+
+const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('held', '=', 0)
+    .where('leased', '=', 1)
+    .limit(1),
+)
+
+/** Is an entry being attempted? */
+export function hasAttempts(read: Read, of: OfBroadcast): boolean {
+  return leasedEntry(read, of).length > 0
+}
+
+const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: number }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set({ held: slot('to') })
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('queue')
+        .select('id')
+        .where('broadcast_id', '=', slot('broadcastId'))
+        .where('held', '=', slot('from'))
+        .where('leased', '=', 0)
+        .limit(slot('limit')),
+    ),
+)
+
+/** Holds a portion. Those that the operator holds stay as they are. */
+export function holdPortion(broadcastId: string): Write {
+  return moveHold({ broadcastId, from: 0, to: PAUSED, limit: HOLD_PORTION })
+}
+
+/** Gives back a portion of what `holdPortion` has held. They are due as before. */
+export function unholdPortion(broadcastId: string): Write {
+  return moveHold({ broadcastId, from: PAUSED, to: 0, limit: HOLD_PORTION })
+}
+
+/** The same entries in each statement of a commit that does not change the queue before the last one. */
+function selectPortion<Values extends OfBroadcast & { limit: number }>(
+  { db, slot }: StatementBuilder<Values>,
+  column: 'id' | 'email_id',
+) {
+  return db
+    .selectFrom('queue')
+    .select(column)
+    .where('broadcast_id', '=', slot('broadcastId'))
+    .where('leased', '=', 0)
+    .orderBy('held')
+    .orderBy('attempts')
+    .orderBy('waits_for')
+    .orderBy('id')
+    .limit(slot('limit'))
+}
+
+const cancelRecipients = prepareWrite<OfBroadcast & { at: number; limit: number }>((builder) =>
+  builder.db
+    .updateTable('recipients')
+    .set({ status: 'cancelled', settled_at: builder.slot('at') })
+    .where('id', 'in', selectPortion(builder, 'id'))
+    .where('status', '=', 'queued'),
+)
+
+/** A message of a broadcast has one recipient, so the email has its status. */
+const cancelEmails = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
+  builder.db
+    .updateTable('emails')
+    .set({ status: 'cancelled', recipients_queued: 0, recipients_cancelled: 1 })
+    .where('id', 'in', selectPortion(builder, 'email_id'))
+    .where('status', '=', 'queued'),
+)
+
+const removePortion = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
+  builder.db.deleteFrom('queue').where('id', 'in', selectPortion(builder, 'id')),
+)
+
+/** Removes a portion, also of what the operator holds: recipients and emails are cancelled. No event is recorded. */
+export function cancelPortion(broadcastId: string, at: number): readonly Write[] {
+  const portion = { broadcastId, limit: CANCEL_PORTION }
+  return [cancelRecipients({ ...portion, at }), cancelEmails(portion), removePortion(portion)]
+}
+
+const cancelRecipient = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('recipients')
+    .set({ status: 'cancelled', settled_at: slot('at') })
+    .where('id', '=', slot('id'))
+    .where('status', '=', 'queued'),
+)
+
+const cancelEmail = prepareWrite<{ emailId: string }>(({ db, slot }) =>
+  db
+    .updateTable('emails')
+    .set({ status: 'cancelled', recipients_queued: 0, recipients_cancelled: 1 })
+    .where('id', '=', slot('emailId'))
+    .where('status', '=', 'queued'),
+)
+
+/** Misses if the entry was changed since it was read, like the lease of an attempt. */
+export const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' | 'next_attempt_at'>>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('queue')
+      .where('id', '=', slot('id'))
+      .where('attempts', '=', slot('attempts'))
+      .where('next_attempt_at', '=', slot('next_attempt_at'))
+      .where('held', '=', 0),
+  1,
+)
+
+/** Cancels one as `cancelPortion` does. Misses if it was changed since it was read, like the lease of an attempt. */
+export function cancelEntry(entry: QueueEntry, at: number): readonly Write[] {
+  const { id, email_id: emailId } = entry
+  return [cancelRecipient({ id, at }), cancelEmail({ emailId }), removeUnchanged(entry)]
+}

@@ -1,0 +1,28 @@
+/** Entries whose lease has ended, though no outcome of their attempt was written: only a fault of ours leaves them. */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+
+/** Entries that are counted. */
+const MAX_COUNTED = 1_000
+
+/** The 1 is a literal, because the index of leased entries is not used for a parameter. */
+const expiredLeases = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select(['id', 'next_attempt_at'])
+    .where('leased', '=', sql.lit(1))
+    .where('next_attempt_at', '<=', slot('now'))
+    .limit(slot('limit')),
+)
+
+interface ExpiredLeases {
+  /** At most 1,000. */
+  readonly count: number
+  readonly oldestId: string | null
+}
+
+export function readExpiredLeases(read: Read, now: number): ExpiredLeases {
+  const rows = expiredLeases(read, { now, limit: MAX_COUNTED })
+  const oldest = rows.toSorted((one, other) => one.next_attempt_at - other.next_attempt_at)[0]
+  return { count: rows.length, oldestId: oldest?.id ?? null }
+}

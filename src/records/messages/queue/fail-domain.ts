@@ -1,0 +1,81 @@
+/**
+ * Fails queued mail of a sending domain that was removed.
+ *
+ * Walks the workspace's part of the queue in the order of an index, a small page at a time, and yields to the
+ * event loop in between, however long the queue is. Best effort: entries that are being attempted, or move out of
+ * the walk's sight, fail at their next attempt, because no key signs for them any more. So the walk may also be
+ * aborted between two pages.
+ */
+import { type DomainName, domainOf } from '../../../base/mail/address.js'
+import type { Store } from '../../../base/storage/database.js'
+import { prepareRead } from '../../../base/storage/prepared.js'
+import type { Hold } from '../../../base/storage/tables/email-tables.js'
+import { type Commit, tryCommit } from '../../../base/storage/writer/write.js'
+import { deleteEntry, type RemovedEntry } from './queue-admin.js'
+
+const PAGE_SIZE = 200
+
+interface QueueCursor {
+  readonly workspaceId: string
+  readonly held: Hold
+  readonly afterTime: number
+  readonly afterId: string
+}
+
+const pageOfQueue = prepareRead<QueueCursor>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .innerJoin('emails', 'emails.id', 'queue.email_id')
+    .select(['queue.id', 'queue.email_id', 'queue.workspace_id', 'queue.recipient', 'queue.last_response'])
+    .select(['queue.next_attempt_at', 'emails.created_at'])
+    .select(['recipients.status as recipient_status', 'emails.from_email', 'emails.subject', 'emails.tags'])
+    .where('queue.workspace_id', '=', slot('workspaceId'))
+    .where('queue.held', '=', slot('held'))
+    .where((eb) =>
+      eb(eb.refTuple('queue.next_attempt_at', 'queue.id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))),
+    )
+    .orderBy('queue.next_attempt_at')
+    .orderBy('queue.id')
+    .limit(PAGE_SIZE),
+)
+
+export interface DeletedDomain {
+  readonly workspaceId: string
+  readonly domain: DomainName
+  /** When the domain was removed: later mail belongs to a domain that was registered again. */
+  readonly at: number
+}
+
+/** Resolves to the number of failed recipients; rejects with the reason of `signal` if it is aborted. */
+export async function failMailOfDomain(
+  { read, commit }: Store,
+  gone: DeletedDomain,
+  signal?: AbortSignal,
+): Promise<number> {
+  let failed = 0
+  for (const held of [0, 1, 2, 3] as const) {
+    let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
+    while (cursor !== null) {
+      signal?.throwIfAborted()
+      const page: ReturnType<typeof pageOfQueue> = pageOfQueue(read, cursor)
+      const ours = page.filter(
+        ({ from_email, created_at }) => created_at <= gone.at && domainOf(from_email) === gone.domain,
+      )
+      failed += await failEntries(commit, ours, gone.at)
+      const last = page.length < PAGE_SIZE ? undefined : page.at(-1)
+      cursor = last === undefined ? null : { ...cursor, afterTime: last.next_attempt_at, afterId: last.id }
+    }
+  }
+  return failed
+}
+
+/** Each in a commit of its own: an entry that is being attempted stops no other. */
+async function failEntries(commit: Commit, entries: readonly RemovedEntry[], at: number): Promise<number> {
+  // Never resolves in the same turn of the event loop, even if there is nothing to do.
+  const outcomes = await Promise.all([
+    new Promise<false>((resolve) => setImmediate(resolve, false)),
+    ...entries.map((entry) => tryCommit(commit(deleteEntry(entry, at, 'domain-deleted')))),
+  ])
+  return outcomes.filter(Boolean).length
+}

@@ -1,0 +1,59 @@
+/** Entries that wait for a time which was computed while the clock was ahead. */
+import { sql } from 'kysely'
+import type { Store } from '../../../base/storage/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+
+interface FutureEntries {
+  readonly now: number
+  /** No wait ends later than this. */
+  readonly latest: number
+}
+
+/** Entries of one commit, which takes the writer a few milliseconds. */
+const PORTION_SIZE = 5_000
+/** After every id. */
+const END = '~'
+
+/**
+ * Makes them due: those that were accepted later than now, and those that wait for longer than any wait lasts. Scheduled
+ * mail keeps its time. It reads the whole queue, in portions, which is done after the clock was set back only.
+ */
+export async function makeFutureEntriesDue({ read, commit }: Store, limits: FutureEntries): Promise<void> {
+  for (let after = ''; after !== END; ) {
+    const last = lastIdOfPortion(read, { after })[0]?.id ?? END
+    await commit([makePortionDue({ ...limits, after, last })])
+    after = last
+  }
+}
+
+const lastIdOfPortion = prepareRead<{ after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('queue')
+    .select('id')
+    .where('id', '>', slot('after'))
+    .orderBy('id')
+    .limit(sql.lit(1))
+    .offset(sql.lit(PORTION_SIZE - 1)),
+)
+
+const makePortionDue = prepareWrite<FutureEntries & { after: string; last: string }>(({ db, slot }) =>
+  db
+    .updateTable('queue')
+    .set({ next_attempt_at: slot('now') })
+    .where('id', '>', slot('after'))
+    .where('id', '<=', slot('last'))
+    .where('next_attempt_at', '>', slot('now'))
+    .where('leased', '=', sql.lit(0))
+    .where((eb) => eb.or([eb('enqueued_at', '>', slot('now')), eb('next_attempt_at', '>', slot('latest'))]))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('emails')
+            .select('emails.id')
+            .whereRef('emails.id', '=', 'queue.email_id')
+            .where('emails.status', '=', 'scheduled'),
+        ),
+      ),
+    ),
+)

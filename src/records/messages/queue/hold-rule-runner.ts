@@ -1,0 +1,154 @@
+/**
+ * Keeps hold rules in effect: judges each entry before its attempt, holds in steps what waited when a rule was made,
+ * ends rules whose time is over, and releases the entries of those that end.
+ *
+ * Without rules an entry costs one comparison. The walks are on disk (`cursor`, `ending`), so a restart continues them.
+ */
+
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import type { Store } from '../../../base/storage/database.js'
+import { prepareRead } from '../../../base/storage/prepared.js'
+import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import { daemonActor } from '../../../workspaces/accounts/audit-log.js'
+import { compileHoldRules, type MatchHoldRule } from './hold-rule-matcher.js'
+import { allHoldRules, endHoldRule, type HoldRule, removeHoldRule } from './hold-rules.js'
+import type { QueueEntry } from './queue.js'
+import { holdByRule, holdNextEntries, holdsEntries, releaseNextEntries } from './ruled-entries.js'
+
+/** Milliseconds between two looks at the ends of rules. */
+const CHECK_INTERVAL = 1_000
+/** Portions after which released entries are attempted. */
+const PORTIONS_OF_WAKE = 20
+
+interface HoldRuleDeps extends Store {
+  readonly clock: Clock
+  readonly log: Log
+  /** For rules that hold all workspaces of an owner. */
+  readonly ownerOf?: (workspaceId: string) => string
+  /** Entries are due that were held before. */
+  readonly onReleased: () => void
+}
+
+type Judged = Pick<QueueEntry, 'id' | 'email_id' | 'workspace_id' | 'domain' | 'recipient'>
+
+const senderOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select('from_email')
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export class HoldRuleRunner {
+  /** Null: there are no rules. */
+  private match: MatchHoldRule | null = null
+  private firstEnd = Number.POSITIVE_INFINITY
+  private needsWork = false
+  private working: Promise<void> | null = null
+  private isStopping = false
+  private hasFailed = false
+  private timer: NodeJS.Timeout | null = null
+
+  constructor(private readonly deps: HoldRuleDeps) {}
+
+  /** From now on every entry is judged. */
+  start(): void {
+    this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref()
+    this.reload()
+  }
+
+  /** What cannot be read now is read at the next check. */
+  private check(): void {
+    if (!this.needsWork && this.deps.clock() < this.firstEnd) return
+    try {
+      this.reload()
+    } catch (error) {
+      this.noteFailure(error)
+    }
+  }
+
+  /** To be called after a change of the rules: they are in effect when it returns; waiting entries follow in steps. */
+  reload(): void {
+    const now = this.deps.clock()
+    const rules = allHoldRules(this.deps.read, {})
+    const lasting = rules.filter(({ ending, until }) => ending === 0 && (until === null || until > now))
+    this.match = lasting.length === 0 ? null : compileHoldRules(lasting, this.deps.ownerOf)
+    this.firstEnd = Math.min(...lasting.map(({ until }) => until ?? Number.POSITIVE_INFINITY))
+    this.needsWork = rules.length > lasting.length || lasting.some(({ cursor }) => cursor !== null)
+    if (this.needsWork && this.working === null && this.timer !== null) this.working = this.work()
+  }
+
+  /** The rule that holds the entry; null: none. `sender`: of an email that is not stored yet. */
+  find(entry: Judged, sender?: string): HoldRule | null {
+    if (this.match === null) return null
+    const { email_id: id, workspace_id: workspaceId } = entry
+    const readSender = (): string | null =>
+      sender ?? senderOfEmail(this.deps.read, { id, workspaceId })[0]?.from_email ?? null
+    return this.match(entry, readSender)
+  }
+
+  /** Holds an entry that `find` has found a rule for, unless it has changed or the rule has ended. */
+  async hold(entry: Judged, rule: HoldRule): Promise<void> {
+    await this.deps.commit([holdByRule(entry, rule)])
+  }
+
+  /** Ends the walk under way after its portion. */
+  async stop(): Promise<void> {
+    this.isStopping = true
+    if (this.timer !== null) clearInterval(this.timer)
+    await this.working
+  }
+
+  private async work(): Promise<void> {
+    try {
+      while (this.needsWork && !this.isStopping) {
+        this.needsWork = false
+        for (const rule of allHoldRules(this.deps.read, {})) await this.applyRule(rule)
+      }
+      this.hasFailed = false
+    } catch (error) {
+      this.needsWork = true
+      this.noteFailure(error)
+    } finally {
+      this.working = null
+    }
+  }
+
+  private noteFailure(error: unknown): void {
+    if (!this.hasFailed) this.deps.log.error({ err: error }, 'a hold rule cannot be applied now')
+    this.hasFailed = true
+  }
+
+  private async applyRule(rule: HoldRule): Promise<void> {
+    const now = this.deps.clock()
+    if (rule.ending === 1) return this.release(rule)
+    if (rule.until !== null && rule.until <= now) {
+      await tryCommit(this.deps.commit(endHoldRule(rule, daemonActor, now)))
+      return this.release(rule)
+    }
+    if (rule.cursor !== null) await this.holdWaiting(rule, rule.cursor)
+  }
+
+  private async holdWaiting(rule: HoldRule, from: string): Promise<void> {
+    for (let after: string | null = from; after !== null && !this.isStopping; ) {
+      const { writes, next }: ReturnType<typeof holdNextEntries> = holdNextEntries(this.deps.read, rule, after)
+      if (!(await tryCommit(this.deps.commit(writes)))) return
+      after = next
+      await waitForStep()
+    }
+  }
+
+  private async release(rule: HoldRule): Promise<void> {
+    const { read, commit, onReleased } = this.deps
+    for (let portion = 1; holdsEntries(read, rule); portion += 1) {
+      if (this.isStopping) return
+      await commit([releaseNextEntries(rule)])
+      if (portion % PORTIONS_OF_WAKE === 0) onReleased()
+      await waitForStep()
+    }
+    await commit([removeHoldRule({ id: rule.id })])
+    onReleased()
+  }
+}

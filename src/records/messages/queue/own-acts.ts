@@ -1,0 +1,52 @@
+/**
+ * Holds, releases and retries entries of the queue for members of their workspace. Each entry is changed in a commit of
+ * its own with an entry in the audit log, so that one that is being attempted does not stop the others.
+ */
+
+import { Refusal } from '../../../base/mail/refusal.js'
+import type { Store } from '../../../base/storage/database.js'
+import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { entryById } from './queue.js'
+import { holdOwnEntry, releaseOwnEntry, retryOwnEntry } from './queue-admin.js'
+
+const acts = {
+  hold: { action: 'queue.held', write: holdOwnEntry },
+  release: { action: 'queue.released', write: releaseOwnEntry },
+  retry: { action: 'queue.retried', write: retryOwnEntry },
+} as const satisfies Readonly<
+  Record<string, { readonly action: AuditAction; readonly write: (id: string, at: number) => Write }>
+>
+
+export type OwnAct = keyof typeof acts
+
+interface OwnEntries {
+  readonly workspaceId: string
+  readonly emailId: string
+  readonly recipientIds: readonly string[]
+  readonly actor: Actor
+}
+
+/**
+ * Resolves to the recipients whose entry was changed. Throws a Refusal `conflict` if there are none: they are settled,
+ * being attempted, held by the operator, of a paused broadcast, or in that state already.
+ */
+export async function changeOwnEntries(
+  { read, commit }: Store,
+  act: OwnAct,
+  { workspaceId, emailId, recipientIds, actor }: OwnEntries,
+  now: number,
+): Promise<readonly string[]> {
+  const { action, write } = acts[act]
+  const ids = [...new Set(recipientIds)].filter((id) => {
+    const [entry] = entryById(read, { id })
+    return entry?.email_id === emailId && entry.workspace_id === workspaceId
+  })
+  const record = (target: string): Write =>
+    recordAuditEntry({ workspaceId, actor, action, target, at: now, details: { email_id: emailId } })
+  const outcomes = await Promise.all(ids.map((id) => tryCommit(commit([write(id, now), record(id)]))))
+  const changed = ids.filter((_, at) => outcomes[at])
+  if (changed.length > 0) return changed
+  const message = `nothing to ${act}: settled, being sent now, held by the operator, of a paused broadcast, or done already`
+  throw new Refusal('conflict', message, { id: emailId })
+}

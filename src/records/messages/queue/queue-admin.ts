@@ -1,0 +1,234 @@
+/**
+ * Operator commands for the queue: list, hold, release, retry, delete.
+ *
+ * An entry that is being attempted (leased, and the lease not over) is left alone: its outcome is decided on the
+ * wire. Every change names the status that it expects, so that it misses instead of undoing a concurrent change.
+ */
+import { type SelectQueryBuilder, sql } from 'kysely'
+import type { Address, DomainName } from '../../../base/mail/address.js'
+import type { Reason } from '../../../base/mail/reasons.js'
+import { RESTORED } from '../../../base/storage/maintenance/hold-queue.js'
+import { prepareWrite, queryBuilder, type Read, runQuery } from '../../../base/storage/prepared.js'
+import type { Flag } from '../../../base/storage/tables/columns.js'
+import type { Hold, RecipientStatus } from '../../../base/storage/tables/email-tables.js'
+import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { recordEvent } from '../../events/event-log.js'
+import type { Email } from '../email.js'
+import { buildEmailEvent } from '../email-event.js'
+import { changeRecipientStatus } from '../recipients.js'
+import { rollUpEmail } from '../roll-up.js'
+import type { QueueStatus } from './queue-status.js'
+import type { WaitReason } from './wait-reason.js'
+
+export interface QueueFilter {
+  readonly workspaceId?: string | undefined
+  readonly domain?: string | undefined
+  readonly status?: QueueStatus | undefined
+  readonly ids?: readonly string[] | undefined
+  /** A word of `waitReasonOf`. */
+  readonly reason?: WaitReason | undefined
+  /** One of `providerGroups`. */
+  readonly provider?: string | undefined
+  /** An address or a domain, in lower case: of the From field. */
+  readonly sender?: string | undefined
+  /** Only entries that were accepted, or became due, before this moment. */
+  readonly enqueuedBefore?: number | undefined
+}
+
+export interface ListedEntry {
+  readonly id: string
+  readonly email_id: string
+  readonly workspace_id: string
+  readonly recipient: Address
+  readonly domain: DomainName
+  readonly attempts: number
+  readonly enqueued_at: number
+  readonly next_attempt_at: number
+  readonly leased: Flag
+  readonly held: Hold
+  readonly last_response: string | null
+  readonly waits_for: string | null
+  /** The rule that holds it. */
+  readonly hold_rule: string | null
+  readonly recipient_status: RecipientStatus
+  /** Why the last attempt failed. */
+  readonly reason: Reason | null
+  /** The host of the last attempt. */
+  readonly mx: string | null
+  readonly from_email: Address
+  readonly subject: string
+  readonly tags: Email['tags']
+}
+
+interface EntryPage extends Pick<QueueFilter, 'workspaceId' | 'domain' | 'status' | 'ids'> {
+  /** Only entries whose id comes after this one. */
+  readonly after: string
+  readonly limit: number
+}
+
+/** One page, ordered by id. */
+export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
+  const query = queryBuilder
+    .selectFrom('queue')
+    .innerJoin('recipients', 'recipients.id', 'queue.id')
+    .innerJoin('emails', 'emails.id', 'queue.email_id')
+    .select([
+      'queue.id',
+      'queue.email_id',
+      'queue.workspace_id',
+      'queue.recipient',
+      'queue.domain',
+      'queue.attempts',
+      'queue.enqueued_at',
+      'queue.next_attempt_at',
+      'queue.leased',
+      'queue.held',
+      'queue.last_response',
+      'queue.waits_for',
+      'queue.hold_rule',
+      'recipients.status as recipient_status',
+      'recipients.reason',
+      'recipients.mx',
+      'emails.from_email',
+      'emails.subject',
+      'emails.tags',
+    ])
+    .where('queue.id', '>', filter.after)
+    .orderBy('queue.id')
+    .limit(filter.limit)
+  return runQuery(read, applyFilter(query, filter))
+}
+
+type JoinedTables = 'queue' | 'recipients' | 'emails'
+type EntryQuery<Row> = SelectQueryBuilder<Pick<Tables, JoinedTables>, JoinedTables, Row>
+
+function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status, ids }: EntryPage): EntryQuery<Row> {
+  let narrow = query
+  if (workspaceId !== undefined) {
+    // No index of the workspace: that would sort all of its queue again for each page.
+    narrow = narrow.where(({ fn, val }) => fn.coalesce('queue.workspace_id', val('')), '=', workspaceId)
+  }
+  if (domain !== undefined) narrow = narrow.where('queue.domain', '=', sql<DomainName>`${domain}`)
+  if (ids !== undefined) narrow = narrow.where('queue.id', 'in', ids)
+  switch (status) {
+    case undefined:
+      return narrow
+    case 'held':
+      // Literals, here and below: partial indexes are not used for parameters.
+      return narrow.where('queue.held', '<>', sql.lit(0))
+    case 'sending':
+      return narrow.where('queue.leased', '=', sql.lit(1))
+    case 'scheduled':
+      return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', 0)
+    case 'deferred':
+    case 'queued':
+      return narrow
+        .where('recipients.status', '=', 'queued')
+        .where('queue.held', '=', 0)
+        .where('queue.leased', '=', 0)
+        .where('queue.attempts', status === 'queued' ? '=' : '>', 0)
+  }
+}
+
+/** An entry's status, as lists show it. */
+export function queueStatusOf({
+  held,
+  leased,
+  attempts,
+  recipient_status,
+}: Pick<ListedEntry, 'held' | 'leased' | 'attempts' | 'recipient_status'>): QueueStatus {
+  if (held !== 0) return 'held'
+  if (leased === 1) return 'sending'
+  if (recipient_status === 'scheduled') return 'scheduled'
+  return attempts === 0 ? 'queued' : 'deferred'
+}
+
+const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set((eb) => ({
+        held: slot('held'),
+        hold_rule: null,
+        // A rule, or a restore with its queue held; a host that is down stays.
+        waits_for: eb
+          .case()
+          .when(eb.or([eb('held', '=', 4), eb('waits_for', '=', RESTORED)]))
+          .then(null)
+          .else(eb.ref('waits_for'))
+          .end(),
+      }))
+      .where('id', '=', slot('id'))
+      .where('held', 'in', [slot('was'), slot('orWas')])
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
+  1,
+)
+
+/** An entry that a rule holds stays held when the rule ends. */
+export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, orWas: 4, at })
+/** Misses those that a rule holds: they would be held again. */
+export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, orWas: 3, at })
+
+/** For members, who cannot release what the operator holds. */
+export const holdOwnEntry = (id: string, at: number): Write => setHeld({ id, held: 3, was: 0, orWas: 0, at })
+export const releaseOwnEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 3, orWas: 3, at })
+
+const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('queue')
+      .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
+      .where('id', '=', slot('id'))
+      .where('held', 'not in', [2, 4, slot('spared')])
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
+  1,
+)
+
+/**
+ * Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled, or if a rule
+ * holds it.
+ */
+export const retryEntry = ({ id, at }: { readonly id: string; readonly at: number }): Write =>
+  makeDue({ id, at, spared: 2 })
+
+/** The same for members; misses if the operator holds it. */
+export const retryOwnEntry = (id: string, at: number): Write => makeDue({ id, at, spared: 1 })
+
+const removeUnleased = prepareWrite<{ id: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .deleteFrom('queue')
+      .where('id', '=', slot('id'))
+      .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
+  1,
+)
+
+/** The reply text and event of a removed entry. */
+export type RemovedEntry = Pick<
+  ListedEntry,
+  | 'id'
+  | 'email_id'
+  | 'workspace_id'
+  | 'recipient'
+  | 'recipient_status'
+  | 'last_response'
+  | 'from_email'
+  | 'subject'
+  | 'tags'
+>
+
+/** Removes an entry: its recipient fails, by the operator or with its sending domain. */
+export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
+  const { id, email_id, workspace_id, recipient, recipient_status } = entry
+  const writes = [
+    removeUnleased({ id, at }),
+    changeRecipientStatus({ id, from: recipient_status, to: 'failed', reason, settledAt: at }),
+    rollUpEmail({ emailId: email_id, sentAt: null, deliveredAt: null, bouncedAt: null }),
+  ]
+  if (workspace_id === SERVICE_WORKSPACE) return writes
+  const { from_email, subject, tags } = entry
+  const email = { id: email_id, workspace_id, from_email, subject, tags }
+  const news = { type: 'email.failed', more: { reason, response: entry.last_response } } as const
+  return [...writes, recordEvent(buildEmailEvent({ email, recipient, at, news }))]
+}

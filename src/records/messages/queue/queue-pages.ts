@@ -1,0 +1,95 @@
+/**
+ * Pages of the queue with any filter, read in short steps: an index finds the entries of a domain, held entries and
+ * those being sent; other filters are applied to each portion that was read.
+ *
+ * One page looks through a limited number of entries, so it may end before it is full: the next begins there.
+ */
+import { domainOf } from '../../../base/mail/address.js'
+import { providerGroupOf } from '../../../base/mail/mailbox-providers.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from './queue-admin.js'
+import { waitReasonOf } from './wait-reason.js'
+
+/** Steps of one page: 5,000 entries. */
+const MAX_STEPS = 20
+
+interface QueuePageQuery {
+  readonly filter: QueueFilter
+  /** Entries whose id comes after this one; empty: all. */
+  readonly after: string
+  readonly limit: number
+}
+
+interface QueuePage {
+  readonly entries: readonly ListedEntry[]
+  /** Where the next page begins; null: this is the last. */
+  readonly next: string | null
+}
+
+export async function readQueuePage(read: Read, { filter, after, limit }: QueuePageQuery): Promise<QueuePage> {
+  const entries: ListedEntry[] = []
+  let position = after
+  for (let step = 0; step < MAX_STEPS; step += 1) {
+    if (step > 0) await waitForStep()
+    const portion = readPortion(read, filter, position)
+    for (const entry of portion) {
+      if (entries.length === limit) return { entries, next: position }
+      position = entry.id
+      if (matchesFilter(entry, filter)) entries.push(entry)
+    }
+    if (portion.length < ROW_STEP) return { entries, next: null }
+  }
+  return { entries, next: position }
+}
+
+/** The next entries that an index finds; `matchesFilter` decides on them. */
+function readPortion(read: Read, { domain, status }: QueueFilter, after: string): readonly ListedEntry[] {
+  const indexed = status === 'held' || status === 'sending' ? status : undefined
+  return listEntries(read, { domain, status: indexed, after, limit: ROW_STEP })
+}
+
+function matchesFilter(entry: ListedEntry, filter: QueueFilter): boolean {
+  const { workspaceId, status, reason, provider, sender, enqueuedBefore } = filter
+  if (workspaceId !== undefined && entry.workspace_id !== workspaceId) return false
+  if (status !== undefined && queueStatusOf(entry) !== status) return false
+  if (reason !== undefined && waitReasonOf(entry) !== reason) return false
+  if (provider !== undefined && providerGroupOf(entry) !== provider) return false
+  if (enqueuedBefore !== undefined && entry.enqueued_at >= enqueuedBefore) return false
+  return sender === undefined || isFrom(entry, sender)
+}
+
+function isFrom({ from_email: from }: ListedEntry, sender: string): boolean {
+  return sender.includes('@') ? from.toLowerCase() === sender : domainOf(from) === sender
+}
+
+/** All entries that match, oldest first, in portions. `onStep`: called with how many were looked at so far. */
+export async function* walkEntries(
+  read: Read,
+  filter: QueueFilter,
+  onStep: (looked: number) => void = () => undefined,
+): AsyncGenerator<readonly ListedEntry[]> {
+  if (filter.ids !== undefined) {
+    for (let at = 0; at < filter.ids.length; at += ROW_STEP) {
+      const ids = filter.ids.slice(at, at + ROW_STEP)
+      yield listEntries(read, { ids, after: '', limit: ROW_STEP }).filter((entry) => isWithin(entry, filter))
+    }
+    return
+  }
+  let looked = 0
+  for (let after = ''; ; ) {
+    const portion = readPortion(read, filter, after)
+    looked += portion.length
+    onStep(looked)
+    const matching = portion.filter((entry) => matchesFilter(entry, filter))
+    if (matching.length > 0) yield matching
+    after = portion.at(-1)?.id ?? ''
+    if (portion.length < ROW_STEP) return
+    await waitForStep()
+  }
+}
+
+/** An index has not found it by its domain. */
+function isWithin(entry: ListedEntry, filter: QueueFilter): boolean {
+  return (filter.domain === undefined || entry.domain === filter.domain) && matchesFilter(entry, filter)
+}

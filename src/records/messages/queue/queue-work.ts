@@ -1,0 +1,153 @@
+/**
+ * An act on all queue entries that match a filter, in portions, one such work at a time.
+ *
+ * Each portion is on disk before the next is read, and then the progress. A restart of the daemon interrupts the work: it
+ * is shown so afterwards, and can be started again, since entries that were changed are not changed twice.
+ */
+
+import { Refusal } from '../../../base/mail/refusal.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import { errorMessageOf } from '../../../base/platform/errors.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { readServiceState, setServiceState } from '../../../base/storage/service-state.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import type { Actor } from '../../../workspaces/accounts/audit-log.js'
+import { changeEntries, type QueueAct } from './change-entries.js'
+import type { QueueFilter } from './queue-admin.js'
+import { readQueuePage } from './queue-pages.js'
+
+const PORTION = 100
+const STATE_KEY = 'queue_work'
+
+export interface QueueWorkState {
+  readonly act: QueueAct
+  readonly filter: QueueFilter
+  /** `interrupted`: by a restart; the counts may lack its last portion. */
+  readonly state: 'running' | 'completed' | 'stopped' | 'failed' | 'interrupted'
+  readonly changed: number
+  readonly missed: number
+  readonly startedAt: number
+  /** Null: it is running, or was interrupted. */
+  readonly endedAt: number | null
+  /** Why it failed. */
+  readonly error: string | null
+}
+
+interface QueueWorkDeps extends Store {
+  readonly clock: Clock
+  /** Called after each portion. */
+  readonly onQueueChanged: () => void
+}
+
+export class QueueWork {
+  private state: QueueWorkState | null
+  private running: Promise<void> = Promise.resolve()
+  private ending: 'no' | 'stopped' | 'interrupted' = 'no'
+
+  constructor(private readonly deps: QueueWorkDeps) {
+    this.state = readInterrupted(deps.read)
+  }
+
+  /** The present or the last one since the start, or one that the start interrupted; null: none. */
+  show(): QueueWorkState | null {
+    return this.state
+  }
+
+  /** Rejects with a Refusal `conflict` while another is running. */
+  async start(act: QueueAct, filter: QueueFilter, actor: Actor): Promise<QueueWorkState> {
+    if (this.state?.state === 'running') throw new Refusal('conflict', 'another act on the queue is running')
+    const startedAt = this.deps.clock()
+    const begun = {
+      act,
+      filter,
+      state: 'running',
+      changed: 0,
+      missed: 0,
+      startedAt,
+      endedAt: null,
+      error: null,
+    } as const
+    const before = this.state
+    this.state = begun
+    this.ending = 'no'
+    try {
+      await this.deps.commit([storeState(begun)])
+    } catch (error) {
+      this.state = before
+      throw error
+    }
+    this.running = this.perform(begun, actor)
+    return begun
+  }
+
+  /** Ends it after its portion. */
+  async stop(): Promise<void> {
+    this.ending = 'stopped'
+    await this.running
+  }
+
+  /** For the end of the process: the next one shows the work as interrupted. */
+  async close(): Promise<void> {
+    this.ending = 'interrupted'
+    await this.running
+  }
+
+  private async perform(begun: QueueWorkState, actor: Actor): Promise<void> {
+    const { act, filter } = begun
+    const { clock, commit } = this.deps
+    let state = begun
+    const update = async (change: Partial<QueueWorkState>): Promise<void> => {
+      state = { ...state, ...change }
+      await commit([storeState(state)])
+      this.state = state
+    }
+    try {
+      const work = { act, filter, actor, isEnding: () => this.ending !== 'no' }
+      const isComplete = await changeAll(this.deps, work, (changed, missed) =>
+        update({ changed: state.changed + changed, missed: state.missed + missed }),
+      )
+      if (isComplete) await update({ state: 'completed', endedAt: clock() })
+      else if (this.ending === 'stopped') await update({ state: 'stopped', endedAt: clock() })
+    } catch (error) {
+      // On disk it is still running, so after a restart it is shown as interrupted.
+      this.state = { ...state, state: 'failed', endedAt: clock(), error: errorMessageOf(error) }
+    }
+  }
+}
+
+function storeState(state: QueueWorkState): Write {
+  return setServiceState({ key: STATE_KEY, value: JSON.stringify(state) })
+}
+
+/** The work that was running when the process before ended; null: none was. */
+function readInterrupted(read: Read): QueueWorkState | null {
+  const value = readServiceState(read, { key: STATE_KEY })[0]?.value
+  if (value === undefined) return null
+  const stored: QueueWorkState = JSON.parse(value)
+  return stored.state === 'running' ? { ...stored, state: 'interrupted' } : null
+}
+
+interface Performed {
+  readonly act: QueueAct
+  readonly filter: QueueFilter
+  readonly actor: Actor
+  readonly isEnding: () => boolean
+}
+
+/** Resolves to whether all were reached. */
+async function changeAll(
+  { read, commit, clock, onQueueChanged }: QueueWorkDeps,
+  { act, filter, actor, isEnding }: Performed,
+  onPortion: (changed: number, missed: number) => Promise<void>,
+): Promise<boolean> {
+  for (let after: string | null = ''; after !== null; ) {
+    const { entries, next } = await readQueuePage(read, { filter, after, limit: PORTION })
+    if (isEnding()) return false
+    const { changed, missed } = await changeEntries(commit, entries, { act, actor, now: clock() })
+    if (changed.length > 0) onQueueChanged()
+    await onPortion(changed.length, missed.length)
+    after = next
+  }
+  return true
+}

@@ -1,0 +1,92 @@
+/**
+ * Decides what the reply of a server says about our pace. Pure.
+ *
+ * `sessions`: too many sessions at a time. `messages`: too many messages in this session. `rate`: too many messages in
+ * a time. `block`: the address we come from is refused as a whole. `unnamed`: the session was refused without a reason,
+ * which is a matter of sessions where others are open. Null: nothing about pace, as with greylisting, a full mailbox,
+ * what the message contains, or whose it is (`sender-refusal.ts`).
+ *
+ * Only replies before the recipient, and temporary ones later, are about us and not about the message. Known limit:
+ * English, as the providers reply.
+ */
+import type { Reason } from '../../../base/mail/reasons.js'
+import type { Reply, Stage } from '../../../base/mail/reply.js'
+import { isAboutSender } from './sender-refusal.js'
+
+export const paceSignals = ['sessions', 'messages', 'rate', 'block', 'unnamed'] as const
+
+export type PaceSignal = (typeof paceSignals)[number]
+
+/** Characters of a reply that are read. */
+const MAX_TEXT = 1_024
+
+const perSession = [
+  /\b(too many|max\w{0,6}|limit of|number of) (number of )?(messages?|mails?|e-?mails?|transactions?)( \w{1,20}){0,3} (this|one|per|a|same|each) (\w{1,12} )?(session|connection)\b/i,
+  /\b(message|mail|e-?mail|transaction)s? per (session|connection)\b/i,
+]
+const ofSessions = [
+  /\btoo many (\w{1,20} ){0,3}(connection|session)s?\b/i,
+  /\bmax(imum)? (number of )?(\w{1,20} ){0,3}(connection|session)s?\b/i,
+  /\b(concurrent|simultaneous|parallel) (\w{1,20} ){0,2}(connection|session)s?\b/i,
+  /\b(connection|session|concurrency) (count|limit)\b/i,
+  /\bexceed\w{0,5} (\w{1,20} ){0,4}(connection|session)s?\b/i,
+]
+/** Microsoft's consumer mail. */
+const sessionCodes = /\bS3115\b/
+const ofRate = [
+  /\b(rate|frequency|volume|speed)\b/i,
+  /\btoo (much|many) (\w{1,20} ){0,2}(mail|message|e-?mail|request)s?\b/i,
+  /\b(slow down|throttl\w{1,6}|temporarily deferred|deferred due|rate-?limited|too (fast|quickly))\b/i,
+  /\bS775\b|\[TSS?0\d\]/,
+]
+const rateDetails = /^4\.7\.(28|65[01]|500)$/
+/** The reply names the mailbox or its owner: another recipient is not concerned. */
+const ofRecipient = /\b(recipient|mailbox|the user|this user|over ?quota|receiving (e-?mail|mail|messages))\b/i
+
+const ofBlock =
+  /\b(your|sending|client|source) (\w{1,10} )?(address|ip|host|server|network)\b.{0,80}\b(block|list|bann|reputation)/i
+const stagesOfSession: ReadonlySet<Stage> = new Set(['banner', 'ehlo', 'starttls'])
+
+/** `reason`: what the words alone say (`classify-reply`, which hands both on). */
+export function readPaceSignal(stage: Stage, reply: Reply, reason: Reason): PaceSignal | null {
+  if (reply.code < 400 || stage === 'auth') return null
+  const beforeRecipient = stagesOfSession.has(stage) || stage === 'mail'
+  if (!beforeRecipient && reply.code >= 500) return null
+  const text = reply.text.slice(0, MAX_TEXT)
+  if (reason === 'greylisted' || isAboutRecipient(stage, reply, text, reason)) return null
+  if (!stagesOfSession.has(stage) && isAboutSender(reply, text, reason)) return null
+  const named = nameSignal(reply, text)
+  if (named !== null) return named
+  if (reason === 'spam-block' || (beforeRecipient && ofBlock.test(text))) return 'block'
+  if (reason === 'rate-limited') return 'rate'
+  if (!stagesOfSession.has(stage)) return reply.code === 421 && isPolicy(reply) ? 'rate' : null
+  if (isPolicy(reply)) return reply.code === 421 ? 'rate' : 'block'
+  return reply.code === 421 ? 'unnamed' : null
+}
+
+function nameSignal({ code, enhanced }: Reply, text: string): PaceSignal | null {
+  if (perSession.some((form) => form.test(text))) return 'messages'
+  if (enhanced === '4.7.652' || sessionCodes.test(text) || ofSessions.some((form) => form.test(text))) return 'sessions'
+  if (code >= 500) return null
+  if (rateDetails.test(enhanced ?? '')) return 'rate'
+  return isPolicyOrSystem(enhanced) && ofRate.some((form) => form.test(text)) ? 'rate' : null
+}
+
+/** RFC 3463: X.7 is security and policy; servers without enhanced codes have none. */
+function isPolicy({ enhanced }: Reply): boolean {
+  return enhanced?.startsWith('7.', 2) === true
+}
+
+/** X.1 and X.2 are about addresses and mailboxes. */
+function isPolicyOrSystem(enhanced: string | null): boolean {
+  return enhanced === null || !/^4\.[12]\./.test(enhanced)
+}
+
+const mailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-disabled', 'mailbox-full', 'null-mx'])
+
+function isAboutRecipient(stage: Stage, { enhanced }: Reply, text: string, reason: Reason): boolean {
+  if (stagesOfSession.has(stage)) return false
+  if (mailboxReasons.has(reason)) return true
+  // Comcast and others say with X.1.0 that we are too fast.
+  return (!isPolicyOrSystem(enhanced) && reason !== 'rate-limited') || (stage !== 'mail' && ofRecipient.test(text))
+}

@@ -1,0 +1,129 @@
+/**
+ * Removes old messages and records in small steps, so that no step delays the mail.
+ *
+ * The bytes of a message, or the values of which those of a broadcast's message are built, are removed
+ * `retention.messages` after it was accepted, once all of its recipients are settled; its record, attempts and events after `retention.events`. A step reads no more than `STEP` rows of a
+ * kind, including those that still wait in the queue.
+ */
+import { sql } from 'kysely'
+import type { Database } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite, rowidOf } from '../../base/storage/prepared.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { oldestEvent, removeOldEvents } from '../events/event-log.js'
+import { isFramed, removeSlots } from './frames/framed-message.js'
+import { removeAttempts } from './queue/attempts.js'
+import { removeHtmlEdits, removeRaw, removeRecipientCopies, removeSignature } from './raw-message.js'
+
+const BATCH_SIZE = 200
+
+export interface RetentionLimits {
+  /** Epoch milliseconds: what is older is removed. */
+  readonly messagesBefore: number
+  readonly eventsBefore: number
+}
+
+/** Each call is one small step and resolves to whether there may be more to do. */
+export function createMessagePurge(
+  { read, commit }: Pick<Database, 'read' | 'commit'>,
+  { messagesBefore, eventsBefore }: RetentionLimits,
+): () => Promise<boolean> {
+  let raw: RawCursor = { created_at: -1, place: 0 }
+  let framed: EmailCursor = { created_at: -1, id: '' }
+  let email: EmailCursor = { created_at: -1, id: '' }
+  return async () => {
+    const raws = oldRaw(read, { ...raw, before: messagesBefore })
+    const slots = oldSlots(read, { ...framed, before: messagesBefore })
+    const emails = oldEmails(read, { ...email, before: eventsBefore })
+    raw = raws.at(-1) ?? raw
+    framed = slots.at(-1) ?? framed
+    email = emails.at(-1) ?? email
+    const goneRaws = raws.filter(({ waits }) => waits === 0).map(({ email_id }) => email_id)
+    const goneSlots = slots.filter(({ waits }) => waits === 0).map(({ id }) => id)
+    const goneEmails = emails.filter(({ waits }) => waits === 0).map(({ id }) => id)
+    const event = oldestEvent(read, {})[0]
+    const eventIsOld = event !== undefined && event.created_at < eventsBefore
+    const writes = [
+      ...[...goneRaws, ...goneSlots, ...goneEmails].flatMap(removeBytes),
+      ...(eventIsOld ? [removeOldEvents({ before: eventsBefore, seq: event.seq + BATCH_SIZE })] : []),
+      ...goneEmails.flatMap((id) => [removeAttempts({ emailId: id }), removeRecipients({ id }), removeEmail({ id })]),
+    ]
+    if (writes.length > 0) await commit(writes)
+    return [raws, slots, emails].some(({ length }) => length === BATCH_SIZE) || eventIsOld
+  }
+}
+
+function removeBytes(emailId: string): Write[] {
+  if (isFramed(emailId)) return [removeSlots({ emailId }), removeSignature({ emailId })]
+  const removals = [removeRaw, removeSignature, removeHtmlEdits, removeRecipientCopies]
+  return removals.map((remove) => remove({ emailId }))
+}
+
+interface RawCursor {
+  readonly created_at: number
+  /** The position of the row in its table, in the order of the index by age. */
+  readonly place: number
+}
+
+/** The next old messages, and whether a recipient of each still waits in the queue. */
+const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('raw_messages as old')
+    .select(['old.email_id', 'old.created_at', rowidOf('old').as('place')])
+    .select((eb) =>
+      eb
+        .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))
+        .$castTo<number>()
+        .as('waits'),
+    )
+    .where('old.created_at', '<', slot('before'))
+    .where(sql<boolean>`(old.created_at, ${rowidOf('old')}) > (${slot('created_at')}, ${slot('place')})`)
+    .orderBy('old.created_at')
+    .orderBy(rowidOf('old'))
+    .limit(BATCH_SIZE),
+)
+
+interface EmailCursor {
+  readonly created_at: number
+  readonly id: string
+}
+
+/** The same as `oldRaw`, of messages of broadcasts. */
+const oldSlots = prepareRead<EmailCursor & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('broadcast_messages as old')
+    .select(['old.email_id as id', 'old.created_at'])
+    .select((eb) =>
+      eb
+        .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.email_id'))
+        .$castTo<number>()
+        .as('waits'),
+    )
+    .where('old.slots', 'is not', null)
+    .where('old.created_at', '<', slot('before'))
+    .where((eb) => eb(eb.refTuple('old.created_at', 'old.email_id'), '>', eb.tuple(slot('created_at'), slot('id'))))
+    .orderBy('old.created_at')
+    .orderBy('old.email_id')
+    .limit(BATCH_SIZE),
+)
+
+const oldEmails = prepareRead<EmailCursor & { before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails as old')
+    .select(['old.id', 'old.created_at'])
+    .select((eb) =>
+      eb
+        .exists(eb.selectFrom('queue').select('queue.id').whereRef('queue.email_id', '=', 'old.id'))
+        .$castTo<number>()
+        .as('waits'),
+    )
+    .where('old.created_at', '<', slot('before'))
+    .where((eb) => eb(eb.refTuple('old.created_at', 'old.id'), '>', eb.tuple(slot('created_at'), slot('id'))))
+    .orderBy('old.created_at')
+    .orderBy('old.id')
+    .limit(BATCH_SIZE),
+)
+
+const removeRecipients = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('recipients').where('email_id', '=', slot('id')),
+)
+const removeEmail = prepareWrite<{ id: string }>(({ db, slot }) => db.deleteFrom('emails').where('id', '=', slot('id')))

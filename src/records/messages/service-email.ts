@@ -1,0 +1,89 @@
+/**
+ * An email of the service itself: a report, an invitation, a warning.
+ *
+ * It is charged to no workspace, not tracked, and sent from the null return path.
+ */
+import type { Address } from '../../base/mail/address.js'
+import type { TlsRequired } from '../../base/mail/tls-required.js'
+import { toJson } from '../../base/storage/tables/columns.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import type { Email } from './email.js'
+import { type EnqueuedEmail, enqueue, type NewEmail } from './queue/enqueue.js'
+
+export interface ServiceSender {
+  readonly hostname: string
+  readonly mailFrom: Address
+}
+
+interface ServiceEmail {
+  readonly id: string
+  readonly messageId: string
+  readonly from: Address
+  readonly to: Address
+  readonly subject: string
+  readonly now: number
+  /** Absent: nothing is said about TLS. */
+  readonly tlsRequired?: TlsRequired | null
+}
+
+/**
+ * Whether it is a message that was passed on by a forwarding rule and whose sender can be told of a failure. It is of the
+ * service too, charged to no workspace, and the one kind that has an envelope sender: that of the message as it came.
+ */
+export function isForwarded({ workspace_id, envelope_from }: Pick<Email, 'workspace_id' | 'envelope_from'>): boolean {
+  return workspace_id === SERVICE_WORKSPACE && envelope_from !== ''
+}
+
+/** The priority of what is passed on. Mail that the service has written has the normal one. */
+export const PASSED_ON_PRIORITY = 'low'
+
+/**
+ * Whether the service has not written it: a forwarded message, from the null sender too, or a bounce of one on its way back.
+ * It is never signed, since its author may be forged, and its bounces suppress no address.
+ */
+export function isPassedOn({ workspace_id, priority }: Pick<Email, 'workspace_id' | 'priority'>): boolean {
+  return workspace_id === SERVICE_WORKSPACE && priority === PASSED_ON_PRIORITY
+}
+
+/** Ready to be committed. */
+export interface ServiceNotice {
+  readonly enqueued: EnqueuedEmail
+  readonly raw: Buffer
+}
+
+export function enqueueServiceEmail(email: ServiceEmail, raw: Buffer): ServiceNotice {
+  const recipient = { address: email.to, suppressed: false, notify: null, orcpt: null }
+  return { enqueued: enqueue(toNewEmail(email), [recipient], raw), raw }
+}
+
+function toNewEmail({ id, messageId, from, to, subject, now, tlsRequired }: ServiceEmail): NewEmail {
+  return {
+    id,
+    workspace_id: SERVICE_WORKSPACE,
+    source: 'service',
+    message_id: messageId,
+    envelope_from: '',
+    envid: null,
+    ret: null,
+    from_email: from,
+    from_name: '',
+    to_emails: toJson([to]),
+    cc_emails: toJson([]),
+    bcc_emails: toJson([]),
+    reply_to: toJson([]),
+    subject,
+    tags: toJson([]),
+    track_opens: 0,
+    track_clicks: 0,
+    tracking_skipped: null,
+    has_copies: 0,
+    priority: 'normal',
+    smtputf8: 0,
+    tls_required: tlsRequired ?? null,
+    created_at: now,
+    scheduled_for: null,
+    key_id: null,
+    template_id: null,
+    broadcast_id: null,
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Unsubscribes a recipient, by mail or by link: its address is suppressed in its workspace, and the event is recorded
+ * once, however often it is asked. A recipient whose records are gone is found by its link.
+ *
+ * If the address was removed from the suppression list since, it is added again, without another event. For the
+ * recipient of a broadcast see `list-unsubscribe.ts`: its address is not suppressed.
+ */
+
+import type { Address } from '../../base/mail/address.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Store } from '../../base/storage/database.js'
+import { listClosedWorkspaces } from '../../base/storage/maintenance/erase.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { recordEvent } from '../events/event-log.js'
+import { addSuppression, isSuppressed } from '../suppressions/suppressions.js'
+import { type BroadcastRecipient, broadcastRecipientOf } from './broadcast-recipients.js'
+import { emailById } from './email.js'
+import { type OutcomeSubject, resolveLateOutcome } from './late-outcome.js'
+import {
+  buildListUnsubscription,
+  canUndo,
+  isListUnsubscribed,
+  senderOfBroadcast,
+  undoListUnsubscription,
+} from './list-unsubscribe.js'
+import { recipientOfAnyWorkspace } from './recipients.js'
+import { markUnsubscribed, type UnsubscribeLink, unsubscribeLinkOf } from './unsubscribe-links.js'
+
+/** The recipient of an unsubscribe link. */
+export interface LinkRecipient {
+  readonly address: Address
+  /** Null: no record has it any more. */
+  readonly sender: Address | null
+  /** What the link ends: all mail of the workspace, or its broadcasts to an audience. */
+  readonly scope: 'mail' | 'broadcasts'
+  readonly isUnsubscribed: boolean
+  readonly canUndo: boolean
+}
+
+/** Finds whom the holder of a token may unsubscribe; null: no records are left, or the workspace is gone. */
+export function findLinkRecipient(read: Read, recipientId: string, now: number): LinkRecipient | null {
+  const listed = findListed(read, recipientId)
+  if (listed !== null) {
+    return {
+      ...{ address: listed.address, sender: senderOfBroadcast(read, listed), scope: 'broadcasts' },
+      ...{ isUnsubscribed: isListUnsubscribed(read, listed), canUndo: canUndo(read, listed, now) },
+    }
+  }
+  const known = findKnown(read, recipientId)
+  if (known === null) return null
+  const { workspaceId, address, sender } = known
+  return { address, sender, scope: 'mail', isUnsubscribed: isSuppressed(read, workspaceId, address), canUndo: false }
+}
+
+/** `ignored`: the writes repeat what the event of an earlier request tells of; `why` is that of `late-outcome.ts`. */
+type Unsubscription =
+  | { readonly kind: 'acts'; readonly writes: readonly Write[] }
+  | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated'; readonly writes: readonly Write[] }
+  | { readonly kind: 'gone' }
+
+/** The writes of one commit. They miss if the same recipient is unsubscribed at the same moment. */
+export function buildUnsubscription(read: Read, recipientId: string, at: number): Unsubscription {
+  const listed = findListed(read, recipientId)
+  if (listed !== null) {
+    const { isRepeated, writes } = buildListUnsubscription(read, listed, at)
+    return isRepeated ? { kind: 'ignored', why: 'repeated', writes } : { kind: 'acts', writes }
+  }
+  const known = findKnown(read, recipientId)
+  if (known === null) return { kind: 'gone' }
+  const { workspaceId, emailId, address, subject, linkState } = known
+  const suppression = addSuppression({
+    ...{ workspaceId, email: address, reason: 'unsubscribe', sourceEmailId: emailId },
+    ...{ metadata: {}, at },
+  })
+  if (linkState === 'used') return { kind: 'ignored', why: 'repeated', writes: [suppression] }
+  const marks = linkState === 'unused' ? [markUnsubscribed({ recipientId, at })] : []
+  if (subject === null) return { kind: 'acts', writes: [...marks, recordBareEvent(known, at), suppression] }
+  const late = resolveLateOutcome(read, subject, { kind: 'unsubscribed' }, at)
+  if (late.kind === 'acts') return { kind: 'acts', writes: [...marks, ...late.writes, suppression] }
+  return { kind: 'ignored', why: late.why, writes: [suppression] }
+}
+
+/** Resolves to false if the recipient is not known any more. */
+export async function unsubscribe({ read, commit }: Store, recipientId: string, at: number): Promise<boolean> {
+  for (;;) {
+    const found = buildUnsubscription(read, recipientId, at)
+    if (found.kind === 'gone') return false
+    if (found.writes.length === 0) return true
+    // A miss: it was unsubscribed since it was read, and the next round finds that.
+    if (await tryCommit(commit(found.writes))) return true
+  }
+}
+
+/** Resolves to false if there is nothing that the holder of the token may undo now. */
+export async function undoUnsubscription({ read, commit }: Store, recipientId: string, at: number): Promise<boolean> {
+  for (;;) {
+    const listed = findListed(read, recipientId)
+    if (listed === null || !canUndo(read, listed, at)) return false
+    if (await tryCommit(commit(undoListUnsubscription(listed, at)))) return true
+  }
+}
+
+/** The recipient of a broadcast; null: of none, or its workspace is being erased. */
+function findListed(read: Read, recipientId: string): BroadcastRecipient | null {
+  const [listed] = broadcastRecipientOf(read, { recipientId })
+  return listed === undefined || isClosed(read, listed.workspace_id) ? null : listed
+}
+
+function isClosed(read: Read, workspaceId: string): boolean {
+  return listClosedWorkspaces(read, {}).some(({ id }) => id === workspaceId)
+}
+
+interface LinkOwner {
+  readonly workspaceId: string
+  readonly emailId: string
+  readonly address: Address
+  readonly sender: Address
+}
+
+interface KnownRecipient extends LinkOwner {
+  /** Null: its records are gone. */
+  readonly subject: OutcomeSubject | null
+  /** `none`: the email has no link, only an address that unsubscribes. */
+  readonly linkState: 'unused' | 'used' | 'none'
+}
+
+/** Null for the service's own mail, which belongs to no workspace, and for a workspace that is being erased. */
+function findKnown(read: Read, recipientId: string): KnownRecipient | null {
+  const [link] = unsubscribeLinkOf(read, { recipientId })
+  const subject = findSubject(read, recipientId)
+  const owner = subject === null ? (link === undefined ? null : ofLink(link)) : ofSubject(subject)
+  if (owner === null || owner.workspaceId === SERVICE_WORKSPACE) return null
+  if (isClosed(read, owner.workspaceId)) return null
+  return { ...owner, subject, linkState: linkStateOf(link) }
+}
+
+function linkStateOf(link: UnsubscribeLink | undefined): KnownRecipient['linkState'] {
+  if (link === undefined) return 'none'
+  return link.unsubscribed_at === null ? 'unused' : 'used'
+}
+
+function ofLink({ workspace_id: workspaceId, email_id: emailId, address, sender }: UnsubscribeLink): LinkOwner {
+  return { workspaceId, emailId, address, sender }
+}
+
+function ofSubject({ recipient, email }: OutcomeSubject): LinkOwner {
+  return {
+    workspaceId: recipient.workspace_id,
+    emailId: recipient.email_id,
+    address: recipient.address,
+    sender: email.from_email,
+  }
+}
+
+function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
+  const [recipient] = recipientOfAnyWorkspace(read, { id: recipientId })
+  if (recipient === undefined) return null
+  const [email] = emailById(read, { workspaceId: recipient.workspace_id, id: recipient.email_id })
+  return email === undefined ? null : { recipient, email }
+}
+
+/** The email's own record is gone, and with it the subject and the tags. */
+function recordBareEvent({ workspaceId, emailId, address, sender }: KnownRecipient, at: number): Write {
+  const unsubscribed_at = formatTimestamp(at)
+  const common = { email_id: emailId, from: sender, to: address, subject: '', tags: {} }
+  const data = { ...common, unsubscribed_at, broadcast_id: null, contact_id: null }
+  return recordEvent({ workspaceId, type: 'email.unsubscribed', emailId, recipient: address, at, data })
+}

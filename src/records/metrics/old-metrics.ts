@@ -1,0 +1,71 @@
+/** Removes roll-ups of emails that were made so long ago that no window reaches them. */
+import { sql } from 'kysely'
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { KEPT_METRICS_DAYS } from '../../base/storage/tables/metrics-tables.js'
+import { DAY } from './window.js'
+
+/** Rows of one commit. */
+const BATCH_SIZE = 500
+
+interface Old {
+  /** Number of days since 1970. */
+  readonly day: number
+}
+
+/** The day, in the expression that the indexes have. */
+const dayOfBucket = sql<number>`bucket / ${sql.lit(DAY)}`
+const dayOfLink = sql<number>`day / ${sql.lit(DAY)}`
+
+const someOldEmailMetrics = prepareRead<Old>()(({ db, slot }) =>
+  db.selectFrom('email_metrics').select('bucket').where(dayOfBucket, '<', slot('day')).limit(1),
+)
+
+const removeEmailMetrics = prepareWrite<Old>(({ db, slot }) =>
+  db
+    .deleteFrom('email_metrics')
+    .where((eb) =>
+      eb(
+        eb.refTuple('workspace_id', 'domain', 'tag', 'bucket'),
+        'in',
+        eb
+          .selectFrom('email_metrics')
+          .select(['workspace_id', 'domain', 'tag', 'bucket'])
+          .where(dayOfBucket, '<', slot('day'))
+          .limit(BATCH_SIZE)
+          .$asTuple('workspace_id', 'domain', 'tag', 'bucket'),
+      ),
+    ),
+)
+
+const someOldLinkMetrics = prepareRead<Old>()(({ db, slot }) =>
+  db.selectFrom('link_metrics').select('day').where(dayOfLink, '<', slot('day')).limit(1),
+)
+
+const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) =>
+  db
+    .deleteFrom('link_metrics')
+    .where((eb) =>
+      eb(
+        eb.refTuple('workspace_id', 'domain', 'day', 'url'),
+        'in',
+        eb
+          .selectFrom('link_metrics')
+          .select(['workspace_id', 'domain', 'day', 'url'])
+          .where(dayOfLink, '<', slot('day'))
+          .limit(BATCH_SIZE)
+          .$asTuple('workspace_id', 'domain', 'day', 'url'),
+      ),
+    ),
+)
+
+/** Removes some old rows; resolves to whether there may be more. */
+export async function removeOldMetrics({ read, commit }: Store, now: number): Promise<boolean> {
+  const old = { day: Math.floor(now / DAY) - KEPT_METRICS_DAYS }
+  const removals = [
+    ...(someOldEmailMetrics(read, old).length > 0 ? [removeEmailMetrics(old)] : []),
+    ...(someOldLinkMetrics(read, old).length > 0 ? [removeLinkMetrics(old)] : []),
+  ]
+  if (removals.length > 0) await commit(removals)
+  return removals.length > 0
+}

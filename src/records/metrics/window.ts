@@ -1,0 +1,21 @@
+/** The stretch of time that metrics are of: whole quarters of an hour, 90 days at most and one quarter at each end. */
+import type { Timestamp } from '../../base/storage/tables/columns.js'
+
+/** Milliseconds. Every time zone is ahead of or behind UTC by a multiple of a bucket. */
+export const BUCKET = 900_000
+export const DAY = 86_400_000
+export const MAX_DAYS = 90
+
+export interface Window {
+  readonly start: Timestamp
+  /** Exclusive. */
+  readonly end: Timestamp
+  readonly days: number
+}
+
+/** Rounded outward to whole buckets. */
+export function toWindow(from: Timestamp, to: Timestamp): Window {
+  const start = Math.floor(from / BUCKET) * BUCKET
+  const end = Math.ceil(to / BUCKET) * BUCKET
+  return { start, end, days: Math.ceil((to - from) / DAY) }
+}

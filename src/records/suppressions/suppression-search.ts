@@ -1,0 +1,60 @@
+/** Suppressed addresses that begin with a text, in the order of the addresses, in pages. */
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
+import type { Suppression } from './suppressions.js'
+
+interface SuppressionSearch {
+  readonly workspaceId: string
+  /** The beginning of an address, in any case. */
+  readonly beginning: string
+  /** Undefined: any. */
+  readonly reason: SuppressionReason | undefined
+  /** Addresses after this one; undefined: from the first. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+interface PageQuery {
+  workspaceId: string
+  /** The addresses that are looked for are between these two. */
+  from: string
+  end: string
+  limit: number
+}
+
+const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
+  db
+    .selectFrom('suppressions')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('email', '>=', slot('from'))
+    .where('email', '<', slot('end'))
+    .orderBy('email')
+    .limit(slot('limit')),
+)
+
+const selectPageByReason = prepareRead<PageQuery & { reason: SuppressionReason }>()(({ db, slot }) =>
+  db
+    .selectFrom('suppressions')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('reason', '=', slot('reason'))
+    // With two comparisons, SQLite would search the index of all addresses and pass over those with other reasons.
+    .where((eb) => eb.between('email', slot('from'), slot('end')))
+    .orderBy('email')
+    .limit(slot('limit')),
+)
+
+/** Sorts after every character of an address. */
+const LAST_CHARACTER = '\u{10ffff}'
+
+export function searchSuppressions(
+  read: Read,
+  { workspaceId, beginning, reason, after, limit }: SuppressionSearch,
+): readonly Suppression[] {
+  const prefix = beginning.toLowerCase()
+  // A space sorts before every character that a longer domain could continue with.
+  const from = after === undefined || after < prefix ? prefix : `${after} `
+  const page = { workspaceId, from, end: `${prefix}${LAST_CHARACTER}`, limit }
+  return reason === undefined ? selectPage(read, page) : selectPageByReason(read, { ...page, reason })
+}

@@ -1,0 +1,102 @@
+/**
+ * The routes of a user's password: change it, ask for a link by mail, set it by a link.
+ *
+ * A request for a link is answered the same way, and after the same time, whether or not the address has
+ * an account.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
+import { addressKeyOf } from '../../../workspaces/accounts/client-address.js'
+import { userByEmail } from '../../../workspaces/accounts/people/users.js'
+import { changeOwnPassword, setPasswordByLink } from '../../../workspaces/accounts/sessions/own-account.js'
+import { type AccountLimit, takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
+import { json, noContent } from '../http/answer.js'
+import { address, password } from '../http/input/values.js'
+import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
+import { type AccountDeps, answerSignIn, code, toClient } from './session.js'
+import { sessionView } from './session-view.js'
+
+export interface PasswordDeps extends AccountDeps {
+  /** Links that are sent to one mail address. */
+  readonly linkLimit: AccountLimit
+  /** Sends a link to the account of that address; does nothing if there is none. */
+  readonly sendPasswordLink: (email: Address, now: number) => Promise<void>
+}
+
+/** Milliseconds: more than a mail takes to be stored. */
+const ANSWER_AFTER = 300
+
+const tokenRule = 'allowed: the token of the link'
+const changeRequest = z.strictObject({ current_password: password, new_password: password }).meta({
+  id: 'PasswordChange',
+  example: { current_password: 'correct horse battery', new_password: 'staple of the old town' },
+})
+const linkRequest = z
+  .strictObject({ email: address })
+  .meta({ id: 'PasswordLinkRequest', example: { email: 'ann@example.com' } })
+const linkUse = z
+  .strictObject({ token: z.string(tokenRule).max(200, tokenRule), password, code: code.optional() })
+  .meta({
+    id: 'PasswordLinkUse',
+    example: { token: 'MtYvQ3tW0Yc1yB5jZ8Q2pWmX9s7uKdLrFhGaEoIbNvU', password: 'correct horse battery' },
+  })
+
+const tag = 'Own account'
+
+export function passwordRoutes(deps: PasswordDeps): readonly BrowserRoute[] {
+  return [
+    sessionRoute({
+      method: 'POST',
+      path: '/password',
+      area: 'session',
+      tag,
+      summary: 'Change your password',
+      description: 'All of your other sessions end.',
+      body: changeRequest,
+      answers: { 204: { description: 'It is changed.' } },
+      refusals: ['invalid_credentials', 'conflict'],
+      run: async ({ session, body: { current_password: current, new_password: next }, now, ...client }) => {
+        await changeOwnPassword(deps, { session, client: toClient(client), current, next, now })
+        return noContent
+      },
+    }),
+    requestRoute(deps),
+    confirmRoute(deps),
+  ]
+}
+
+function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordDeps): BrowserRoute {
+  return signInRoute({
+    method: 'POST',
+    path: '/password-links',
+    tag,
+    summary: 'Ask for a link that sets a new password, by mail',
+    description: 'The answer does not tell whether the address has an account. The link works once, for an hour.',
+    body: linkRequest,
+    answers: { 202: { description: 'A mail is sent if the address has an account.', schema: z.strictObject({}) } },
+    refusals: [],
+    run: async ({ body, remoteAddress, now }) => {
+      const email = toLowerCaseAddress(body.email)
+      takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
+      linkLimit.take({ email, userId: userByEmail(read, { email })[0]?.id ?? null }, now)
+      await Promise.all([sendPasswordLink(email, now), sleep(ANSWER_AFTER)])
+      return json(202, {})
+    },
+  })
+}
+
+function confirmRoute(deps: PasswordDeps): BrowserRoute {
+  return signInRoute({
+    method: 'POST',
+    path: '/password-links/confirm',
+    tag,
+    summary: 'Set a password by a link, and sign in',
+    description: 'All sessions from before end. The second factor, where it is enabled, is needed as for a sign-in.',
+    body: linkUse,
+    answers: { 201: { description: 'The new session; its token is in the cookie.', schema: sessionView } },
+    refusals: ['authentication_required', 'invalid_credentials', 'not_found', 'conflict'],
+    run: async ({ body: { token, password, code }, now, ...client }) =>
+      answerSignIn(deps, await setPasswordByLink(deps, { token, password, code, client: toClient(client), now })),
+  })
+}

@@ -1,0 +1,83 @@
+/** Contacts of an audience as CSV files: POST /v1/audiences/:id/import, GET /v1/audiences/:id/export. */
+import { z } from 'zod'
+import { MAX_ROWS } from '../../../base/storage/csv-import.js'
+import type { ContactImportReport } from '../../../base/storage/tables/content-tables.js'
+import { requireAudience } from '../../../workspaces/audiences/audiences.js'
+import { exportContacts } from '../../../workspaces/audiences/export-contacts.js'
+import { countContactRows, importContacts } from '../../../workspaces/audiences/import-contacts.js'
+import { formatContentDisposition } from '../http/output/content-disposition.js'
+import { type Route, route, uploadRoute } from '../http/route.js'
+import { contactReport } from '../imports/imports.js'
+import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
+
+const booleanText = z
+  .enum(['true', 'false'], 'allowed: true, false')
+  .default('false')
+  .transform((word) => word === 'true')
+
+const importQuery = z.strictObject({
+  resubscribe: booleanText.meta({
+    description: 'Whether `true` in the file subscribes contacts again that have unsubscribed. Default false.',
+  }),
+})
+
+const tag = 'Audiences'
+
+export function audienceFileRoutes(deps: ImportRouteDeps): readonly Route[] {
+  return [importRoute(deps), exportRoute(deps)]
+}
+
+function importRoute(deps: ImportRouteDeps): Route {
+  return uploadRoute({
+    method: 'POST',
+    path: '/audiences/:id/import',
+    area: 'write',
+    tag,
+    summary: 'Import contacts from a CSV file',
+    description: 'An address that the audience has is changed by what its line says; the others are added.',
+    query: importQuery,
+    limit: importFileLimit,
+    fileDescription: `CSV with the column names in its first line, one of them \`email\`; up to ${MAX_ROWS} lines.`,
+    fileExample: 'email,first_name\r\nbob@example.com,Bob\r\n',
+    answers: { 200: { description: 'The result for the lines.', schema: contactReport }, 202: acceptedAnswer },
+    refusals: ['audience_not_found', 'payload_too_large'],
+    run: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query: { resubscribe }, file, now }) => {
+      const check = (): unknown => requireAudience(deps.read, workspaceId, audienceId)
+      check()
+      return runFileImport<ContactImportReport>(deps, file, {
+        workspaceId,
+        options: { kind: 'contacts', audienceId, resubscribe },
+        check,
+        countRows: countContactRows,
+        importRows: (bytes, journal) => importContacts(deps, { workspaceId, audienceId, resubscribe }, bytes, journal),
+        now,
+      })
+    },
+  })
+}
+
+function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
+  return route({
+    method: 'GET',
+    path: '/audiences/:id/export',
+    area: 'read',
+    tag,
+    summary: 'Export the contacts of an audience as a CSV file',
+    description: 'An import accepts the file. Cells that a spreadsheet would evaluate begin with an apostrophe.',
+    answers: {
+      200: {
+        description: 'The contacts, newest first.',
+        type: 'text/csv',
+        example: 'email,first_name,last_name,subscribed\r\nbob@example.com,Bob,Lee,true\r\n',
+        headers: ['Content-Disposition'],
+      },
+    },
+    refusals: ['audience_not_found'],
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const { name } = requireAudience(read, workspaceId, id)
+      const headers = { 'Content-Disposition': formatContentDisposition(`${name}.csv`) }
+      const pieces = exportContacts(read, { workspaceId, audienceId: id })
+      return { kind: 'stream', type: 'text/csv; charset=utf-8', headers, pieces }
+    },
+  })
+}

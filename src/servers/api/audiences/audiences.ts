@@ -1,0 +1,190 @@
+/** The routes of audiences: create, list, show, change, and delete with all contacts. Deletions are in the audit log. */
+import { z } from 'zod'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { uuidv7 } from '../../../base/platform/ids.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import { assertAudienceUnused, checkAudienceUnused } from '../../../outbound/broadcasts/audience-use.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { type DeletedAudience, deleteAudience } from '../../../workspaces/audiences/audience-removal.js'
+import {
+  type AudienceChange,
+  buildNotFoundRefusal,
+  type CountedAudience,
+  changeAudience,
+  insertAudience,
+  listAudiences,
+  requireAudience,
+} from '../../../workspaces/audiences/audiences.js'
+import { json } from '../http/answer.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { name, timestamp, uuid } from '../http/input/values.js'
+import { type Call, type Route, route } from '../http/route.js'
+
+export interface AudienceDeps extends Store {
+  /** Removes the contacts. Resolves when they are removed, or after a while; then the removal goes on by itself. */
+  readonly onAudienceDeleted: (audience: DeletedAudience) => Promise<void>
+}
+
+const MAX_DESCRIPTION = 1_000
+const description = z
+  .string(`allowed: up to ${MAX_DESCRIPTION} characters, or null`)
+  .max(MAX_DESCRIPTION, `allowed: up to ${MAX_DESCRIPTION} characters`)
+  .regex(/^(?:[^\p{Cc}\p{Cs}]|[\n\r\t])*$/u, 'allowed: no control characters but line breaks and tabs')
+  .nullable()
+  .optional()
+
+const audienceRequest = z
+  .strictObject({ name, description })
+  .meta({ id: 'AudienceRequest', example: { name: 'Customers', description: 'Customers of the shop' } })
+const audienceChange = z
+  .strictObject({ name: name.optional(), description })
+  .meta({ id: 'AudienceChange', example: { name: 'Customers in Europe' } })
+
+const createdAudience = z
+  .strictObject({
+    id: uuid,
+    name: z.string(),
+    description: z.string().nullable(),
+    created_at: timestamp,
+  })
+  .meta({ id: 'CreatedAudience' })
+const audience = createdAudience.extend({ contacts_count: z.int(), updated_at: timestamp }).meta({ id: 'Audience' })
+
+const tag = 'Audiences'
+
+export function audienceRoutes(deps: AudienceDeps): readonly Route[] {
+  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
+}
+
+function createRoute({ commit }: AudienceDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/audiences',
+    area: 'write',
+    tag,
+    summary: 'Create an audience',
+    body: audienceRequest,
+    answers: { 201: { description: 'The audience.', schema: createdAudience } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, body: { name, description = null }, now }) => {
+      const id = uuidv7(now)
+      await commit([
+        insertAudience({ id, workspace_id: workspaceId, name, description, created_at: now, updated_at: now }),
+      ])
+      return json(201, { id, name, description, created_at: iso(now) } satisfies z.output<typeof createdAudience>)
+    },
+  })
+}
+
+function listRoute({ read }: AudienceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/audiences',
+    area: 'read',
+    tag,
+    summary: 'List the audiences, newest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(audience) }) } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, query }) =>
+      json(200, { data: (await listAudiences(read, workspaceId, query)).map(toAudienceResource) }),
+  })
+}
+
+function getRoute({ read }: AudienceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/audiences/:id',
+    area: 'read',
+    tag,
+    summary: 'Show an audience',
+    answers: { 200: { description: 'The audience.', schema: audience } },
+    refusals: ['audience_not_found'],
+    run: (call) => json(200, toAudienceResource(audienceOfCall(read, call))),
+  })
+}
+
+function patchRoute({ read, commit }: AudienceDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/audiences/:id',
+    area: 'write',
+    tag,
+    summary: 'Change an audience',
+    description: 'Fields that are not given stay unchanged.',
+    body: audienceChange,
+    answers: { 200: { description: 'The audience.', schema: audience } },
+    refusals: ['audience_not_found'],
+    run: async (call) => {
+      const { workspace_id: workspaceId, id } = audienceOfCall(read, call)
+      const change = toAudienceChange(call.body)
+      if (Object.keys(change).length > 0) {
+        const write = changeAudience({ workspaceId, id }, { ...change, updated_at: call.now })
+        if (!(await tryCommit(commit([write])))) throw buildNotFoundRefusal(id)
+      }
+      return json(200, toAudienceResource(audienceOfCall(read, call)))
+    },
+  })
+}
+
+function toAudienceChange({ name, description }: z.output<typeof audienceChange>): AudienceChange {
+  return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) }
+}
+
+function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/audiences/:id',
+    area: 'write',
+    tag,
+    summary: 'Delete an audience and all its contacts permanently',
+    description: 'Not while a broadcast goes to it, or is scheduled to: cancel that first.',
+    answers: {
+      200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
+    },
+    refusals: ['audience_not_found', 'conflict'],
+    run: async (call) => {
+      const row = audienceOfCall(read, call)
+      checkAudienceUnused(read, { workspaceId: row.workspace_id, id: row.id })
+      const { principal, now: at } = call
+      const { workspace_id: workspaceId, id, name, contacts_count: contacts } = row
+      const details = { name, contacts }
+      const act = {
+        workspaceId,
+        actor: actorOf(principal),
+        action: 'audience.deleted',
+        target: id,
+        at,
+        details,
+      } as const
+      const writes = [assertAudienceUnused({ workspaceId, id }), ...deleteAudience(row, at), recordAuditEntry(act)]
+      if (!(await tryCommit(commit(writes)))) {
+        // A broadcast to it was sent at the same moment, or the audience was deleted.
+        checkAudienceUnused(read, { workspaceId, id })
+        throw buildNotFoundRefusal(id)
+      }
+      await onAudienceDeleted({ workspaceId, audienceId: id })
+      return json(200, { deleted: true, id })
+    },
+  })
+}
+
+function audienceOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): CountedAudience {
+  return requireAudience(read, workspaceId, id)
+}
+
+function toAudienceResource({
+  id,
+  name,
+  description,
+  contacts_count,
+  created_at,
+  updated_at,
+}: CountedAudience): z.output<typeof audience> {
+  return { id, name, description, contacts_count, created_at: iso(created_at), updated_at: iso(updated_at) }
+}

@@ -1,0 +1,94 @@
+/** The fields of contacts in requests and answers, with their limits. */
+import { z } from 'zod'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { JsonText } from '../../../base/platform/json-text.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { type Contact, MAX_NAME } from '../../../workspaces/audiences/contacts.js'
+import { metadataObject } from '../http/input/metadata.js'
+import { address, timestamp, uuid } from '../http/input/values.js'
+import { stringifyList } from '../http/output/json-in-steps.js'
+import { addressHint } from '../imports/imports.js'
+
+const personName = z
+  .string(`allowed: up to ${MAX_NAME} characters, or null`)
+  .max(MAX_NAME, `allowed: up to ${MAX_NAME} characters`)
+  .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'allowed: no control characters')
+  .nullable()
+
+const metadata = metadataObject('A change replaces it completely.')
+
+/** Any text: one that is not a UUID is answered like an unknown id. */
+export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')
+const subscribed = z.boolean('allowed: true or false')
+
+const optionalFields = {
+  first_name: personName.optional(),
+  last_name: personName.optional(),
+  audience_id: audienceId.nullable().optional().meta({ description: 'Null: in no audience.' }),
+  metadata: metadata.optional(),
+}
+
+export const contactRequest = z
+  .strictObject({ email: address, ...optionalFields, subscribed: subscribed.default(true) })
+  .meta({ id: 'ContactRequest', example: { email: 'bob@example.com', first_name: 'Bob', metadata: { plan: 'pro' } } })
+export const contactChange = z
+  .strictObject({
+    email: address.optional(),
+    ...optionalFields,
+    subscribed: subscribed.optional(),
+  })
+  .meta({ id: 'ContactChange', example: { last_name: 'Lee', subscribed: false } })
+
+const contactFields = {
+  id: uuid,
+  email: z.string(),
+  first_name: z.string().nullable(),
+  last_name: z.string().nullable(),
+  audience_id: uuid.nullable(),
+  subscribed: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()),
+  created_at: timestamp,
+}
+
+export const createdContact = z
+  .strictObject({
+    ...contactFields,
+    hints: z
+      .array(addressHint)
+      .optional()
+      .meta({ description: 'What may be wrong with the address; absent: nothing.' }),
+  })
+  .meta({ id: 'CreatedContact' })
+export const contact = z.strictObject({ ...contactFields, updated_at: timestamp }).meta({ id: 'Contact' })
+
+export function toCreatedContact(row: Contact): z.output<typeof createdContact> {
+  return { ...fieldsOf(row), metadata: parseJson(row.metadata), created_at: iso(row.created_at) }
+}
+
+export function toContactResource(row: Contact): z.output<typeof contact> {
+  return { ...toCreatedContact(row), updated_at: iso(row.updated_at) }
+}
+
+/**
+ * The resources of many contacts. The metadata stay the texts that are stored: to parse and to write those of a page takes
+ * tens of milliseconds if they have thousands of names.
+ */
+export function toContactList(rows: readonly Contact[]): Promise<JsonText> {
+  return stringifyList(rows, (row) => ({
+    ...fieldsOf(row),
+    metadata: new JsonText(Buffer.from(row.metadata)),
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  }))
+}
+
+function fieldsOf(row: Contact): Omit<z.output<typeof createdContact>, 'metadata' | 'created_at' | 'hints'> {
+  return {
+    id: row.id,
+    email: row.email,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    audience_id: row.audience_id,
+    subscribed: row.subscribed === 1,
+  }
+}

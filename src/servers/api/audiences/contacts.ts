@@ -1,0 +1,166 @@
+/**
+ * The routes of single contacts: add, list, show, change, delete. Operations on many are in
+ * `bulk-contacts.ts`, files in `audience-files.ts`.
+ *
+ * With `page` or `per_page` the list has totals, otherwise `limit` and `offset`. A page after the
+ * last is empty, not an error.
+ */
+import { z } from 'zod'
+import type { Refusal } from '../../../base/mail/refusal.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import { createHintFinder } from '../../../workspaces/audiences/address-hints.js'
+import { requireAudience } from '../../../workspaces/audiences/audiences.js'
+import { countContacts, findContactIds, listContacts } from '../../../workspaces/audiences/contact-list.js'
+import { type Contact, contactById, removeContact } from '../../../workspaces/audiences/contacts.js'
+import { addContact, updateContact } from '../../../workspaces/audiences/put-contact.js'
+import { json } from '../http/answer.js'
+import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
+import { addressInQuery, notFound, uuid } from '../http/input/values.js'
+import { type Call, type Route, route } from '../http/route.js'
+import {
+  audienceId,
+  contact,
+  contactChange,
+  contactRequest,
+  createdContact,
+  toContactList,
+  toContactResource,
+  toCreatedContact,
+} from './contact-fields.js'
+
+const DEFAULT_LIMIT = 50
+
+const listQuery = z
+  .strictObject({
+    ...listQueryFields(DEFAULT_LIMIT),
+    audience_id: audienceId.optional().meta({ description: 'Only contacts of this audience.' }),
+    email: addressInQuery.optional().meta({ description: 'Only contacts with this address.' }),
+  })
+  .superRefine(checkListForm)
+
+const tag = 'Contacts'
+
+export function contactRoutes(deps: Store): readonly Route[] {
+  return [addRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps)]
+}
+
+function addRoute(deps: Store): Route {
+  return route({
+    method: 'POST',
+    path: '/contacts',
+    area: 'write',
+    tag,
+    summary: 'Add a contact',
+    description:
+      'An address is once in an audience, and once among the contacts without an audience, compared without case.',
+    body: contactRequest,
+    answers: { 201: { description: 'The contact.', schema: createdContact } },
+    refusals: ['invalid_email_address', 'audience_not_found', 'conflict'],
+    run: async ({ principal: { workspaceId }, body, now }) => {
+      const added = toCreatedContact(await addContact(deps, workspaceId, body, now))
+      const hints = (await createHintFinder())(body.email)
+      return json(201, hints.length === 0 ? added : { ...added, hints })
+    },
+  })
+}
+
+function listRoute({ read }: Store): Route {
+  return route({
+    method: 'GET',
+    path: '/contacts',
+    area: 'read',
+    tag,
+    summary: 'List contacts, newest first',
+    description: 'With `page` or `per_page` the answer has `success` and `meta`; otherwise `limit` and `offset` count.',
+    query: listQuery,
+    answers: {
+      200: {
+        description: 'Some of them.',
+        schema: z.union([z.strictObject({ data: z.array(contact) }), numberedPageSchema(contact)]),
+      },
+    },
+    refusals: ['invalid_email_address', 'audience_not_found'],
+    run: async ({ principal: { workspaceId }, query: { audience_id: audienceId = null, email, ...place } }) => {
+      if (audienceId !== null) requireAudience(read, workspaceId, audienceId)
+      const filter = { workspaceId, audienceId }
+      const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
+      const named = email === undefined ? null : findContactIds(read, filter, email)
+      const rows =
+        named === null
+          ? await listContacts(read, filter, slice)
+          : sliceOf(named, slice).flatMap((id) => contactById(read, workspaceId, id) ?? [])
+      const data = await toContactList(rows)
+      if (metaOf === null) return json(200, { data })
+      return json(200, { success: true, data, meta: metaOf(named?.length ?? countContacts(read, filter)) })
+    },
+  })
+}
+
+function getRoute({ read }: Store): Route {
+  return route({
+    method: 'GET',
+    path: '/contacts/:id',
+    area: 'read',
+    tag,
+    summary: 'Show a contact',
+    answers: { 200: { description: 'The contact.', schema: contact } },
+    refusals: ['contact_not_found'],
+    run: (call) => json(200, toContactResource(contactOfCall(read, call))),
+  })
+}
+
+function patchRoute(deps: Store): Route {
+  return route({
+    method: 'PATCH',
+    path: '/contacts/:id',
+    area: 'write',
+    tag,
+    summary: 'Change a contact',
+    description: 'Fields that are not given stay unchanged. Null removes a name, or the contact from its audience.',
+    body: contactChange,
+    answers: { 200: { description: 'The contact.', schema: contact } },
+    refusals: ['invalid_email_address', 'contact_not_found', 'audience_not_found', 'conflict'],
+    run: async ({ principal: { workspaceId }, params: { id = '' }, body, now }) => {
+      const row = await updateContact(deps, { workspaceId, id }, body, now)
+      if (row === undefined) throw contactNotFound(id)
+      return json(200, toContactResource(row))
+    },
+  })
+}
+
+function removeRoute({ read, commit }: Store): Route {
+  return route({
+    method: 'DELETE',
+    path: '/contacts/:id',
+    area: 'write',
+    tag,
+    summary: 'Delete a contact permanently',
+    answers: {
+      200: {
+        description: 'It is gone.',
+        schema: z.strictObject({ success: z.literal(true), data: z.strictObject({ id: uuid }) }),
+      },
+    },
+    refusals: ['contact_not_found'],
+    run: async (call) => {
+      const { id, workspace_id: workspaceId } = contactOfCall(read, call)
+      if (!(await tryCommit(commit([removeContact({ workspaceId, id })])))) throw contactNotFound(id)
+      return json(200, { success: true, data: { id } })
+    },
+  })
+}
+
+function contactOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): Contact {
+  const row = contactById(read, workspaceId, id)
+  if (row === undefined) throw contactNotFound(id)
+  return row
+}
+
+function contactNotFound(id: string): Refusal {
+  return notFound('contact-not-found', 'contact', id)
+}

@@ -1,0 +1,85 @@
+/** The fields of templates in requests and answers. */
+import { z } from 'zod'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { MAX_VARIABLES } from '../../../workspaces/content/change-template.js'
+import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
+import type { Template } from '../../../workspaces/content/templates.js'
+import { oneLine } from '../emails/email-fields.js'
+import { withMaxSize } from '../http/input/schema-bounds.js'
+import { name, timestamp, uuid } from '../http/input/values.js'
+
+const subject = oneLine
+  .max(MAX_SUBJECT)
+  .meta({ description: 'One line; line ends in values are removed.', example: 'Hello {{first_name}}' })
+const html = z.string().nullable().meta({
+  description: 'Values are escaped, except those of `{{{name}}}`; `{{name|text}}` has a default.',
+  example: '<p>Hello {{first_name}}</p>',
+})
+const text = z
+  .string()
+  .nullable()
+  .meta({ description: 'Without it, emails have a text made from the HTML.', example: 'Hello {{first_name}}' })
+const variables = withMaxSize(
+  MAX_VARIABLES,
+  'variables',
+  z.array(oneLine.min(1).max(1_000)).max(MAX_VARIABLES, `at most ${MAX_VARIABLES} variables`),
+)
+  .nullable()
+  .meta({ description: 'Variables that are used and not listed are appended; without a list, all that are used.' })
+
+export const templateRequest = z
+  .strictObject({
+    name,
+    subject,
+    html: html.default(null),
+    text: text.default(null),
+    variables: variables.default(null),
+  })
+  .meta({
+    id: 'TemplateRequest',
+    example: { name: 'Welcome', subject: 'Hello {{first_name}}', html: '<p>Hello {{first_name}}</p>' },
+  })
+
+export const templateChange = z
+  .strictObject({
+    name: name.optional(),
+    subject: subject.optional(),
+    html: html.optional(),
+    text: text.optional(),
+    variables: variables.optional(),
+  })
+  .meta({ id: 'TemplateChange', example: { subject: 'Welcome, {{first_name}}' } })
+
+const fields = {
+  id: uuid,
+  name: z.string().meta({ example: 'Welcome' }),
+  subject: z.string().meta({ example: 'Hello {{first_name}}' }),
+  html: z.string().nullable().meta({ example: '<p>Hello {{first_name}}</p>' }),
+  text: z.string().nullable().meta({ example: 'Hello {{first_name}}' }),
+  variables: z.array(z.string()),
+  created_at: timestamp,
+}
+
+export const createdTemplate = z.strictObject(fields).meta({ id: 'CreatedTemplate' })
+export const templateRecord = z.strictObject({ ...fields, updated_at: timestamp }).meta({ id: 'Template' })
+
+type CreatedTemplate = z.output<typeof createdTemplate>
+type TemplateRow = Pick<Template, 'id' | 'name' | 'subject' | 'html' | 'text' | 'variables' | 'created_at'>
+
+export function toCreatedTemplate({
+  id,
+  name,
+  subject,
+  html,
+  text,
+  variables,
+  created_at,
+}: TemplateRow): CreatedTemplate {
+  const names = parseJson(variables)
+  return { id, name, subject, html, text, variables: [...names], created_at: iso(created_at) }
+}
+
+export function toTemplateResource(row: TemplateRow & Pick<Template, 'updated_at'>): z.output<typeof templateRecord> {
+  return { ...toCreatedTemplate(row), updated_at: iso(row.updated_at) }
+}

@@ -1,0 +1,99 @@
+/** The routes that only the pages of templates need: a list without bodies, and previews of what is not stored. */
+
+import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
+import { LONG_BODY } from '../../../outbound/sending/message-content.js'
+import { MAX_TEMPLATE_BYTES } from '../../../workspaces/content/change-template.js'
+import { renderPreview } from '../../../workspaces/content/render-template.js'
+import { parseTemplate } from '../../../workspaces/content/template-cache.js'
+import { selectTemplatePage } from '../../../workspaces/content/templates.js'
+import { templateData } from '../emails/email-fields.js'
+import { json } from '../http/answer.js'
+import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { type KeyRoute, route } from '../http/route.js'
+import { templateRecord } from './template-fields.js'
+
+export const previewRequest = z
+  .strictObject({
+    subject: z.string().max(2_000, 'allowed: up to 2000 characters').default(''),
+    html: z.string().nullable().default(null),
+    text: z.string().nullable().default(null),
+    template_data: templateData.default({}),
+  })
+  .meta({ id: 'TemplatePreviewRequest', example: { subject: 'Hello {{first_name}}', html: '<p>Hello</p>' } })
+
+const preview = z
+  .strictObject({
+    subject: z.string(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    variables: z.array(z.string()).meta({ description: 'All but `unsubscribe_url`, each once.' }),
+    missing: z.array(z.string()).meta({ description: 'Those that have no value and no default.' }),
+  })
+  .meta({ id: 'TemplatePreview' })
+
+const listed = templateRecord.omit({ html: true, text: true }).meta({ id: 'ListedTemplate' })
+
+export function templatePageRoutes(
+  read: Read,
+  sampleUnsubscribeUrl: string,
+  previewLarge: ComposeThread['preview'],
+): readonly KeyRoute[] {
+  return [listRoute(read), previewRoute(sampleUnsubscribeUrl, previewLarge)]
+}
+
+function listRoute(read: Read): KeyRoute {
+  return route({
+    method: 'GET',
+    path: '/templates',
+    area: 'read',
+    tag: 'Templates',
+    summary: 'List the templates without their bodies, newest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listed) }) } },
+    refusals: [],
+    run: ({ principal: { workspaceId }, query }) => {
+      const data = selectTemplatePage(read, { workspaceId, ...query }).map(
+        ({ id, name, subject, variables, created_at: created, updated_at: updated }) => ({
+          ...{ id, name, subject, variables: [...parseJson(variables)] },
+          ...{ created_at: formatTimestamp(created), updated_at: formatTimestamp(updated) },
+        }),
+      )
+      return json(200, { data })
+    },
+  })
+}
+
+/** `unsubscribeUrl`: it unsubscribes no recipient. */
+function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['preview']): KeyRoute {
+  return route({
+    method: 'POST',
+    path: '/template-previews',
+    area: 'read',
+    tag: 'Templates',
+    summary: 'Render words that are not stored, with these values',
+    description: 'A variable without a value and without a default stands for itself.',
+    body: previewRequest,
+    maxBody: MAX_TEMPLATE_BODY,
+    answers: { 200: { description: 'Subject and bodies.', schema: preview } },
+    refusals: ['payload_too_large'],
+    run: async ({ body: { subject, html, text, template_data: data } }) => {
+      const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
+      if (size > MAX_TEMPLATE_BYTES) {
+        const message = `HTML and text have ${size} bytes, allowed: ${MAX_TEMPLATE_BYTES}`
+        throw new Refusal('too-large', message, { size, limit: MAX_TEMPLATE_BYTES })
+      }
+      const words = { id: '', subject, html, text }
+      const rendered =
+        size > LONG_BODY
+          ? await previewLarge({ words, data, unsubscribeUrl })
+          : renderPreview(parseTemplate(words), data, unsubscribeUrl)
+      return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
+    },
+  })
+}

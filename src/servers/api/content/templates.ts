@@ -1,0 +1,197 @@
+/**
+ * The routes of templates: create, list, show, change, delete, and render with sample values.
+ *
+ * A page of the list has at most `PAGE_BYTES` of bodies; templates after that have `html` and `text`
+ * null and must be read one by one.
+ */
+
+import { z } from 'zod'
+import type { Refusal } from '../../../base/mail/refusal.js'
+import { JsonText } from '../../../base/platform/json-text.js'
+import type { Store } from '../../../base/storage/database.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
+import { changeTemplate, createTemplate, MAX_TEMPLATE_BYTES } from '../../../workspaces/content/change-template.js'
+import { renderSmallTemplate } from '../../../workspaces/content/render-template.js'
+import type { TemplateCache } from '../../../workspaces/content/template-cache.js'
+import { MAX_PLACES } from '../../../workspaces/content/template-text.js'
+import {
+  removeTemplate,
+  selectTemplateBodies,
+  selectTemplatePage,
+  templateById,
+} from '../../../workspaces/content/templates.js'
+import { templateData } from '../emails/email-fields.js'
+import { json } from '../http/answer.js'
+import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { notFound, uuid } from '../http/input/values.js'
+import { stringifyList } from '../http/output/json-in-steps.js'
+import { type Call, type Route, route } from '../http/route.js'
+import {
+  createdTemplate,
+  templateChange,
+  templateRecord,
+  templateRequest,
+  toCreatedTemplate,
+  toTemplateResource,
+} from './template-fields.js'
+
+interface TemplateRouteDeps extends Store {
+  readonly templates: Pick<TemplateCache, 'find' | 'forget'>
+  /** The value of `unsubscribe_url` in previews: it unsubscribes no recipient. */
+  readonly sampleUnsubscribeUrl: string
+  readonly renderLarge: ComposeThread['render']
+}
+
+/** Bytes of bodies in one page of the list: 8 MB. */
+const PAGE_BYTES = 8 * 1_048_576
+
+export const renderRequest = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })
+const renderedTemplate = z
+  .strictObject({ subject: z.string(), html: z.string().nullable(), text: z.string().nullable() })
+  .meta({ id: 'RenderedTemplate' })
+
+const tag = 'Templates'
+const sizeNote = `HTML and text have at most ${MAX_TEMPLATE_BYTES} bytes together, and variables stand in at most ${MAX_PLACES} places of each.`
+
+export function templateRoutes(deps: TemplateRouteDeps): readonly Route[] {
+  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps), renderRoute(deps)]
+}
+
+function createRoute(deps: TemplateRouteDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/templates',
+    area: 'write',
+    tag,
+    summary: 'Create a template',
+    description: sizeNote,
+    body: templateRequest,
+    maxBody: MAX_TEMPLATE_BODY,
+    answers: { 201: { description: 'The template.', schema: createdTemplate } },
+    refusals: ['conflict'],
+    run: async ({ principal: { workspaceId }, body, now }) =>
+      json(201, toCreatedTemplate(await createTemplate(deps, workspaceId, body, now))),
+  })
+}
+
+function listRoute({ read }: TemplateRouteDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/templates',
+    area: 'read',
+    tag,
+    summary: 'List the templates, newest first',
+    description: `After the first ${PAGE_BYTES} bytes of bodies \`html\` and \`text\` are null: read these templates by id.`,
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(templateRecord) }) } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, query: { limit, offset } }) => {
+      let bytes = 0
+      const page = selectTemplatePage(read, { workspaceId, limit, offset })
+      const data = await stringifyList(page, (row) => {
+        bytes += row.size
+        const [bodies] = bytes > PAGE_BYTES ? [] : selectTemplateBodies(read, { workspaceId, id: row.id })
+        return toTemplateResource({ ...row, html: bodies?.html ?? null, text: bodies?.text ?? null })
+      })
+      return json(200, { data })
+    },
+  })
+}
+
+function getRoute({ read }: TemplateRouteDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/templates/:id',
+    area: 'read',
+    tag,
+    summary: 'Show a template',
+    answers: { 200: { description: 'The template.', schema: templateRecord } },
+    refusals: ['template_not_found'],
+    run: (call) => {
+      const place = templateKeyOf(call)
+      const [row] = templateById(read, place)
+      if (row === undefined) throw templateNotFound(place.id)
+      return json(200, toTemplateResource(row))
+    },
+  })
+}
+
+function patchRoute(deps: TemplateRouteDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/templates/:id',
+    area: 'write',
+    tag,
+    summary: 'Change a template',
+    description: `Fields that are not given stay unchanged, and so do emails accepted before. ${sizeNote}`,
+    body: templateChange,
+    maxBody: MAX_TEMPLATE_BODY,
+    answers: { 200: { description: 'The template.', schema: templateRecord } },
+    refusals: ['template_not_found'],
+    run: async (call) => {
+      const place = templateKeyOf(call)
+      const row = await changeTemplate(deps, place, call.body, call.now)
+      deps.templates.forget(place.workspaceId, place.id)
+      if (row === null) throw templateNotFound(place.id)
+      return json(200, toTemplateResource(row))
+    },
+  })
+}
+
+function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/templates/:id',
+    area: 'write',
+    tag,
+    summary: 'Delete a template',
+    description: 'Emails accepted before are still delivered.',
+    answers: { 200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) } },
+    refusals: ['template_not_found'],
+    run: async (call) => {
+      const place = templateKeyOf(call)
+      const removed = await tryCommit(commit([removeTemplate(place)]))
+      templates.forget(place.workspaceId, place.id)
+      if (!removed) throw templateNotFound(place.id)
+      return json(200, { deleted: true, id: place.id })
+    },
+  })
+}
+
+function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, renderLarge }: TemplateRouteDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/templates/:id/render',
+    area: 'read',
+    tag,
+    summary: 'Render a template with these values',
+    description: 'Nothing is sent.',
+    body: renderRequest,
+    maxBody: MAX_TEMPLATE_BODY,
+    answers: { 200: { description: 'Subject and bodies.', schema: renderedTemplate } },
+    refusals: ['template_not_found', 'invalid_template_variables'],
+    run: async (call) => {
+      const { workspaceId, id } = templateKeyOf(call)
+      const template = templates.find(workspaceId, id)
+      if (template === undefined) throw templateNotFound(id)
+      const { template_data: data } = call.body
+      const small = renderSmallTemplate(template, data, unsubscribeUrl)
+      if (small !== null) return json(200, small)
+      const { subject, html, text } = await renderLarge({ template, data, unsubscribeUrl, form: 'json' })
+      return json(200, { subject, html: html && new JsonText(html), text: text && new JsonText(text) })
+    },
+  })
+}
+
+function templateKeyOf({ principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): {
+  readonly workspaceId: string
+  readonly id: string
+} {
+  return { workspaceId, id }
+}
+
+function templateNotFound(id: string): Refusal {
+  return notFound('template-not-found', 'template', id)
+}

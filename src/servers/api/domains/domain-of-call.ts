@@ -1,0 +1,21 @@
+/** The sending domain that a request names. */
+
+import type { Refusal } from '../../../base/mail/refusal.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { domainById, type SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import { notFound } from '../http/input/values.js'
+import type { Call } from '../http/route.js'
+
+/** Throws a Refusal `domain-not-found`. */
+export function domainOfCall(
+  read: Read,
+  { principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>,
+): SendingDomain {
+  const [row] = domainById(read, { workspaceId, id })
+  if (row === undefined) throw domainNotFound(id)
+  return row
+}
+
+export function domainNotFound(id: string): Refusal {
+  return notFound('domain-not-found', 'domain', id)
+}

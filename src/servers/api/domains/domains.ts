@@ -1,0 +1,231 @@
+/** The routes of sending domains: register, show with the DNS records to publish, verify, change, rotate keys, delete. */
+import { z } from 'zod'
+import type { Read } from '../../../base/storage/prepared.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import type { DeletedDomain } from '../../../records/messages/queue/fail-domain.js'
+import { actorOf } from '../../../workspaces/accounts/audit-log.js'
+import { changeDomain, type DomainChange } from '../../../workspaces/domains/change-domain.js'
+import { deleteSendingDomain } from '../../../workspaces/domains/delete-domain.js'
+import { type RotationDeps, rotateKeys } from '../../../workspaces/domains/dkim/rotate-keys.js'
+import { readDomainDetails, toDomainResource } from '../../../workspaces/domains/domain-resource.js'
+import { registerDomain } from '../../../workspaces/domains/register-domain.js'
+import { parseRegistrableName, type ServiceNames } from '../../../workspaces/domains/registrable-name.js'
+import { listDomains, type SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import {
+  listBlockedLocalParts,
+  parseBlockedLocalPart,
+} from '../../../workspaces/domains/verification/blocked-addresses.js'
+import type { ZoneNames } from '../../../workspaces/domains/verification/look-up-records.js'
+import { type CheckLimiter, verifyDomain } from '../../../workspaces/domains/verification/verify-domain.js'
+import { type Answer, json } from '../http/answer.js'
+import { sliceQuery } from '../http/input/paging.js'
+import { uuid } from '../http/input/values.js'
+import { type Route, route } from '../http/route.js'
+import {
+  type DomainChangeRequest,
+  detailedDomain,
+  domainChangeRequest,
+  domainRequest,
+  listedDomain,
+} from './domain-fields.js'
+import { domainNotFound, domainOfCall } from './domain-of-call.js'
+import { domainReportRoutes } from './domain-reports.js'
+
+export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
+
+interface DomainDeps extends RotationDeps {
+  /** Drops what is cached of the domain and starts failing its queued mail, which goes on by itself. */
+  readonly onDomainDeleted: (gone: DeletedDomain) => void
+  /** Drops what is cached of the domain. */
+  readonly onDomainChanged: (place: DomainRef) => void
+  readonly names: ServiceNames & ZoneNames
+  /** Called before DNS is queried about a domain. Throws a Refusal `rate-limited`. */
+  readonly countLookup: CheckLimiter
+}
+
+const tag = 'Domains'
+/** Bytes: a thousand blocked addresses, escaped. */
+const MAX_CHANGE = 1_048_576
+
+export function domainRoutes(deps: DomainDeps): readonly Route[] {
+  return [
+    registerRoute(deps),
+    listRoute(deps),
+    getRoute(deps),
+    patchRoute(deps),
+    verifyRoute(deps),
+    rotateRoute(deps),
+    removeRoute(deps),
+    ...domainReportRoutes(deps),
+  ]
+}
+
+function registerRoute(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains',
+    area: 'admin',
+    tag,
+    summary: 'Register a sending domain',
+    description: 'At most ten an hour. A domain that another workspace has registered but not verified is allowed.',
+    body: domainRequest,
+    answers: { 201: { description: 'The domain, with the DNS records to publish.', schema: detailedDomain } },
+    refusals: ['conflict', 'domain_already_exists'],
+    run: async ({ principal, body: { domain: given, inbound }, now }) => {
+      const domain = parseRegistrableName(given, deps.names)
+      const { workspaceId } = principal
+      const request = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
+      const row = await registerDomain(deps, request, true)
+      deps.onDomainChanged({ workspaceId, domain })
+      return json(201, readDomainDetails(deps.read, row, deps.names))
+    },
+  })
+}
+
+function listRoute({ read, names }: DomainDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/domains',
+    area: 'admin-read',
+    tag,
+    summary: 'List the sending domains, oldest first',
+    query: sliceQuery,
+    answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(listedDomain) }) } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, query }) => {
+      const rows = await listDomains(read, workspaceId, query)
+      return json(200, { data: rows.map((row) => toDomainResource(row, names.zone)) })
+    },
+  })
+}
+
+function getRoute({ read, names }: DomainDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/domains/:id',
+    area: 'admin-read',
+    tag,
+    summary: 'Show a sending domain',
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found'],
+    run: (call) => json(200, readDomainDetails(read, domainOfCall(read, call), names)),
+  })
+}
+
+function patchRoute(deps: DomainDeps): Route {
+  return route<undefined, DomainChangeRequest>({
+    method: 'PATCH',
+    path: '/domains/:id',
+    area: 'admin',
+    tag,
+    summary: 'Change what a domain receives, and the tracking of its mail',
+    description:
+      'Fields that are not given stay unchanged. Mail to a blocked address is refused; `postmaster` cannot be blocked.',
+    body: domainChangeRequest,
+    maxBody: MAX_CHANGE,
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found', 'domain_not_verified'],
+    run: async (call): Promise<Answer> => {
+      const row = domainOfCall(deps.read, call)
+      const { principal, now } = call
+      const act = { actor: actorOf(principal), now }
+      if (!(await tryCommit(changeDomain(deps, row, toDomainChange(deps.read, row, call.body), act))))
+        throw domainNotFound(row.id)
+      deps.onDomainChanged(domainRefOf(row))
+      return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
+    },
+  })
+}
+
+/** `blocked_addresses` is the complete new list; the change has the difference to the present one. */
+function toDomainChange(
+  read: Read,
+  row: SendingDomain,
+  { inbound, tracking, blocked_addresses: blocked, inbound_policy: policy }: DomainChangeRequest,
+): DomainChange {
+  const tracked = { trackOpens: tracking?.open, trackClicks: tracking?.click }
+  const switches = { inbound, ...tracked, inboundPolicy: policy }
+  if (blocked === undefined) return switches
+  const { domain } = row
+  const block = new Set(blocked.map((given, at) => parseBlockedLocalPart(given, domain, `blocked_addresses[${at}]`)))
+  return { ...switches, block: [...block], unblock: listBlockedLocalParts(read, row).filter((key) => !block.has(key)) }
+}
+
+function verifyRoute(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains/:id/verify',
+    area: 'admin',
+    tag,
+    summary: 'Check the records of a domain in DNS now',
+    description:
+      'A CNAME to the value shown is correct, and so are records with the same data, set by hand or by a DNS host that resolves the CNAME itself. `details.records` of a refusal has what was found. At most sixty checks a minute. A verified domain has 72 hours to repair its records.',
+    answers: { 200: { description: 'The domain; all records are correct.', schema: detailedDomain } },
+    refusals: [
+      'domain_not_found',
+      'domain_already_exists',
+      'domain_verification_failed',
+      'dkim_verification_failed',
+      'spf_verification_failed',
+      'gateway_timeout',
+    ],
+    run: async (call): Promise<Answer> => {
+      const row = domainOfCall(deps.read, call)
+      const { principal, now } = call
+      deps.countLookup(row.id, now)
+      const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
+        deps.onDomainChanged(domainRefOf(row)),
+      )
+      if (verified === undefined) throw domainNotFound(row.id)
+      return json(200, readDomainDetails(deps.read, verified, deps.names))
+    },
+  })
+}
+
+function rotateRoute(deps: DomainDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/domains/:id/rotate',
+    area: 'admin',
+    tag,
+    summary: 'Sign with the other DKIM key',
+    description:
+      'At once if DNS has that key; else `rotation` shows what is missing, and the rotation completes without another request. Repeating the request during a rotation is not an error.',
+    answers: { 200: { description: 'The domain.', schema: detailedDomain } },
+    refusals: ['domain_not_found', 'domain_not_verified'],
+    run: async (call): Promise<Answer> => {
+      const row = domainOfCall(deps.read, call)
+      const { principal, now } = call
+      deps.countLookup(row.id, now)
+      await rotateKeys(deps, row, { actor: actorOf(principal), now })
+      deps.onDomainChanged(domainRefOf(row))
+      return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
+    },
+  })
+}
+
+function domainRefOf({ workspace_id: workspaceId, domain }: SendingDomain): DomainRef {
+  return { workspaceId, domain }
+}
+
+function removeRoute(deps: DomainDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/domains/:id',
+    area: 'admin',
+    tag,
+    summary: 'Delete a sending domain',
+    description: 'Nothing more is sent from it, and its queued mail fails.',
+    answers: {
+      200: { description: 'It is gone.', schema: z.strictObject({ deleted: z.literal(true), id: uuid }) },
+    },
+    refusals: ['domain_not_found'],
+    run: async (call): Promise<Answer> => {
+      const row = domainOfCall(deps.read, call)
+      const { principal, now: at } = call
+      if (!(await tryCommit(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw domainNotFound(row.id)
+      deps.onDomainDeleted({ ...domainRefOf(row), at })
+      return json(200, { deleted: true, id: row.id })
+    },
+  })
+}

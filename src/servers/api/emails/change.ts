@@ -1,0 +1,63 @@
+/** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel, which need an email that is still scheduled. */
+import { z } from 'zod'
+import type { Store } from '../../../base/storage/database.js'
+import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
+import { type ResourceDeps, readChangedEmail } from '../../../records/messages/email-resource.js'
+import { cancelScheduled, reschedule, sendScheduledNow } from '../../../records/messages/scheduled-change.js'
+import { json } from '../http/answer.js'
+import { type Call, type KeyRoute, route } from '../http/route.js'
+import { emailRecord } from './email-record.js'
+import { releaseText } from './email-request.js'
+import { viewerOf } from './show.js'
+
+export interface EmailChangeDeps extends ResourceDeps, Store {
+  /** Entries of the workspace are due at this moment, which the sweep of the queue may have passed already. */
+  readonly onDueChanged: (workspaceId: string, at: number) => void
+}
+
+const body = z
+  .strictObject({
+    scheduled_for: releaseText.meta({
+      description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
+      example: '2030-01-31T09:00:00Z',
+    }),
+  })
+  .meta({ id: 'EmailChange' })
+
+export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
+  return route({
+    method: 'PATCH',
+    path: '/emails/:id',
+    area: 'send',
+    tag: 'Emails',
+    summary: 'Send a scheduled email at another time',
+    body,
+    answers: { 200: { description: 'The email', schema: emailRecord } },
+    refusals: ['email_not_found', 'conflict'],
+    run: async ({ principal, params: { id = '' }, body: { scheduled_for }, now }) => {
+      const viewer = viewerOf(principal)
+      const at = parseReleaseTime(scheduled_for, now)
+      if (at === null) await sendScheduledNow(deps, viewer, id, now)
+      else await reschedule(deps, viewer, id, at)
+      deps.onDueChanged(viewer.workspaceId, at ?? now)
+      return json(200, await readChangedEmail(deps, viewer, id))
+    },
+  })
+}
+
+export function cancelRoute(deps: EmailChangeDeps): KeyRoute {
+  return route({
+    method: 'POST',
+    path: '/emails/:id/cancel',
+    area: 'send',
+    tag: 'Emails',
+    summary: 'Cancel a scheduled email',
+    answers: { 200: { description: 'The email, cancelled', schema: emailRecord } },
+    refusals: ['email_not_found', 'conflict'],
+    run: async ({ principal, params: { id = '' }, now }: Call) => {
+      const viewer = viewerOf(principal)
+      await cancelScheduled(deps, viewer, id, now)
+      return json(200, await readChangedEmail(deps, viewer, id))
+    },
+  })
+}

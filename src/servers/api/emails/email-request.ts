@@ -1,0 +1,193 @@
+/**
+ * The request for one email, in both shapes of the interface: its fields, then the rules over several
+ * fields. The rules are checked even if single fields are wrong, so that all mistakes are reported at
+ * once.
+ */
+import { z } from 'zod'
+import { isRecord, ownValueOf } from '../../../base/platform/records.js'
+import { findCustomFieldFault, MAX_CUSTOM_FIELDS } from '../../../outbound/sending/custom-fields.js'
+import { MAX_TAG_TEXT, MAX_TAGS } from '../../../outbound/sending/dialect-fields.js'
+import { parseTimestamp } from '../../../outbound/sending/schedule.js'
+import { MAX_SUBJECT } from '../../../workspaces/content/render-template.js'
+import { missingIssue } from '../http/input/parse-input.js'
+import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
+import {
+  base64,
+  bodyText,
+  contentId,
+  contentType,
+  filename,
+  MAX_RECIPIENTS,
+  mailboxes,
+  mailboxObject,
+  mailboxText,
+  oneLine,
+  templateData,
+} from './email-fields.js'
+
+/** With inline images. */
+const MAX_ATTACHMENTS = 20
+
+const cacheKey = z.string().min(1).max(256).meta({ description: 'The key of a file that was stored before.' })
+
+const attachment = z.union(
+  [
+    z.strictObject({ filename, content: base64, content_type: contentType.default('application/octet-stream') }),
+    z.strictObject({ file_cache_key: cacheKey, name: filename.optional() }),
+  ],
+  { error: 'must be {filename, content, content_type} or {file_cache_key, name}' },
+)
+
+export const attachments = withMaxSize(
+  MAX_ATTACHMENTS,
+  'attachments',
+  z.array(attachment).max(MAX_ATTACHMENTS),
+).optional()
+
+const inlineImage = z.union(
+  [
+    z.strictObject({
+      content: base64,
+      cid: contentId,
+      filename: filename.optional(),
+      content_type: contentType.optional().meta({ description: 'Detected from the bytes if it is not given.' }),
+    }),
+    z.strictObject({ file_cache_key: cacheKey, cid: contentId }),
+  ],
+  { error: 'must be {content, cid} or {file_cache_key, cid}' },
+)
+
+const headerFields = z.record(z.string(), z.string()).superRefine((fields, context) => {
+  const seen = new Set<string>()
+  for (const [name, value] of Object.entries(fields)) {
+    const twice = seen.has(name.toLowerCase()) ? 'is given twice' : null
+    seen.add(name.toLowerCase())
+    const fault = twice ?? findCustomFieldFault(name, value)
+    if (fault !== null) context.addIssue({ code: 'custom', path: [name], message: fault })
+  }
+})
+const headers = withMaxSize(MAX_CUSTOM_FIELDS, 'header fields', rejectProto(headerFields))
+
+const tagText = z.string().min(1).max(MAX_TAG_TEXT)
+/** `scheduled_for`. */
+export const releaseText = z
+  .string()
+  .max(64)
+  .refine(
+    (text) => parseTimestamp(text) !== null,
+    'allowed: ISO 8601 with an offset or Z, such as 2030-01-31T09:00:00Z',
+  )
+
+const fields = z.strictObject({
+  from: z
+    .union([mailboxText, mailboxObject], { error: 'must be an address or {address, name}' })
+    .meta({ description: 'An address in a verified domain of the workspace.', example: 'App <app@example.com>' }),
+  to: mailboxes.meta({ description: 'At most 50 recipients in `to`, `cc` and `bcc` together.' }),
+  cc: mailboxes.optional(),
+  bcc: mailboxes.optional().meta({ description: 'Recipients whom the message does not name.' }),
+  reply_to: mailboxes.optional(),
+  subject: oneLine
+    .max(MAX_SUBJECT)
+    .optional()
+    .meta({ description: 'Required without `template_id`.', example: 'Hello' }),
+  html: bodyText.optional().meta({ example: '<p>Hello Bob</p>' }),
+  htmlbody: bodyText.optional().meta({ description: 'Another name of `html`.' }),
+  text: bodyText.optional().meta({ description: 'Made from the HTML if it is not given.', example: 'Hello Bob' }),
+  textbody: bodyText.optional().meta({ description: 'Another name of `text`.' }),
+  template_id: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .meta({ description: 'Supplies subject, HTML and text; those in the request are ignored.' }),
+  template_data: templateData.optional(),
+  scheduled_for: releaseText.optional().meta({
+    description: 'ISO 8601 with an offset or `Z`, at most 30 days ahead; in the past means now.',
+    example: '2030-01-31T09:00:00Z',
+  }),
+  headers: headers.optional().meta({ description: 'Header fields of your own.', example: { 'X-Campaign': 'spring' } }),
+  attachments,
+  inline_images: withMaxSize(MAX_ATTACHMENTS, 'images', z.array(inlineImage).max(MAX_ATTACHMENTS)).optional(),
+  tags: withMaxSize(MAX_TAGS, 'tags', z.array(z.strictObject({ name: tagText, value: tagText })).max(MAX_TAGS))
+    .optional()
+    .meta({ description: 'They come back in events.', example: [{ name: 'campaign', value: 'spring' }] }),
+  tracking: z.strictObject({ open: z.boolean().default(true), click: z.boolean().default(true) }).optional(),
+  priority: z.enum(['high', 'normal', 'low']).default('normal'),
+})
+
+type Fields = z.output<typeof fields>
+/** The fields as the rules see them: any may be wrong or missing. */
+type Draft = { readonly [Name in keyof Fields]?: unknown }
+
+/** A rule over several fields, checked whatever else is wrong. */
+function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
+  return z.refine<unknown>((draft) => holds(isRecord(draft) ? draft : {}), {
+    path: [path],
+    message,
+    ...(params === undefined ? {} : { params }),
+    when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  })
+}
+
+const isGiven = (value: unknown): boolean => value !== undefined
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+function countRecipients({ to, cc, bcc }: Draft): number {
+  // Entries, not distinct addresses: each entry costs work.
+  return [to, cc, bcc].reduce<number>((sum, list) => sum + toList(list).length, 0)
+}
+
+function hasDuplicateIds({ inline_images: images }: Draft): boolean {
+  const ids = toList(images).map((image) => ownValueOf(image, 'cid'))
+  return new Set(ids).size < ids.length
+}
+
+const emailExample = {
+  from: 'The App <app@example.com>',
+  to: ['bob@example.com'],
+  subject: 'Your bill',
+  html: '<p>It is attached.</p>',
+  text: 'It is attached.',
+  attachments: [{ filename: 'bill.txt', content: 'OTkuMDAK', content_type: 'text/plain' }],
+  tags: [{ name: 'campaign', value: 'spring' }],
+}
+
+export const emailRequest = fields
+  .check(
+    rule(
+      ({ subject, template_id }) => isGiven(subject) || isGiven(template_id),
+      'subject',
+      'is required',
+      missingIssue,
+    ),
+    rule(
+      ({ html, htmlbody, text, textbody, template_id }) => [html, htmlbody, text, textbody, template_id].some(isGiven),
+      'text',
+      'is required, unless there is html or template_id',
+      missingIssue,
+    ),
+    rule(
+      ({ html, htmlbody }) => !(isGiven(html) && isGiven(htmlbody)),
+      'htmlbody',
+      'is another name of html: give one',
+    ),
+    rule(
+      ({ text, textbody }) => !(isGiven(text) && isGiven(textbody)),
+      'textbody',
+      'is another name of text: give one',
+    ),
+    rule(
+      (draft) => countRecipients(draft) <= MAX_RECIPIENTS,
+      'to',
+      `at most ${MAX_RECIPIENTS} recipients with cc and bcc`,
+    ),
+    rule(
+      ({ attachments, inline_images }) => toList(attachments).length + toList(inline_images).length <= MAX_ATTACHMENTS,
+      'attachments',
+      `at most ${MAX_ATTACHMENTS} attachments with inline_images`,
+    ),
+    rule((draft) => !hasDuplicateIds(draft), 'inline_images', 'each needs a cid of its own'),
+  )
+  .meta({ id: 'EmailRequest', example: emailExample })
+
+export type EmailRequest = Fields

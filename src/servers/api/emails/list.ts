@@ -1,0 +1,121 @@
+/**
+ * GET /v1/emails: the emails of the workspace, newest first, in one of two forms.
+ *
+ * With `page` or `per_page` the answer has totals and numbered pages, otherwise `limit` and `offset`.
+ * `status` filters both. Emails of broadcasts are listed with `broadcast_id` only. A page after the last is empty, not
+ * an error; `paging.ts` has the bounds.
+ */
+import { z } from 'zod'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { requireKnownBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
+import { countEmails, type ListedEmail, listEmails } from '../../../records/messages/email-list.js'
+import { toRecipientCounts } from '../../../records/messages/recipient-counts.js'
+import { json } from '../http/answer.js'
+import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
+import { type Route, route } from '../http/route.js'
+import { emailStatus, recipientCounts } from './email-record.js'
+
+const DEFAULT_LIMIT = 10
+
+const query = z
+  .strictObject({
+    ...listQueryFields(DEFAULT_LIMIT),
+    status: emailStatus.optional().meta({
+      description: 'Only emails with this status; bounced and failed also find those of which one recipient has it.',
+    }),
+    broadcast_id: z.string().min(1).max(256).optional().meta({
+      description: 'The emails of this broadcast. Without it, those that belong to none.',
+    }),
+  })
+  .superRefine(checkListForm)
+
+type Query = z.infer<typeof query>
+
+const limitItem = z
+  .object({
+    id: z.string(),
+    from_email: z.string(),
+    from_name: z.string(),
+    to_emails: z.array(z.string()),
+    subject: z.string(),
+    status: emailStatus,
+    recipient_counts: recipientCounts,
+    created_at: z.iso.datetime(),
+    sent_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'ListedEmail' })
+const pageItem = z
+  .object({
+    id: z.string(),
+    from: z.string(),
+    to: z.array(z.string()),
+    subject: z.string(),
+    status: emailStatus,
+    recipient_counts: recipientCounts,
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'ListedEmailOfPage' })
+
+const limitForm = z.object({ data: z.array(limitItem) })
+const pageForm = numberedPageSchema(pageItem)
+
+export function listRoute({ read }: { readonly read: Read }): Route {
+  return route<Query>({
+    method: 'GET',
+    path: '/emails',
+    area: 'read',
+    tag: 'Emails',
+    summary: 'List emails, newest first',
+    description: 'With `page` or `per_page` the answer has `success` and `meta`; otherwise `limit` and `offset` count.',
+    query,
+    answers: { 200: { description: 'The emails', schema: z.union([limitForm, pageForm]) } },
+    refusals: ['not_found'],
+    run: async ({
+      principal: { workspaceId },
+      query: { status = null, broadcast_id: broadcastId = null, ...place },
+    }) => {
+      if (broadcastId !== null) requireKnownBroadcast(read, { workspaceId, id: broadcastId })
+      const filter = { workspaceId, status, broadcastId }
+      const { slice, metaOf } = toListRequest(place, DEFAULT_LIMIT)
+      const rows = await listEmails(read, filter, slice)
+      if (metaOf === null) return json(200, { data: rows.map(asLimitItem) } satisfies z.infer<typeof limitForm>)
+      const meta = metaOf(countEmails(read, filter))
+      return json(200, { success: true, data: rows.map(asPageItem), meta } satisfies z.infer<typeof pageForm>)
+    },
+  })
+}
+
+function asLimitItem(row: ListedEmail): z.infer<typeof limitItem> {
+  const { id, from_email, from_name, subject, status, created_at, sent_at } = row
+  return {
+    id,
+    from_email,
+    from_name,
+    to_emails: parseAddresses(row),
+    subject,
+    status,
+    recipient_counts: toRecipientCounts(row),
+    created_at: formatTimestamp(created_at),
+    sent_at: sent_at === null ? null : formatTimestamp(sent_at),
+  }
+}
+
+function asPageItem(row: ListedEmail): z.infer<typeof pageItem> {
+  const { id, from_email: from, subject, status, created_at } = row
+  const recipient_counts = toRecipientCounts(row)
+  return {
+    id,
+    from,
+    to: parseAddresses(row),
+    subject,
+    status,
+    recipient_counts,
+    created_at: formatTimestamp(created_at),
+  }
+}
+
+function parseAddresses({ to_emails }: ListedEmail): string[] {
+  return [...parseJson(to_emails)]
+}

@@ -1,0 +1,159 @@
+/**
+ * Makes the requested email of a parsed request: alternative names are merged, the template is rendered, files are
+ * looked up, and limits with error codes of their own are checked.
+ *
+ * If there is a template, its subject and bodies replace those of the request.
+ */
+import { Refusal } from '../../../base/mail/refusal.js'
+import type { RequestedEmail } from '../../../outbound/sending/compose-email.js'
+import { base64SizeOf, checkSize } from '../../../outbound/sending/composed-size.js'
+import type {
+  Attachment,
+  InlineImage,
+  MessageContent,
+  RequestedContent,
+} from '../../../outbound/sending/message-content.js'
+import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
+import { createRecipientIds } from '../../../records/messages/queue/enqueue.js'
+import type { EmailRequest } from './email-request.js'
+import type { StoredParts } from './stored-parts.js'
+
+/** 10 MB: one attachment or image, decoded. */
+const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
+
+/** Rejects with a Refusal for an unknown template or file, too many bytes, or a schedule too far ahead. */
+export async function buildRequestedEmail(
+  request: EmailRequest,
+  now: number,
+  stored: StoredParts,
+): Promise<RequestedEmail> {
+  const { template_id: templateId, from, to, cc = [], bcc = [], reply_to: replyTo = [], headers = {} } = request
+  const { tracking, tags = [], priority, scheduled_for: scheduledFor } = request
+  const ids = createRecipientIds(to.length + cc.length + bcc.length, now)
+  const { subject, html, text, hasUnsubscribeLink } = await resolveTextContent(request, ids[0] ?? '', stored)
+  const { attachments, inlineImages } = await resolveFileContent(request, stored)
+  const fields = Object.entries(headers).map(([name, value]) => ({ name, value }))
+  return {
+    content: { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages },
+    options: {
+      trackOpens: tracking?.open ?? true,
+      trackClicks: tracking?.click ?? true,
+      tags,
+      priority,
+      scheduledFor: scheduledFor === undefined ? null : parseReleaseTime(scheduledFor, now),
+    },
+    templateId: templateId ?? null,
+    recipientIds: ids,
+    hasUnsubscribeLink,
+  }
+}
+
+type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<RequestedEmail, 'hasUnsubscribeLink'>
+
+async function resolveTextContent(
+  request: EmailRequest,
+  recipientId: string,
+  { requireTemplate, fillTemplate, hold }: StoredParts,
+): Promise<TextContent> {
+  const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
+  if (id === undefined) {
+    return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null, hasUnsubscribeLink: false }
+  }
+  const words = await fillTemplate({ template: requireTemplate(id), data, from: request.from.address, recipientId })
+  hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
+  return words
+}
+
+type FileContent = Pick<MessageContent, 'attachments' | 'inlineImages'>
+const noFiles: FileContent = { attachments: [], inlineImages: [] }
+type RequestedAttachment = NonNullable<EmailRequest['attachments']>[number]
+type RequestedImage = NonNullable<EmailRequest['inline_images']>[number]
+
+/** A file that exists, and is read when all files are known to exist. */
+interface ResolvedFile<File> {
+  readonly size: number
+  readonly cached: boolean
+  readonly read: () => File | Promise<File>
+}
+
+async function resolveFileContent(
+  { attachments = [], inline_images = [] }: Pick<EmailRequest, 'attachments' | 'inline_images'>,
+  stored: StoredParts,
+): Promise<FileContent> {
+  if (attachments.length + inline_images.length === 0) return noFiles
+  const found = {
+    attachments: attachments.map((file, place) => resolveAttachment(file, `attachments[${place}]`, stored)),
+    images: inline_images.map((image, place) => resolveImage(image, `inline_images[${place}]`, stored)),
+  }
+  const all = [...found.attachments, ...found.images]
+  checkSize(base64SizeOf(all.reduce((sum, { size }) => sum + size, 0)))
+  stored.hold(all.reduce((sum, { size, cached }) => sum + (cached ? size : 0), 0))
+  return { attachments: await readAll(found.attachments), inlineImages: await readAll(found.images) }
+}
+
+/** One after the other: a file that is named several times is read once. */
+async function readAll<File>(found: readonly ResolvedFile<File>[]): Promise<readonly File[]> {
+  const files: File[] = []
+  for (const { read } of found) files.push(await read())
+  return files
+}
+
+/** Rejects as `buildRequestedEmail` does. */
+export async function resolveAttachments(
+  attachments: EmailRequest['attachments'],
+  stored: StoredParts,
+): Promise<readonly Attachment[]> {
+  return (await resolveFileContent({ attachments, inline_images: [] }, stored)).attachments
+}
+
+function resolveAttachment(file: RequestedAttachment, field: string, stored: StoredParts): ResolvedFile<Attachment> {
+  if ('file_cache_key' in file) {
+    const row = stored.requireFile(field, file.file_cache_key)
+    const { name = row.name } = file
+    const read = async (): Promise<Attachment> => ({
+      filename: name,
+      content: await stored.readBytes(field, row),
+      contentType: row.content_type,
+    })
+    return { size: row.size, cached: true, read }
+  }
+  const { filename, content_type: contentType } = file
+  const content = requireWithinLimit(field, file.content)
+  return { size: content.length, cached: false, read: () => ({ filename, content, contentType, isOwn: true }) }
+}
+
+function resolveImage(image: RequestedImage, field: string, stored: StoredParts): ResolvedFile<InlineImage> {
+  const { cid } = image
+  if ('file_cache_key' in image) {
+    const row = stored.requireFile(field, image.file_cache_key)
+    const { name: filename, content_type: contentType, size } = row
+    const read = async (): Promise<InlineImage> => ({
+      ...{ cid, filename, contentType },
+      content: await stored.readBytes(field, row),
+    })
+    return { size, cached: true, read }
+  }
+  const { filename = null } = image
+  const content = requireWithinLimit(field, image.content)
+  const contentType = image.content_type ?? detectImageType(content)
+  return { size: content.length, cached: false, read: () => ({ cid, filename, content, contentType, isOwn: true }) }
+}
+
+function requireWithinLimit(field: string, content: Buffer): Buffer {
+  if (content.length <= MAX_ATTACHMENT_BYTES) return content
+  const message = `${field}.content: has ${content.length} bytes, allowed: ${MAX_ATTACHMENT_BYTES}`
+  const details = { field: `${field}.content`, value: content.length, limit: MAX_ATTACHMENT_BYTES }
+  throw new Refusal('attachment-too-large', message, details)
+}
+
+const imageSignatures: readonly (readonly [type: string, start: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8/],
+  ['image/webp', /^RIFF....WEBP/s],
+]
+
+function detectImageType(content: Buffer): string {
+  const start = content.toString('latin1', 0, 16)
+  return imageSignatures.find(([, signature]) => signature.test(start))?.[0] ?? 'application/octet-stream'
+}

@@ -1,0 +1,202 @@
+/**
+ * POST, GET and DELETE /v1/exports: CSV files that are written in the background.
+ *
+ * A list of its own shows each export with a link; `download.ts` serves the files.
+ */
+import type { KeyObject } from 'node:crypto'
+import { z } from 'zod'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { ExportFault } from '../../../base/storage/tables/export-tables.js'
+import {
+  type ExportRef,
+  type ExportRow,
+  listExports,
+  MAX_KEPT_EXPORTS,
+  MAX_UNFINISHED_EXPORTS,
+} from '../../../records/exports/export-records.js'
+import { removeExports } from '../../../records/exports/remove-exports.js'
+import { requestExport } from '../../../records/exports/request-export.js'
+import { requireDiskSpace } from '../emails/create.js'
+import { json } from '../http/answer.js'
+import { dayOrMoment, domainName, timestamp, uuid } from '../http/input/values.js'
+import { type Route, route } from '../http/route.js'
+import { buildExportLink } from './export-link.js'
+
+export interface ExportDeps extends Store {
+  /** Where the files are. */
+  readonly folder: string
+  /** Milliseconds for which a finished export is kept. */
+  readonly lifetime: number
+  /** The key that signs links. */
+  readonly secret: KeyObject
+  /** Without a trailing slash. */
+  readonly publicUrl: string
+  /** False: the disk is nearly full. */
+  readonly hasDiskSpace: () => boolean
+  /** Writes the export, later. */
+  readonly onExportRequested: (ref: ExportRef) => void
+}
+
+const types = ['email_logs', 'bounces', 'suppressions', 'opens'] as const
+const type = z.enum(types, `allowed: ${types.join(', ')}`)
+const status = z.enum(['processing', 'completed', 'failed'])
+
+const requested = z
+  .strictObject({
+    type,
+    from_date: dayOrMoment.meta({
+      description: 'The first moment: a day begins at 00:00 UTC.',
+      example: '2026-11-01',
+    }),
+    to_date: dayOrMoment.meta({
+      description: 'The end: a day is exported to its end, a moment is not inside.',
+      example: '2026-11-30',
+    }),
+    domain: domainName
+      .optional()
+      .meta({ description: 'Only emails from this domain; of suppressions: only addresses in it.' }),
+  })
+  .superRefine(({ from_date: from, to_date: to }, context) => {
+    if (from.start > Math.max(to.start, to.end - 1))
+      context.addIssue({ code: 'custom', path: ['to_date'], message: 'must not be before from_date' })
+  })
+
+const begun = z
+  .strictObject({
+    message: z.string().meta({ example: 'the export is processing' }),
+    data: z.strictObject({ export_id: uuid, type, status, created_at: timestamp }),
+  })
+  .meta({ id: 'RequestedExport' })
+
+export const exportResource = z
+  .strictObject({
+    export_id: uuid,
+    type,
+    status: status.meta({ example: 'completed' }),
+    created_at: timestamp,
+    download_url: z.url().nullable().meta({
+      description: 'Needs no key, until it expires. Null: there is no file.',
+      example:
+        'https://mx.example.net/v1/exports/01a1ff35-3880-7ef5-bbba-0d7e1de2529c/download?workspace=ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c&expires=1896685200000&signature=c2lnbmF0dXJl',
+    }),
+    expires_at: timestamp.nullable().meta({
+      description: 'When the file is removed; null until it is completed.',
+      example: '2030-02-07T09:00:00.000Z',
+    }),
+    rows: z.int().meta({ description: 'Rows of the file until now, without the column names.', example: 1_500 }),
+    progress: z.number().meta({ description: 'Share of the range that is done, 0 to 1.', example: 1 }),
+    error: z.string().nullable().meta({ description: 'Why it failed.', example: null }),
+  })
+  .meta({ id: 'Export' })
+
+const MAX_LISTED_IDS = 100
+const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const idList = z
+  .string()
+  .transform((text) => text.split(',', MAX_LISTED_IDS + 1).map((id) => id.trim().toLowerCase()))
+  .refine(
+    (ids) => ids.length <= MAX_LISTED_IDS && ids.every((id) => idPattern.test(id)),
+    `allowed: up to ${MAX_LISTED_IDS} ids of exports (UUIDs), separated by commas`,
+  )
+  .meta({ description: 'Ids, separated by commas.', example: '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10' })
+
+const deleted = z
+  .strictObject({
+    message: z.string().meta({ example: 'the exports are deleted' }),
+    deleted: z.array(uuid).meta({ description: 'Without those that are unknown or not finished.' }),
+  })
+  .meta({ id: 'DeletedExports' })
+
+const tag = 'Exports'
+const path = '/exports'
+
+export function exportRoutes(deps: ExportDeps): readonly Route[] {
+  return [createRoute(deps), listRoute(deps), deleteRoute(deps)]
+}
+
+function createRoute(deps: ExportDeps): Route {
+  return route({
+    method: 'POST',
+    path,
+    area: 'write',
+    tag,
+    summary: 'Export records of a time as a CSV file',
+    description:
+      'The file is written in the background: GET /v1/exports shows when it is there. Records later than this request ' +
+      `are not exported. At most ${MAX_UNFINISHED_EXPORTS} exports of a workspace are processing, and ` +
+      `${MAX_KEPT_EXPORTS} are kept.`,
+    body: requested,
+    answers: { 202: { description: 'It is processing.', schema: begun } },
+    refusals: ['conflict'],
+    run: async ({ principal: { workspaceId }, body: { type, from_date: from, to_date: to, domain = null }, now }) => {
+      requireDiskSpace(deps)
+      const range = { from_at: from.start, to_at: to.end, domain }
+      const row = await requestExport(deps, { workspace_id: workspaceId, type, ...range }, now)
+      deps.onExportRequested({ id: row.id, workspaceId })
+      const data = { export_id: row.id, type: row.type, status: row.status, created_at: iso(row.created_at) }
+      return json(202, { message: 'the export is processing', data })
+    },
+  })
+}
+
+function listRoute(deps: ExportDeps): Route {
+  return route({
+    method: 'GET',
+    path,
+    area: 'read',
+    tag,
+    summary: 'List the exports of the workspace, newest first',
+    answers: {
+      200: { description: 'All that are kept.', schema: z.strictObject({ data: z.array(exportResource) }) },
+    },
+    refusals: [],
+    run: ({ principal: { workspaceId }, now }) =>
+      json(200, { data: listExports(deps.read, { workspaceId }).map((row) => toExportResource(deps, row, now)) }),
+  })
+}
+
+export function toExportResource(
+  { secret, publicUrl, lifetime }: ExportDeps,
+  row: ExportRow,
+  now: number,
+): z.output<typeof exportResource> {
+  const { id, workspace_id: workspaceId, finished_at: finishedAt } = row
+  const expiresAt = row.status === 'completed' && finishedAt !== null ? finishedAt + lifetime : null
+  const link = { workspaceId, exportId: id, expiresAt: expiresAt ?? 0 }
+  return {
+    export_id: id,
+    type: row.type,
+    status: row.status,
+    created_at: iso(row.created_at),
+    download_url: expiresAt !== null && now < expiresAt ? buildExportLink(secret, publicUrl, link) : null,
+    expires_at: expiresAt === null ? null : iso(expiresAt),
+    rows: row.rows,
+    progress: row.progress / 1_000,
+    error: row.error === null ? null : reasons[row.error],
+  }
+}
+
+const reasons: Readonly<Record<ExportFault, string>> = {
+  'disk-full': 'the service has no room for the file now, try again later',
+  internal: 'internal error',
+}
+
+function deleteRoute(deps: ExportDeps): Route {
+  return route({
+    method: 'DELETE',
+    path,
+    area: 'write',
+    tag,
+    summary: 'Delete finished exports with their files',
+    query: z.strictObject({ export_ids: idList }),
+    answers: { 200: { description: 'They are deleted.', schema: deleted } },
+    refusals: ['missing_required_field'],
+    run: async ({ principal: { workspaceId }, query: { export_ids: ids } }) => {
+      const refs = [...new Set(ids)].map((id) => ({ id, workspaceId }))
+      const removed = await removeExports(deps, refs)
+      return json(200, { message: 'the exports are deleted', deleted: removed.map(({ id }) => id) })
+    },
+  })
+}

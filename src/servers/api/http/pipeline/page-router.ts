@@ -1,0 +1,178 @@
+/**
+ * Requests for the HTML pages and files under `/ui/`, read within the limits of any other request. The pages
+ * themselves are another room's and are passed in.
+ *
+ * A form must come from a page of ours: it is refused when `Origin`, or `Sec-Fetch-Site` without
+ * one, names another site (CSRF). A client that sends neither field is not a browser.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../../../base/mail/refusal.js'
+import type { Clock } from '../../../../base/platform/clock.js'
+import type { TransferPace } from '../../../../base/platform/connections/transfer-pace.js'
+import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
+import { addressKeyOf } from '../../../../workspaces/accounts/client-address.js'
+import { chooseEncoding } from '../input/accept-encoding.js'
+import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '../input/read-body.js'
+import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
+import { HTML_TYPE, send } from '../output/send-reply.js'
+import type { ApiContext } from './api-context.js'
+import { methodNotAllowed } from './dispatch.js'
+import { checkRate } from './request-identity.js'
+import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
+
+interface PageRequest {
+  /** `/ui/docs`. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The fields of a submitted form; null: the page is only read. */
+  readonly form: URLSearchParams | null
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+interface Page {
+  readonly status: number
+  readonly html: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A file that is the same for every client, in memory. */
+interface PageFile {
+  readonly type: string
+  readonly bytes: Buffer
+  /** The ETag of the plain bytes, without its quotes. */
+  readonly tag: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Null: it is not worth it. */
+  readonly compress: (encoding: 'br' | 'gzip') => Promise<Buffer> | null
+}
+
+export interface Pages {
+  /** Null: the path is no file; `find` may know it. */
+  readonly findFile: (path: string) => PageFile | null
+  /** Null: there is no such page. `form`: the page accepts a form. */
+  readonly find: (path: string) => { readonly form: boolean } | null
+  /** Throws a Refusal. */
+  readonly show: (request: PageRequest) => Promise<Page> | Page
+  /** The page that reports an error. `request` null: the request could not be read. */
+  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
+}
+
+interface PageRouterDeps {
+  readonly clock: Clock
+  readonly memory: MemoryShares
+  readonly pace: TransferPace
+  readonly peerOf: (request: IncomingMessage) => Peer
+  /** Logs every error that is not a Refusal. */
+  readonly errorBodyOf: (error: unknown, requestId: string) => ErrorBody
+}
+
+/** Whether the request is for a page, existing or not. `/` is one only for clients that accept HTML. */
+export function isPageRequest({ url = '', method, headers }: IncomingMessage): boolean {
+  if (/^\/ui(?:[/?]|$)/.test(url)) return true
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
+}
+
+/** Whether the request is for an asset of the dashboard, which no rate limit counts. */
+export function isAssetRequest({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith('/ui/assets/')
+}
+
+/** Bytes. */
+const MAX_FORM = 16_384
+
+export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiContext) => Promise<void> {
+  return async (ctx) => {
+    let request: PageRequest | null = null
+    try {
+      checkRate(ctx.state.identity)
+      const file = findFile(ctx.req, pages)
+      if (file !== null) return await sendFile(ctx, file)
+      request = await readPageRequest(ctx, pages, deps)
+      sendPage(ctx, await pages.show(request))
+    } catch (error) {
+      // After a fault of the connection no page can be sent.
+      if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
+      const body = deps.errorBodyOf(error, ctx.state.identity.requestId)
+      const { status, message } = body.error
+      sendPage(ctx, pages.showError(status, message, request), errorHeaders(body))
+    }
+  }
+}
+
+function sendPage(ctx: ApiContext, { status, html, headers }: Page, more: Readonly<Record<string, string>> = {}): void {
+  send(ctx, { status, type: HTML_TYPE, payload: html, headers: { ...headers, ...more } })
+}
+
+function findFile({ url = '', method }: IncomingMessage, pages: Pages): PageFile | null {
+  return method === 'GET' || method === 'HEAD' ? pages.findFile(pathOf(url)) : null
+}
+
+/** Each coding has a tag of its own: its bytes are others, which a cache must not take for those of another coding. */
+async function sendFile(ctx: ApiContext, { type, bytes, tag, headers, compress }: PageFile): Promise<void> {
+  const { 'accept-encoding': accepted, 'if-none-match': known } = ctx.req.headers
+  const encoding = chooseEncoding(Array.isArray(accepted) ? accepted.join(',') : accepted)
+  const packed = encoding === null ? null : compress(encoding)
+  const coding = packed === null || encoding === null ? null : encoding
+  const all = { ...headers, ETag: coding === null ? `"${tag}"` : `"${tag}-${coding}"` }
+  if (known?.includes(all.ETag) === true) return send(ctx, { status: 304, type: null, payload: '', headers: all })
+  const coded = coding === null ? all : { ...all, 'Content-Encoding': coding }
+  send(ctx, { status: 200, type, payload: (await packed) ?? bytes, headers: coded })
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return end === -1 ? url : url.slice(0, end)
+}
+
+async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDeps): Promise<PageRequest> {
+  const { url = '', method = '' } = ctx.req
+  const end = url.indexOf('?')
+  const path = pathOf(url)
+  const entry = pages.find(path)
+  if (entry === null) throw new Refusal('not-found', 'there is no such page')
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (!isRead && !(method === 'POST' && entry.form)) {
+    throw methodNotAllowed(method, entry.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
+  }
+  requireHttps(ctx.req, deps.peerOf(ctx.req))
+  const { remoteAddress } = ctx.state.identity
+  return {
+    path,
+    query: new URLSearchParams(end === -1 ? '' : url.slice(end)),
+    form: isRead ? null : await readForm(ctx, deps),
+    remoteAddress,
+    now: deps.clock(),
+  }
+}
+
+async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): Promise<URLSearchParams> {
+  requireOwnPage(req, deps.peerOf(req))
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
+    throw new Refusal('unsupported-media-type', 'Content-Type: must be application/x-www-form-urlencoded')
+  }
+  checkLength(req, MAX_FORM, 'too-large')
+  sendContinue(req, res)
+  const share = deps.memory.forOwner(addressKeyOf(state.identity.remoteAddress))
+  const { raw, release } = await readBody(req, MAX_FORM, share, deps.pace)
+  try {
+    if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not valid UTF-8')
+    return new URLSearchParams(raw.toString())
+  } finally {
+    release()
+  }
+}
+
+function requireOwnPage(request: IncomingMessage, peer: Peer): void {
+  const { headers } = request
+  const { origin, host } = headers
+  const scheme = schemeOf(request, peer)
+  const site = headers['sec-fetch-site']
+  const foreign =
+    origin === undefined
+      ? site !== undefined && site !== 'same-origin' && site !== 'none'
+      : isForeignOrigin(origin, host, scheme)
+  if (foreign) throw new Refusal('forbidden', 'the form was sent from a page of another site')
+}

@@ -1,0 +1,100 @@
+/**
+ * The listeners of the REST API: started and stopped together.
+ *
+ * They stop in two steps. `drain` answers each new request 503 and waits for those under way; the sockets stay open, so
+ * that `/readyz` tells a load balancer to send no more. `close` closes the sockets and all connections.
+ */
+import { chmod } from 'node:fs/promises'
+import { type ListenOptions, Server } from 'node:net'
+import { boundAddressOf } from '../../../../base/platform/bound-address.js'
+import { removeStaleSocket } from '../../../../base/platform/socket-file.js'
+import type { TlsPair } from '../../../../base/platform/tls-files.js'
+import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions } from './api-server.js'
+
+export type ApiEndpoint =
+  | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+
+export interface ApiListener {
+  /** In the order of the settings, with the ports that were bound. */
+  readonly endpoints: readonly ApiEndpoint[]
+  /** Open connections. */
+  readonly connections: () => number
+  /** Sets the certificate of all later handshakes. */
+  readonly updateSecureContext: (tls: TlsPair) => void
+  /** Resolves when the requests under way are answered, after `limit` milliseconds at the latest: what is left is cut off. */
+  readonly drain: (limit: number) => Promise<void>
+  /** Resolves when every socket and connection is closed. */
+  readonly close: () => Promise<void>
+}
+
+/** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
+export async function startApiListener(listen: readonly ApiEndpoint[], deps: ServerDeps): Promise<ApiListener> {
+  const servers: ApiServer[] = []
+  const close = (): Promise<void> => closeAll(servers, deps)
+  const endpoints: ApiEndpoint[] = []
+  try {
+    for (const endpoint of listen) {
+      const opened = createApiServer(endpoint.kind, deps)
+      servers.push(opened)
+      endpoints.push(await bindServer(opened.server, endpoint))
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    endpoints,
+    connections: () => deps.connections.size,
+    updateSecureContext: (tls) => {
+      for (const opened of servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
+    },
+    drain: (limit) => {
+      deps.app.drain()
+      return deps.connections.drain(limit)
+    },
+    close,
+  }
+}
+
+/** The daemon's user and group, which the proxy must be in. */
+const SOCKET_MODE = 0o660
+
+async function bindServer(server: Server, endpoint: ApiEndpoint): Promise<ApiEndpoint> {
+  if (endpoint.kind === 'unix') {
+    await removeStaleSocket(endpoint.path)
+    await waitForListening(server, { path: endpoint.path })
+    await chmod(endpoint.path, SOCKET_MODE)
+    return endpoint
+  }
+  const { host, port: requestedPort } = endpoint
+  // Allows `[::]` beside `0.0.0.0` on one port.
+  await waitForListening(server, { host, port: requestedPort, ipv6Only: host.includes(':') })
+  const { address, port } = boundAddressOf(server)
+  return { kind: endpoint.kind, host: address, port }
+}
+
+function waitForListening(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Closing a Unix socket removes its file. */
+async function closeAll(servers: readonly ApiServer[], { app, connections }: ServerDeps): Promise<void> {
+  app.drain()
+  const closed = servers.map(({ server }) => new Promise<void>((resolve) => closeServer(server, resolve)))
+  connections.destroyAll()
+  await Promise.all(closed)
+  // Ends the interval in which Node looks for slow requests.
+  for (const { server } of servers) server.close()
+}
+
+/** Closes the listening socket alone, and so also one that could not be bound. */
+function closeServer(server: Server, onClosed: () => void): void {
+  Server.prototype.close.call(server, () => onClosed())
+}

@@ -1,0 +1,79 @@
+/**
+ * The answer to an uploaded CSV file, whatever is imported: a short file is imported before its request
+ * is answered; a long one is stored, answered 202 and imported afterwards (`imports.ts` shows it).
+ */
+import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import type { ImportJournal } from '../../../base/storage/csv-import.js'
+import type { Store } from '../../../base/storage/database.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import type { ImportOptions } from '../../../base/storage/tables/content-tables.js'
+import { requireWorkspace, workspaceById } from '../../../workspaces/accounts/workspaces.js'
+import { beginImport } from '../../../workspaces/imports/begin-import.js'
+import type { ImportRef } from '../../../workspaces/imports/import-file.js'
+import { type Answer, json } from '../http/answer.js'
+import type { DocumentedAnswer } from '../http/documented-route.js'
+import { type FilesInMemory, withFileInMemory } from '../http/input/file-in-memory.js'
+import type { FileLimit, UploadedFile } from '../http/input/upload.js'
+
+export interface ImportRouteDeps extends Store {
+  readonly clock: Clock
+  readonly files: FilesInMemory
+  /** The import is on disk and goes on after its request. */
+  readonly onImportStarted: (ref: ImportRef) => void
+}
+
+/** 25 MB. */
+export const importFileLimit: FileLimit = { bytes: 25 * 1_048_576, tooLarge: 'too-large' }
+
+/** Rows of a file that is imported before its request is answered. */
+const MAX_SYNC_ROWS = 1_000
+
+/** The answer to a longer file. */
+export const acceptedAnswer: DocumentedAnswer = {
+  description: `The file has more than ${MAX_SYNC_ROWS} lines: it is stored, and imported after this answer.`,
+  schema: z
+    .strictObject({ data: z.strictObject({ import_id: z.string(), status: z.literal('processing') }) })
+    .meta({ id: 'BegunImport' }),
+}
+
+interface FileImport<Report> {
+  readonly workspaceId: string
+  /** What the import keeps of the request. */
+  readonly options: ImportOptions
+  /** Throws a Refusal when the import is not possible. Called before the file is stored. */
+  readonly check?: () => unknown
+  /** Rejects with a Refusal for a file that cannot be imported. */
+  readonly countRows: (file: Buffer) => Promise<number>
+  readonly importRows: (file: Buffer, journal: ImportJournal<Report>) => Promise<Report>
+  readonly now: number
+}
+
+/** Rejects with a Refusal: `rate-limited`, `bad-credentials`, `storage-full`, `unavailable`, or one for the file. */
+export function runFileImport<Report>(
+  deps: ImportRouteDeps,
+  uploaded: UploadedFile,
+  { workspaceId, options, check, countRows, importRows, now }: FileImport<Report>,
+): Promise<Answer> {
+  return withFileInMemory(uploaded, deps.files, workspaceId, async (file) => {
+    const total = await countRows(file)
+    if (total <= MAX_SYNC_ROWS) return json(200, await importRows(file, createRequestJournal(deps.read, workspaceId)))
+    check?.()
+    const ref = await beginImport(deps, { workspaceId, options, file, total }, now)
+    deps.onImportStarted(ref)
+    return json(202, { data: { import_id: ref.id, status: 'processing' } })
+  })
+}
+
+/** The journal of an import that ends with its request: it asserts that the workspace still exists, and notes nothing. */
+export function createRequestJournal<Report>(read: Read, workspaceId: string): ImportJournal<Report> {
+  return {
+    resumeFrom: null,
+    recordProgress: () => [requireWorkspace({ id: workspaceId })],
+    assertMayContinue: () => {
+      if (workspaceById(read, { id: workspaceId }).length > 0) return
+      throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Serves the HTML of messages as documents for a sandboxed frame: of sent and received emails, and of previews.
+ *
+ * Anyone can write the HTML of a message. Its document runs no script, has no origin, loads nothing from
+ * anywhere, submits no form, and may be framed by our own pages only. Inline styles are allowed in these documents and
+ * nowhere else: without a script and a network they can change nothing but the look of the message.
+ */
+import { z } from 'zod'
+import type { Read } from '../../../base/storage/prepared.js'
+import { findTrackedHtml } from '../../../outbound/tracking/links.js'
+import { requireVisibleEmail } from '../../../records/messages/email-resource.js'
+import { readInboundRaw } from '../../../records/messages/inbound/inbound-email.js'
+import type { MessageReader, RawSource } from '../../../records/messages/mime/mime-parts.js'
+import { readLargeRaw } from '../../../records/messages/raw-message.js'
+import { requirePermission } from '../../../workspaces/accounts/permissions.js'
+import { findSessionPrincipal } from '../../../workspaces/accounts/sessions/session-principal.js'
+import { type Answer, json } from '../http/answer.js'
+import { notFound } from '../http/input/values.js'
+import { HTML_TYPE } from '../http/output/send-reply.js'
+import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { requireInboundEmail } from '../inbound/show.js'
+import { type DisplayFacts, messageRenderer, renderNote } from './message-html.js'
+import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'
+
+interface FrameDeps {
+  readonly read: Read
+  readonly mime: Pick<MessageReader, 'render'>
+}
+
+const frameHeaders = {
+  'Content-Security-Policy':
+    "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; " +
+    "frame-ancestors 'self'",
+  'X-Frame-Options': 'SAMEORIGIN',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-DNS-Prefetch-Control': 'off',
+}
+
+const tag = 'Message views'
+const answers = { 200: { description: 'The HTML, as a document that can do nothing.', type: 'text/html' } }
+const params = { workspaceId: 'Id of the workspace.', id: 'Id of the message.' }
+
+const textRule = `allowed: 1 to ${MAX_PREVIEW} characters`
+export const framePreviewRequest = z
+  .strictObject({ html: z.string(textRule).min(1, textRule).max(MAX_PREVIEW, textRule) })
+  .meta({ id: 'PreviewRequest', example: { html: '<p>Hello</p>' } })
+const previewId = z.strictObject({ id: z.string().meta({ example: 'n4bQgYhMfWWaL-qgxVrQFa' }) }).meta({ id: 'Preview' })
+
+/** Bytes of a preview as JSON. */
+const MAX_BODY = 4 * 1_048_576
+
+export function frameRoutes(deps: FrameDeps): readonly BrowserRoute[] {
+  const previews = createPreviews()
+  return [emailRoute(deps), inboundRoute(deps), addPreviewRoute(previews), previewRoute(deps, previews)]
+}
+
+function emailRoute({ read, mime }: FrameDeps): BrowserRoute {
+  return sessionRoute({
+    method: 'GET',
+    path: '/frames/:workspaceId/emails/:id',
+    area: 'session',
+    tag,
+    summary: 'The HTML of a sent email, for a frame',
+    params,
+    answers,
+    refusals: ['email_not_found'],
+    run: ({ session, params: { workspaceId = '', id = '' } }) => {
+      requireReader(read, session.userId, workspaceId)
+      requireVisibleEmail(read, { workspaceId, ownKey: null }, id)
+      const email = { workspaceId, emailId: id }
+      const tracked = findTrackedHtml(read, email)
+      return answerDocument(mime, workspaceId, () => readLargeRaw(read, email), { kind: 'message', tracked })
+    },
+  })
+}
+
+function inboundRoute({ read, mime }: FrameDeps): BrowserRoute {
+  return sessionRoute({
+    method: 'GET',
+    path: '/frames/:workspaceId/inbound/:id',
+    area: 'session',
+    tag,
+    summary: 'The HTML of an inbound email, for a frame',
+    params,
+    answers,
+    refusals: ['not_found'],
+    run: ({ session, params: { workspaceId = '', id = '' } }) => {
+      requireReader(read, session.userId, workspaceId)
+      requireInboundEmail(read, workspaceId, id)
+      const raw = (): Promise<Buffer | undefined> => readInboundRaw(read, { workspaceId, id })
+      return answerDocument(mime, workspaceId, raw, { kind: 'message', tracked: null })
+    },
+  })
+}
+
+function addPreviewRoute(previews: Previews): BrowserRoute {
+  return sessionRoute({
+    method: 'POST',
+    path: '/previews',
+    area: 'session',
+    tag,
+    summary: 'Keep HTML for a frame, for ten minutes',
+    description: 'In memory, for this session.',
+    body: framePreviewRequest,
+    maxBody: MAX_BODY,
+    answers: { 201: { description: 'Its id.', schema: previewId } },
+    refusals: [],
+    run: ({ session, body, now }) => json(201, { id: previews.add(session.id, body.html, now) }),
+  })
+}
+
+function previewRoute({ mime }: FrameDeps, previews: Previews): BrowserRoute {
+  return sessionRoute({
+    method: 'GET',
+    path: '/frames/previews/:id',
+    area: 'session',
+    tag,
+    summary: 'HTML that was kept, for a frame',
+    params: { id: 'Id of the preview.' },
+    answers,
+    refusals: ['not_found'],
+    run: ({ session, params: { id = '' }, now }) => {
+      const found = previews.find(session.id, id, now)
+      if (found === null) throw notFound('not-found', 'preview', id)
+      return answerDocument(mime, session.userId, () => found, { kind: 'html' })
+    },
+  })
+}
+
+/** Throws a Refusal `forbidden`. */
+function requireReader(read: Read, userId: string, workspaceId: string): void {
+  requirePermission(findSessionPrincipal(read, userId, workspaceId), 'read')
+}
+
+/** `owner`: whose turn it takes. */
+async function answerDocument(
+  mime: FrameDeps['mime'],
+  owner: string,
+  source: RawSource,
+  facts: DisplayFacts,
+): Promise<Answer> {
+  const result = await mime.render(owner, source, messageRenderer, facts)
+  const bytes = result.kind === 'rendered' ? result.bytes : Buffer.from(renderNote(UNREADABLE))
+  return { kind: 'bytes', type: HTML_TYPE, bytes, headers: frameHeaders }
+}
+
+const UNREADABLE = 'This message is no longer stored, or it cannot be read.'

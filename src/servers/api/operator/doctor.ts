@@ -1,0 +1,73 @@
+/** The routes of the daily checks for the operator: what they found wrong last, and a run at once. */
+import { z } from 'zod'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { findingStates } from '../../../operations/doctor/finding.js'
+import { readFindings, readLastRun } from '../../../operations/doctor/findings-store.js'
+import { json } from '../http/answer.js'
+import { timestamp } from '../http/input/values.js'
+import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+
+export interface DoctorRouteDeps {
+  /** Runs all checks and stores what they find. */
+  readonly runDoctor: () => Promise<unknown>
+}
+
+const tag = 'Operator'
+const doctorView = z
+  .strictObject({
+    checked_at: timestamp.nullable().meta({ description: 'Null: there was no run yet.' }),
+    totals: z.strictObject({ ok: z.int(), warn: z.int(), fail: z.int() }),
+    findings: z.array(
+      z.strictObject({
+        check: z.string().meta({ example: 'ptr' }),
+        subject: z.string().meta({ example: '192.0.2.1' }),
+        state: z.enum(findingStates).exclude(['ok']),
+        text: z.string().meta({ example: 'the address has no reverse name (PTR)' }),
+        remedy: z.array(z.string()).meta({ example: ['dig -x 192.0.2.1'] }),
+        failed_at: timestamp,
+      }),
+    ),
+  })
+  .meta({ id: 'DoctorFindings' })
+
+export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly read: Read }): readonly BrowserRoute[] {
+  const answers = { 200: { description: 'The last run, and what is wrong since then.', schema: doctorView } }
+  return [
+    sessionRoute({
+      method: 'GET',
+      path: '/operator/doctor',
+      area: 'operator',
+      tag,
+      summary: 'Show what the daily checks found wrong',
+      answers,
+      refusals: [],
+      run: () => json(200, showFindings(read)),
+    }),
+    sessionRoute({
+      method: 'POST',
+      path: '/operator/doctor',
+      area: 'operator',
+      tag,
+      summary: 'Run all checks now',
+      description: 'Takes up to 20 seconds. Requests during a run share the next one.',
+      answers,
+      refusals: [],
+      run: async () => {
+        await runDoctor()
+        return json(200, showFindings(read))
+      },
+    }),
+  ]
+}
+
+function showFindings(read: Read): z.output<typeof doctorView> {
+  const { at, totals } = readLastRun(read)
+  return {
+    checked_at: at === 0 ? null : iso(at),
+    totals,
+    findings: readFindings(read).map(({ check, subject, state, text, remedy, failedAt }) => ({
+      ...{ check, subject, state, text, remedy: [...remedy], failed_at: iso(failedAt) },
+    })),
+  }
+}

@@ -1,0 +1,54 @@
+/** GET /ui/api/metrics/daily: what plots show, the emails of each day by what happened to them. */
+import { z } from 'zod'
+import type { Read } from '../../../base/storage/prepared.js'
+import { readDailyMetrics } from '../../../records/metrics/daily-metrics.js'
+import { utc } from '../../../records/metrics/time-zone.js'
+import { json } from '../http/answer.js'
+import { domainName } from '../http/input/values.js'
+import { type KeyRoute, route } from '../http/route.js'
+import { tagFilter, timeZone } from '../metrics/metrics.js'
+import { windowFields, windowOf } from '../metrics/metrics-window.js'
+
+const query = z.strictObject({
+  ...windowFields,
+  tz: timeZone.optional().meta({ description: 'The time zone of days. Default UTC.' }),
+  domain: domainName.optional().meta({ description: 'Only emails from this domain.' }),
+  tag: tagFilter.optional().meta({ description: 'Only emails with this tag: `name:value`.' }),
+})
+
+const count = z.int().min(0)
+
+const days = z
+  .strictObject({
+    data: z.array(
+      z.strictObject({
+        date: z.string().meta({ example: '2030-01-30' }),
+        sent: count.meta({ description: 'All that left.' }),
+        delivered: count.meta({ description: 'Includes complaints.' }),
+        bounced: count,
+        failed: count,
+        complained: count,
+        opened: count.meta({ description: 'Emails that persons opened.' }),
+        clicked: count.meta({ description: 'Emails in which persons clicked a link.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'DailyMetrics' })
+
+export function dailyMetricsRoute({ read }: { readonly read: Read }): KeyRoute {
+  return route({
+    method: 'GET',
+    path: '/metrics/daily',
+    area: 'read',
+    tag: 'Overview',
+    summary: 'Show the emails of each day by what happened to them',
+    description: 'An email counts on the day on which it was made. Days without emails are included.',
+    query,
+    answers: { 200: { description: 'The days, oldest first.', schema: days } },
+    refusals: [],
+    run: async ({ principal: { workspaceId }, now, query: { tz: offsetAt = utc, domain, tag, ...time } }) => {
+      const window = windowOf(time, now)
+      return json(200, { data: await readDailyMetrics(read, { workspaceId, domain, tag, window, offsetAt }) })
+    },
+  })
+}

@@ -1,0 +1,49 @@
+/** POST /v1/suppressions/import: the suppression list of another provider, or ours, from a CSV file. */
+import { z } from 'zod'
+import { MAX_ROWS } from '../../../base/storage/csv-import.js'
+import type { SuppressionImportReport } from '../../../base/storage/tables/content-tables.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { countSuppressionRows, importSuppressions } from '../../../records/suppressions/import-suppressions.js'
+import { suppressionReasons } from '../../../records/suppressions/suppressions.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { type Route, uploadRoute } from '../http/route.js'
+import { suppressionReport } from '../imports/imports.js'
+import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
+
+const query = z.strictObject({
+  reason: z
+    .enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
+    .default('manual')
+    .meta({ description: 'The reason of lines that have none. Default `manual`.' }),
+})
+
+export function suppressionImportRoute(deps: ImportRouteDeps): Route {
+  return uploadRoute({
+    method: 'POST',
+    path: '/suppressions/import',
+    area: 'write',
+    tag: 'Suppressions',
+    summary: 'Import suppressed addresses from a CSV file',
+    description: 'Exports of Postmark, SendGrid, Mailgun and Amazon SES are recognized by their columns.',
+    query,
+    limit: importFileLimit,
+    fileDescription: `CSV with the column names in its first line; up to ${MAX_ROWS} lines.`,
+    fileExample: 'email,reason\r\nbob@example.com,unsubscribe\r\n',
+    answers: { 200: { description: 'The result for the lines.', schema: suppressionReport }, 202: acceptedAnswer },
+    refusals: ['payload_too_large'],
+    run: ({ principal, query: { reason }, file, now }) => {
+      const { workspaceId } = principal
+      const actor = actorOf(principal)
+      const act = { workspaceId, actor, action: 'suppressions.imported', target: workspaceId, at: now } as const
+      const noteEnd = ({ refusals: _, ...details }: SuppressionImportReport): readonly Write[] =>
+        details.added === 0 ? [] : [recordAuditEntry({ ...act, details })]
+      return runFileImport<SuppressionImportReport>(deps, file, {
+        workspaceId,
+        options: { kind: 'suppressions', reason, actor },
+        countRows: countSuppressionRows,
+        importRows: (bytes, journal) => importSuppressions(deps, { workspaceId, reason }, bytes, journal, noteEnd),
+        now,
+      })
+    },
+  })
+}

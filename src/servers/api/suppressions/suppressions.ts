@@ -1,0 +1,177 @@
+/** The routes of the suppression list: list, add, show, remove. Removals are in the audit log. */
+import { z } from 'zod'
+import type { Refusal } from '../../../base/mail/refusal.js'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import type { Store } from '../../../base/storage/database.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { tryCommit } from '../../../base/storage/writer/write.js'
+import { listSuppressions } from '../../../records/suppressions/suppression-list.js'
+import {
+  findSuppression,
+  removeSuppression,
+  type Suppression,
+  suppress,
+  suppressionById,
+  suppressionReasons,
+} from '../../../records/suppressions/suppressions.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import type { Principal } from '../../../workspaces/accounts/principal.js'
+import { type Answer, json, noContent } from '../http/answer.js'
+import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
+import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
+import { type Call, type Route, route } from '../http/route.js'
+
+export const suppressionReason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
+const listQuery = z.strictObject({
+  limit,
+  cursor: idCursor,
+  reason: suppressionReason.optional().meta({ description: 'Only addresses with this reason.' }),
+})
+const suppressionRequest = z
+  .strictObject({ email: address, reason: suppressionReason.default('manual') })
+  .meta({ id: 'SuppressionRequest', example: { email: 'bob@example.com', reason: 'manual' } })
+const removeQuery = z.strictObject({ email: addressInQuery.meta({ description: 'The address, in any case.' }) })
+
+const briefFields = { id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp }
+const addedSuppression = z.strictObject(briefFields).meta({ id: 'AddedSuppression' })
+export const suppressionRecord = z
+  .strictObject({
+    ...briefFields,
+    source_email_id: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'Suppression' })
+
+const tag = 'Suppressions'
+
+export function suppressionRoutes(deps: Store): readonly Route[] {
+  return [listRoute(deps), addRoute(deps), getRoute(deps), removeByAddressRoute(deps), removeRoute(deps)]
+}
+
+function listRoute({ read }: Store): Route {
+  return route({
+    method: 'GET',
+    path: '/suppressions',
+    area: 'read',
+    tag,
+    summary: 'List the suppressed addresses, newest first',
+    query: listQuery,
+    answers: { 200: { description: 'A page.', schema: pageSchema(suppressionRecord) } },
+    refusals: [],
+    run: ({ principal: { workspaceId }, query }) => {
+      const { limit, cursor, reason } = query
+      const rows = listSuppressions(read, { workspaceId, reason, after: cursor, limit: limit + 1 })
+      return json(
+        200,
+        buildPage(rows, limit, toSuppressionResource, ({ id }) => id),
+      )
+    },
+  })
+}
+
+function addRoute(deps: Store): Route {
+  return route({
+    method: 'POST',
+    path: '/suppressions',
+    area: 'write',
+    tag,
+    summary: 'Suppress an address',
+    body: suppressionRequest,
+    answers: {
+      201: { description: 'It is on the list.', schema: addedSuppression },
+      200: { description: 'It was on the list already and is unchanged.', schema: addedSuppression },
+    },
+    refusals: ['invalid_email_address'],
+    run: async ({ principal: { workspaceId }, body: { email, reason }, now }) => {
+      const { record, isNew } = await suppress(deps, {
+        ...{ workspaceId, email, reason, at: now },
+        ...{ sourceEmailId: null, metadata: {} },
+      })
+      return json(isNew ? 201 : 200, toAddedSuppression(record))
+    },
+  })
+}
+
+function getRoute({ read }: Store): Route {
+  return route({
+    method: 'GET',
+    path: '/suppressions/:id',
+    area: 'read',
+    tag,
+    summary: 'Show a suppressed address',
+    answers: { 200: { description: 'The record.', schema: suppressionRecord } },
+    refusals: ['not_found'],
+    run: ({ principal: { workspaceId }, params: { id = '' } }) => {
+      const [row] = suppressionById(read, { workspaceId, id })
+      if (row === undefined) throw suppressionNotFound(id)
+      return json(200, toSuppressionResource(row))
+    },
+  })
+}
+
+function removeByAddressRoute(deps: Store): Route {
+  return route({
+    method: 'DELETE',
+    path: '/suppressions',
+    area: 'write',
+    tag,
+    summary: 'Remove an address from the suppression list',
+    query: removeQuery,
+    answers: { 204: { description: 'It is removed.' } },
+    refusals: ['missing_required_field', 'invalid_email_address', 'not_found'],
+    run: ({ principal, query: { email }, now }) => {
+      const found = findSuppression(deps.read, principal.workspaceId, email)
+      if (found === undefined) throw suppressionNotFound(email)
+      return removeFromList(deps, principal, found, now)
+    },
+  })
+}
+
+function removeRoute(deps: Store): Route {
+  return route({
+    method: 'DELETE',
+    path: '/suppressions/:id',
+    area: 'write',
+    tag,
+    summary: 'Remove an address from the suppression list, by the id of its record',
+    answers: { 204: { description: 'It is removed.' } },
+    refusals: ['not_found'],
+    run: ({ principal, params: { id = '' }, now }: Call) => {
+      const [found] = suppressionById(deps.read, { workspaceId: principal.workspaceId, id })
+      if (found === undefined) throw suppressionNotFound(id)
+      return removeFromList(deps, principal, found, now)
+    },
+  })
+}
+
+async function removeFromList(
+  { commit }: Store,
+  principal: Principal,
+  { workspace_id: workspaceId, id, email, reason }: Suppression,
+  at: number,
+): Promise<Answer> {
+  const act = {
+    workspaceId,
+    actor: actorOf(principal),
+    action: 'suppression.deleted',
+    target: id,
+    at,
+    details: { email, reason },
+  } as const
+  if (await tryCommit(commit([removeSuppression({ workspaceId, id }), recordAuditEntry(act)]))) return noContent
+  throw suppressionNotFound(id)
+}
+
+function suppressionNotFound(id: string): Refusal {
+  return notFound('not-found', 'suppression', id)
+}
+
+function toAddedSuppression({ id, email, reason, created_at }: Suppression): z.output<typeof addedSuppression> {
+  return { id, email, reason, created_at: iso(created_at) }
+}
+
+export function toSuppressionResource(row: Suppression): z.output<typeof suppressionRecord> {
+  const { id, email, reason, created_at } = toAddedSuppression(row)
+  const metadata = parseJson(row.metadata)
+  return { id, email, reason, source_email_id: row.source_email_id, metadata, created_at }
+}

@@ -1,0 +1,141 @@
+/** The fields of webhooks and deliveries in requests and answers. No answer but two has the secret. */
+import { z } from 'zod'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { eventTypes } from '../../../records/events/payloads.js'
+import type { Delivery } from '../../../workspaces/webhooks/delivery-list.js'
+import type { Webhook } from '../../../workspaces/webhooks/webhook-records.js'
+import { findUrlFault, MAX_URL_LENGTH } from '../../../workspaces/webhooks/webhook-url.js'
+import { eventId } from '../events/event-schemas.js'
+import { refuseEmptyList } from '../http/input/absent-fields.js'
+import { timestamp, uuid } from '../http/input/values.js'
+
+/** Each type counts once, so a longer list repeats some of them. */
+const MAX_TYPES = 100
+
+const eventType = z.enum(eventTypes)
+export const eventTypeList = z
+  .array(eventType)
+  .min(1)
+  .max(MAX_TYPES)
+  .transform((types) => [...new Set(types)])
+  .meta({ description: 'Types of events; each counts once.', example: ['email.delivered', 'email.bounced'] })
+
+/** The rules for its host are checked when the request is run. */
+const url = z
+  .string()
+  .max(MAX_URL_LENGTH)
+  .regex(/^\P{Cs}*$/u, 'must be valid Unicode')
+  .superRefine((text, context) => {
+    const fault = text.length > MAX_URL_LENGTH ? null : findUrlFault(text)
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+  })
+  .meta({
+    description:
+      'An https or http URL with a public host, without credentials and fragment; the port is 80, 443 or above 1023.',
+    example: 'https://example.com/hooks/mail',
+  })
+
+export const webhookRequest = z
+  .strictObject({ url, events: eventTypeList })
+  .meta({ id: 'WebhookRequest', example: { url: 'https://example.com/hooks/mail', events: ['email.bounced'] } })
+
+export const webhookChange = z
+  .strictObject({
+    url: url.optional(),
+    events: refuseEmptyList(eventTypeList.optional()),
+    enabled: z.boolean().optional(),
+  })
+  .meta({ id: 'WebhookChange', example: { events: ['email.delivered', 'email.bounced'] } })
+
+const webhookId = z
+  .string()
+  .regex(/^wh_[0-9a-f-]{36}$/)
+  .meta({ example: 'wh_01a1ff35-3880-7ef5-bbba-0d7e1de2529c' })
+const signingSecret = z.string().meta({
+  description: 'Signs the requests. Shown only here.',
+  example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwdA3b8xJpX0A=',
+})
+
+const common = { id: webhookId, url: z.string(), events: z.array(eventType), created_at: timestamp }
+
+export const createdWebhook = z
+  .strictObject({ ...common, signing_secret: signingSecret })
+  .meta({ id: 'CreatedWebhook' })
+
+const deliveryStatus = z.enum(['pending', 'delivered', 'failed'])
+
+export const webhook = z
+  .strictObject({
+    ...common,
+    enabled: z.boolean(),
+    disabled_reason: z.enum(['gone', 'failing']).nullable().meta({
+      description:
+        'Why the service disabled it: `gone`, the endpoint answered 410; `failing`, three days without a success.',
+      example: null,
+    }),
+    updated_at: timestamp,
+    last_delivery: z
+      .strictObject({
+        status: deliveryStatus,
+        at: timestamp,
+        response_status: z.int().nullable().meta({ example: 200 }),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'Webhook' })
+
+export const deletedWebhook = z.strictObject({ deleted: z.literal(true), id: webhookId })
+export const rotatedSecret = z.strictObject({ signing_secret: signingSecret })
+export const requestedDelivery = z.strictObject({ delivery_id: uuid })
+
+export const delivery = z
+  .strictObject({
+    id: uuid,
+    event_id: eventId,
+    type: z.string().meta({ description: 'Type of the event, or `webhook.test`.', example: 'email.delivered' }),
+    status: deliveryStatus,
+    attempts: z.int(),
+    next_attempt_at: timestamp.nullable(),
+    response_status: z.int().nullable().meta({ example: 200 }),
+    response_body: z.string().nullable().meta({ description: 'Its first 4 KB.', example: 'ok' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last attempt failed; null if it succeeded.', example: null }),
+    created_at: timestamp,
+    delivered_at: timestamp.nullable(),
+  })
+  .meta({ id: 'WebhookDelivery' })
+
+export function toWebhookResource(row: Webhook): z.output<typeof webhook> {
+  const { last_at: lastAt, last_status: lastStatus } = row
+  return {
+    id: row.id,
+    url: row.url,
+    events: [...parseJson(row.events)],
+    enabled: row.enabled === 1,
+    disabled_reason: row.disabled_reason,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+    last_delivery:
+      lastAt === null || lastStatus === null
+        ? null
+        : { status: lastStatus, at: iso(lastAt), response_status: row.last_response_status },
+  }
+}
+
+export function toDeliveryResource(row: Delivery): z.output<typeof delivery> {
+  const { id, event_id, type, status, attempts, response_status, response_body, error } = row
+  return {
+    ...{ id, event_id, type, status, attempts },
+    next_attempt_at: isoOrNull(row.next_attempt_at),
+    ...{ response_status, response_body, error },
+    created_at: iso(row.created_at),
+    delivered_at: isoOrNull(row.delivered_at),
+  }
+}
+
+function isoOrNull(at: number | null): string | null {
+  return at === null ? null : iso(at)
+}

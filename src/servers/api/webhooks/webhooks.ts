@@ -1,0 +1,206 @@
+/**
+ * The routes of webhooks: create, list, show, change, delete, and a new secret. Each change is in the audit log, which
+ * shows of a URL only its origin, because the path and the query of such URLs often contain a secret.
+ */
+import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { uuidv7 } from '../../../base/platform/ids.js'
+import type { Store } from '../../../base/storage/database.js'
+import { toJson } from '../../../base/storage/tables/columns.js'
+import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import {
+  buildWebhookNotFound,
+  changeWebhook,
+  insertWebhook,
+  MAX_WEBHOOKS,
+  requireWebhook,
+  rotateSecret,
+  type WebhookRef,
+  webhooksOfWorkspace,
+} from '../../../workspaces/webhooks/webhook-records.js'
+import { deleteWebhook } from '../../../workspaces/webhooks/webhook-removal.js'
+import { generateWebhookSecret } from '../../../workspaces/webhooks/webhook-secret.js'
+import type { CheckUrl } from '../../../workspaces/webhooks/webhook-url.js'
+import { json } from '../http/answer.js'
+import { type Call, type Route, route } from '../http/route.js'
+import {
+  createdWebhook,
+  deletedWebhook,
+  rotatedSecret,
+  toWebhookResource,
+  webhook,
+  webhookChange,
+  webhookRequest,
+} from './webhook-fields.js'
+
+export interface WebhookDeps extends Store {
+  readonly checkUrl: CheckUrl
+  /** Its URL, types or state changed, or it is new or has deliveries that are due. */
+  readonly onWebhookChanged: (webhook: WebhookRef) => void
+  /** Removes its deliveries. Resolves when they are removed, or after a while; then the removal goes on by itself. */
+  readonly onWebhookDeleted: (webhook: WebhookRef) => Promise<void>
+}
+
+const tag = 'Webhooks'
+
+export function webhookRoutes(deps: WebhookDeps): readonly Route[] {
+  return [createRoute(deps), listRoute(deps), getRoute(deps), patchRoute(deps), removeRoute(deps), rotateRoute(deps)]
+}
+
+export function refOfCall({ principal: { workspaceId }, params: { id = '' } }: Call<unknown, unknown>): WebhookRef {
+  return { workspaceId, id }
+}
+
+function audit(
+  { principal, now: at }: Call<unknown, unknown>,
+  action: AuditAction,
+  target: string,
+  details: Readonly<Record<string, unknown>>,
+): Write {
+  const { workspaceId } = principal
+  return recordAuditEntry({ workspaceId, actor: actorOf(principal), action, target, at, details })
+}
+
+const originOf = (url: string): string => new URL(url).origin
+
+function createRoute({ commit, checkUrl, onWebhookChanged }: WebhookDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/webhooks',
+    area: 'admin',
+    tag,
+    summary: 'Create a webhook',
+    description: 'Events from now on are delivered to it. Prefer https: requests are signed, not encrypted.',
+    body: webhookRequest,
+    answers: { 201: { description: 'The webhook with its secret.', schema: createdWebhook } },
+    refusals: ['conflict'],
+    run: async (call) => {
+      const { principal, body, now } = call
+      const { workspaceId } = principal
+      const { url, events } = body
+      await checkUrl(url, workspaceId)
+      const [id, secret] = [`wh_${uuidv7(now)}`, generateWebhookSecret()]
+      const writes = [
+        insertWebhook({ id, workspaceId, url, events: toJson(events), secret, now }),
+        audit(call, 'webhook.created', id, { origin: originOf(url), events }),
+      ]
+      if (!(await tryCommit(commit(writes)))) throw buildLimitRefusal()
+      onWebhookChanged({ workspaceId, id })
+      const created = { id, url, events, signing_secret: secret, created_at: iso(now) }
+      return json(201, created satisfies z.output<typeof createdWebhook>)
+    },
+  })
+}
+
+function buildLimitRefusal(): Refusal {
+  const message = `the workspace has ${MAX_WEBHOOKS} webhooks, with those of others of its owner, which is the limit: delete one first`
+  return new Refusal('conflict', message, { limit: MAX_WEBHOOKS })
+}
+
+function listRoute({ read }: WebhookDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/webhooks',
+    area: 'admin-read',
+    tag,
+    summary: 'List the webhooks, newest first',
+    answers: { 200: { description: 'All of them.', schema: z.strictObject({ data: z.array(webhook) }) } },
+    refusals: [],
+    run: ({ principal: { workspaceId } }) =>
+      json(200, { data: webhooksOfWorkspace(read, { workspaceId }).map(toWebhookResource) }),
+  })
+}
+
+function getRoute({ read }: WebhookDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/webhooks/:id',
+    area: 'admin-read',
+    tag,
+    summary: 'Show a webhook',
+    answers: { 200: { description: 'The webhook.', schema: webhook } },
+    refusals: ['webhook_not_found'],
+    run: (call) => json(200, toWebhookResource(requireWebhook(read, refOfCall(call)))),
+  })
+}
+
+function patchRoute({ read, commit, checkUrl, onWebhookChanged }: WebhookDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/webhooks/:id',
+    area: 'admin',
+    tag,
+    summary: 'Change a webhook',
+    description:
+      'Fields that are not given stay unchanged. A webhook that is enabled again continues with the events from then on; ' +
+      'a replay delivers those before.',
+    body: webhookChange,
+    answers: { 200: { description: 'The webhook.', schema: webhook } },
+    refusals: ['webhook_not_found'],
+    run: async (call) => {
+      const ref = refOfCall(call)
+      requireWebhook(read, ref)
+      const { url, events, enabled } = call.body
+      if (url !== undefined) await checkUrl(url, ref.workspaceId)
+      const change = {
+        ...(url === undefined ? {} : { url }),
+        ...(events === undefined ? {} : { events }),
+        ...(enabled === undefined ? {} : { enabled }),
+      }
+      if (Object.keys(change).length > 0) {
+        const details = url === undefined ? change : { ...change, url: undefined, origin: originOf(url) }
+        const writes = [changeWebhook(ref, change, call.now), audit(call, 'webhook.changed', ref.id, details)]
+        if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
+        onWebhookChanged(ref)
+      }
+      return json(200, toWebhookResource(requireWebhook(read, ref)))
+    },
+  })
+}
+
+function removeRoute({ read, commit, onWebhookDeleted }: WebhookDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/webhooks/:id',
+    area: 'admin',
+    tag,
+    summary: 'Delete a webhook with its deliveries',
+    description: 'Nothing is delivered to it any more, not even what is pending.',
+    answers: { 200: { description: 'It is gone.', schema: deletedWebhook } },
+    refusals: ['webhook_not_found'],
+    run: async (call) => {
+      const ref = refOfCall(call)
+      const { id, url } = requireWebhook(read, ref)
+      const writes = [...deleteWebhook(ref, call.now), audit(call, 'webhook.deleted', id, { origin: originOf(url) })]
+      if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(id)
+      await onWebhookDeleted(ref)
+      return json(200, { deleted: true, id })
+    },
+  })
+}
+
+function rotateRoute({ read, commit, onWebhookChanged }: WebhookDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/webhooks/:id/rotate-secret',
+    area: 'admin',
+    tag,
+    summary: 'Replace the secret of a webhook',
+    description:
+      '`X-Service-Signature` is made with the new secret at once. `webhook-signature` has a signature of each of the two ' +
+      'for 24 hours.',
+    answers: { 200: { description: 'The new secret.', schema: rotatedSecret } },
+    refusals: ['webhook_not_found'],
+    run: async (call) => {
+      const ref = refOfCall(call)
+      requireWebhook(read, ref)
+      const secret = generateWebhookSecret()
+      const writes = [rotateSecret(ref, secret, call.now), audit(call, 'webhook.secret_rotated', ref.id, {})]
+      if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
+      onWebhookChanged(ref)
+      return json(200, { signing_secret: secret })
+    },
+  })
+}

@@ -1,0 +1,68 @@
+/**
+ * Names of what acts in the audit log are about, by id: people, keys, webhooks, invitations.
+ *
+ * The ids come from the log of one workspace. What was removed meanwhile has no name.
+ */
+
+import type { Read } from '../../../base/storage/prepared.js'
+import { keyById } from '../../../workspaces/accounts/keys/api-keys.js'
+import { invitationById } from '../../../workspaces/accounts/people/invitations.js'
+import { userById } from '../../../workspaces/accounts/people/users.js'
+import { webhookById } from '../../../workspaces/webhooks/webhook-records.js'
+
+interface NamedAct {
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+type FindName = (read: Read, workspaceId: string, id: string) => string | undefined
+
+const findUser: FindName = (read, _, id) => {
+  const [user] = userById(read, { id })
+  return user === undefined || user.full_name === '' ? user?.email : `${user.full_name} (${user.email})`
+}
+const findKey: FindName = (read, workspaceId, id) => keyById(read, { workspaceId, id })[0]?.name
+const findInvited: FindName = (read, workspaceId, id) => invitationById(read, { workspaceId, id })[0]?.email
+/** The origin alone: paths of such URLs are often secrets. */
+const findOrigin: FindName = (read, workspaceId, id) => {
+  const webhook = webhookById(read, { workspaceId, id })
+  return webhook === undefined ? undefined : new URL(webhook.url).origin
+}
+
+/** How the target of an act is named, by the first part of its action. */
+const targets: ReadonlyMap<string, FindName> = new Map([
+  ['api_key', findKey],
+  ['webhook', findOrigin],
+  ['invitation', findInvited],
+  ['user', findUser],
+])
+
+/** Details that are ids. */
+const idDetails: readonly (readonly [detail: string, find: FindName])[] = [
+  ['by_key', findKey],
+  ['user_id', findUser],
+  ['owner', findUser],
+  ['from', findUser],
+  ['to', findUser],
+]
+
+/** `acts`: those of a page, of this workspace. */
+export function findActNames(
+  read: Read,
+  workspaceId: string,
+  acts: readonly NamedAct[],
+): Readonly<Record<string, string>> {
+  const names = new Map<string, string | undefined>()
+  const add = (id: unknown, find: FindName): void => {
+    if (typeof id === 'string' && !names.has(id)) names.set(id, find(read, workspaceId, id))
+  }
+  for (const { actor, action, target, details } of acts) {
+    add(actor, findUser)
+    const find = targets.get(action.slice(0, action.indexOf('.')))
+    if (find !== undefined) add(target, find)
+    for (const [detail, findDetail] of idDetails) if (detail in details) add(details[detail], findDetail)
+  }
+  return Object.fromEntries([...names].flatMap(([id, name]) => (name === undefined ? [] : [[id, name]])))
+}

@@ -1,0 +1,298 @@
+/**
+ * The routes of workspaces: list, create, show, change, delete those that the key's user belongs to.
+ *
+ * A deletion is answered when the workspace is closed on disk: none of its keys works, nothing is
+ * accepted or signed for it. Its records are erased afterwards.
+ */
+import { z } from 'zod'
+import type { LimitsConfig } from '../../../base/config/complete.js'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { formatTimestamp as iso } from '../../../base/platform/clock.js'
+import { createSerialRunner, type SerialRunner } from '../../../base/platform/serial-runner.js'
+import type { Store } from '../../../base/storage/database.js'
+import { closeWorkspace } from '../../../base/storage/maintenance/erase.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import { type Commit, ConstraintViolated, tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import { requireNothingHeld } from '../../../outbound/breaker/owners-hold.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { reachesAllWorkspaces } from '../../../workspaces/accounts/keys/key-limits.js'
+import { countWithinHour } from '../../../workspaces/accounts/limits/hourly-limit.js'
+import type { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
+import { WORKSPACES } from '../../../workspaces/accounts/limits/usage.js'
+import { findOperatorWorkspace } from '../../../workspaces/accounts/operator-workspace.js'
+import { countMembers, requireAdministrator, requireMember } from '../../../workspaces/accounts/people/members.js'
+import { userById } from '../../../workspaces/accounts/people/users.js'
+import type { Principal } from '../../../workspaces/accounts/principal.js'
+import { planOfNewWorkspace, requireMakersWorkspace } from '../../../workspaces/accounts/workspace-maker.js'
+import {
+  buildWorkspace,
+  changeWorkspace,
+  countOwned,
+  requireOwner,
+  workspaceOfUser,
+  workspacesOfUser,
+} from '../../../workspaces/accounts/workspaces.js'
+import { type Answer, json } from '../http/answer.js'
+import { notFound } from '../http/input/values.js'
+import { type Call, type Route, route } from '../http/route.js'
+import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspace.js'
+import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
+
+interface WorkspaceDeps extends Store {
+  readonly planOf: PlanCache['find']
+  readonly limits: () => Pick<LimitsConfig, 'create_workspaces' | 'default_plan' | 'plans'>
+  /** Drops what is cached of a closed workspace, and starts erasing its records. */
+  readonly onWorkspaceClosed: (workspaceId: string) => void
+}
+
+/** Workspaces that one user may own. */
+const MAX_OWNED = 100
+const MAX_PER_HOUR = 30 // creating or deleting one drops caches of all workspaces
+const creationLimit = { kind: WORKSPACES, max: MAX_PER_HOUR, actionText: `create ${MAX_PER_HOUR} workspaces` }
+
+const withData = <Shape extends z.ZodType>(data: Shape) => z.strictObject({ data })
+
+const tag = 'Workspaces'
+
+interface WorkspaceRouteDeps extends WorkspaceDeps {
+  /** Serializes the commits that choose a slug. */
+  readonly inTurn: SerialRunner
+}
+
+export function workspaceRoutes(given: WorkspaceDeps): readonly Route[] {
+  const deps = { ...given, inTurn: createSerialRunner() }
+  return [listRoute(deps), createRoute(deps), showRoute(deps), patchRoute(deps), removeRoute(deps)]
+}
+
+function listRoute({ read }: WorkspaceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/workspaces',
+    area: 'named-read',
+    tag,
+    summary: 'List the workspaces that you belong to, oldest first',
+    description: 'A restricted key (scopes, expiry, networks, domains) sees its own workspace.',
+    query: z.strictObject(sliceFields),
+    answers: { 200: { description: 'Some of them.', schema: withData(z.array(workspace)) } },
+    refusals: [],
+    run: ({ principal, query }) => {
+      const userId = requireUser(principal)
+      const rows = reachesAllWorkspaces(read, principal)
+        ? workspacesOfUser(read, { userId, ...query })
+        : workspaceOfUser(read, { userId, workspaceId: principal.workspaceId }).slice(query.offset)
+      return json(200, { data: rows.map(toWorkspaceResource) })
+    },
+  })
+}
+
+function createRoute(deps: WorkspaceRouteDeps): Route {
+  return route({
+    method: 'POST',
+    path: '/workspaces',
+    area: 'named',
+    tag,
+    summary: 'Create a workspace that you own',
+    description:
+      'For owners of a workspace, or for the operator alone where `limits.create_workspaces` says so; with an ' +
+      'unrestricted key. It has at most the plan of your workspace, and your workspaces count together. ' +
+      'POST /v1/api-keys with its `workspace_id` creates a key for it.',
+    body: workspaceRequest,
+    answers: { 201: { description: 'The workspace.', schema: withData(workspace) } },
+    refusals: ['conflict'],
+    run: (call) => createWorkspace(deps, call),
+  })
+}
+
+async function createWorkspace(
+  deps: WorkspaceRouteDeps,
+  { principal, body, now }: Call<undefined, z.output<typeof workspaceRequest>>,
+): Promise<Answer> {
+  const userId = requireUser(principal)
+  const { name, icon_url: iconUrl = null } = body
+  const { read } = deps
+  const limits = deps.limits()
+  const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
+  checkOwnedLimit(read, userId)
+  await countWithinHour(deps, creationLimit, userId, now)
+  const commit = createMemberCommit(deps, principal.workspaceId, userId)
+  const id = await commitWithFreeSlug({ ...deps, commit }, () => {
+    const { id: target, writes } = buildWorkspace(read, { name, iconUrl, userId, plan, now })
+    const act = {
+      workspaceId: target,
+      actor: actorOf(principal),
+      action: 'workspace.created',
+      target,
+      at: now,
+    } as const
+    return { result: target, writes: [...writes, recordAuditEntry({ ...act, details: { name, owner: userId } })] }
+  })
+  return json(201, { data: workspaceOfCaller(read, principal, id) })
+}
+
+/** A commit that asserts that the user still belongs to the key's workspace, whose deletion may erase the user too. */
+function createMemberCommit({ commit }: WorkspaceDeps, workspaceId: string, userId: string): Commit {
+  return async (writes) => {
+    if (await tryCommit(commit([requireMember({ workspaceId, userId }), ...writes]))) return
+    throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  }
+}
+
+function checkOwnedLimit(read: Read, userId: string): void {
+  const count = countOwned(read, { userId })[0]?.count ?? 0
+  if (count < MAX_OWNED) return
+  throw new Refusal('conflict', `a user may own at most ${MAX_OWNED} workspaces`, { limit: MAX_OWNED, count })
+}
+
+/** Commits one after the other, so that no two choose the same slug; tries again if another process took it. */
+function commitWithFreeSlug<T>(
+  { inTurn, commit }: Pick<WorkspaceRouteDeps, 'inTurn' | 'commit'>,
+  make: () => PreparedChange<T>,
+): Promise<T> {
+  return inTurn(() => retrySlugCommit(commit, make))
+}
+
+interface PreparedChange<T> {
+  readonly result: T
+  readonly writes: readonly Write[]
+}
+
+async function retrySlugCommit<T>(commit: Commit, make: () => PreparedChange<T>): Promise<T> {
+  for (let attempt = 0; ; attempt += 1) {
+    const change = make()
+    try {
+      await commit(change.writes)
+      return change.result
+    } catch (error) {
+      if (!(error instanceof ConstraintViolated) || attempt === MAX_SLUG_ATTEMPTS) throw error
+    }
+  }
+}
+
+const MAX_SLUG_ATTEMPTS = 5
+
+function showRoute({ read }: WorkspaceDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/workspaces/:id',
+    area: 'named-read',
+    tag,
+    summary: 'Show a workspace',
+    answers: { 200: { description: 'The workspace.', schema: withData(detailedWorkspace) } },
+    refusals: ['not_found'],
+    run: ({ principal, params: { id = '' } }) => {
+      const { workspaceId } = authorizeInWorkspace(read, principal, id, 'admin-read')
+      const member_count = countMembers(read, { workspaceId })[0]?.count ?? 0
+      return json(200, { data: { ...workspaceOfCaller(read, principal, id), member_count } })
+    },
+  })
+}
+
+function patchRoute(deps: WorkspaceRouteDeps): Route {
+  return route({
+    method: 'PATCH',
+    path: '/workspaces/:id',
+    area: 'named',
+    tag,
+    summary: 'Change the name or the icon of a workspace',
+    description: 'For owner and admins. The slug follows the name.',
+    body: change,
+    answers: { 200: { description: 'The workspace.', schema: withData(workspace) } },
+    refusals: ['not_found'],
+    run: (call) => patchWorkspace(deps, call),
+  })
+}
+
+async function patchWorkspace(
+  deps: WorkspaceRouteDeps,
+  { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof change>>,
+): Promise<Answer> {
+  const { read } = deps
+  const { workspaceId, userId } = authorizeInWorkspace(read, principal, id, 'admin')
+  const { name, icon_url: iconUrl } = body
+  if (name !== undefined || iconUrl !== undefined) {
+    const act = { workspaceId, actor: actorOf(principal), action: 'workspace.changed', target: id, at: now } as const
+    await commitWithFreeSlug({ ...deps, commit: createCheckedCommit(deps, principal, id) }, () => ({
+      result: id,
+      writes: [
+        requireAdministrator({ workspaceId, userId }),
+        ...changeWorkspace(read, id, { name, iconUrl }),
+        recordAuditEntry({ ...act, details: body }),
+      ],
+    }))
+  }
+  return json(200, { data: workspaceOfCaller(read, principal, id) })
+}
+
+/** A commit whose miss is explained by what the caller may no longer do. */
+function createCheckedCommit({ read, commit }: WorkspaceDeps, principal: Principal, id: string): Commit {
+  return async (writes) => {
+    if (await tryCommit(commit(writes))) return
+    authorizeInWorkspace(read, principal, id, 'admin')
+    throw notFound('not-found', 'workspace', id)
+  }
+}
+
+function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route {
+  return route({
+    method: 'DELETE',
+    path: '/workspaces/:id',
+    area: 'named',
+    tag,
+    summary: 'Delete a workspace and everything in it permanently',
+    description:
+      "For its owner. When it is answered, the keys no longer work and nothing more is sent. The operator's " +
+      'workspace cannot be deleted.',
+    answers: {
+      200: {
+        description: 'It is gone.',
+        schema: withData(z.strictObject({ deleted: z.literal(true), id: workspace.shape.id })),
+      },
+    },
+    refusals: ['not_found', 'conflict'],
+    run: async ({ principal, params: { id = '' }, now }) => {
+      const { workspaceId, userId } = authorizeInWorkspace(read, principal, id, 'owner')
+      refuseOperatorWorkspace(read, workspaceId)
+      requireNothingHeld(read, workspaceId, 'deleted')
+      const act = recordDeletion(read, principal, workspaceId, now)
+      const writes = [requireOwner({ workspaceId, userId }), ...closeWorkspace(workspaceId, now), act]
+      if (!(await tryCommit(commit(writes)))) {
+        authorizeInWorkspace(read, principal, id, 'owner')
+        refuseOperatorWorkspace(read, workspaceId)
+        throw notFound('not-found', 'workspace', id)
+      }
+      onWorkspaceClosed(workspaceId)
+      return json(200, { data: { deleted: true, id } })
+    },
+  })
+}
+
+/** Throws a Refusal for the operator's workspace, which receives mail to the postmaster of the service. */
+function refuseOperatorWorkspace(read: Read, id: string): void {
+  if (findOperatorWorkspace(read) !== id) return
+  const fix = 'the operator of the service may choose another one with "posthorn workspace set-operator"'
+  const message = `the operator's workspace receives mail to postmaster and cannot be deleted: ${fix}`
+  throw new Refusal('conflict', message, { id })
+}
+
+/** In the log of the service, since the log of the workspace is erased with it, and perhaps the user too. */
+function recordDeletion(read: Read, principal: Principal, id: string, at: number): Write {
+  const { name, slug } = workspaceOfCaller(read, principal, id)
+  const email = userById(read, { id: requireUser(principal) })[0]?.email
+  return recordAuditEntry({
+    ...{ workspaceId: SERVICE_WORKSPACE, actor: actorOf(principal), action: 'workspace.deleted', target: id, at },
+    details: { name, slug, by_email: email },
+  })
+}
+
+type Row = ReturnType<typeof workspaceOfUser>[number]
+
+function workspaceOfCaller(read: Read, principal: Principal, id: string): z.output<typeof workspace> {
+  const [row] = workspaceOfUser(read, { userId: requireUser(principal), workspaceId: id })
+  if (row === undefined) throw notFound('not-found', 'workspace', id)
+  return toWorkspaceResource(row)
+}
+
+function toWorkspaceResource({ created_at, ...row }: Row): z.output<typeof workspace> {
+  return { ...row, created_at: iso(created_at) }
+}

@@ -1,0 +1,127 @@
+/**
+ * The *responder* is the part of the DNS listener that turns one query into its replies. UDP and TCP differ in length,
+ * rate limit and transfers only.
+ *
+ * A fault of ours becomes SERVFAIL and is logged, at most once in `FAULT_LOG_INTERVAL` milliseconds.
+ */
+
+import type { Clock } from '../../base/platform/clock.js'
+import { CLASS_IN, recordTypes } from '../../base/platform/dns/codes.js'
+import { isInSomeNetwork, type Network } from '../../base/platform/ip-address.js'
+import type { Log } from '../../base/platform/log.js'
+import type { ServiceZone } from '../../workspaces/domains/zone/zone.js'
+import { answerQuery } from './answer.js'
+import { parseQuery, type Query } from './query.js'
+import {
+  buildErrorReply,
+  type DnsResponse,
+  encodeReply,
+  encodeTruncatedReply,
+  MAX_TCP_MESSAGE,
+  udpSizeLimitOf,
+} from './reply.js'
+import type { ResponseRateLimiter } from './response-rate-limiter.js'
+import { encodeTransfer, TransferOutdated } from './transfer.js'
+
+export interface ResponderDeps {
+  readonly zone: ServiceZone
+  /** Networks that may transfer the zone. */
+  readonly secondaries: readonly Network[]
+  readonly rateLimiter: ResponseRateLimiter
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
+}
+
+export interface Responder {
+  /** Null: nothing is sent. */
+  readonly respondOverUdp: (message: Buffer, client: string) => Buffer | null
+  /** No reply: the message was no query. A transfer has many; it throws when it cannot continue. */
+  readonly respondOverTcp: (message: Buffer, client: string) => Iterable<Buffer>
+}
+
+const FAULT_LOG_INTERVAL = 10_000
+
+export function createResponder(deps: ResponderDeps): Responder {
+  const { zone, rateLimiter, clock, secondaries } = deps
+  const logFault = createFaultLogger(deps)
+  const isSecondary = (client: string): boolean => isInSomeNetwork(secondaries, client)
+  const answerSafely = (answer: () => DnsResponse): DnsResponse => answerOrServfail(answer, logFault)
+
+  return {
+    respondOverUdp: (message, client) => {
+      const incoming = parseQuery(message)
+      if (incoming.kind === 'drop') return null
+      const head = incoming.kind === 'query' ? incoming.query : incoming.head
+      const reply =
+        incoming.kind === 'fault'
+          ? buildErrorReply(incoming.code)
+          : answerSafely(() => answerUdpQuery(zone, incoming.query, () => isSecondary(client)))
+      const verdict = rateLimiter.check(client, rateKeyOf(reply), clock())
+      if (verdict === 'drop') return null
+      return verdict === 'truncate'
+        ? encodeTruncatedReply(head, reply)
+        : encodeReply(head, reply, udpSizeLimitOf(head.edns))
+    },
+    respondOverTcp: (message, client) => {
+      const incoming = parseQuery(message)
+      if (incoming.kind === 'drop') return []
+      if (incoming.kind === 'fault')
+        return [encodeReply(incoming.head, buildErrorReply(incoming.code), MAX_TCP_MESSAGE)]
+      const { query } = incoming
+      if (isTransfer(query) && isOfZone(zone, query) && isSecondary(client))
+        return streamTransfer(zone, query, logFault)
+      const reply = isTransfer(query) ? buildErrorReply('REFUSED') : answerSafely(() => answerQuery(zone, query))
+      return [encodeReply(query, reply, MAX_TCP_MESSAGE)]
+    },
+  }
+}
+
+function answerOrServfail(answer: () => DnsResponse, logFault: LogFault): DnsResponse {
+  try {
+    return answer()
+  } catch (error) {
+    logFault(error)
+    return buildErrorReply('SERVFAIL')
+  }
+}
+
+function* streamTransfer(zone: ServiceZone, query: Query, logFault: LogFault): Generator<Buffer> {
+  try {
+    yield* encodeTransfer(zone, query)
+  } catch (error) {
+    if (!(error instanceof TransferOutdated)) logFault(error)
+    throw error
+  }
+}
+
+function isTransfer({ type }: Query): boolean {
+  return type === recordTypes.AXFR || type === recordTypes.IXFR
+}
+
+function isOfZone(zone: ServiceZone, query: Query): boolean {
+  return query.name === zone.name && query.class === CLASS_IN
+}
+
+/** Transfers need TCP. IXFR is answered with the SOA record, after which the client uses TCP (RFC 1995 section 2). */
+function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => boolean): DnsResponse {
+  if (!isTransfer(query)) return answerQuery(zone, query)
+  if (query.type === recordTypes.AXFR) return buildErrorReply('NOTIMP')
+  if (!isOfZone(zone, query) || !isSecondary()) return buildErrorReply('REFUSED')
+  return answerQuery(zone, { ...query, type: recordTypes.SOA })
+}
+
+/** Replies with the same key share a rate limit. */
+function rateKeyOf({ code, answers: [first] }: DnsResponse): string {
+  return first === undefined ? code : `${first.data.type} ${first.name}`
+}
+
+type LogFault = (error: unknown) => void
+
+function createFaultLogger({ log, clock }: ResponderDeps): LogFault {
+  let lastLoggedAt = Number.NEGATIVE_INFINITY
+  return (error) => {
+    if (clock() - lastLoggedAt < FAULT_LOG_INTERVAL) return
+    lastLoggedAt = clock()
+    log.error({ err: error }, 'a question to the service zone could not be answered')
+  }
+}

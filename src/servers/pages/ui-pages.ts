@@ -1,0 +1,94 @@
+/**
+ * All pages under `/ui/` by their paths, and the redirects to them. Any path that is none of them leads to the
+ * dashboard, if it was built, which finds its page itself.
+ */
+
+import { html } from '../../base/mail/markup.js'
+import { runOnce } from '../../base/platform/run-once.js'
+import type { AcceptDeps } from '../../workspaces/accounts/people/accept-invitation.js'
+import type { AppFile, AppFiles } from './app-files.js'
+import { renderDocsPage } from './docs-page.js'
+import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'
+import { type Page, renderNotePage, renderPage } from './layout.js'
+
+interface PageRequest {
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Null: a GET without a form. */
+  readonly form: URLSearchParams | null
+  readonly remoteAddress: string
+  readonly now: number
+}
+
+interface UiPages {
+  readonly findFile: (path: string) => AppFile | null
+  readonly find: (path: string) => { readonly form: boolean } | null
+  /** Throws a Refusal. */
+  readonly show: (request: PageRequest) => Promise<Page> | Page
+  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
+}
+
+interface UiPagesDeps {
+  readonly acceptDeps: AcceptDeps
+  /** Builds the OpenAPI document, which takes a tenth of a second. */
+  readonly buildDocument: () => object
+  /** The dashboard; null: it was not built. */
+  readonly files: AppFiles | null
+}
+
+/** What this server is, with links to the documentation. */
+const startPage: Page = renderPage(
+  200,
+  'Posthorn',
+  html`<main class="note">
+<h1>Posthorn</h1>
+<p>This is a mail server: programs send and receive mail through it, over a REST interface and over SMTP.
+It has no mailboxes to read.</p>
+<ul>
+<li><a href="docs">The interface</a>: every request, with examples</li>
+<li><a href="../v1/openapi.json">The same for tools</a>, an OpenAPI document</li>
+</ul>
+<p class="hint">Requests need a key, which an admin of a workspace makes. If you were invited, follow the link in the
+mail. The folder <code>docs</code> of the program describes how to run the server.</p>
+</main>`,
+)
+
+/** From the root to the pages; relative, because a proxy may serve us below a path. */
+const startPageRedirect: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }
+
+const DOCS_PATH = '/ui/docs'
+/** Pages that are the same for every client. */
+const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
+  ['/', startPageRedirect],
+  ['/ui', startPageRedirect],
+  ['/ui/', startPage],
+]
+const ASSETS_PATH = '/ui/assets/'
+const INVITATION_PATH = '/ui/invitation'
+
+export function createUiPages({ acceptDeps, buildDocument, files }: UiPagesDeps): UiPages {
+  const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
+  const fixedPages = new Map<string, () => Page>([
+    ...startPages.map(([path, page]) => [path, () => page] as const),
+    [DOCS_PATH, runOnce(() => renderDocsPage(buildDocument()))],
+  ])
+  return {
+    findFile: (path) => {
+      if (files === null || !path.startsWith('/ui/') || path === INVITATION_PATH || fixedPages.has(path)) return null
+      return files.find(path) ?? (path.startsWith(ASSETS_PATH) ? null : files.shell)
+    },
+    find: (path) => (path === INVITATION_PATH ? { form: true } : fixedPages.has(path) ? { form: false } : null),
+    show: (request) => {
+      const { path, form } = request
+      const getPage = fixedPages.get(path)
+      if (getPage !== undefined) return getPage()
+      return form === null ? renderInvitation(acceptDeps, request) : submitInvitation(acceptDeps, { ...request, form })
+    },
+    showError: (status, message, request) => {
+      if (request?.path !== INVITATION_PATH) return renderNotePage(status, 'This page cannot be shown', `${message}.`)
+      const { form, now } = request
+      const again = form === null ? null : renderFormAgain(acceptDeps, { form, now }, status, message)
+      return again ?? renderInvitationError(status, message)
+    },
+  }
+}

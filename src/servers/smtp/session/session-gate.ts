@@ -1,0 +1,87 @@
+/** Holds what all sessions of one listener share, of either kind: limits, memory, log. */
+import type { Config } from '../../../base/config/complete.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import type { ConnectionLimiter } from '../../../base/platform/connections/connection-limiter.js'
+import type { MemoryBudget } from '../../../base/platform/memory/budget.js'
+import type { MemoryShares } from '../../../base/platform/memory/shares.js'
+import type { ListenerTls } from '../../../base/platform/tls-files.js'
+
+/** The settings that both listeners have. Asked at each use: a reload is in force for the next connection or command. */
+type SessionSettings = Pick<Config['inbound'], keyof Config['inbound'] & keyof Config['submission']>
+
+/** What the configuration does not set. Sizes in bytes, times in milliseconds. */
+export interface SessionLimits {
+  /** Octets in one command. */
+  readonly maxCommandLength: number
+  /** The limit of message bytes in memory, in all sessions together; at least `max_size`. */
+  readonly maxBytesInFlight: number
+  /** The longest wait of DATA for memory. Clients wait two minutes for the 354 (RFC 5321 section 4.5.3.2.5). */
+  readonly memoryWait: number
+  /** Large messages from one address that wait for memory. */
+  readonly maxWaitingPerAddress: number
+  /** Replies 500 to 504, 530, 538 and 555 since the last accepted message; the last gets a 421 too. */
+  readonly maxFaults: number
+  readonly idleTimeout: number
+  /** A session that is idle for so long may be closed for a client that finds no slot. */
+  readonly givesWayAfter: number
+  /** The time for the rest of a message when its session must end. */
+  readonly finishWithin: number
+}
+
+/** Port 0: any free one. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+/** Why a client is turned away, by either kind of listener. */
+export type CommonReason =
+  /** Too many connections in total. */
+  | 'connections'
+  /** Too many connections from the address. */
+  | 'connections-of-address'
+  /** Too many connections from the network. */
+  | 'connections-of-network'
+  /** The session was idle, and another client found no slot. */
+  | 'idle'
+  /** The message came too slowly. */
+  | 'too-slow'
+  | 'deadline'
+  | 'faults'
+  /** Commands came and no message. */
+  | 'commands'
+
+/** Counts what a listener does; its functions only add to numbers. */
+export interface SessionObserver {
+  readonly onSession: () => void
+  readonly onTurnedAway: (reason: string) => void
+  /** A message was answered with this code, so many milliseconds after its last byte. */
+  readonly onMessage: (code: number, milliseconds: number) => void
+}
+
+/** Fields of a log line about a session. */
+export interface SessionFacts {
+  readonly client: string
+  readonly [fact: string]: unknown
+}
+
+export interface SessionGate {
+  readonly hostname: string
+  readonly tls: ListenerTls
+  readonly settings: () => SessionSettings
+  readonly limits: SessionLimits
+  /** Milliseconds from the connection to the end of a TLS handshake, or to the end of a PROXY line. */
+  readonly handshakeTimeout: () => number
+  readonly clock: Clock
+  /** Logs that a client was turned away. */
+  readonly note: (reason: CommonReason, about: SessionFacts) => void
+  readonly connections: ConnectionLimiter
+  readonly memory: MemoryBudget
+  /** The same memory, for large messages, which reserve it by client. */
+  readonly memoryByClient: MemoryShares
+  /** False: the disk is nearly full. */
+  readonly hasDiskSpace: () => boolean
+  /** Logs a fault of ours. `session`: the id of its connection. */
+  readonly report: (error: unknown, session: string) => void
+  readonly observer: SessionObserver | null
+}

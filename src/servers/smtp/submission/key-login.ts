@@ -1,0 +1,143 @@
+/**
+ * The login of a submission session: by an API key, or by a trusted network.
+ *
+ * Wrong keys are counted for the session and for the client's address; too many of either end
+ * the session. A client must log in within the login timeout, whatever else it says.
+ */
+
+import { Refusal } from '../../../base/mail/refusal.js'
+import { isLoopback } from '../../../base/platform/ip-address.js'
+import { addressKeyOf } from '../../../workspaces/accounts/client-address.js'
+import { keyPrefixOf } from '../../../workspaces/accounts/keys/api-keys.js'
+import type { Principal } from '../../../workspaces/accounts/principal.js'
+import type { SessionFacts } from '../session/session-gate.js'
+import {
+  authenticatedReply,
+  bannedReply,
+  cannotAuthenticateReply,
+  loginTimeoutReply,
+} from '../session/session-replies.js'
+import { type SmtpReply, toSmtpReply } from '../session/smtp-reply.js'
+import type { SessionConnection } from '../session/smtp-session.js'
+import type { SubmissionGate } from './submission-gate.js'
+
+const WRONG_KEY = 535
+
+export class KeyLogin {
+  private keyPrincipal: Principal | null = null
+  private trustedPrincipal: Principal | null = null
+  private keyPrefix: string | null = null
+  private failureCount = 0
+  /** A wrong key was one too many: 421 follows its reply. */
+  private isOver = false
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(
+    private readonly gate: SubmissionGate,
+    private readonly connection: SessionConnection,
+    private readonly sessionFacts: () => SessionFacts,
+  ) {}
+
+  /** By a key of this session, else by the network; null: neither. */
+  get principal(): Principal | null {
+    return this.keyPrincipal ?? this.trustedPrincipal
+  }
+
+  get isByKey(): boolean {
+    return this.keyPrincipal !== null
+  }
+
+  /** AUTH is refused, and not offered, where a key could be read on its way. */
+  get isOffered(): boolean {
+    const { tls, remoteAddress } = this.connection
+    return tls !== null || (this.gate.settings().allow_plaintext_loopback && isLoopback(remoteAddress))
+  }
+
+  get facts(): Readonly<Record<string, string>> {
+    const { principal, keyPrefix } = this
+    return {
+      ...(principal === null ? {} : { workspace: principal.workspaceId }),
+      ...(keyPrefix === null ? {} : { key: keyPrefix }),
+    }
+  }
+
+  /** Recognizes a trusted network. A reply refuses the client. */
+  connect(): SmtpReply | null {
+    const { deps, authLimit, report } = this.gate
+    const { remoteAddress } = this.connection
+    try {
+      this.trustedPrincipal = deps.access.findTrusted(remoteAddress)
+      if (this.trustedPrincipal !== null) return null
+      this.startTimer()
+      if (!authLimit.isBanned(addressKeyOf(remoteAddress), deps.clock())) return null
+      this.gate.note('banned', this.sessionFacts())
+      return bannedReply
+    } catch (error) {
+      return { ...toSmtpReply(error, (fault) => report(fault, this.connection.id)), code: 421 }
+    }
+  }
+
+  private startTimer(): void {
+    const { settings, clock } = this.gate
+    const passed = clock() - this.connection.acceptedAt
+    const endSession = (): void => {
+      this.gate.note('login-timeout', this.sessionFacts())
+      if (this.connection.isInHandshake) this.connection.destroy()
+      else this.connection.reply(loginTimeoutReply)
+    }
+    this.timer = setTimeout(endSession, Math.max(0, settings().auth_timeout - passed)).unref()
+  }
+
+  /** TLS is in place: a key that was sent before is forgotten. */
+  forgetKey(): void {
+    this.keyPrincipal = null
+  }
+
+  /** The reply to the key of an AUTH exchange. A line end or a blank around it came with the file that holds it. */
+  auth(given: string): SmtpReply {
+    const key = given.trim()
+    const { authLimit, deps } = this.gate
+    const client = addressKeyOf(this.connection.remoteAddress)
+    const result = authLimit.isBanned(client, deps.clock()) ? bannedReply : this.principalOf(key)
+    if ('workspaceId' in result) {
+      clearTimeout(this.timer)
+      this.keyPrefix = keyPrefixOf(key)
+      this.keyPrincipal = result
+      return authenticatedReply
+    }
+    if (result === cannotAuthenticateReply) return result
+    this.logWrongKey(key, result)
+    if (result.code === WRONG_KEY) this.countWrongKey(client)
+    return result
+  }
+
+  private principalOf(key: string): Principal | SmtpReply {
+    try {
+      return this.gate.deps.access.authenticate(key, this.connection.remoteAddress)
+    } catch (error) {
+      const reply = toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id))
+      return error instanceof Refusal ? reply : cannotAuthenticateReply
+    }
+  }
+
+  private logWrongKey(key: string, { text }: SmtpReply): void {
+    const prefix = keyPrefixOf(key)
+    const about = { ...this.sessionFacts(), ...(prefix === null ? {} : { key: prefix }) }
+    this.gate.lines.warn({ ...about, listener: 'submission', reason: text }, 'a login failed')
+  }
+
+  private countWrongKey(client: string): void {
+    const { authLimit, deps, limits } = this.gate
+    this.failureCount += 1
+    const isNowBanned = authLimit.recordFailure(client, deps.clock())
+    this.isOver = isNowBanned || this.failureCount >= limits.maxAuthFailures
+  }
+
+  onReply(code: number): void {
+    if (this.isOver && code === WRONG_KEY) this.connection.reply(bannedReply)
+  }
+
+  close(): void {
+    clearTimeout(this.timer)
+  }
+}

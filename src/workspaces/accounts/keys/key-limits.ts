@@ -1,0 +1,112 @@
+/**
+ * The limits of a key (expiry, networks, domains, scopes), and what they forbid it.
+ *
+ * A key may make only keys with the same or narrower limits; limits that are not requested are
+ * inherited. A limited key sees and acts on its own workspace alone. It may not invite people or raise a
+ * member's role either: the new administrator could make a key without limits. Only the scope `full` may make
+ * keys at all.
+ */
+import { Refusal } from '../../../base/mail/refusal.js'
+import { containsNetwork, parseNetwork } from '../../../base/platform/ip-address.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import type { Principal } from '../principal.js'
+import { type ApiKeyRow, keyById } from './api-keys.js'
+
+interface KeyLimits {
+  /** Null: never. */
+  readonly expiresAt: number | null
+  /** CIDRs; empty: from anywhere. */
+  readonly allowedNetworks: readonly string[]
+  /** Empty: all of the workspace. */
+  readonly allowedDomains: readonly string[]
+}
+
+/** The limits of a session, which has no key. */
+export const noLimits: KeyLimits = { expiresAt: null, allowedNetworks: [], allowedDomains: [] }
+
+/** Undefined: not requested. */
+type RequestedLimits = { readonly [Limit in keyof KeyLimits]: KeyLimits[Limit] | undefined }
+
+export function parseKeyLimits(row: Pick<ApiKeyRow, 'expires_at' | 'allowed_networks' | 'allowed_domains'>): KeyLimits {
+  return {
+    expiresAt: row.expires_at,
+    allowedNetworks: parseJson(row.allowed_networks),
+    allowedDomains: parseJson(row.allowed_domains),
+  }
+}
+
+/** The limits of the new key. Throws a Refusal `forbidden` if one is wider than that of `own`. */
+export function narrowLimits(own: KeyLimits, requested: RequestedLimits): KeyLimits {
+  return {
+    expiresAt: narrowExpiry(own.expiresAt, requested.expiresAt),
+    allowedNetworks: narrowList('allowed_networks', own.allowedNetworks, requested.allowedNetworks, isWithinNetwork),
+    allowedDomains: narrowList('allowed_domains', own.allowedDomains, requested.allowedDomains, (a, b) => a === b),
+  }
+}
+
+function narrowExpiry(own: number | null, requested: number | null | undefined): number | null {
+  if (requested === undefined) return own
+  if (own !== null && (requested === null || requested > own))
+    throw buildTooWideRefusal('expires_at', 'it would be valid longer')
+  return requested
+}
+
+function narrowList(
+  field: string,
+  own: readonly string[],
+  requested: readonly string[] | undefined,
+  holds: (outer: string, inner: string) => boolean,
+): readonly string[] {
+  if (requested === undefined) return own
+  if (own.length === 0) return requested
+  if (requested.length === 0) throw buildTooWideRefusal(field, 'an empty list allows everything')
+  const beyond = requested.find((inner) => !own.some((outer) => holds(outer, inner)))
+  if (beyond !== undefined) throw buildTooWideRefusal(field, `the requesting key does not allow ${beyond}`)
+  return requested
+}
+
+function buildTooWideRefusal(field: string, why: string): Refusal {
+  return new Refusal('forbidden', `${field}: a key may not create a key with wider limits: ${why}`, { field })
+}
+
+function isWithinNetwork(outer: string, inner: string): boolean {
+  const [outerNetwork, innerNetwork] = [parseNetwork(outer), parseNetwork(inner)]
+  return outerNetwork !== null && innerNetwork !== null && containsNetwork(outerNetwork, innerNetwork)
+}
+
+/** The limits, named as the fields of the key. */
+type KeyBound = 'expires_at' | 'allowed_networks' | 'allowed_domains' | 'scopes'
+
+function findBounds(row: Pick<ApiKeyRow, KeyBound>): readonly KeyBound[] {
+  const { expiresAt, allowedNetworks, allowedDomains } = parseKeyLimits(row)
+  const scopes = parseJson(row.scopes)
+  const bounds: readonly (readonly [bound: KeyBound, isBound: boolean])[] = [
+    ['expires_at', expiresAt !== null],
+    ['allowed_networks', allowedNetworks.length > 0],
+    ['allowed_domains', allowedDomains.length > 0],
+    ['scopes', !scopes.includes('full')],
+  ]
+  return bounds.filter(([, isBound]) => isBound).map(([bound]) => bound)
+}
+
+/** The limits of the principal's key; a session has none. */
+function readBounds(read: Read, { workspaceId, keyId }: Principal): readonly KeyBound[] {
+  if (keyId === null) return []
+  const [row] = keyById(read, { workspaceId, id: keyId })
+  if (row === undefined) throw new Refusal('bad-credentials', 'the key is wrong or revoked')
+  return findBounds(row)
+}
+
+/** May it see and act on every workspace of its user? A limited key has its own alone. */
+export function reachesAllWorkspaces(read: Read, principal: Principal): boolean {
+  return readBounds(read, principal).length === 0
+}
+
+/** Throws a Refusal `forbidden` that names the limits of a limited key. `act`: what it may not do, such as `invite`. */
+export function requireUnbound(read: Read, principal: Principal, act: string): void {
+  const bounds = readBounds(read, principal)
+  if (bounds.length === 0) return
+  const message = `not permitted: only an unrestricted key may ${act}, and this key has ${bounds.join(', ')}`
+  throw new Refusal('forbidden', message, { bounds })
+}

@@ -1,0 +1,163 @@
+/**
+ * The limits of stored inbound mail, for what all workspaces of an owner hold together: `inbound_bytes` of the plan of the
+ * workspace, and the share of the disk that is left for the owner. The operator's workspace, to which anyone may write,
+ * counts apart from the others of its owner.
+ *
+ * Triggers count the stored bytes in the table `inbound_totals`: those of a message from the commit that stores it to the
+ * one that removes them, and what its record takes (`heldBytesOf`) until that is removed. A commit that stores a message
+ * begins with `requireRoom`, which checks the count in that commit, so that concurrent sessions cannot pass the limit.
+ *
+ * The operator's workspace receives mail to postmaster, and the service mail to return paths. Any
+ * external sender may write to both, so they have a limit even without one in a plan.
+ */
+import { sql } from 'kysely'
+import type { LimitsConfig } from '../../../base/config/complete.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/prepared.js'
+import { selectSameOwner } from '../../../base/storage/same-owner.js'
+import { INBOUND_RECORD_BYTES } from '../../../base/storage/schema/inbound.js'
+import { OPERATOR_WORKSPACE_KEY } from '../../../base/storage/service-state.js'
+import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import type { OperatorWorkspaceCache } from '../operator-workspace.js'
+import type { PlanCache } from './plans.js'
+
+interface InboundBytesDeps {
+  readonly read: Read
+  readonly clock: Clock
+  readonly plans: Pick<PlanCache, 'find'>
+  readonly operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>
+  readonly settings: () => Pick<LimitsConfig, 'operator_inbound_bytes' | 'inbound_disk_percent'>
+  readonly disk: Pick<DiskGuard, 'room'>
+}
+
+/** Workspaces of one owner, who makes 100 at most; the operator may make more for them. */
+const counting = { operatorKey: OPERATOR_WORKSPACE_KEY, most: 200 }
+
+/** What the workspaces hold that count together with this one. */
+function selectHeld<Values extends { workspaceId: string; operatorKey: string; most: number }>({
+  slot,
+}: StatementBuilder<Values>) {
+  const id = slot('workspaceId')
+  const operators = sql<string>`coalesce((select value from service_state where key = ${slot('operatorKey')}), '')`
+  return sql<number>`select coalesce(sum(bytes), 0) from (select bytes from inbound_totals
+    where workspace_id in ${selectSameOwner(id)} and (workspace_id = ${id} or ${operators} not in (workspace_id, ${id}))
+    limit ${slot('most')})`
+}
+
+const inboundTotal = prepareRead<{ workspaceId: string; operatorKey: string; most: number }>()((builder) =>
+  builder.db.selectNoFrom(sql<number>`(${selectHeld(builder)})`.as('bytes')),
+)
+
+export function readHeldInboundBytes(read: Read, workspaceId: string): number {
+  return inboundTotal(read, { workspaceId, ...counting })[0]?.bytes ?? 0
+}
+
+/** More bytes than can be stored while a count holds. */
+const MUCH_ROOM = 500_000_000
+/** Milliseconds for which a count holds where there is much room. */
+const COUNT_AGE = 250
+const MAX_COUNTS = 1_000
+
+export class InboundBytes {
+  private readonly roomInPlan: RoomReader
+  private readonly roomOnDisk: RoomReader
+
+  constructor(private readonly deps: InboundBytesDeps) {
+    const readHeld = (workspaceId: string): number => this.readHeld(workspaceId)
+    this.roomInPlan = new RoomReader((workspaceId) => this.limitOf(workspaceId), readHeld, deps.clock)
+    this.roomOnDisk = new RoomReader(() => this.findDiskShare(), readHeld, deps.clock)
+  }
+
+  /** Bytes that a workspace may hold by its plan; null: unlimited. */
+  limitOf(workspaceId: string): number | null {
+    const { plans, operatorWorkspace, settings } = this.deps
+    const { operator_inbound_bytes: operatorLimit } = settings()
+    if (workspaceId === SERVICE_WORKSPACE) return operatorLimit
+    const ofPlan = plans.find(workspaceId).limits.inbound_bytes
+    return ofPlan ?? (operatorWorkspace.find() === workspaceId ? operatorLimit : null)
+  }
+
+  /** Bytes that it may hold now, also by the room on the disk; null: what is stored while a count holds cannot reach a limit. */
+  limitNow(workspaceId: string): number | null {
+    const [limit, share] = [this.limitOf(workspaceId), this.roomOnDisk.find(workspaceId)]
+    if (share === null || share >= MUCH_ROOM) return limit
+    return Math.min(limit ?? Number.POSITIVE_INFINITY, this.readHeld(workspaceId) + share)
+  }
+
+  /** Bytes that it holds, with those that count together with it. */
+  readHeld(workspaceId: string): number {
+    return readHeldInboundBytes(this.deps.read, workspaceId)
+  }
+
+  /** Bytes that may be added; null: no limit is near. Where there is much room, as it was up to a quarter of a second ago. */
+  roomOf(workspaceId: string): number | null {
+    const [room, share] = [this.roomInPlan.find(workspaceId), this.roomOnDisk.find(workspaceId)]
+    if (share === null || share >= MUCH_ROOM) return room
+    return Math.min(room ?? Number.POSITIVE_INFINITY, share)
+  }
+
+  /**
+   * The mail of one owner may take `inbound_disk_percent` of what that mail and the room on the disk are together. So mail
+   * for one owner never takes all room, and what several owners may hold becomes less as the room does.
+   */
+  private findDiskShare(): number | null {
+    const { inbound_disk_percent: percent } = this.deps.settings()
+    return percent === 100 ? null : Math.floor((this.deps.disk.room() * percent) / (100 - percent))
+  }
+}
+
+/** The bytes that may be added under one limit; null: there is none. */
+class RoomReader {
+  private readonly counts = createLruCache<{ readonly held: number; readonly readAt: number }>({ max: MAX_COUNTS })
+
+  constructor(
+    private readonly limitOf: (workspaceId: string) => number | null,
+    private readonly readHeld: (workspaceId: string) => number,
+    private readonly clock: Clock,
+  ) {}
+
+  /** `readHeld` is asked four times a second where there is much room, else each time. */
+  find(workspaceId: string): number | null {
+    const limit = this.limitOf(workspaceId)
+    if (limit === null) return null
+    const now = this.clock()
+    const known = this.counts.get(workspaceId)
+    const age = known === undefined ? -1 : now - known.readAt
+    if (known !== undefined && age >= 0 && age < COUNT_AGE && limit - known.held >= MUCH_ROOM) return limit - known.held
+    const held = this.readHeld(workspaceId)
+    this.counts.set(workspaceId, { held, readAt: now })
+    return Math.max(0, limit - held)
+  }
+}
+
+/** What a message takes of the limit: the triggers of `storage/schema/inbound` count the same. */
+export function heldBytesOf({ size, envelope_to }: Pick<Tables['inbound_emails'], 'size' | 'envelope_to'>): number {
+  return size + INBOUND_RECORD_BYTES + 2 * Buffer.byteLength(envelope_to)
+}
+
+/** Misses when there is no room for so many bytes, and changes nothing. First in the commit of the message. */
+export function requireRoom(added: { workspaceId: string; bytes: number; limit: number }): Write {
+  return requireSum({ ...added, ...counting })
+}
+
+const requireSum = prepareWrite<{
+  workspaceId: string
+  bytes: number
+  limit: number
+  operatorKey: string
+  most: number
+}>((builder) => {
+  const { db, slot } = builder
+  return db
+    .insertInto('inbound_totals')
+    .columns(['workspace_id', 'bytes'])
+    .expression(
+      db
+        .selectNoFrom([sql<string>`${slot('workspaceId')}`.as('workspace_id'), sql<number>`0`.as('bytes')])
+        .where(sql<boolean>`(${selectHeld(builder)}) + ${slot('bytes')} <= ${slot('limit')}`),
+    )
+    .onConflict((conflict) => conflict.column('workspace_id').doUpdateSet({ bytes: sql<number>`inbound_totals.bytes` }))
+}, 1)

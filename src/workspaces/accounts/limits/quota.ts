@@ -1,0 +1,217 @@
+/**
+ * Quotas of emails: credits, month and day of an owner, day of a sender domain. The writes of a
+ * charge belong to the commit that accepts the emails.
+ *
+ * All workspaces of an owner count together, and the limit is that of the plan of the one that sends.
+ *
+ * A quota is never exceeded, whatever listener or process accepts: the bounds are checked in the
+ * commit, by the statement that counts (`addWithinBounds`), and nothing is estimated in memory. A
+ * miss is explained afterwards by reading what was used.
+ *
+ * Cost for a plan without limits: two statements, for the month and the sender domain. Measured: 6 µs
+ * of the writer and 4 µs to pass them to it, of about 110 µs for accepting a message; twice that on a
+ * busy machine.
+ */
+import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { findOwnerId } from '../workspaces.js'
+import type { Plan } from './plans.js'
+import {
+  addUsage,
+  addWithinBounds,
+  type Bound,
+  bucketOf,
+  bucketsSince,
+  CREDITS,
+  dayWindow,
+  domainUsageKind,
+  EMAILS,
+  EMAILS_HOURLY,
+  monthWindow,
+  type UsageWindow,
+  unboundedWindow,
+  windowStart,
+} from './usage.js'
+
+interface Chargeable {
+  readonly workspaceId: string
+  readonly senderDomain: string
+}
+
+export interface Charge {
+  /** Must come first in the commit of the emails. If a quota is used up, they miss and nothing is written. */
+  readonly writes: readonly Write[]
+  /** Why they missed; null: no quota is used up. */
+  readonly findRefusal: (batch: boolean) => Refusal | null
+}
+
+/** `emails`: all of one workspace. */
+export type EmailCharger = (emails: readonly Chargeable[], now: number) => Charge
+
+interface QuotaDeps {
+  readonly read: Read
+  readonly planOf: (workspaceId: string) => Plan
+  /** Read for each charge. */
+  readonly domainEmailsPerDay: () => number
+}
+
+interface QuotaKind {
+  /** The name of the limit in the configuration. */
+  readonly name: 'credits' | 'emails_per_month' | 'emails_per_day' | 'domain_emails_per_day'
+  readonly what: string
+  readonly window: UsageWindow
+  readonly refusal: RefusalKind
+}
+
+const creditQuota: QuotaKind = {
+  name: 'credits',
+  what: 'emails altogether',
+  window: unboundedWindow,
+  refusal: 'insufficient-quota',
+}
+const monthQuota: QuotaKind = {
+  name: 'emails_per_month',
+  what: 'emails in 30 days',
+  window: monthWindow,
+  refusal: 'quota-exceeded',
+}
+const dayQuota: QuotaKind = {
+  name: 'emails_per_day',
+  what: 'emails in a day',
+  window: dayWindow,
+  refusal: 'daily-limit',
+}
+const domainDayQuota: QuotaKind = {
+  name: 'domain_emails_per_day',
+  what: 'emails in a day from',
+  window: dayWindow,
+  refusal: 'daily-limit',
+}
+
+interface Quota {
+  readonly usageKind: QuotaKind
+  /** The kind of the rows in the table `usage`. */
+  readonly kind: string
+  /** The sender domain; null: a quota of the plan. */
+  readonly domain: string | null
+  readonly count: number
+  /** Undefined: counted, never refused. */
+  readonly limit: number | undefined
+}
+
+export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDeps): EmailCharger {
+  return (emails, now) => {
+    const [first] = emails
+    if (first === undefined) return { writes: [], findRefusal: () => null }
+    const owner = findOwnerId(read, first.workspaceId)
+    const quotas = quotasOfPlan(planOf(first.workspaceId), emails.length)
+    for (const [domain, count] of countByDomain(emails)) {
+      quotas.push({
+        usageKind: domainDayQuota,
+        kind: domainUsageKind(domain),
+        domain,
+        count,
+        limit: domainEmailsPerDay(),
+      })
+    }
+    return {
+      writes: buildWrites(owner, quotas, now),
+      findRefusal: (batch) => {
+        for (const quota of quotas) {
+          const refusal = findRefusal(read, owner, quota, batch, now)
+          if (refusal !== null) return refusal
+        }
+        return null
+      },
+    }
+  }
+}
+
+/** Why a batch of this size exceeds what the plan has left now; null: it does not. The commit checks again. */
+export type BatchQuotaCheck = (workspaceId: string, count: number, now: number) => Refusal | null
+
+export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchQuotaCheck {
+  return (workspaceId, count, now) => {
+    const owner = findOwnerId(read, workspaceId)
+    for (const quota of quotasOfPlan(planOf(workspaceId), count)) {
+      const refusal = findRefusal(read, owner, quota, true, now)
+      if (refusal !== null) return refusal
+    }
+    return null
+  }
+}
+
+/** In the order in which a miss is explained. Counts that only a limit needs are omitted without it. */
+function quotasOfPlan({ limits }: Plan, count: number): Quota[] {
+  const quotas: Quota[] = []
+  if (limits.credits !== undefined) {
+    quotas.push({ usageKind: creditQuota, kind: CREDITS, domain: null, count, limit: limits.credits })
+  }
+  quotas.push({ usageKind: monthQuota, kind: EMAILS, domain: null, count, limit: limits.emails_per_month })
+  if (limits.emails_per_day !== undefined) {
+    quotas.push({ usageKind: dayQuota, kind: EMAILS_HOURLY, domain: null, count, limit: limits.emails_per_day })
+  }
+  return quotas
+}
+
+function countByDomain(emails: readonly Chargeable[]): Iterable<readonly [string, number]> {
+  const [first] = emails
+  if (first !== undefined && emails.length === 1) return [[first.senderDomain, 1]]
+  const counts = new Map<string, number>()
+  for (const { senderDomain } of emails) counts.set(senderDomain, (counts.get(senderDomain) ?? 0) + 1)
+  return counts
+}
+
+/** The first write checks all bounds; the others cannot miss. */
+function buildWrites(owner: string, quotas: readonly Quota[], now: number): Write[] {
+  const bounds: Bound[] = []
+  for (const { usageKind, kind, count, limit } of quotas) {
+    if (limit !== undefined) bounds.push({ kind, since: windowStart(usageKind.window, now), atMost: limit - count })
+  }
+  return quotas.map(({ usageKind, kind, count }, place) => {
+    const row = { workspace_id: owner, kind, bucket: bucketOf(usageKind.window, now), count }
+    return place === 0 ? addWithinBounds(row, bounds) : addUsage(row)
+  })
+}
+
+/** Null: there is room. */
+function findRefusal(read: Read, owner: string, quota: Quota, batch: boolean, now: number): Refusal | null {
+  const { usageKind, kind, domain, count, limit } = quota
+  if (limit === undefined) return null
+  const buckets = bucketsSince(read, { workspaceId: owner, kind, since: windowStart(usageKind.window, now) })
+  const used = buckets.reduce((sum, bucket) => sum + bucket.count, 0)
+  if (used + count <= limit) return null
+  const remaining = Math.max(0, limit - used)
+  const resetAt = nextRoomAt(buckets, usageKind.window, used + count - limit)
+  const what = domain === null ? usageKind.what : `${usageKind.what} ${domain}`
+  const batchSize = batch ? `, and this batch has ${count}` : ''
+  return new Refusal(
+    batch ? 'insufficient-quota' : usageKind.refusal,
+    `${limit} ${what}: ${remaining} left${batchSize}`,
+    {
+      quota: usageKind.name,
+      ...(domain === null ? {} : { domain }),
+      limit,
+      remaining,
+      reset_at: resetAt === null ? null : formatTimestamp(resetAt),
+      ...(resetAt === null ? {} : { retry_after: Math.max(1, Math.ceil((resetAt - now) / 1000)) }),
+    },
+  )
+}
+
+/** When `missing` emails will have left the window; null: never. */
+function nextRoomAt(
+  buckets: readonly { readonly bucket: number; readonly count: number }[],
+  { width, buckets: bucketCount }: UsageWindow,
+  missing: number,
+): number | null {
+  if (width === null) return null
+  let left = missing
+  for (const { bucket, count } of buckets) {
+    left -= count
+    if (left <= 0) return bucket + bucketCount * width
+  }
+  return null
+}

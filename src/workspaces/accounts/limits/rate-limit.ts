@@ -1,0 +1,199 @@
+/**
+ * The rate limits of an owner of workspaces or of a client address: a second, a minute and a day, all of which must
+ * have room.
+ *
+ * - `requests_per_second` without `burst`: a sliding second, exact.
+ * - with `burst`: a token bucket of `burst` tokens that gains `requests_per_second`. A sliding second
+ *   of `burst` beside it prevents tokens gained during a burst from extending it.
+ * - minute and day: sliding, in slices of 100 ms and of ten minutes.
+ *
+ * A refused request does not count. The reported state is that of the window nearest to its limit; on
+ * a refusal, of the window that refuses longest. A plan without limits of requests refuses nothing and
+ * reports 1,000 a second.
+ *
+ * Pure except for its memory: the time is a parameter. Limits: 10,000 keys, least recently used
+ * dropped first; only the day survives a restart (`rate-limit-days.ts`), and only for owners of workspaces.
+ */
+import type { PlanLimits } from '../../../base/config/plans.js'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-window.js'
+
+/** The limit that is reported for a plan without limits. */
+export const UNLIMITED_PER_SECOND = 1_000
+
+export interface RateState {
+  readonly allowed: boolean
+  /** How many requests the window allows; `remaining`: how many more it allows now. */
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds since 1970: when that window has room again, or more room than now. */
+  readonly resetAt: number
+  /** Whole seconds until then, at least 1. */
+  readonly retryAfter: number
+}
+
+export interface RateLimit {
+  /** Counts a request, unless it is refused. */
+  readonly take: (key: string, now: number) => RateState
+  /** The present state; counts nothing. */
+  readonly peek: (key: string, now: number) => RateState
+}
+
+interface RateLimitDeps {
+  readonly limitsOf: (key: string) => PlanLimits
+  /** Keys with the same meter, such as workspaces of one owner, count together. Absent: each key counts alone. */
+  readonly meterOf?: (key: string) => string
+  /** Stores the counts of a day beyond this process. */
+  readonly days?: {
+    readonly readSlices: (key: string, now: number) => readonly Slice[]
+    readonly count: (key: string, now: number) => void
+  }
+  readonly maxKeys?: number
+}
+
+export function createRateLimit({
+  limitsOf,
+  meterOf = (key) => key,
+  days,
+  maxKeys = 10_000,
+}: RateLimitDeps): RateLimit {
+  const meters = createLruCache<Meter>({ max: maxKeys })
+
+  const createMeter = (id: string): Meter => new Meter((now) => days?.readSlices(id, now) ?? [])
+
+  function getMeter(id: string): Meter {
+    const found = meters.get(id)
+    if (found !== undefined) return found
+    const meter = createMeter(id)
+    meters.set(id, meter)
+    return meter
+  }
+
+  return {
+    take: (key, now) => {
+      const limits = limitsOf(key)
+      const id = meterOf(key)
+      const meter = getMeter(id)
+      const state = meter.peek(limits, now)
+      if (!state.allowed) return state
+      meter.count(limits, now)
+      if (limits.requests_per_day !== undefined) days?.count(id, now)
+      return { ...meter.peek(limits, now), allowed: true }
+    },
+    // A key that is only looked up takes no place from those that count.
+    peek: (key, now) => {
+      const id = meterOf(key)
+      return (meters.peek(id) ?? createMeter(id)).peek(limitsOf(key), now)
+    },
+  }
+}
+
+export function buildRateRefusal({ limit, remaining, resetAt, retryAfter }: RateState): Refusal {
+  return new Refusal('rate-limited', `too many requests: try again in ${retryAfter} s`, {
+    retry_after: retryAfter,
+    limit,
+    remaining,
+    reset_at: formatTimestamp(resetAt * 1000),
+  })
+}
+
+interface Gauge {
+  readonly limit: number
+  readonly remaining: number
+  readonly nextRoomAt: number
+}
+
+class Meter {
+  private readonly second = new SlidingCount(SECOND)
+  private readonly minute = new SlidingCount(MINUTE)
+  private readonly readSlices: (now: number) => readonly Slice[]
+  private day: SlidingCount | undefined
+  private readonly bucket = new TokenBucket()
+
+  constructor(past: (now: number) => readonly Slice[]) {
+    this.readSlices = past
+  }
+
+  peek(limits: PlanLimits, now: number): RateState {
+    const unlimited = !hasRequestLimits(limits)
+    const gauges = unlimited ? [this.unlimitedGauge(now)] : this.readGauges(limits, now)
+    const refusing = gauges.filter(({ remaining }) => remaining <= 0)
+    const { limit, remaining, nextRoomAt } =
+      refusing.length > 0
+        ? refusing.reduce((one, other) => (other.nextRoomAt > one.nextRoomAt ? other : one))
+        : gauges.reduce((one, other) => (other.remaining < one.remaining ? other : one))
+    return {
+      allowed: unlimited || refusing.length === 0,
+      limit,
+      remaining: Math.max(0, remaining),
+      resetAt: Math.ceil(nextRoomAt / 1000),
+      retryAfter: Math.max(1, Math.ceil((nextRoomAt - now) / 1000)),
+    }
+  }
+
+  count({ requests_per_second, burst, requests_per_minute, requests_per_day }: PlanLimits, now: number): void {
+    this.second.add(now)
+    if (burst !== undefined && requests_per_second !== undefined) this.bucket.take(burst, requests_per_second, now)
+    if (requests_per_minute !== undefined) this.minute.add(now)
+    if (requests_per_day !== undefined) this.loadDay(now).add(now)
+  }
+
+  /** For a plan without limits. */
+  private unlimitedGauge(now: number): Gauge {
+    const remaining = UNLIMITED_PER_SECOND - this.second.count(now)
+    return { limit: UNLIMITED_PER_SECOND, remaining, nextRoomAt: this.second.nextRoomAt(Number.POSITIVE_INFINITY, now) }
+  }
+
+  private readGauges(limits: PlanLimits, now: number): Gauge[] {
+    const { requests_per_second, burst, requests_per_minute, requests_per_day } = limits
+    const gauges: Gauge[] = []
+    const perSecond = burst ?? requests_per_second
+    if (perSecond !== undefined) gauges.push(readGauge(this.second, perSecond, now))
+    if (burst !== undefined && requests_per_second !== undefined) {
+      gauges.push(this.bucket.readGauge(burst, requests_per_second, now))
+    }
+    if (requests_per_minute !== undefined) gauges.push(readGauge(this.minute, requests_per_minute, now))
+    if (requests_per_day !== undefined) gauges.push(readGauge(this.loadDay(now), requests_per_day, now))
+    return gauges
+  }
+
+  private loadDay(now: number): SlidingCount {
+    this.day ??= new SlidingCount(DAY, this.readSlices(now))
+    return this.day
+  }
+}
+
+function hasRequestLimits(limits: PlanLimits): boolean {
+  return (limits.requests_per_second ?? limits.requests_per_minute ?? limits.requests_per_day) !== undefined
+}
+
+function readGauge(window: SlidingCount, limit: number, now: number): Gauge {
+  return { limit, remaining: limit - window.count(now), nextRoomAt: window.nextRoomAt(limit, now) }
+}
+
+/** Counts thousandths of tokens, so that each millisecond gains an integer and nothing is rounded. */
+class TokenBucket {
+  private level: number | undefined
+  private updatedAt = 0
+
+  readGauge(burst: number, perSecond: number, now: number): Gauge {
+    const level = this.levelAt(burst, perSecond, now)
+    const missing = 1000 - (level % 1000)
+    const nextRoomAt = level >= burst * 1000 ? now : now + Math.ceil(missing / perSecond)
+    return { limit: burst, remaining: Math.floor(level / 1000), nextRoomAt }
+  }
+
+  take(burst: number, perSecond: number, now: number): void {
+    this.level = this.levelAt(burst, perSecond, now) - 1000
+    this.updatedAt = Math.max(this.updatedAt, now)
+  }
+
+  /** At most `burst`, which may have changed with the plan. */
+  private levelAt(burst: number, perSecond: number, now: number): number {
+    const full = burst * 1000
+    if (this.level === undefined) return full
+    return Math.min(full, this.level + Math.max(0, now - this.updatedAt) * perSecond)
+  }
+}

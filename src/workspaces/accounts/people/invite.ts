@@ -1,0 +1,89 @@
+/**
+ * Invites a person to a workspace, as writes of one commit.
+ *
+ * A member, or an address with a pending invitation, cannot be invited again; the pending invitation
+ * must be cancelled first. Between two concurrent invitations the index `invitations_pending` decides.
+ */
+import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import { uuidv7 } from '../../../base/platform/ids.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { type Actor, recordAuditEntry } from '../audit-log.js'
+import {
+  countPending,
+  expireInvitation,
+  INVITATION_LIFETIME,
+  type InvitationRow,
+  insertInvitation,
+  pendingByEmail,
+} from './invitations.js'
+import { type AssignableRole, countMembers, MAX_MEMBERS, memberByEmail, requireAdministrator } from './members.js'
+import { userById } from './users.js'
+
+export interface InvitationRequest {
+  readonly workspaceId: string
+  readonly email: Address
+  readonly role: AssignableRole
+  /** The inviter. */
+  readonly userId: string
+  readonly actor: Actor
+  readonly now: number
+}
+
+/** Throws a Refusal `conflict`. */
+export function requireInvitable(read: Read, { workspaceId, email: given, now }: InvitationRequest): void {
+  const email = toLowerCaseAddress(given)
+  const [member] = memberByEmail(read, { workspaceId, email })
+  if (member !== undefined) {
+    throw new Refusal('conflict', `${email} belongs to the workspace already`, { email, member_id: member.id })
+  }
+  const [waiting] = pendingByEmail(read, { workspaceId, email, now })
+  if (waiting !== undefined) {
+    const until = formatTimestamp(waiting.expires_at)
+    const message = `${email} has a pending invitation until ${until}: cancel it to send another`
+    throw new Refusal('conflict', message, { email, invitation_id: waiting.id, expires_at: until })
+  }
+  const count =
+    (countMembers(read, { workspaceId })[0]?.count ?? 0) + (countPending(read, { workspaceId, now })[0]?.count ?? 0)
+  if (count < MAX_MEMBERS) return
+  throw new Refusal('conflict', `a workspace may have at most ${MAX_MEMBERS} members and pending invitations`, {
+    limit: MAX_MEMBERS,
+    count,
+  })
+}
+
+interface NewInvitation {
+  readonly row: InvitationRow
+  /** They miss when the inviter may no longer invite. */
+  readonly writes: readonly Write[]
+}
+
+export function buildInvitation(read: Read, request: InvitationRequest): NewInvitation {
+  const { workspaceId, role, userId, actor, now } = request
+  const email = toLowerCaseAddress(request.email)
+  const [inviter] = userById(read, { id: userId })
+  const row: InvitationRow = {
+    id: uuidv7(now),
+    workspace_id: workspaceId,
+    email,
+    role,
+    status: 'pending',
+    invited_by_name: inviter?.full_name ?? '',
+    invited_by_email: inviter?.email ?? '',
+    invited_by: userId,
+    created_at: now,
+    expires_at: now + INVITATION_LIFETIME,
+  }
+  const details = { email, role }
+  return {
+    row,
+    writes: [
+      requireAdministrator({ workspaceId, userId }),
+      expireInvitation({ workspaceId, email, now }),
+      insertInvitation(row),
+      recordAuditEntry({ workspaceId, actor, action: 'member.invited', target: row.id, at: now, details }),
+    ],
+  }
+}

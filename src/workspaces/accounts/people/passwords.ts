@@ -1,0 +1,96 @@
+/**
+ * Passwords of users: hashed by scrypt (RFC 7914) with N = 2^15, r = 8, p = 1 and a random salt;
+ * compared in constant time.
+ *
+ * A hash takes about a tenth of a second and 32 MB on the thread pool. At most two run and twenty wait;
+ * further requests are refused, so that guesses cannot starve the daemon. If there is no stored
+ * password, the same work is done, so that timing does not reveal it.
+ *
+ * A password is normalised (NFKC) first, so that all keyboards give the same text (NIST SP 800-63B
+ * section 5.1.1.2).
+ */
+import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { Refusal } from '../../../base/mail/refusal.js'
+import { randomSecret } from '../../../base/platform/ids.js'
+import { createSemaphore } from '../../../base/platform/semaphore.js'
+
+const LOG_N = 15
+const R = 8
+const P = 1
+const SALT_BYTES = 16
+const KEY_BYTES = 32
+
+const MAX_CONCURRENT = 2
+const MAX_WAITING = 20
+const WAIT_TIMEOUT = 5_000
+
+/** In characters (NIST SP 800-63B section 5.1.1.2). Attempts are limited, so guessing is slow. */
+export const MIN_PASSWORD_LENGTH = 8
+/** In bytes. */
+export const MAX_PASSWORD_BYTES = 1_024
+
+export interface PasswordHasher {
+  /** Rejects with a Refusal: `invalid-parameter` for a short password, or `unavailable`. */
+  readonly hash: (password: string) => Promise<string>
+  /** `stored` null: no password, which never matches. Rejects with a Refusal `unavailable`. */
+  readonly matches: (password: string, stored: string | null) => Promise<boolean>
+}
+
+export function createPasswordHasher(): PasswordHasher {
+  const line = createSemaphore(MAX_CONCURRENT, MAX_WAITING)
+
+  async function runInTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (!(await line.acquire(WAIT_TIMEOUT))) {
+      throw new Refusal('unavailable', 'too many passwords are being checked, try again later', { retry_after: 5 })
+    }
+    try {
+      return await work()
+    } finally {
+      line.release()
+    }
+  }
+
+  return {
+    hash: async (password) => {
+      requireMinLength(password)
+      const salt = randomSecret(SALT_BYTES)
+      const key = await runInTurn(() => deriveKey(password, salt))
+      return ['scrypt', LOG_N, R, P, salt.toString('base64url'), key.toString('base64url')].join('$')
+    },
+    matches: async (password, stored) => {
+      const { salt, key } = stored === null ? dummyHash : parseStoredHash(stored)
+      const given = await runInTurn(() => deriveKey(password, salt))
+      return timingSafeEqual(given, key) && stored !== null
+    },
+  }
+}
+
+function requireMinLength(password: string): void {
+  if ([...password.normalize('NFKC')].length >= MIN_PASSWORD_LENGTH) return
+  const message = `password: must have at least ${MIN_PASSWORD_LENGTH} characters`
+  throw new Refusal('invalid-parameter', message, { field: 'password' })
+}
+
+interface StoredHash {
+  readonly salt: Buffer
+  readonly key: Buffer
+}
+
+const dummyHash: StoredHash = { salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) }
+
+/** Throws for any other form, which is a bug: there is only one form so far. */
+function parseStoredHash(stored: string): StoredHash {
+  const [, salt, key] = /^scrypt\$15\$8\$1\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? []
+  if (salt === undefined || key === undefined) throw new Error('a stored password has an unknown format')
+  return { salt: Buffer.from(salt, 'base64url'), key: Buffer.from(key, 'base64url') }
+}
+
+const scryptOptions: ScryptOptions = { N: 2 ** LOG_N, r: R, p: P, maxmem: 64 * 1_048_576 }
+
+function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, scryptOptions, (error, key) =>
+      error === null ? resolve(key) : reject(error),
+    )
+  })
+}

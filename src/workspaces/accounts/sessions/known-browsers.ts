@@ -1,0 +1,92 @@
+/**
+ * A *known browser* is one in which a user has signed in, by a token in a cookie of its own that outlives the session.
+ * It opens nothing: a sign-in from a browser without it is reported to the user by mail.
+ *
+ * A user has at most 20 of them; one is forgotten a year after its last sign-in, and when the password changes.
+ */
+import type { Store } from '../../../base/storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { hashToken } from './session-records.js'
+
+export const BROWSER_LIFETIME = 365 * 86_400_000
+const MAX_BROWSERS = 20
+
+const browsersOf = prepareRead<{ userId: string; since: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('known_browsers')
+    .select('token_hash')
+    .where('user_id', '=', slot('userId'))
+    .where('last_used_at', '>', slot('since')),
+)
+
+interface BrowserUse {
+  readonly userId: string
+  /** Null: the browser has none. */
+  readonly token: string | null
+  readonly now: number
+}
+
+/** `first`: the user is known in no browser at all. */
+export function recognizeBrowser(read: Read, { userId, token, now }: BrowserUse): 'known' | 'new' | 'first' {
+  const known = browsersOf(read, { userId, since: now - BROWSER_LIFETIME })
+  if (known.length === 0) return 'first'
+  const hash = token === null ? null : hashToken(token)
+  return known.some(({ token_hash: other }) => other === hash) ? 'known' : 'new'
+}
+
+const storeBrowser = prepareWrite<{ userId: string; hash: string; now: number }>(({ db, slot }) =>
+  db
+    .insertInto('known_browsers')
+    .values({ user_id: slot('userId'), token_hash: slot('hash'), last_used_at: slot('now') })
+    .onConflict((oc) => oc.columns(['user_id', 'token_hash']).doUpdateSet({ last_used_at: slot('now') })),
+)
+
+const removeBeyond = prepareWrite<{ userId: string; kept: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('known_browsers')
+    .where('user_id', '=', slot('userId'))
+    .where('token_hash', 'in', (eb) =>
+      eb
+        .selectFrom('known_browsers')
+        .select('token_hash')
+        .where('user_id', '=', slot('userId'))
+        .orderBy('last_used_at', 'desc')
+        .limit(-1)
+        .offset(slot('kept')),
+    ),
+)
+
+/** Also forgets those that were used least recently, beyond the limit. */
+export function rememberBrowser(userId: string, token: string, now: number): Write[] {
+  return [storeBrowser({ userId, hash: hashToken(token), now }), removeBeyond({ userId, kept: MAX_BROWSERS })]
+}
+
+const removeOthers = prepareWrite<{ userId: string; kept: string }>(({ db, slot }) =>
+  db.deleteFrom('known_browsers').where('user_id', '=', slot('userId')).where('token_hash', '<>', slot('kept')),
+)
+
+/** Forgets all browsers of a user but that with the token; null: all of them. */
+export function forgetBrowsers(userId: string, keptToken: string | null): Write {
+  return removeOthers({ userId, kept: keptToken === null ? '' : hashToken(keptToken) })
+}
+
+const oldBrowsers = prepareRead<{ before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('known_browsers')
+    .select(['user_id', 'token_hash'])
+    .where('last_used_at', '<=', slot('before'))
+    .limit(200),
+)
+
+const removeBrowser = prepareWrite<{ user_id: string; token_hash: string }>(({ db, slot }) =>
+  db.deleteFrom('known_browsers').where('user_id', '=', slot('user_id')).where('token_hash', '=', slot('token_hash')),
+)
+
+/** Removes some of those past their time; resolves to whether there may be more. */
+export async function removeOldBrowsers({ read, commit }: Store, now: number): Promise<boolean> {
+  const old = oldBrowsers(read, { before: now - BROWSER_LIFETIME })
+  if (old.length === 0) return false
+  await commit(old.map(removeBrowser))
+  return true
+}

@@ -1,0 +1,24 @@
+/**
+ * The principal of a request with a session: the user, acting in one of their workspaces.
+ *
+ * The role is read at each request, so that a removal or another role takes effect at once. There is no
+ * key, so nothing but the role limits what the user may do.
+ */
+import { Refusal } from '../../../base/mail/refusal.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { findOperatedBy } from '../operator-workspace.js'
+import type { Principal } from '../principal.js'
+import { roleIn } from '../workspaces.js'
+
+/** Throws a Refusal `forbidden` for a workspace that the user does not belong to, existing or not. */
+export function findSessionPrincipal(read: Read, userId: string, workspaceId: string): Principal {
+  const role = roleIn(read, { workspaceId, userId })[0]?.role
+  if (role === undefined) throw new Refusal('forbidden', 'not permitted: you do not belong to this workspace')
+  return { workspaceId, keyId: null, userId, role, scopes: ['full'], allowedDomains: [] }
+}
+
+/** Throws a Refusal `forbidden` unless the user is owner or admin of the operator's workspace. */
+export function requireOperator(read: Read, userId: string): void {
+  if (findOperatedBy(read, userId) !== null) return
+  throw new Refusal('forbidden', 'not permitted: only for owner and admins of the workspace of the operator')
+}

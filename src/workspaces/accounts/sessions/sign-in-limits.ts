@@ -1,0 +1,71 @@
+/**
+ * The limits of attempts to sign in, all in memory.
+ *
+ * Anyone can use up the attempts of a client address or an account. So attempts with a session, with a link by mail, or
+ * in a browser in which the user has signed in before (`known-browsers.ts`) count elsewhere, and guesses of others lock
+ * none of them out. Wrong codes after the right password have a limit of their own.
+ */
+import type { PlanLimits } from '../../../base/config/plans.js'
+import type { Address } from '../../../base/mail/address.js'
+import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
+
+export interface SignInLimits {
+  /** By client address, as `addressKeyOf` groups them. */
+  readonly clients: RateLimit
+  readonly accounts: AccountLimit
+  /** By what proved itself: a session's user, a link's user, or a known browser. */
+  readonly proved: RateLimit
+  /** Wrong codes, by user, link or browser. */
+  readonly codes: RateLimit
+}
+
+/** An account, or a mail address that has none. */
+export interface AccountName {
+  /** In lower case. */
+  readonly email: Address
+  readonly userId: string | null
+}
+
+export interface AccountLimit {
+  /** Throws a Refusal `rate-limited`. */
+  readonly take: (account: AccountName, now: number) => void
+}
+
+const MAX_ACCOUNTS = 100_000
+
+/**
+ * The same limit for accounts and for addresses without one, counted apart: attempts at many invented addresses
+ * evict no count of an account.
+ */
+export function createAccountLimit(limits: PlanLimits): AccountLimit {
+  const accounts = createRateLimit({ limitsOf: () => limits, maxKeys: MAX_ACCOUNTS })
+  const others = createRateLimit({ limitsOf: () => limits })
+  return {
+    take: ({ email, userId }, now) => {
+      if (userId === null) takeAttempt(others, email, now)
+      else takeAttempt(accounts, userId, now)
+    },
+  }
+}
+
+export function createSignInLimits(): SignInLimits {
+  const limit = (limits: PlanLimits): RateLimit => createRateLimit({ limitsOf: () => limits })
+  return {
+    clients: limit({ requests_per_minute: 30, requests_per_day: 1_000 }),
+    accounts: createAccountLimit({ requests_per_minute: 10, requests_per_day: 200 }),
+    proved: limit({ requests_per_minute: 10, requests_per_day: 100 }),
+    codes: limit({ requests_per_minute: 10, requests_per_day: 50 }),
+  }
+}
+
+/** Throws a Refusal `rate-limited`. */
+export function takeAttempt(limit: RateLimit, key: string, now: number): void {
+  const state = limit.take(key, now)
+  if (!state.allowed) throw buildRateRefusal(state)
+}
+
+/** Throws a Refusal `rate-limited` if no attempt is left; counts none. */
+export function requireAttempt(limit: RateLimit, key: string, now: number): void {
+  const state = limit.peek(key, now)
+  if (!state.allowed) throw buildRateRefusal(state)
+}

@@ -1,0 +1,196 @@
+/**
+ * Signs a user in with mail address, password and, where it is enabled, the second factor.
+ *
+ * Every sign-in makes a session with a new token. Attempts are limited by client address and by account, or by browser
+ * where the user has signed in before, ahead of the costly work, and for addresses without an account too. Both kinds
+ * take the same work and get the same answer, so that neither reveals which addresses have an account.
+ */
+import type { Address } from '../../../base/mail/address.js'
+import { toLowerCaseAddress } from '../../../base/mail/address.js'
+import { Refusal } from '../../../base/mail/refusal.js'
+import type { Store } from '../../../base/storage/database.js'
+import { prepareWrite } from '../../../base/storage/prepared.js'
+import type { Write } from '../../../base/storage/writer/write.js'
+import { addressKeyOf } from '../client-address.js'
+import type { PasswordHasher } from '../people/passwords.js'
+import { userByEmail } from '../people/users.js'
+import { type AccountChange, commitWithNotices, type PrepareNotice } from './account-notices.js'
+import { recognizeBrowser, rememberBrowser } from './known-browsers.js'
+import { type AcceptedCode, acceptCode, countRecoveryCodes, secondFactorOf } from './second-factor.js'
+import {
+  buildSession,
+  type Client,
+  generateToken,
+  hashToken,
+  insertSession,
+  type NewSession,
+  type SessionTimes,
+} from './session-records.js'
+import { type AccountName, requireAttempt, type SignInLimits, takeAttempt } from './sign-in-limits.js'
+
+export interface SignInDeps extends Store {
+  /** For attempts that anyone can make. */
+  readonly passwords: PasswordHasher
+  /** For a session, a link, or a known browser: others cannot fill its line. */
+  readonly provedPasswords: PasswordHasher
+  readonly attempts: SignInLimits
+  readonly sessionTimes: () => Pick<SessionTimes, 'max'>
+  readonly prepareNotice: PrepareNotice
+}
+
+/** The browser that gets the session. */
+export interface SignInClient extends Client {
+  /** By which it is known from an earlier sign-in; null: it has none. */
+  readonly browserToken: string | null
+}
+
+interface SignIn {
+  readonly email: Address
+  readonly password: string
+  readonly code: string | undefined
+  readonly client: SignInClient
+  readonly now: number
+}
+
+/** A session, and the token by which its browser is known from now on. */
+export interface SignedIn {
+  readonly session: NewSession
+  readonly browserToken: string
+}
+
+/** Changes nothing; misses when the password has changed since it was checked. */
+export const requirePassword = prepareWrite<{ userId: string; hash: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('users')
+      .set({ password_hash: slot('hash') })
+      .where('id', '=', slot('userId'))
+      .where('password_hash', '=', slot('hash')),
+  1,
+)
+
+/** Rejects with a Refusal: `rate-limited`, `wrong-password`, or `signed-out` when the second factor is missing. */
+export async function signIn(
+  deps: SignInDeps,
+  { email: given, password, code, client, now }: SignIn,
+): Promise<SignedIn> {
+  const { read } = deps
+  const email = toLowerCaseAddress(given)
+  const [user] = userByEmail(read, { email })
+  const hash = user?.password_hash ?? null
+  const token = client.browserToken
+  const browser = user === undefined ? 'first' : recognizeBrowser(read, { userId: user.id, token, now })
+  const guesser = browser === 'known' ? nameGuesser(user?.id ?? '', client) : null
+  const passwords = takeSignIn(deps, { email, userId: user?.id ?? null, guesser, client, now })
+  const matches = await passwords.matches(password, hash)
+  if (!matches || user === undefined || hash === null) throw wrongPasswordRefusal()
+  const userId = user.id
+  const factor = acceptSecondFactor(deps, { userId, code, guesser: guesser ?? userId, now })
+  const opened = openSession(deps, { userId, client, now })
+  const writes = [requirePassword({ userId, hash }), ...factor.writes, ...opened.writes]
+  // The mail about a used recovery code names the browser, so a new one needs no mail of its own.
+  const change = factor.usedCode ?? (browser === 'new' ? { kind: 'new-browser' as const } : null)
+  const notices = change === null ? [] : [{ email: user.email, change, client, now }]
+  if (!(await commitWithNotices(deps, writes, notices))) throw wrongPasswordRefusal()
+  return opened
+}
+
+/** A known browser, for whom attempts count apart from those of others. */
+function nameGuesser(userId: string, { browserToken }: SignInClient): string {
+  return `browser ${userId} ${hashToken(browserToken ?? '')}`
+}
+
+interface SessionRequest {
+  readonly userId: string
+  readonly client: SignInClient
+  readonly now: number
+}
+
+/** A new session, with the writes that store it and make its browser known. */
+export function openSession(
+  { sessionTimes }: Pick<SignInDeps, 'sessionTimes'>,
+  { userId, client, now }: SessionRequest,
+): SignedIn & { readonly writes: readonly Write[] } {
+  const session = buildSession({ userId, ...client, lifetime: sessionTimes().max, now })
+  const browserToken = client.browserToken ?? generateToken()
+  return {
+    session,
+    browserToken,
+    writes: [...insertSession(session.row), ...rememberBrowser(userId, browserToken, now)],
+  }
+}
+
+interface CountedSignIn extends AccountName {
+  /** Null: the browser is not known. */
+  readonly guesser: string | null
+  readonly client: Client
+  readonly now: number
+}
+
+/** Counts the attempt; returns the hasher whose line it joins. Throws a Refusal `rate-limited`. */
+function takeSignIn(
+  { attempts, passwords, provedPasswords }: SignInDeps,
+  { guesser, client, now, ...account }: CountedSignIn,
+): PasswordHasher {
+  if (guesser !== null) {
+    takeAttempt(attempts.proved, guesser, now)
+    return provedPasswords
+  }
+  takeAttempt(attempts.clients, addressKeyOf(client.remoteAddress), now)
+  attempts.accounts.take(account, now)
+  return passwords
+}
+
+function wrongPasswordRefusal(): Refusal {
+  return new Refusal('wrong-password', 'the mail address or the password is wrong')
+}
+
+interface GivenCode {
+  readonly userId: string
+  readonly code: string | undefined
+  /** For whom wrong codes count. */
+  readonly guesser: string
+  readonly now: number
+}
+
+interface AcceptedFactor {
+  /** None where no second factor is enabled. */
+  readonly writes: readonly Write[]
+  /** Null: no recovery code was used. */
+  readonly usedCode: AccountChange | null
+}
+
+/**
+ * Throws a Refusal if the second factor is enabled and missing or wrong, or `rate-limited` after many wrong ones.
+ */
+export function acceptSecondFactor(
+  deps: Pick<SignInDeps, 'read' | 'attempts'>,
+  { userId, code, guesser, now }: GivenCode,
+): AcceptedFactor {
+  const { read } = deps
+  const [factor] = secondFactorOf(read, { userId })
+  if (factor === undefined || factor.totp_enabled_at === null) return { writes: [], usedCode: null }
+  if (code === undefined) {
+    const message = 'a code of the authenticator, or a recovery code, is needed too'
+    throw new Refusal('signed-out', message, { second_factor: true })
+  }
+  const { kind, write } = acceptGuess(deps, { userId, code, guesser, now })
+  if (kind === 'time') return { writes: [write], usedCode: null }
+  return { writes: [write], usedCode: { kind: 'recovery-code-used', left: countRecoveryCodes(read, userId) - 1 } }
+}
+
+/** Throws a Refusal: the code is wrong, or `rate-limited` after many wrong ones. */
+export function acceptGuess(
+  { read, attempts }: Pick<SignInDeps, 'read' | 'attempts'>,
+  { userId, code, guesser, now }: GivenCode & { readonly code: string },
+): AcceptedCode {
+  requireAttempt(attempts.codes, guesser, now)
+  const accepted = acceptCode(read, { userId, code, now })
+  if (accepted !== null) return accepted
+  takeAttempt(attempts.codes, guesser, now)
+  throw wrongCodeRefusal()
+}
+
+export function wrongCodeRefusal(): Refusal {
+  return new Refusal('wrong-password', 'the code is wrong, or was used already', { second_factor: true })
+}

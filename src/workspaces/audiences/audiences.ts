@@ -1,0 +1,121 @@
+/**
+ * The record of an audience: a named list of contacts.
+ *
+ * A commit that adds a contact to an audience has `assertAudienceExists`. So no contact is added to a
+ * deleted audience, and its contacts can be removed afterwards (`audience-removal.ts`).
+ */
+import { formatForDisplay } from '../../base/mail/address.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { type Slice, seekOffset } from '../../base/storage/paging.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/prepared.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+
+export type Audience = Tables['audiences']
+export type CountedAudience = Audience & { readonly contacts_count: number }
+
+export const insertAudience = prepareWrite<Audience>(({ db, slot }) =>
+  db.insertInto('audiences').values({
+    id: slot('id'),
+    workspace_id: slot('workspace_id'),
+    name: slot('name'),
+    description: slot('description'),
+    created_at: slot('created_at'),
+    updated_at: slot('updated_at'),
+  }),
+)
+
+export type AudienceChange = Partial<Pick<Audience, 'name' | 'description'>>
+
+/** Misses when there is no such audience in the workspace. */
+export function changeAudience(
+  { workspaceId, id }: { readonly workspaceId: string; readonly id: string },
+  change: AudienceChange & Pick<Audience, 'updated_at'>,
+): Write {
+  const audience = queryBuilder.updateTable('audiences').where('workspace_id', '=', workspaceId).where('id', '=', id)
+  return toWrite(audience.set(change), 1)
+}
+
+/** Changes nothing; misses when there is no such audience in the workspace. */
+export const assertAudienceExists = prepareWrite<{ workspaceId: string; id: string }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('audiences')
+      .set((eb) => ({ name: eb.ref('name') }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id')),
+  1,
+)
+
+const columns = [
+  'audiences.id',
+  'audiences.workspace_id',
+  'audiences.name',
+  'audiences.description',
+  'audiences.created_at',
+  'audiences.updated_at',
+] as const
+
+/** The audiences with the number of their contacts. */
+const selectCounted = (db: typeof queryBuilder) =>
+  db
+    .selectFrom('audiences')
+    .leftJoin('contact_counts', (join) =>
+      join
+        .onRef('contact_counts.workspace_id', '=', 'audiences.workspace_id')
+        .onRef('contact_counts.list', '=', 'audiences.id'),
+    )
+    .select(columns)
+    .select((eb) => eb.fn.coalesce('contact_counts.count', eb.lit(0)).as('contacts_count'))
+
+const byId = prepareRead<{ workspaceId: string; id: string }>()(({ db, slot }) =>
+  selectCounted(db).where('audiences.workspace_id', '=', slot('workspaceId')).where('audiences.id', '=', slot('id')),
+)
+
+/** Greater than any id, which is hexadecimal. */
+const MAX_ID = 'g'
+
+const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('audiences')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
+/** Newest first. */
+export async function listAudiences(
+  read: Read,
+  workspaceId: string,
+  { offset, limit }: Slice,
+): Promise<readonly CountedAudience[]> {
+  const findSkippedId = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
+  const before = await seekOffset(MAX_ID, offset, findSkippedId)
+  return before === null ? [] : listAudiencesBefore(read, { workspaceId, before, limit })
+}
+
+const listAudiencesBefore = prepareRead<{ workspaceId: string; before: string; limit: number }>()(({ db, slot }) =>
+  selectCounted(db)
+    .where('audiences.workspace_id', '=', slot('workspaceId'))
+    .where('audiences.id', '<', slot('before'))
+    .orderBy('audiences.id', 'desc')
+    .limit(slot('limit')),
+)
+
+export function audienceById(read: Read, workspaceId: string, id: string): CountedAudience | undefined {
+  return byId(read, { workspaceId, id })[0]
+}
+
+/** Throws a Refusal `audience-not-found`. */
+export function requireAudience(read: Read, workspaceId: string, id: string): CountedAudience {
+  const found = audienceById(read, workspaceId, id)
+  if (found === undefined) throw buildNotFoundRefusal(id)
+  return found
+}
+
+export function buildNotFoundRefusal(id: string): Refusal {
+  return new Refusal('audience-not-found', `no such audience: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
+}

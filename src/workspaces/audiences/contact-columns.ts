@@ -1,0 +1,266 @@
+/**
+ * The columns of a CSV file of contacts, and the parsing of its lines. Pure.
+ *
+ * The columns for the address, the names and the subscription (`consent-columns`) are recognized by name, without
+ * regard to case and punctuation. `metadata` is a JSON object; any other column is one key of the metadata, under its
+ * own name without a `metadata.` prefix, which also keeps a column from being read as consent. The other columns of our
+ * exports (`id`, times) and columns without a name are ignored. An empty cell means no value.
+ */
+import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../base/mail/address.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { unescapeFormula } from '../../base/platform/csv/cells.js'
+import type { RefusedLine } from '../../base/platform/csv/refused-lines.js'
+import { type CsvRow, REPLACEMENT_CHARACTER } from '../../base/platform/csv/rows.js'
+import { isRecord, keysOf } from '../../base/platform/records.js'
+import { type ConsentKind, consentKindOf, isPlainRefusal, joinAnswers, readConsent } from './consent-columns.js'
+import { MAX_METADATA, MAX_METADATA_DEPTH, MAX_NAME, type Metadata } from './contacts.js'
+
+export type ContactColumn =
+  | { readonly kind: KnownKind }
+  | { readonly kind: ConsentKind; readonly name: string }
+  /** `sure`: its values are no consent, whatever they are. */
+  | { readonly kind: 'key'; readonly key: string; readonly sure: boolean }
+
+type KnownKind = 'email' | 'first_name' | 'last_name' | 'metadata' | 'none'
+
+/** The values of a line; undefined: none. */
+export interface ContactLine {
+  readonly email: Address
+  readonly first_name?: string
+  readonly last_name?: string
+  readonly subscribed?: boolean
+  /** The file has a column for consent, and the line gives none: a new contact is not subscribed. */
+  readonly withoutConsent?: true
+  readonly metadata?: Metadata
+}
+
+const columnNames: Readonly<Record<KnownKind, readonly string[]>> = {
+  email: ['email', 'emailaddress', 'mail', 'mailaddress', 'subscriberemail', 'contactemail', 'subscriber'],
+  first_name: ['firstname', 'fname', 'givenname', 'forename'],
+  last_name: ['lastname', 'lname', 'surname', 'familyname'],
+  metadata: ['metadata'],
+  none: ['', 'id', 'contactid', 'audienceid', 'createdat', 'updatedat'],
+}
+
+const kindByName = new Map(
+  keysOf(columnNames).flatMap((kind) => columnNames[kind].map((name) => [name, kind] as const)),
+)
+
+/** Throws a Refusal `invalid-parameter` for a first line that cannot be the column names. */
+export function parseContactColumns({ line, cells }: CsvRow): readonly ContactColumn[] {
+  if (!cells.some((cell) => columnKindOf(cell) === 'email')) {
+    throw buildHeaderRefusal(
+      line,
+      `has no column for the address, such as "email": ${formatForDisplay(cells.join(', '))}`,
+    )
+  }
+  if (isSuppressionList(cells)) throw buildHeaderRefusal(line, suppressionListRule)
+  const columns = cells.map((cell) => parseColumn(unescapeFormula(cell), line))
+  const seen = new Set<string>()
+  for (const column of columns) {
+    const name = fieldOf(column)
+    if (name === 'none') continue
+    if (seen.has(name)) throw buildHeaderRefusal(line, `has the column ${formatForDisplay(name)} twice`)
+    seen.add(name)
+  }
+  return columns
+}
+
+function columnKindOf(name: string): KnownKind | undefined {
+  return kindByName.get(name.toLowerCase().replace(/[\s._-]/g, ''))
+}
+
+/** SendGrid's lists of unsubscribes, of a group too, spam reports and invalid addresses have these columns alone. */
+function isSuppressionList(cells: readonly string[]): boolean {
+  const names = cells.map((cell) => cell.trim().toLowerCase())
+  return names.includes('created') && names.every((name) => suppressionColumns.has(name))
+}
+
+const suppressionColumns: ReadonlySet<string> = new Set([
+  ...['ip', 'email', 'created', 'reason', 'status', 'group_id', 'group_name'],
+])
+
+const suppressionListRule =
+  'are those of a list of suppressed addresses at SendGrid: import it with POST /v1/suppressions/import, or, if its addresses are contacts who gave consent, rename the column "created" to "metadata.created"'
+
+const MAX_KEY_LENGTH = 255
+
+function parseColumn(name: string, line: number): ContactColumn {
+  const kind = columnKindOf(name)
+  if (kind !== undefined) return { kind }
+  const key = name.trim().replace(/^metadata\./i, '')
+  const consent = key === name.trim() ? consentKindOf(key) : 'data'
+  if (consent === 'unclear')
+    throw buildHeaderRefusal(line, `has the column ${formatForDisplay(key)}, which ${unclearRule}`)
+  if (consent !== null && consent !== 'data') return { kind: consent, name: key }
+  if (
+    key === '__proto__' ||
+    key.length > MAX_KEY_LENGTH ||
+    /\p{Cc}/u.test(key) ||
+    key.includes(REPLACEMENT_CHARACTER)
+  ) {
+    throw buildHeaderRefusal(line, `has a column that cannot be a key of metadata: ${formatForDisplay(key)}`)
+  }
+  return key === '' ? { kind: 'none' } : { kind: 'key', key, sure: consent === 'data' }
+}
+
+const unclearRule =
+  'seems to speak of consent, but its values are not known: rename it to "subscribed" or "unsubscribed" (yes or no), or to "metadata.…" if it does not'
+
+function buildHeaderRefusal(line: number, what: string): Refusal {
+  return new Refusal('invalid-parameter', `file: line ${line}, the column names, ${what}`, {
+    field: 'file',
+    line,
+  })
+}
+
+/** Why a line is refused. */
+class InvalidLineError extends Error {
+  constructor(
+    readonly field: string | null,
+    message: string,
+    readonly value: string | null,
+  ) {
+    super(message)
+  }
+}
+
+/** Returns a fault as a value: files may have many. */
+export function parseContactLine(columns: readonly ContactColumn[], row: CsvRow): ContactLine | RefusedLine {
+  try {
+    return parseCells(columns, row)
+  } catch (error) {
+    if (!(error instanceof InvalidLineError)) throw error
+    const { field, message: reason, value } = error
+    return { line: row.line, field, reason, value: value === null ? null : formatForDisplay(value) }
+  }
+}
+
+export function isRefusedLine(line: ContactLine | RefusedLine): line is RefusedLine {
+  return 'reason' in line
+}
+
+type Draft = { -readonly [Field in keyof ContactLine]: ContactLine[Field] }
+
+function parseCells(columns: readonly ContactColumn[], { cells }: CsvRow): ContactLine {
+  if (cells.slice(columns.length).some((cell) => cell !== '')) {
+    throw new InvalidLineError(null, 'has more cells than there are columns', null)
+  }
+  const parsedLine: Partial<Draft> = {}
+  const metadata: Record<string, unknown> = {}
+  for (const [at, column] of columns.entries()) {
+    const cell = cells[at] ?? ''
+    if (cell === '' || column.kind === 'none') continue
+    if (cell.includes(REPLACEMENT_CHARACTER))
+      throw new InvalidLineError(fieldOf(column), 'is not valid UTF-8: save the file as CSV UTF-8', cell)
+    setField(parsedLine, metadata, column, unescapeFormula(cell))
+  }
+  Object.assign(parsedLine, parseConsent(columns, cells))
+  const { email } = parsedLine
+  if (email === undefined) throw new InvalidLineError('email', 'is required', null)
+  if (Object.keys(metadata).length === 0) return { ...parsedLine, email }
+  checkMetadataSize(metadata)
+  return { ...parsedLine, email, metadata }
+}
+
+function setField(line: Partial<Draft>, metadata: Record<string, unknown>, column: ContactColumn, text: string): void {
+  switch (column.kind) {
+    case 'email':
+      line.email = parseEmail(text)
+      return
+    case 'first_name':
+    case 'last_name':
+      line[column.kind] = parseName(column.kind, text)
+      return
+    case 'metadata':
+      Object.assign(metadata, parseMetadata(text))
+      return
+    case 'key':
+      if (!column.sure && isPlainRefusal(text)) throw new InvalidLineError(fieldOf(column), refusalElsewhere, text)
+      metadata[column.key] = text
+      return
+    case 'state':
+      metadata[column.name] = text
+      return
+    default:
+      return
+  }
+}
+
+const refusalElsewhere =
+  'seems to say that the contact is not subscribed: name the column "status" if it does, "metadata.…" if it does not'
+
+/** What the columns of consent say together. A cell that none of them understands refuses the line. */
+function parseConsent(
+  columns: readonly ContactColumn[],
+  cells: readonly string[],
+): Pick<ContactLine, 'subscribed' | 'withoutConsent'> {
+  let withoutConsent = false
+  const answers = columns.map((column, at) => {
+    if (!('name' in column)) return null
+    const text = unescapeFormula(cells[at] ?? '').trim()
+    if (text === '' && column.kind === 'consent') withoutConsent = true
+    return text === '' ? null : parseAnswer(column, text)
+  })
+  const subscribed = joinAnswers(answers)
+  if (subscribed !== null) return { subscribed }
+  return withoutConsent ? { withoutConsent } : {}
+}
+
+function parseAnswer({ kind, name }: { kind: ConsentKind; name: string }, text: string): boolean | null {
+  const answer = readConsent(kind, name, text)
+  if (answer === undefined) throw new InvalidLineError(name, answerRule, text)
+  return answer
+}
+
+const answerRule =
+  'must be true or false, yes or no, 1 or 0, or a status such as subscribed, active, unsubscribed or bounced: name the column "metadata.…" if it does not say whether the contact is subscribed'
+
+function fieldOf(column: ContactColumn): string {
+  if (column.kind === 'key') return `metadata.${column.key}`
+  return 'name' in column ? column.name.toLowerCase() : column.kind
+}
+
+function parseEmail(text: string): Address {
+  const address = tryParseForeignAddress(text.trim())
+  if (address === null)
+    throw new InvalidLineError('email', explainAddress(text, 'is not a mail address, local@domain'), text)
+  return address
+}
+
+function parseName(field: string, text: string): string {
+  if (text.length > MAX_NAME) throw new InvalidLineError(field, `is longer than ${MAX_NAME} characters`, text)
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)) throw new InvalidLineError(field, 'has control characters', text)
+  return text
+}
+
+function parseMetadata(text: string): Metadata {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    value = null
+  }
+  if (!isRecord(value) || Object.hasOwn(value, '__proto__')) {
+    throw new InvalidLineError('metadata', 'is no object in JSON', text)
+  }
+  if (isDeeperThan(value, MAX_METADATA_DEPTH)) {
+    throw new InvalidLineError('metadata', `nests deeper than ${MAX_METADATA_DEPTH} levels`, text)
+  }
+  return value
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
+}
+
+function checkMetadataSize(metadata: Metadata): void {
+  if (isMetadataTooLarge(metadata)) throw new InvalidLineError('metadata', METADATA_TOO_LARGE, null)
+}
+
+export const METADATA_TOO_LARGE = `is more than ${MAX_METADATA} bytes of JSON`
+
+export function isMetadataTooLarge(metadata: Metadata): boolean {
+  return Buffer.byteLength(JSON.stringify(metadata)) > MAX_METADATA
+}

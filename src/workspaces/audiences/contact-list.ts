@@ -1,0 +1,138 @@
+/**
+ * The contacts of a workspace or of one audience, newest first, in pages.
+ *
+ * Each read walks one index backwards (`contacts_of_workspace` or `contacts_of_audience`) without
+ * sorting, since ids begin with their time. Totals come from stored counts. The rows before an offset
+ * are skipped along the index, in steps (`storage/stepped-walk.ts`), so that an offset of a million
+ * does not block the event loop.
+ */
+import type { Address } from '../../base/mail/address.js'
+import { MAX_ID, type Slice, seekOffset } from '../../base/storage/paging.js'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { waitForStep } from '../../base/storage/stepped-walk.js'
+import { type Contact, contactIdsByKey } from './contacts.js'
+
+export interface ContactFilter {
+  readonly workspaceId: string
+  /** Null: all contacts of the workspace. */
+  readonly audienceId: string | null
+}
+
+export function countContacts(read: Read, { workspaceId, audienceId }: ContactFilter): number {
+  return selectCount(read, { workspaceId, list: audienceId ?? 'all' })[0]?.count ?? 0
+}
+
+export async function listContacts(
+  read: Read,
+  filter: ContactFilter,
+  { offset, limit }: Slice,
+): Promise<readonly Contact[]> {
+  if (offset >= countContacts(read, filter)) return []
+  const place = await seekOffset(MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)
+  return place === null ? [] : listContactsBefore(read, filter, place, limit)
+}
+
+/** The ids of contacts with one address, newest first: at most one in each audience. */
+export function findContactIds(
+  read: Read,
+  { workspaceId, audienceId }: ContactFilter,
+  email: Address,
+): readonly string[] {
+  return contactIdsByKey(read, { workspaceId, key: email.toLowerCase() })
+    .filter(({ audience_id }) => audienceId === null || audience_id === audienceId)
+    .map(({ id }) => id)
+    .sort()
+    .reverse()
+}
+
+/** The complete list in pages of `limit`, without contacts that are added meanwhile. */
+export async function* readContactPages(
+  read: Read,
+  filter: ContactFilter,
+  limit: number,
+): AsyncGenerator<readonly Contact[]> {
+  let before = MAX_ID
+  for (;;) {
+    const page = listContactsBefore(read, filter, before, limit)
+    const last = page.at(-1)
+    if (last === undefined) return
+    yield page
+    before = last.id
+    await waitForStep()
+  }
+}
+
+function skipContacts(read: Read, { workspaceId, audienceId }: ContactFilter, before: string, skip: number) {
+  return audienceId === null
+    ? skipInWorkspace(read, { workspaceId, before, skip })
+    : skipInAudience(read, { workspaceId, audienceId, before, skip })
+}
+
+/** Newest first. */
+export function listContactsBefore(
+  read: Read,
+  { workspaceId, audienceId }: ContactFilter,
+  before: string,
+  limit: number,
+): readonly Contact[] {
+  return audienceId === null
+    ? pageOfWorkspace(read, { workspaceId, before, limit })
+    : pageOfAudience(read, { workspaceId, audienceId, before, limit })
+}
+
+const selectCount = prepareRead<{ workspaceId: string; list: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contact_counts')
+    .select('count')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('list', '=', slot('list')),
+)
+
+interface PageQuery {
+  workspaceId: string
+  before: string
+}
+
+const pageOfWorkspace = prepareRead<PageQuery & { limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const pageOfAudience = prepareRead<PageQuery & { audienceId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const skipInWorkspace = prepareRead<PageQuery & { skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)
+
+const skipInAudience = prepareRead<PageQuery & { audienceId: string; skip: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select('id')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .offset(slot('skip')),
+)

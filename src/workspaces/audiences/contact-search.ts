@@ -1,0 +1,81 @@
+/**
+ * Contacts whose address begins with some text, in the order of addresses: of one audience, or of the workspace. An
+ * address that is in several audiences has a contact in each, in the order of their ids.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import type { ContactFilter } from './contact-list.js'
+import { type Contact, findContactInAudience } from './contacts.js'
+
+/** The place of a contact in the order of addresses. */
+export interface AddressPlace {
+  /** In lower case. */
+  readonly key: string
+  /** Empty: in no audience. */
+  readonly audience: string
+}
+
+interface SearchPage {
+  readonly prefix: string
+  /** Null: from the first. */
+  readonly after: AddressPlace | null
+  readonly limit: number
+}
+
+interface PageQuery {
+  workspaceId: string
+  /** The keys that are looked for are between these two. */
+  from: string
+  end: string
+  limit: number
+}
+
+/** In UTF-8, greater than the rest of any address. */
+const LAST = '\u{10FFFF}'
+
+/** The same expression as in the index. */
+const audienceKey = sql<string>`coalesce(audience_id, '')`
+
+const pageOfWorkspace = prepareRead<PageQuery & { audience: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('email_key', '>=', slot('from'))
+    .where('email_key', '<', slot('end'))
+    .where(sql<boolean>`(email_key, ${audienceKey}) > (${slot('from')}, ${slot('audience')})`)
+    .orderBy('email_key')
+    .orderBy(audienceKey)
+    .limit(slot('limit')),
+)
+
+const pageOfAudience = prepareRead<PageQuery & { audienceId: string; after: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where((eb) => eb.between('email_key', slot('from'), slot('end')))
+    .where('email_key', '<>', slot('after'))
+    .orderBy('email_key')
+    .limit(slot('limit')),
+)
+
+export function searchContacts(
+  read: Read,
+  { workspaceId, audienceId }: ContactFilter,
+  { prefix, after, limit }: SearchPage,
+): readonly Contact[] {
+  const start = prefix.toLowerCase()
+  const from = after === null || after.key < start ? start : after.key
+  const page = { workspaceId, from, end: start + LAST, limit }
+  if (audienceId !== null) return pageOfAudience(read, { ...page, audienceId, after: after?.key ?? '' })
+  if (after !== null) return pageOfWorkspace(read, { ...page, audience: after.audience })
+  return [...contactsAt(read, workspaceId, start), ...pageOfWorkspace(read, { ...page, audience: '' })].slice(0, limit)
+}
+
+/** The contact without an audience whose address is the text itself: the first place, and behind none. */
+function contactsAt(read: Read, workspaceId: string, key: string): readonly Contact[] {
+  const contact = findContactInAudience(read, workspaceId, null, key)
+  return contact === undefined ? [] : [contact]
+}

@@ -1,0 +1,30 @@
+/** The contacts of an audience as a CSV file, in pieces: the columns that an import reads, the id and two times. */
+import { formatTimestamp } from '../../base/platform/clock.js'
+import { formatCsvLine } from '../../base/platform/csv/cells.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { type ContactFilter, readContactPages } from './contact-list.js'
+import type { Contact } from './contacts.js'
+
+const columns = ['id', 'email', 'first_name', 'last_name', 'subscribed', 'metadata', 'created_at', 'updated_at']
+/** Contacts of one read: some milliseconds. */
+const PAGE_SIZE = 250
+
+/** Newest first, without contacts that are added meanwhile. */
+export async function* exportContacts(read: Read, filter: ContactFilter): AsyncGenerator<string> {
+  yield formatCsvLine(columns)
+  for await (const page of readContactPages(read, filter, PAGE_SIZE)) yield page.map(formatLine).join('')
+}
+
+function formatLine(contact: Contact): string {
+  const { id, email, first_name, last_name, subscribed, metadata, created_at, updated_at } = contact
+  return formatCsvLine([
+    id,
+    email,
+    first_name ?? '',
+    last_name ?? '',
+    subscribed === 1 ? 'true' : 'false',
+    metadata === '{}' ? '' : metadata,
+    formatTimestamp(created_at),
+    formatTimestamp(updated_at),
+  ])
+}

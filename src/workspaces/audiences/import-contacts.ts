@@ -1,0 +1,103 @@
+/**
+ * Contacts from a CSV file: an address that is new to the audience is added, one that it has is
+ * changed by what its line says. Later lines take precedence over earlier ones.
+ *
+ * A line without a value for the subscription leaves it as it is. A contact that has unsubscribed is
+ * not subscribed again unless `resubscribe` is set, since the file may be old.
+ */
+import type { Clock } from '../../base/platform/clock.js'
+import { addRefusedLines } from '../../base/platform/csv/refused-lines.js'
+import type { CsvBytes } from '../../base/platform/csv/rows.js'
+import {
+  type BatchPlan,
+  type CsvImport,
+  countRows,
+  type ImportJournal,
+  importCsvRows,
+} from '../../base/storage/csv-import.js'
+import type { Store } from '../../base/storage/database.js'
+import type { ContactImportReport, HintSummary } from '../../base/storage/tables/content-tables.js'
+import { ConstraintViolated, WriteConflict } from '../../base/storage/writer/write.js'
+import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
+import { assertAudienceExists, requireAudience } from './audiences.js'
+import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
+import { ContactPlan, type PlannedLine } from './contact-plan.js'
+
+interface ContactImport {
+  readonly workspaceId: string
+  readonly audienceId: string
+  readonly resubscribe: boolean
+}
+
+interface ImportDeps extends Store {
+  readonly clock: Clock
+}
+
+interface PlanDeps extends ImportDeps {
+  readonly findHints: FindHints
+}
+
+/** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
+export function countContactRows(file: Buffer): Promise<number> {
+  return countRows(file, { parseColumns: parseContactColumns })
+}
+
+/**
+ * Imports a file that `countContactRows` has accepted. Rejects with a Refusal `audience-not-found`, or
+ * with what the journal throws.
+ */
+export async function importContacts(
+  deps: ImportDeps,
+  request: ContactImport,
+  file: CsvBytes,
+  journal: ImportJournal<ContactImportReport>,
+): Promise<ContactImportReport> {
+  const planning = { ...deps, findHints: await createHintFinder() }
+  const spec: CsvImport<readonly ContactColumn[], PlannedLine, ContactImportReport> = {
+    parseColumns: parseContactColumns,
+    parseRow: (columns, row) => {
+      const line = parseContactLine(columns, row)
+      return isRefusedLine(line) ? { refused: line } : { item: { lineNumber: row.line, line } }
+    },
+    emptyReport: () => emptyReport,
+    planBatch: (lines, before) => planBatch(planning, request, lines, before),
+    isConflict: (error) => error instanceof WriteConflict || error instanceof ConstraintViolated,
+  }
+  return importCsvRows({ commit: deps.commit, journal }, file, spec)
+}
+
+const emptyReport: ContactImportReport = {
+  ...{ added: 0, updated: 0, unchanged: 0, still_unsubscribed: 0 },
+  ...{ refused: 0, refusals: [] },
+  ...noHints,
+}
+
+function planBatch(
+  { read, clock, findHints }: PlanDeps,
+  { workspaceId, audienceId, resubscribe }: ContactImport,
+  lines: readonly PlannedLine[],
+  before: ContactImportReport,
+): BatchPlan<ContactImportReport> {
+  requireAudience(read, workspaceId, audienceId)
+  const plan = new ContactPlan({ read, workspaceId, audienceId, resubscribe, now: clock() })
+  for (const { lineNumber, line } of lines) plan.addLine(lineNumber, line)
+  const contacts = plan.toWrites()
+  const stays = contacts.length > 0 ? [assertAudienceExists({ workspaceId, id: audienceId })] : []
+  const hinted = lines.flatMap(({ lineNumber, line: { email } }) =>
+    findHints(email).map(({ hint, suggestion }) => ({ line: lineNumber, email, hint, suggestion })),
+  )
+  return { report: { ...addCounts(before, plan), ...addHints(before, hinted) }, writes: [...stays, ...contacts] }
+}
+
+function addCounts(
+  before: ContactImportReport,
+  { counts, refusedLines }: ContactPlan,
+): Omit<ContactImportReport, keyof HintSummary> {
+  return {
+    added: before.added + counts.added,
+    updated: before.updated + counts.updated,
+    unchanged: before.unchanged + counts.unchanged,
+    still_unsubscribed: before.still_unsubscribed + counts.still_unsubscribed,
+    ...addRefusedLines(before, refusedLines),
+  }
+}

@@ -1,0 +1,39 @@
+/** Finds a subscribed contact of an audience, in steps: it may have very many who have unsubscribed. */
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import { type Contact, contactById } from './contacts.js'
+
+interface Step {
+  readonly workspaceId: string
+  readonly audienceId: string
+  readonly after: string
+}
+
+const stepOfAudience = prepareRead<Step>()(({ db, slot }) =>
+  db
+    .selectFrom('contacts')
+    .select(['id', 'subscribed'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('audience_id', '=', slot('audienceId'))
+    .where('id', '>', slot('after'))
+    .orderBy('id')
+    .limit(ROW_STEP),
+)
+
+/** The oldest one; undefined: there is none. */
+export async function findSubscribedContact(
+  read: Read,
+  workspaceId: string,
+  audienceId: string,
+): Promise<Contact | undefined> {
+  let after = ''
+  for (;;) {
+    const rows = stepOfAudience(read, { workspaceId, audienceId, after })
+    const found = rows.find(({ subscribed }) => subscribed === 1)
+    if (found !== undefined) return contactById(read, workspaceId, found.id)
+    const last = rows.at(-1)
+    if (last === undefined) return undefined
+    after = last.id
+    await waitForStep()
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * The records of files that are uploaded once and sent many times, stored in chunks.
+ *
+ *   incomplete   being uploaded, or cut off: never found, removed an hour after it began
+ *   complete     found by its key within its workspace, until `retention.files` after its last use
+ *
+ * A key is 256 random bits. Triggers count the bytes of all files of a workspace; the statement that
+ * grows a file checks the limit of those of an owner.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { randomSecret } from '../../base/platform/ids.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { selectSameOwner } from '../../base/storage/same-owner.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+
+export type CachedFile = Tables['cached_files']
+
+export interface FileRef {
+  readonly workspaceId: string
+  readonly key: string
+}
+
+/** 10 MB. */
+export const MAX_FILE_BYTES = 10 * 1_048_576
+/** 1 GB: the files of all workspaces of an owner, each with 4 KB beside its own size. */
+export const MAX_STORED_BYTES = 1_024 * 1_048_576
+/** A use is recorded once an hour, so a file may be kept that much longer. */
+export const USE_INTERVAL = 3_600_000
+
+export function generateFileKey(): string {
+  return `file_${randomSecret(32).toString('base64url')}`
+}
+
+/** Inserts an empty, incomplete file. */
+export const insertFile = prepareWrite<{
+  workspaceId: string
+  key: string
+  name: string
+  contentType: string
+  at: number
+}>(({ db, slot }) =>
+  db.insertInto('cached_files').values({
+    workspace_id: slot('workspaceId'),
+    key: slot('key'),
+    name: slot('name'),
+    content_type: slot('contentType'),
+    size: 0,
+    complete: 0,
+    created_at: slot('at'),
+    used_at: slot('at'),
+  }),
+)
+
+/** Misses where the file is gone, or its owner has no room for so much more. */
+const growFile = prepareWrite<{ workspaceId: string; key: string; bytes: number; maxBytes: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('cached_files')
+      .set(({ eb }) => ({ size: eb('size', '+', slot('bytes')) }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('key', '=', slot('key'))
+      .where('complete', '=', 0)
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('cached_file_totals')
+            .select(({ fn, eb }) => eb(fn.sum<number>('bytes'), '+', slot('bytes')).as('after'))
+            .where('workspace_id', 'in', selectSameOwner(slot('workspaceId'))),
+        '<=',
+        slot('maxBytes'),
+      ),
+  1,
+)
+
+const insertChunk = prepareWrite<Tables['cached_file_chunks']>(({ db, slot }) =>
+  db.insertInto('cached_file_chunks').values({
+    workspace_id: slot('workspace_id'),
+    key: slot('key'),
+    place: slot('place'),
+    bytes: slot('bytes'),
+  }),
+)
+
+/** One commit. `maxBytes`: octets of all files of the workspaces of the owner. */
+export function appendChunk({ workspaceId, key }: FileRef, place: number, bytes: Buffer, maxBytes: number): Write[] {
+  return [
+    growFile({ workspaceId, key, bytes: bytes.length, maxBytes }),
+    insertChunk({ workspace_id: workspaceId, key, place, bytes }),
+  ]
+}
+
+/** Misses where it was swept meanwhile. */
+export const completeFile = prepareWrite<{ workspaceId: string; key: string; at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('cached_files')
+      .set({ complete: 1, created_at: slot('at'), used_at: slot('at') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('key', '=', slot('key')),
+  1,
+)
+
+const updateLastUse = prepareWrite<{ workspaceId: string; key: string; at: number }>(({ db, slot }) =>
+  db
+    .updateTable('cached_files')
+    .set({ used_at: slot('at') })
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('used_at', '<', slot('at')),
+)
+
+/** The file was used: what the commit of that use writes. */
+export function recordFileUse({ workspace_id: workspaceId, key, used_at }: CachedFile, at: number): Write[] {
+  return used_at > at - USE_INTERVAL ? [] : [updateLastUse({ workspaceId, key, at })]
+}
+
+const removeRow = prepareWrite<FileRef>(({ db, slot }) =>
+  db.deleteFrom('cached_files').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
+)
+
+const removeChunks = prepareWrite<FileRef>(({ db, slot }) =>
+  db.deleteFrom('cached_file_chunks').where('workspace_id', '=', slot('workspaceId')).where('key', '=', slot('key')),
+)
+
+/** In one commit, so that a row is never found without its bytes. */
+export function removeFile({ workspaceId, key }: FileRef): Write[] {
+  return [removeRow({ workspaceId, key }), removeChunks({ workspaceId, key })]
+}
+
+const removeUnusedRow = prepareWrite<FileRef & { usedAt: number }>(({ db, slot }) =>
+  db
+    .deleteFrom('cached_files')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('used_at', '=', slot('usedAt')),
+)
+
+const removeOrphanChunks = prepareWrite<FileRef>(({ db, slot }) =>
+  db
+    .deleteFrom('cached_file_chunks')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('cached_files')
+            .select('key')
+            .where('workspace_id', '=', slot('workspaceId'))
+            .where('key', '=', slot('key')),
+        ),
+      ),
+    ),
+)
+
+/** In one commit. The file stays if it was used or completed since `usedAt` was read. */
+export function removeUnusedFile({ usedAt, ...place }: FileRef & { readonly usedAt: number }): Write[] {
+  return [removeUnusedRow({ ...place, usedAt }), removeOrphanChunks(place)]
+}
+
+const completeByKey = prepareRead<FileRef>()(({ db, slot }) =>
+  db
+    .selectFrom('cached_files')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('complete', '=', 1),
+)
+
+/** A complete file of that workspace. */
+export function findFile(read: Read, place: FileRef): CachedFile | undefined {
+  return completeByKey(read, place)[0]
+}
+
+/** Counts all workspaces of the owner. */
+export const selectStoredBytes = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('cached_file_totals')
+    .select(({ fn }) => fn.sum<number | null>('bytes').as('bytes'))
+    .where('workspace_id', 'in', selectSameOwner(slot('workspaceId'))),
+)
+
+const selectChunk = prepareRead<FileRef & { place: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('cached_file_chunks')
+    .select('bytes')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('key', '=', slot('key'))
+    .where('place', '=', slot('place')),
+)
+
+/** One chunk in a turn of the event loop. Null: the file was removed since its row was read. */
+export async function readFileBytes(
+  read: Read,
+  { workspace_id: workspaceId, key, size }: CachedFile,
+): Promise<Buffer | null> {
+  const file = Buffer.allocUnsafe(size)
+  let end = 0
+  for (let place = 0; end < size; place += 1) {
+    const [chunk] = selectChunk(read, { workspaceId, key, place })
+    if (chunk === undefined) return null
+    end += chunk.bytes.copy(file, end)
+    if (end < size) await nextTurn()
+  }
+  return file
+}

@@ -1,0 +1,138 @@
+/**
+ * Creates and changes templates: their limits, and the list of their variables.
+ *
+ * `variables` has those that the client lists, in its order, then those that the texts use and the
+ * list lacks. Our own variable (`unsubscribe_url`) is never listed.
+ *
+ * Limit: concurrent requests may exceed the maximum number of templates by their number less one.
+ */
+import { Refusal } from '../../base/mail/refusal.js'
+import { uuidv7 } from '../../base/platform/ids.js'
+import type { Store } from '../../base/storage/database.js'
+import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import { tryCommit } from '../../base/storage/writer/write.js'
+import { listVariableNames, parseTemplateText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
+import {
+  countTemplates,
+  insertTemplate,
+  MAX_TEMPLATES,
+  type Template,
+  templateById,
+  updateTemplate,
+} from './templates.js'
+
+interface TemplateRequest {
+  readonly name: string
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  /** Null: those that the texts use. */
+  readonly variables: readonly string[] | null
+}
+
+/** 1 MB: both bodies together. */
+export const MAX_TEMPLATE_BYTES = 1_048_576
+/** Different variables of a template. */
+export const MAX_VARIABLES = 1_000
+/** Different defaults of a template's variables: each is filled in and escaped once. */
+const MAX_DEFAULTS = 1_000
+/** All their names as JSON, which lists of templates show completely. */
+const MAX_VARIABLE_BYTES = 65_536
+
+/** Throws a Refusal: `invalid-parameter`, `conflict`. */
+export async function createTemplate(
+  { read, commit }: Store,
+  workspaceId: string,
+  request: TemplateRequest,
+  now: number,
+): Promise<Template> {
+  const content = buildContent(request)
+  const count = countTemplates(read, { workspaceId })[0]?.count ?? 0
+  if (count >= MAX_TEMPLATES) {
+    throw new Refusal('conflict', `a workspace may have at most ${MAX_TEMPLATES} templates`, {
+      limit: MAX_TEMPLATES,
+      count,
+    })
+  }
+  const row = { ...content, id: uuidv7(now), workspace_id: workspaceId, version: 1, created_at: now, updated_at: now }
+  await commit([insertTemplate(row)])
+  return row
+}
+
+/** Undefined fields stay unchanged. Null: there is no such template. */
+export async function changeTemplate(
+  { read, commit }: Store,
+  templateRef: { readonly workspaceId: string; readonly id: string },
+  change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
+  now: number,
+): Promise<Template | null> {
+  for (;;) {
+    const [row] = templateById(read, templateRef)
+    if (row === undefined) return null
+    const version = row.version + 1
+    const changed = {
+      ...row,
+      ...buildContent({ ...toRequest(row), ...dropUndefined(change) }),
+      version,
+      updated_at: now,
+    }
+    if (await tryCommit(commit([updateTemplate({ ...changed, before: row.version })]))) return changed
+    // Another change came first: this one is applied on top of it.
+  }
+}
+
+function toRequest({ name, subject, html, text, listed_variables: listed }: Template): TemplateRequest {
+  return { name, subject, html, text, variables: listed === null ? null : parseJson(listed) }
+}
+
+function dropUndefined(
+  change: { readonly [Field in keyof TemplateRequest]?: TemplateRequest[Field] | undefined },
+): Partial<TemplateRequest> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+}
+
+type ContentColumns = Pick<Template, 'name' | 'subject' | 'html' | 'text' | 'listed_variables' | 'variables' | 'size'>
+
+function buildContent({ name, subject, html, text, variables: listed }: TemplateRequest): ContentColumns {
+  const size = Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '')
+  if (size > MAX_TEMPLATE_BYTES) {
+    const message = `html and text have ${size} bytes together, allowed: ${MAX_TEMPLATE_BYTES}`
+    throw new Refusal('invalid-parameter', message, { field: html === null ? 'text' : 'html', value: size })
+  }
+  const texts = [
+    parseTemplateText('subject', subject),
+    parseTemplateText('html', html ?? ''),
+    parseTemplateText('text', text ?? ''),
+  ]
+  checkDefaults(texts)
+  const used = listVariableNames(texts)
+  const variables = [...new Set([...(listed ?? []), ...used])].filter((variable) => variable !== UNSUBSCRIBE_URL)
+  if (variables.length > MAX_VARIABLES) {
+    const message = `has ${variables.length} variables, allowed: ${MAX_VARIABLES}`
+    throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: variables.length })
+  }
+  const json = toJson(variables)
+  const bytes = Buffer.byteLength(json)
+  if (bytes > MAX_VARIABLE_BYTES) {
+    const message = `the names have ${bytes} bytes together, allowed: ${MAX_VARIABLE_BYTES}`
+    throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: bytes })
+  }
+  return {
+    ...{ name, subject, html, text, size },
+    listed_variables: listed === null ? null : toJson([...new Set(listed)]),
+    variables: json,
+  }
+}
+
+function checkDefaults(texts: readonly TemplateText[]): void {
+  const defaults = texts.reduce((sum, text) => sum + countDefaults(text), 0)
+  if (defaults <= MAX_DEFAULTS) return
+  const message = `has ${defaults} different defaults of variables, allowed: ${MAX_DEFAULTS}`
+  throw new Refusal('invalid-parameter', `variables: ${message}`, { field: 'variables', value: defaults })
+}
+
+/** A default counts once, whether its variable stands in a URL or not. */
+function countDefaults({ uses }: TemplateText): number {
+  const withDefault = [...uses.keys()].filter(({ fallback }) => fallback !== null)
+  return new Set(withDefault.map(({ name, raw, fallback }) => `${raw} ${name} ${fallback}`)).size
+}

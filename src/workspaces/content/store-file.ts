@@ -1,0 +1,95 @@
+/**
+ * Stores an uploaded file as it arrives: each chunk is on disk before the next is read, and the file
+ * can be found only after its last chunk.
+ *
+ * A failed upload is removed at once; what a crash leaves is removed by `file-retention.ts`.
+ */
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Clock } from '../../base/platform/clock.js'
+import type { Store } from '../../base/storage/database.js'
+import { WriteConflict } from '../../base/storage/writer/write.js'
+import {
+  appendChunk,
+  type CachedFile,
+  completeFile,
+  type FileRef,
+  findFile,
+  generateFileKey,
+  insertFile,
+  MAX_STORED_BYTES,
+  removeFile,
+  selectStoredBytes,
+} from './cached-files.js'
+
+/** Bytes of a chunk; the last may be shorter. */
+const CHUNK_BYTES = 262_144
+
+export interface StoreFileDeps extends Store {
+  readonly clock: Clock
+  /** Octets of all files of the workspaces of an owner. */
+  readonly maxBytes?: number
+}
+
+interface NewFile {
+  readonly workspaceId: string
+  readonly name: string
+  readonly contentType: string
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+/** Rejects with a Refusal `insufficient-quota`, or with the error of `bytes`. */
+export async function storeFile(deps: StoreFileDeps, file: NewFile): Promise<CachedFile> {
+  const { read, commit, clock } = deps
+  const { workspaceId, name, contentType } = file
+  const fileRef = { workspaceId, key: generateFileKey() }
+  requireRoom(deps, workspaceId, 1)
+  await commit([insertFile({ ...fileRef, name, contentType, at: clock() })])
+  try {
+    await storeChunks(deps, fileRef, file.bytes)
+    await commit([completeFile({ ...fileRef, at: clock() })])
+  } catch (error) {
+    await commit(removeFile(fileRef))
+    throw error
+  }
+  const stored = findFile(read, fileRef)
+  if (stored === undefined) throw new Error('a file was removed just after it was stored')
+  return stored
+}
+
+async function storeChunks(deps: StoreFileDeps, file: FileRef, bytes: AsyncIterable<Buffer>): Promise<void> {
+  let index = 0
+  for await (const chunk of toChunks(bytes)) {
+    try {
+      await deps.commit(appendChunk(file, index, chunk, deps.maxBytes ?? MAX_STORED_BYTES))
+    } catch (error) {
+      if (error instanceof WriteConflict) requireRoom(deps, file.workspaceId, chunk.length)
+      throw error
+    }
+    index += 1
+  }
+}
+
+/** The same bytes in chunks of one size, each in memory of its own. */
+async function* toChunks(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  let end = 0
+  for await (const piece of bytes) {
+    for (let at = 0; at < piece.length; ) {
+      const taken = piece.copy(chunk, end, at)
+      at += taken
+      end += taken
+      if (end < CHUNK_BYTES) continue
+      yield chunk
+      chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+      end = 0
+    }
+  }
+  if (end > 0) yield chunk.subarray(0, end)
+}
+
+function requireRoom({ read, maxBytes = MAX_STORED_BYTES }: StoreFileDeps, workspaceId: string, bytes: number): void {
+  const used = selectStoredBytes(read, { workspaceId })[0]?.bytes ?? 0
+  if (used + bytes <= maxBytes) return
+  const message = `the files of a workspace, with those of others of its owner, may have ${maxBytes} bytes in total, and those stored have ${used}`
+  throw new Refusal('insufficient-quota', message, { limit: maxBytes, used })
+}

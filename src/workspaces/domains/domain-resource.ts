@@ -1,0 +1,121 @@
+/** A sending domain in the form of the interface, for the command line and the API. */
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Read } from '../../base/storage/prepared.js'
+import type { InboundPolicy, RecordState, Selector } from '../../base/storage/tables/domain-tables.js'
+import { findIdleSelector } from './dkim/rotation-step.js'
+import { type DkimKeyRow, dkimKeysOf } from './dkim/signing-keys.js'
+import { parseInboundPolicy } from './inbound-policy.js'
+import type { SendingDomain } from './sending-domains.js'
+import { listBlockedLocalParts } from './verification/blocked-addresses.js'
+import { GRACE_PERIOD, parseRecordStates } from './verification/check-outcome.js'
+import { type DnsRecord, dnsRecordsOf, suggestDmarcPolicy } from './verification/dns-records.js'
+import { dmarcNameOf, type ZoneNames } from './verification/look-up-records.js'
+import { listTlsRecords, type TlsRecord } from './zone/policy-records.js'
+
+interface DomainResource {
+  readonly id: string
+  readonly domain: string
+  readonly status: SendingDomain['status']
+  readonly inbound: boolean
+  readonly dns_records: readonly (DnsRecord & { readonly status: RecordState })[]
+  readonly created_at: string
+  readonly verified_at: string | null
+}
+
+export function toDomainResource(row: SendingDomain, zone: string): DomainResource {
+  const states = parseRecordStates(row)
+  return {
+    id: row.id,
+    domain: row.domain,
+    status: row.status,
+    inbound: row.inbound === 1,
+    dns_records: dnsRecordsOf(row, zone).map((record) => ({ ...record, status: states[record.purpose] ?? 'pending' })),
+    created_at: formatTimestamp(row.created_at),
+    verified_at: timestampOrNull(row.verified_at),
+  }
+}
+
+interface SuggestedRecord<Type> {
+  readonly type: Type
+  readonly name: string
+  readonly value: string
+  readonly status: RecordState
+}
+
+/** A key as the TXT record that could replace its CNAME. */
+interface DkimKeyResource {
+  readonly selector: string
+  readonly name: string
+  readonly txt: string
+  readonly signing: boolean
+}
+
+/** A rotation to the other key that is under way. */
+export interface RotationResource {
+  readonly selector: Selector
+  /** `retiring`: its old key is still needed. `publishing`: its key is not seen in DNS yet, or not for long enough. */
+  readonly state: 'retiring' | 'publishing'
+  readonly asked_at: string
+}
+
+/** What the record of one domain shows beyond its entry in a list. */
+export interface DomainDetails extends DomainResource {
+  /** Needed only to receive mail. */
+  readonly mx_record: SuggestedRecord<'MX'> & { readonly priority: 10 }
+  /** Not needed by Posthorn; receivers expect one. */
+  readonly dmarc_record: SuggestedRecord<'TXT'>
+  /** Not needed by Posthorn, and never checked by verification: TLS on the way to a domain that receives mail. */
+  readonly tls_records: readonly TlsRecord[]
+  readonly dkim_keys: readonly DkimKeyResource[]
+  readonly tracking: { readonly open: boolean; readonly click: boolean }
+  readonly blocked_addresses: readonly string[]
+  readonly inbound_policy: InboundPolicy
+  readonly rotation: RotationResource | null
+  readonly checked_at: string | null
+  /** When sending stops because DNS does not show the records any more; null: they are valid. */
+  readonly fails_at: string | null
+}
+
+export function readDomainDetails(read: Read, row: SendingDomain, names: ZoneNames): DomainDetails {
+  const { domain, workspace_id: workspaceId, status, unproved_since: since } = row
+  const states = parseRecordStates(row)
+  const keys = dkimKeysOf(read, { workspaceId, domain })
+  return {
+    ...toDomainResource(row, names.zone),
+    mx_record: {
+      type: 'MX',
+      name: domain,
+      value: names.inbound_mx_host,
+      priority: 10,
+      status: states.mx ?? 'pending',
+    },
+    dmarc_record: {
+      type: 'TXT',
+      name: dmarcNameOf(domain),
+      value: suggestDmarcPolicy(names.zone),
+      status: states.dmarc ?? 'pending',
+    },
+    tls_records: listTlsRecords(domain, names.zone),
+    dkim_keys: keys.map((key) => toDkimKeyResource(key, domain)),
+    tracking: { open: row.track_opens === 1, click: row.track_clicks === 1 },
+    blocked_addresses: listBlockedLocalParts(read, row).map((localPart) => `${localPart}@${domain}`),
+    inbound_policy: parseInboundPolicy(row.inbound_policy),
+    rotation: row.rotation_asked_at === null ? null : toRotationResource(keys, row.rotation_asked_at),
+    checked_at: timestampOrNull(row.checked_at),
+    fails_at: status === 'verified' && since !== null ? formatTimestamp(since + GRACE_PERIOD) : null,
+  }
+}
+
+function toDkimKeyResource({ selector, public_record: txt, signing }: DkimKeyRow, domain: string): DkimKeyResource {
+  return { selector, name: `${selector}._domainkey.${domain}`, txt, signing: signing === 1 }
+}
+
+function toRotationResource(keys: readonly DkimKeyRow[], askedAt: number): RotationResource {
+  const selector = findIdleSelector(keys)
+  const retires = keys.some((key) => key.selector === selector && key.retired_at !== null)
+  return { selector, state: retires ? 'retiring' : 'publishing', asked_at: formatTimestamp(askedAt) }
+}
+
+function timestampOrNull(at: number | null): string | null {
+  return at === null ? null : formatTimestamp(at)
+}

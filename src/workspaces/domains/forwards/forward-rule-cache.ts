@@ -1,0 +1,74 @@
+/**
+ * The enabled forwarding rules of domains, from memory, for every message that comes in.
+ *
+ * Entries stay until they are dropped or pushed out. Limit: 100,000 targets and domains in all.
+ */
+import { type Address, type DomainName, domainOf } from '../../../base/mail/address.js'
+import { localPartKey } from '../../../base/mail/mailbox-key.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { parseJson } from '../../../base/storage/tables/columns.js'
+import { domainByName } from '../sending-domains.js'
+import { type ForwardRule, pickRule, rulesOfDomain } from './forward-rules.js'
+
+const MAX_WEIGHT = 100_000
+
+export interface ActiveRule {
+  readonly id: string
+  readonly targets: readonly Address[]
+  readonly webhookId: string | null
+  readonly keep: boolean
+}
+
+/** By local part. */
+type DomainRules = ReadonlyMap<string, ActiveRule>
+
+export class ForwardRuleCache {
+  private readonly cache = createLruCache<DomainRules>({ max: MAX_WEIGHT, weightOf })
+
+  constructor(private readonly deps: { readonly read: Read }) {}
+
+  find(workspaceId: string, domain: DomainName): DomainRules {
+    const key = keyOf(workspaceId, domain)
+    const known = this.cache.get(key)
+    if (known !== undefined) return known
+    const rules = readRules(this.deps.read, workspaceId, domain)
+    this.cache.set(key, rules)
+    return rules
+  }
+
+  forget(workspaceId: string, domain: DomainName): void {
+    this.cache.delete(keyOf(workspaceId, domain))
+  }
+
+  drop(): void {
+    this.cache.clear()
+  }
+}
+
+function keyOf(workspaceId: string, domain: DomainName): string {
+  return `${workspaceId} ${domain}`
+}
+
+/** The one that matches an address of the workspace. */
+export function findRule(
+  rules: Pick<ForwardRuleCache, 'find'>,
+  workspaceId: string,
+  address: Address,
+): ActiveRule | undefined {
+  return pickRule(rules.find(workspaceId, domainOf(address)), localPartKey(address))
+}
+
+function weightOf(rules: DomainRules): number {
+  return [...rules.values()].reduce((sum, { targets }) => sum + 1 + targets.length, 1)
+}
+
+function readRules(read: Read, workspaceId: string, domain: DomainName): DomainRules {
+  const [row] = domainByName(read, { workspaceId, domain })
+  const rules = row === undefined ? [] : rulesOfDomain(read, { workspaceId, domainId: row.id })
+  return new Map(rules.filter(({ enabled }) => enabled === 1).map((rule) => [rule.local_part, toActiveRule(rule)]))
+}
+
+function toActiveRule({ id, targets, webhook_id: webhookId, keep }: ForwardRule): ActiveRule {
+  return { id, targets: parseJson(targets), webhookId, keep: keep === 1 }
+}

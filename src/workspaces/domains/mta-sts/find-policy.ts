@@ -1,0 +1,41 @@
+/**
+ * Finds the MTA-STS policy of a policy host: ours for the service zone, and for a domain that receives mail here, as
+ * long as each of its MX records names our host. A policy that does not list a domain's other hosts would keep mail
+ * from them.
+ */
+import type { StartSettings } from '../../../base/config/live-config.js'
+import { type DomainName, tryParseDomainName } from '../../../base/mail/address.js'
+import type { Resolver } from '../../../base/platform/dns/resolver.js'
+import { buildOwnPolicy, domainOfPolicyHost } from './own-policy.js'
+
+interface PolicyDeps {
+  readonly config: Pick<StartSettings, 'inbound' | 'service'>
+  readonly receives: (domain: DomainName) => boolean
+  readonly resolveMx: Resolver['resolveMx']
+}
+
+type FoundPolicy =
+  | { readonly kind: 'policy'; readonly text: string }
+  | { readonly kind: 'none' }
+  /** The MX records of the domain are not known now. */
+  | { readonly kind: 'unknown' }
+
+/** `host`: as a request names it, with or without a port. */
+export type FindPolicy = (host: string) => Promise<FoundPolicy>
+
+export function createPolicyFinder({ config, receives, resolveMx }: PolicyDeps): FindPolicy {
+  const policy = buildOwnPolicy(config)
+  const { zone, inbound_mx_host: mxHost } = config.service
+  return async (host) => {
+    const name = tryParseDomainName(host.replace(/:\d{1,5}$/, ''))
+    const domain = name === null ? null : domainOfPolicyHost(name)
+    if (policy === null || domain === null) return { kind: 'none' }
+    const own: FoundPolicy = { kind: 'policy', text: policy.text }
+    if (domain === zone) return own
+    if (!receives(domain)) return { kind: 'none' }
+    const found = await resolveMx(domain)
+    if (found.kind === 'failure') return { kind: 'unknown' }
+    const isOurs = found.kind === 'records' && found.records.every(({ exchange }) => exchange.toLowerCase() === mxHost)
+    return isOurs ? own : { kind: 'none' }
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Finds the workspace that receives mail for a domain, from memory, for every recipient that a remote client names.
+ *
+ * Entries stay until they are dropped. Names of other domains are cached separately from ours, because remote clients
+ * choose them and must not evict ours.
+ * Limits: 10,000 domains with 200,000 blocked addresses in all; 10,000 names of others.
+ */
+import type { DomainName } from '../../base/mail/address.js'
+import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
+import type { Read } from '../../base/storage/prepared.js'
+import type { InboundPolicy } from '../../base/storage/tables/domain-tables.js'
+import { parseInboundPolicy } from './inbound-policy.js'
+import { domainOfMailHost, verifiedByName } from './sending-domains.js'
+import { listBlockedLocalParts } from './verification/blocked-addresses.js'
+
+interface ReceivingCacheLimits {
+  /** The limit of domains and their blocked addresses together. */
+  readonly maxWeight: number
+  readonly maxForeignNames: number
+}
+
+const DOMAIN_WEIGHT = 20
+const defaultLimits: ReceivingCacheLimits = { maxWeight: 200_000, maxForeignNames: 10_000 }
+
+export interface ReceivingDomain {
+  readonly workspaceId: string
+  /** Whether the domain receives mail. */
+  readonly inbound: boolean
+  /** Keys of blocked local parts (`localPartKey`). */
+  readonly blocked: ReadonlySet<string>
+  readonly policy: InboundPolicy
+}
+
+export class ReceivingDomainCache {
+  private readonly domains: LruCache<ReceivingDomain>
+  private readonly foreignNames: LruCache<true>
+
+  constructor(
+    private readonly deps: { readonly read: Read },
+    limits = defaultLimits,
+  ) {
+    this.domains = createLruCache<ReceivingDomain>({
+      max: limits.maxWeight,
+      weightOf: ({ blocked }) => DOMAIN_WEIGHT + blocked.size,
+    })
+    this.foreignNames = createLruCache<true>({ max: limits.maxForeignNames })
+  }
+
+  /** The domain if a workspace has it verified, else undefined. */
+  find(domain: DomainName): ReceivingDomain | undefined {
+    const cached = this.domains.get(domain)
+    if (cached !== undefined || this.foreignNames.get(domain) === true) return cached
+    const row = readDomain(this.deps.read, domain)
+    if (row === undefined) this.foreignNames.set(domain, true)
+    else this.domains.set(domain, row)
+    return row
+  }
+
+  /** Whether the MX listener accepts mail for it: a domain with receiving on, or the mail host of a verified one, for its bounces. */
+  receives(domain: DomainName): boolean {
+    if (this.find(domain)?.inbound === true) return true
+    const parent = domainOfMailHost(domain)
+    return parent !== null && this.find(parent) !== undefined
+  }
+
+  forget(domain: string): void {
+    this.domains.delete(domain)
+    this.foreignNames.delete(domain)
+  }
+
+  drop(): void {
+    this.domains.clear()
+    this.foreignNames.clear()
+  }
+}
+
+function readDomain(read: Read, domain: DomainName): ReceivingDomain | undefined {
+  const [row] = verifiedByName(read, { domain })
+  if (row === undefined) return undefined
+  const inbound = row.inbound === 1
+  const blocked = new Set(inbound ? listBlockedLocalParts(read, row) : [])
+  return { workspaceId: row.workspace_id, inbound, blocked, policy: parseInboundPolicy(row.inbound_policy) }
+}

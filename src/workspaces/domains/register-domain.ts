@@ -1,0 +1,45 @@
+/**
+ * Registers a sending domain: claim, keys, audit entry and event in one commit.
+ *
+ * The claim is checked before the keys are made, which takes long, and decided by the unique indexes at the commit: of
+ * several concurrent registrations the first one succeeds.
+ */
+
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Store } from '../../base/storage/database.js'
+import { ConstraintViolated } from '../../base/storage/writer/write.js'
+import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
+import { countDomainCreation } from '../accounts/limits/hourly-limit.js'
+import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
+import type { SendingDomain } from './sending-domains.js'
+import { recordForcedVerification } from './verification/domain-event.js'
+
+interface Registration extends DomainRequest {
+  readonly actor: Actor
+}
+
+/**
+ * Rejects with a Refusal as `requireClaimable` throws, or `rate-limited`. `counted`: counts towards the registrations
+ * of the workspace in an hour, before the keys are made, because making keys costs CPU time.
+ */
+export async function registerDomain(
+  { read, commit }: Store,
+  registration: Registration,
+  counted: boolean,
+): Promise<SendingDomain> {
+  const { workspaceId, actor, now, domain, forced, inbound } = registration
+  requireClaimable(read, registration)
+  if (counted) await countDomainCreation({ read, commit }, workspaceId, now)
+  const { row, writes } = await buildDomain(read, registration)
+  const details = { domain, inbound, forced }
+  const act = recordAuditEntry({ workspaceId, actor, action: 'domain.created', target: row.id, at: now, details })
+  try {
+    await commit([...writes, act, ...(forced ? [recordForcedVerification(row, now)] : [])])
+  } catch (error) {
+    if (!(error instanceof ConstraintViolated)) throw error
+    // Another registration was first: the same check as before throws its refusal.
+    requireClaimable(read, registration)
+    throw new Refusal('conflict', `${domain} was registered and deleted at the same moment`, { value: domain })
+  }
+  return row
+}

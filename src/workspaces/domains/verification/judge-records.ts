@@ -1,0 +1,143 @@
+/**
+ * Decides what the answers of DNS mean for each record of a sending domain. Pure.
+ *
+ *   CNAME to our target                                   verified
+ *   other records with the same effect                    verified (a flattened CNAME, records set by hand)
+ *   a CNAME to another name, other records, none          failed
+ *   no answer that decides it                             unknown
+ *   the key of a rotation under way is not in DNS yet     awaited
+ *
+ * A key and the label in its target belong to one registration only: they prove whose domain it is. The target of the
+ * mail host is the same for all customers.
+ */
+import { toPrintableAscii } from '../../../base/mail/printable.js'
+import type { LookupResult, MxRecord } from '../../../base/platform/dns/resolver.js'
+import { holdsKey } from '../dkim/key-record.js'
+import { isIncomingKey } from '../dkim/rotation-step.js'
+import type { DkimKeyRow } from '../dkim/signing-keys.js'
+import { policyHostOf } from '../mta-sts/own-policy.js'
+import type { SendingDomain } from '../sending-domains.js'
+import { mxPointsToUs, spfAuthorizesUs } from '../zone/mail-host-records.js'
+import { type DnsRecord, dnsRecordsOf } from './dns-records.js'
+import {
+  type DomainAnswers,
+  type KeyAnswers,
+  type MailHostAnswers,
+  pointsTo,
+  type ZoneNames,
+} from './look-up-records.js'
+
+export interface Finding extends DnsRecord {
+  readonly state: 'verified' | 'failed' | 'unknown' | 'awaited'
+  /** The records found, shortened; null: none, or no answer. */
+  readonly found: string | null
+  /** For a DKIM key: whether verifiers see it now, which a CNAME does not prove. */
+  readonly visible: boolean
+}
+
+export function judgeRecords(
+  answers: DomainAnswers,
+  row: SendingDomain,
+  keys: readonly DkimKeyRow[],
+  names: ZoneNames,
+): readonly Finding[] {
+  return dnsRecordsOf(row, names.zone).map((record) => {
+    const { purpose, value } = record
+    if (purpose === 'mail_cname') return { ...record, ...judgeMailHost(answers.mailHost, value, names), visible: false }
+    const key = keys.find(({ selector }) => selector === purpose)
+    const judged = judgeKey(answers.keys[purpose], value, key?.public_record ?? '')
+    const awaited = judged.state === 'failed' && row.status === 'verified' && key !== undefined && isIncomingKey(key)
+    return { ...record, ...judged, ...(awaited ? { state: 'awaited' as const } : {}) }
+  })
+}
+
+export function judgeKey(
+  { cname, txt }: KeyAnswers,
+  target: string,
+  publicRecord: string,
+): Pick<Finding, 'state' | 'found' | 'visible'> {
+  const visible = holdsKey(recordsOf(txt), publicRecord)
+  const found = describeAnswer(cname, txt)
+  if (visible || pointsTo(cname, target)) return { state: 'verified', found, visible }
+  if (cname.kind === 'records') return { state: 'failed', found, visible }
+  const silent = cname.kind === 'failure' || txt.kind === 'failure'
+  return { state: silent ? 'unknown' : 'failed', found, visible }
+}
+
+function judgeMailHost(
+  { cname, content }: MailHostAnswers,
+  target: string,
+  { inbound_mx_host: inboundMxHost }: ZoneNames,
+): Pick<Finding, 'state' | 'found'> {
+  if (pointsTo(cname, target)) return { state: 'verified', found: target }
+  if (content === null) return { state: cname.kind === 'failure' ? 'unknown' : 'failed', found: null }
+  const { mx, txt, addresses, targetTxt, targetAddresses } = content
+  const found = describeAnswer(cname, mx, txt, addresses)
+  const there = { mx: recordsOf(mx), txt: recordsOf(txt), addresses: recordsOf(addresses) }
+  const expected = { target, inboundMxHost, txt: recordsOf(targetTxt), addresses: recordsOf(targetAddresses) }
+  if (mx.kind !== 'failure' && mxPointsToUs(there, expected) && spfAuthorizesUs(there, expected))
+    return { state: 'verified', found }
+  if (cname.kind === 'records') return { state: 'failed', found }
+  return { state: isUndecided(content) ? 'unknown' : 'failed', found }
+}
+
+/** Without TXT records there is no SPF record, so the check fails without knowing our own records. */
+function isUndecided({
+  mx,
+  txt,
+  addresses,
+  targetTxt,
+  targetAddresses,
+}: NonNullable<MailHostAnswers['content']>): boolean {
+  const anyFailed = (...lookups: readonly LookupResult<unknown>[]): boolean =>
+    lookups.some(({ kind }) => kind === 'failure')
+  return anyFailed(mx, txt, addresses) || (txt.kind === 'records' && anyFailed(targetTxt, targetAddresses))
+}
+
+export type Verdict = 'proved' | 'no-answer' | 'dkim-not-proved' | 'spf-not-proved' | 'domain-not-proved'
+
+export function verdictOf(findings: readonly Finding[]): Verdict {
+  if (findings.some(({ state }) => state === 'unknown')) return 'no-answer'
+  const wrong = findings.filter(({ state }) => state === 'failed').map(({ purpose }) => purpose)
+  if (wrong.length === 0) return 'proved'
+  if (!wrong.includes('mail_cname')) return 'dkim-not-proved'
+  return wrong.length === 1 ? 'spf-not-proved' : 'domain-not-proved'
+}
+
+/** State of a record that is only suggested; null: not asked for, or no answer. */
+export function judgeInboundMx(mx: LookupResult<MxRecord> | null, host: string): 'verified' | 'failed' | null {
+  if (mx === null || mx.kind === 'failure') return null
+  return recordsOf(mx).some(({ exchange }) => exchange.toLowerCase() === host) ? 'verified' : 'failed'
+}
+
+/** Whether the host of the domain's MTA-STS policy is ours; null: not asked for, or no answer. */
+export function judgePolicyHost(cname: LookupResult<string> | null, zone: string): 'verified' | 'pending' | null {
+  if (cname === null || cname.kind === 'failure') return null
+  return pointsTo(cname, policyHostOf(zone)) ? 'verified' : 'pending'
+}
+
+/** Any policy counts: the owner chooses it. */
+export function judgeDmarc(txt: LookupResult<string>): 'verified' | 'pending' | null {
+  if (txt.kind === 'failure') return null
+  return recordsOf(txt).some((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text)) ? 'verified' : 'pending'
+}
+
+function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
+  return lookup.kind === 'records' ? lookup.records : []
+}
+
+const MAX_FOUND_LENGTH = 500
+
+/** The CNAME target, or without a CNAME the records at the name itself. */
+function describeAnswer(
+  cname: LookupResult<string>,
+  ...others: readonly LookupResult<string | MxRecord>[]
+): string | null {
+  const [target] = recordsOf(cname)
+  const texts = target === undefined ? others.flatMap((lookup) => recordsOf(lookup).map(formatRecord)) : [target]
+  return texts.length === 0 ? null : toPrintableAscii(texts.join(', ')).slice(0, MAX_FOUND_LENGTH)
+}
+
+function formatRecord(record: string | MxRecord): string {
+  return typeof record === 'string' ? record : `${record.preference} ${record.exchange}.`
+}

@@ -1,0 +1,68 @@
+/**
+ * The DKIM keys of registrations as records of the service zone, by name and in pages.
+ *
+ * Every registration has its keys in the zone, verified or not, because its CNAMEs are checked before it is verified.
+ * These reads span all workspaces: the zone is public.
+ */
+import { sql } from 'kysely'
+import { prepareRead, type queryBuilder, type Read } from '../../../base/storage/prepared.js'
+import { keyTargetOf } from '../verification/dns-records.js'
+
+export interface PublishedKey {
+  readonly id: string
+  readonly selector: string
+  readonly public_record: string
+}
+
+const selectKeys = (db: typeof queryBuilder) =>
+  db
+    .selectFrom('domains')
+    .innerJoin('dkim_keys', (join) =>
+      join
+        .onRef('dkim_keys.workspace_id', '=', 'domains.workspace_id')
+        .onRef('dkim_keys.domain', '=', 'domains.domain'),
+    )
+    .select(['domains.id', 'dkim_keys.selector', 'dkim_keys.public_record'])
+
+const keysByIdTail = prepareRead<{ tail: string }>()(({ db, slot }) =>
+  selectKeys(db)
+    // The expression of the index `domains_label`.
+    .where(sql<string>`substr(domains.id, 15)`, '=', slot('tail'))
+    .orderBy('dkim_keys.selector'),
+)
+
+/** The keys of the registration with `label`, which is the last twenty digits of its id. */
+export function keysOfLabel(read: Read, label: string): readonly PublishedKey[] {
+  if (!/^[0-9a-f]{20}$/.test(label)) return []
+  return keysByIdTail(read, { tail: `${label.slice(0, 4)}-${label.slice(4, 8)}-${label.slice(8)}` })
+}
+
+const idsAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
+  db.selectFrom('domains').select('id').where('id', '>', slot('after')).orderBy('id').limit(slot('limit')),
+)
+
+const keysBetween = prepareRead<{ after: string; last: string }>()(({ db, slot }) =>
+  selectKeys(db)
+    .where('domains.id', '>', slot('after'))
+    .where('domains.id', '<=', slot('last'))
+    .orderBy('domains.id')
+    .orderBy('dkim_keys.selector'),
+)
+
+/** Registrations in one page, so that a read is short. */
+const PAGE_SIZE = 100
+
+/** Pages in the order of the registrations' ids. Each page is read from the database when it is requested. */
+export function* readKeyPages(read: Read): Generator<readonly PublishedKey[]> {
+  let after = ''
+  for (;;) {
+    const last = idsAfter(read, { after, limit: PAGE_SIZE }).at(-1)?.id
+    if (last === undefined) return
+    yield keysBetween(read, { after, last })
+    after = last
+  }
+}
+
+export function publishedNameOf({ id, selector }: PublishedKey, zone: string): string {
+  return keyTargetOf({ id }, selector, zone)
+}

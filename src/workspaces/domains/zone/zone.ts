@@ -1,0 +1,127 @@
+/**
+ * The *service zone* is the DNS zone into which customers' CNAME records point; the records at a name, and all records,
+ * are read here as queries see them.
+ *
+ * Cached records are valid for one serial. Triggers raise it with every change of the keys, so it is read first, each
+ * time. The cache of key names is bounded; names that do not exist cost one read of an index and are not cached.
+ */
+import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
+import type { Read } from '../../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import { readZoneSerial } from '../../../base/storage/zone-serial.js'
+import { dkimKeysOf } from '../dkim/signing-keys.js'
+import { keysOfLabel, type PublishedKey, publishedNameOf, readKeyPages } from './zone-keys.js'
+import {
+  buildFixedRecords,
+  buildSoaRecord,
+  reportConsentsOf,
+  type ServiceKey,
+  type SoaRecord,
+  type ZoneRecord,
+  type ZoneSettings,
+} from './zone-records.js'
+
+export interface ServiceZone {
+  readonly name: string
+  readonly readSerial: () => number
+  readonly readSoa: () => SoaRecord
+  /** Records at a name of the zone, in lower case; empty: a name between others; null: no such name. */
+  readonly findRecords: (name: string) => readonly ZoneRecord[] | null
+  /** All records but the SOA, in a fixed order; a page is read when it is requested. */
+  readonly readPages: () => Generator<readonly ZoneRecord[]>
+}
+
+const MAX_NAMES = 5_000
+
+interface Snapshot {
+  readonly serial: number
+  readonly soa: SoaRecord
+  readonly fixed: ReadonlyMap<string, readonly ZoneRecord[]>
+  /** Names of keys that are cached. */
+  readonly keyRecords: LruCache<readonly ZoneRecord[]>
+}
+
+/** `readSettings`: of the configuration in force; a reload that changes them raises the serial. */
+export function createServiceZone({ read }: { readonly read: Read }, readSettings: () => ZoneSettings): ServiceZone {
+  const { zone, ttl } = readSettings()
+  const keysBelow = `._domainkey.${zone}`
+  const consentsEnd = `.${reportConsentsOf(zone)}`
+  const toRecord = (key: PublishedKey): ZoneRecord => ({
+    name: publishedNameOf(key, zone),
+    ttl,
+    data: { type: 'TXT', text: key.public_record },
+  })
+  let snapshot: Snapshot | undefined
+
+  function currentSnapshot(): Snapshot {
+    const serial = readZoneSerial(read)
+    if (snapshot?.serial === serial) return snapshot
+    const settings = readSettings()
+    const fixed = indexByName(settings, [
+      buildSoaRecord(settings, serial),
+      ...buildFixedRecords(settings, readServiceKeys(read, settings)),
+    ])
+    snapshot = { serial, soa: buildSoaRecord(settings, serial), fixed, keyRecords: createLruCache({ max: MAX_NAMES }) }
+    return snapshot
+  }
+
+  function findKeyRecords(name: string): readonly ZoneRecord[] | null {
+    const parts = name.slice(0, -keysBelow.length).split('.')
+    const label = parts.pop() ?? ''
+    const keys = keysOfLabel(read, label)
+    const found = keys.map(toRecord).filter((published) => published.name === name)
+    const holds = keys.some((key) => publishedNameOf(key, zone).endsWith(`.${name}`))
+    return found.length > 0 ? found : holds ? [] : null
+  }
+
+  return {
+    name: zone,
+    readSerial: () => currentSnapshot().serial,
+    readSoa: () => currentSnapshot().soa,
+    findRecords: (name) => {
+      const { fixed, keyRecords } = currentSnapshot()
+      const there = fixed.get(name) ?? keyRecords.get(name)
+      if (there === undefined && name.endsWith(consentsEnd)) return expandWildcard(fixed.get(`*${consentsEnd}`), name)
+      if (there !== undefined || !name.endsWith(keysBelow)) return there ?? null
+      const found = findKeyRecords(name)
+      if (found === null) return null
+      keyRecords.set(name, found)
+      return found
+    },
+    *readPages() {
+      const settings = readSettings()
+      yield buildFixedRecords(settings, readServiceKeys(read, settings))
+      for (const keys of readKeyPages(read)) yield keys.map(toRecord)
+    },
+  }
+}
+
+/** The records of a wildcard at a name that it stands for (RFC 4592). */
+function expandWildcard(records: readonly ZoneRecord[] | undefined, name: string): readonly ZoneRecord[] | null {
+  return records?.map((record) => ({ ...record, name })) ?? null
+}
+
+function readServiceKeys(read: Read, { mailDomain }: ZoneSettings): readonly ServiceKey[] {
+  return dkimKeysOf(read, { workspaceId: SERVICE_WORKSPACE, domain: mailDomain })
+}
+
+/** With the names between those with records and the apex: they exist (RFC 8020) without records. */
+function indexByName(
+  { zone }: ZoneSettings,
+  records: readonly ZoneRecord[],
+): ReadonlyMap<string, readonly ZoneRecord[]> {
+  const names = new Map<string, ZoneRecord[]>([[`_domainkey.${zone}`, []]])
+  for (const record of records) {
+    const there = names.get(record.name)
+    if (there === undefined) names.set(record.name, [record])
+    else there.push(record)
+    for (let name = parentName(record.name); name.length > zone.length; name = parentName(name)) {
+      if (!names.has(name)) names.set(name, [])
+    }
+  }
+  return names
+}
+
+function parentName(name: string): string {
+  return name.slice(name.indexOf('.') + 1)
+}

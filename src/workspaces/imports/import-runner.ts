@@ -1,0 +1,133 @@
+/**
+ * Runs imports after their requests: a few at once, one of each owner of workspaces, in the order of the
+ * requests.
+ *
+ * An import that a stop or a crash cuts off resumes at the next start, after the last batch on disk.
+ * While the database takes no writes, the import is tried again. After any other fault of ours it is
+ * tried again twice, then it fails.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Log } from '../../base/platform/log.js'
+import { toJson } from '../../base/storage/tables/columns.js'
+import type { ImportError } from '../../base/storage/tables/content-tables.js'
+import { StorageFault, tryCommit } from '../../base/storage/writer/write.js'
+import { type ImportRef, removeImportFile, removeOrphanFiles } from './import-file.js'
+import { failImport, importById, listPendingImports } from './import-records.js'
+import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
+
+interface RunnerDeps extends ImportDeps {
+  readonly log: Pick<Log, 'error' | 'info'>
+  /** Who takes turns: the owner of a workspace. Absent: each workspace does. */
+  readonly ownerOf?: (workspaceId: string) => string
+  /** Milliseconds to wait after a fault. */
+  readonly retryDelay?: number
+}
+
+export interface ImportRunner {
+  /** Resumes imports that were cut off. No request may store a file before it resolves. */
+  readonly start: () => Promise<void>
+  /** Runs an import that is on disk. */
+  readonly begin: (importRef: ImportRef) => void
+  /** Stops each import after its present commit. */
+  readonly stop: () => Promise<void>
+}
+
+const MAX_RUNNING = 3
+const RETRY_DELAY = 10_000
+const MAX_FAULTS = 3
+const PAGE_SIZE = 500
+
+export function createImportRunner(deps: RunnerDeps): ImportRunner {
+  const { read, log, ownerOf = (workspaceId) => workspaceId } = deps
+  const stopController = new AbortController()
+  /** By owner, in the order of their turns; the imports of a list wait in order. */
+  const waiting = new Map<string, ImportRef[]>()
+  const running = new Map<string, Promise<void>>()
+
+  function enqueue(importRef: ImportRef): void {
+    const owner = ownerOf(importRef.workspaceId)
+    const list = waiting.get(owner) ?? []
+    list.push(importRef)
+    waiting.set(owner, list)
+  }
+
+  function startNext(): void {
+    for (const [owner, list] of waiting) {
+      if (running.size >= MAX_RUNNING || stopController.signal.aborted) return
+      const importRef = running.has(owner) ? undefined : list.shift()
+      if (list.length === 0) waiting.delete(owner)
+      if (importRef === undefined) continue
+      const run = runToEnd(deps, importRef, stopController.signal).finally(() => {
+        running.delete(owner)
+        startNext()
+      })
+      running.set(owner, run)
+    }
+  }
+
+  return {
+    start: async () => {
+      let page = listPendingImports(read, { after: '', limit: PAGE_SIZE })
+      while (page.length > 0) {
+        for (const importRef of page) enqueue(importRef)
+        page = listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
+      }
+      const isUnderWay = (importRef: ImportRef): boolean => importById(read, importRef)[0]?.status === 'processing'
+      await removeOrphanFiles(deps, isUnderWay, stopController.signal).catch((err: unknown) =>
+        log.error({ err }, 'files of finished imports cannot be removed now'),
+      )
+      startNext()
+    },
+    begin: (importRef) => {
+      enqueue(importRef)
+      startNext()
+    },
+    stop: async () => {
+      stopController.abort()
+      await Promise.all(running.values())
+    },
+  }
+}
+
+/** Never rejects. */
+async function runToEnd(deps: RunnerDeps, importRef: ImportRef, signal: AbortSignal): Promise<void> {
+  const { read, log, retryDelay = RETRY_DELAY } = deps
+  const about = { import: importRef.id, workspace: importRef.workspaceId }
+  for (let faults = 0; !signal.aborted; ) {
+    try {
+      const [row] = importById(read, importRef)
+      if (row?.status === 'processing') await runImport(deps, row, signal)
+      return await removeImportFile(deps, importRef)
+    } catch (err) {
+      if (signal.aborted) return
+      if (!(err instanceof StorageFault)) faults += 1
+      if (err instanceof ImportEnded) continue
+      const why = err instanceof Refusal || faults >= MAX_FAULTS ? toImportError(err) : null
+      if (!(err instanceof Refusal)) log.error({ err, ...about }, 'an import was interrupted')
+      if (why !== null && (await markFailed(deps, importRef, why))) continue
+      await sleep(retryDelay, undefined, { signal }).catch(() => undefined)
+    }
+  }
+}
+
+function toImportError(err: unknown): ImportError {
+  if (err instanceof Refusal) return { kind: err.kind, message: err.message }
+  return { kind: 'internal', message: 'internal error' }
+}
+
+/** Resolves to whether the state is on disk. */
+async function markFailed(
+  { commit, clock, log }: RunnerDeps,
+  importRef: ImportRef,
+  why: ImportError,
+): Promise<boolean> {
+  try {
+    await tryCommit(commit([failImport({ ...importRef, at: clock(), error: toJson(why) })]))
+    log.info({ import: importRef.id, workspace: importRef.workspaceId, why: why.message }, 'an import has failed')
+    return true
+  } catch (err) {
+    log.error({ err, import: importRef.id }, 'an import cannot be marked as failed now')
+    return false
+  }
+}

@@ -1,0 +1,103 @@
+/** Runs one import from its present row to its end; audiences and suppressions import the rows. */
+
+import type { Clock } from '../../base/platform/clock.js'
+import type { ImportJournal } from '../../base/storage/csv-import.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { parseJson, toJson } from '../../base/storage/tables/columns.js'
+import type {
+  ContactImportReport,
+  ImportOptions,
+  SuppressionImportReport,
+} from '../../base/storage/tables/content-tables.js'
+import type { Commit, Write } from '../../base/storage/writer/write.js'
+import { importSuppressions } from '../../records/suppressions/import-suppressions.js'
+import { recordAuditEntry } from '../accounts/audit-log.js'
+import { importContacts } from '../audiences/import-contacts.js'
+import { readImportFile } from './import-file.js'
+import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'
+
+export interface ImportDeps {
+  readonly read: Read
+  /** Caches of suppressions watch it. */
+  readonly commit: Commit
+  readonly clock: Clock
+}
+
+/** The import must not go on: its workspace is deleted, or the daemon is stopping. */
+export class ImportEnded extends Error {
+  override name = 'ImportEnded'
+}
+
+/** Resolves when it is completed. Rejects with ImportEnded, with a Refusal that explains the failure, or with a fault of ours. */
+export async function runImport(deps: ImportDeps, row: ImportRow, signal: AbortSignal): Promise<void> {
+  const { read, commit, clock } = deps
+  const { id, workspace_id: workspaceId } = row
+  const importRef = { id, workspaceId }
+  const options = parseJson(row.options)
+  const noteEnd = await importRows(deps, row, options, signal)
+  if (importById(read, importRef)[0]?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+  const at = clock()
+  await commit([completeImport({ ...importRef, at }), ...noteEnd(at)])
+}
+
+type NoteEnd = (at: number) => readonly Write[]
+
+async function importRows(
+  deps: ImportDeps,
+  row: ImportRow,
+  options: ImportOptions,
+  signal: AbortSignal,
+): Promise<NoteEnd> {
+  const workspaceId = row.workspace_id
+  const file = readImportFile(deps.read, { id: row.id, workspaceId })
+  if (options.kind === 'contacts') {
+    const journal = createJournal(deps, row, signal, isContactReport)
+    await importContacts(deps, { ...options, workspaceId }, file, journal)
+    return () => []
+  }
+  const journal = createJournal(deps, row, signal, isSuppressionReport)
+  const { refusals: _, ...counts } = await importSuppressions(deps, { ...options, workspaceId }, file, journal)
+  if (counts.added === 0) return () => []
+  const act = { workspaceId, actor: options.actor, action: 'suppressions.imported', target: workspaceId } as const
+  return (at) => [recordAuditEntry({ ...act, at, details: counts })]
+}
+
+type StoredReport = ContactImportReport | SuppressionImportReport
+
+function isSuppressionReport(report: StoredReport): report is SuppressionImportReport {
+  return 'provider' in report
+}
+
+function isContactReport(report: StoredReport): report is ContactImportReport {
+  return !isSuppressionReport(report)
+}
+
+function createJournal<Report extends StoredReport>(
+  { read }: ImportDeps,
+  row: ImportRow,
+  signal: AbortSignal,
+  isOfKind: (report: StoredReport) => report is Report,
+): ImportJournal<Report> {
+  const importRef = { id: row.id, workspaceId: row.workspace_id }
+  let from = row.done
+  return {
+    resumeFrom: readProgress(row, isOfKind),
+    recordProgress: (rows, report) => [advanceImport({ ...importRef, from, done: rows, report: toJson(report) })],
+    assertMayContinue: () => {
+      if (signal.aborted) throw new ImportEnded('stopped for now')
+      const now = importById(read, importRef)[0]
+      if (now?.status !== 'processing') throw new ImportEnded('its workspace is gone')
+      from = now.done
+    },
+  }
+}
+
+function readProgress<Report extends StoredReport>(
+  { id, done, report: json }: ImportRow,
+  isOfKind: (report: StoredReport) => report is Report,
+): ImportJournal<Report>['resumeFrom'] {
+  if (json === null) return null
+  const report = parseJson(json)
+  if (!isOfKind(report)) throw new Error(`the report of import ${id} has the fields of another kind of import`)
+  return { rows: done, report }
+}

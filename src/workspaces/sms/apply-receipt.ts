@@ -1,0 +1,119 @@
+/**
+ * Applies what a provider reports of a message: the state of the part, the delivery of the code, and its event, in one
+ * commit.
+ *
+ * A receipt may come before the commit of the provider's acceptance. One for a message that is not known yet is kept in
+ * memory and tried again for a minute, then logged and dropped. Nothing is lost with the memory: a code whose
+ * acceptance was not committed is void after a restart.
+ */
+import type { Clock } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { decideReceipt } from './decide-receipt.js'
+import type { Receipt } from './provider.js'
+import {
+  findPart,
+  findReportedCode,
+  listPartStates,
+  markDelivered,
+  markUndelivered,
+  settlePart,
+  settleParts,
+} from './receipt-records.js'
+import { recordSmsDelivered, recordSmsFailed } from './sms-events.js'
+import { WaitingReceipts } from './waiting-receipts.js'
+
+interface ReceiptDeps extends Store {
+  readonly clock: Clock
+  readonly log: Pick<Log, 'debug' | 'info' | 'warn'>
+}
+
+export interface ReceiptApplier {
+  /**
+   * `applied`: on disk, now or by an earlier receipt. `unknown`: no such message; it is tried again for a minute.
+   * Rejects with StorageFault: the provider should repeat it.
+   */
+  (receipt: Receipt): Promise<'applied' | 'unknown'>
+  /** Drops the receipts that wait. To be called before the database closes. */
+  readonly stop: () => void
+}
+
+/** Receipts of one message at the same moment: each round, one of them is applied. */
+const MAX_ROUNDS = 50
+
+export function createReceiptApplier(deps: ReceiptDeps): ReceiptApplier {
+  const waiting = new WaitingReceipts(deps.log, async (receipt) => (await applyReceipt(deps, receipt)) !== 'too-early')
+  const apply = async (receipt: Receipt): Promise<'applied' | 'unknown'> => {
+    const result = await applyReceipt(deps, receipt)
+    if (result === 'applied') return 'applied'
+    if (result === 'too-early') waiting.add(receipt)
+    return 'unknown'
+  }
+  return Object.assign(apply, { stop: () => waiting.stop() })
+}
+
+/** `too-early`: the message may become known. `unknown`: it was known and is gone. */
+type ReceiptResult = 'applied' | 'too-early' | 'unknown'
+
+async function applyReceipt(deps: ReceiptDeps, receipt: Receipt): Promise<ReceiptResult> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const plan = planReceipt(deps.read, receipt, deps.clock())
+    if (typeof plan === 'string') return plan
+    if (plan.writes.length === 0) return 'applied'
+    if (await tryCommit(deps.commit(plan.writes))) {
+      logReceipt(deps.log, receipt, plan.code)
+      return 'applied'
+    }
+  }
+  throw new Error(`a receipt of ${receipt.provider} was not applied in ${MAX_ROUNDS} rounds`)
+}
+
+type ReportedCode = ReturnType<typeof findReportedCode>[number]
+
+interface Plan {
+  readonly code: ReportedCode
+  readonly writes: readonly Write[]
+}
+
+function planReceipt(read: Read, receipt: Receipt, at: number): Plan | Exclude<ReceiptResult, 'applied'> {
+  const { smsId, state } = receipt
+  const part = smsId === null ? findReportedPart(read, receipt) : undefined
+  const id = smsId ?? part?.sms_id
+  if (id === undefined) return 'too-early'
+  const code = findReportedCode(read, { id })[0]
+  if (code === undefined) return 'unknown'
+  const ref = { id, workspaceId: code.workspace_id }
+  const effect = decideReceipt(
+    { delivery: code.delivery, parts: listPartStates(read, ref), part: part?.part ?? null },
+    state,
+  )
+  if (effect === null) return 'too-early'
+  const { settles, delivered } = effect
+  const writes: Write[] = []
+  if (settles === 'parts') writes.push(settleParts({ ...ref, state }))
+  if (settles === 'part' && part !== undefined) writes.push(settlePart({ ...ref, part: part.part, state, delivered }))
+  if (effect.delivery === 'delivered') writes.push(markDelivered({ ...ref, at }), recordSmsDelivered(code, at))
+  if (effect.delivery === 'failed')
+    writes.push(markUndelivered({ ...ref, at }), recordSmsFailed(code, 'undelivered', at))
+  return { code, writes }
+}
+
+function findReportedPart(
+  read: Read,
+  { provider, messageIds }: Receipt,
+): ReturnType<typeof findPart>[number] | undefined {
+  for (const messageId of messageIds) {
+    const [part] = findPart(read, { provider, messageId })
+    if (part !== undefined) return part
+  }
+  return undefined
+}
+
+function logReceipt(log: ReceiptDeps['log'], { state, reason }: Receipt, code: ReportedCode): void {
+  const { id: sms_id, workspace_id, phone, country, provider } = code
+  const line = { sms_id, workspace_id, phone, country, provider, reason }
+  if (state === 'delivered') log.debug(line, 'receipt: delivered')
+  else log.info(line, 'receipt: not delivered')
+}

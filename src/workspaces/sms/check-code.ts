@@ -1,0 +1,84 @@
+/**
+ * Checks a code that a person entered.
+ *
+ * A change is committed only if the record is as it was read; else the check is decided again. So of two correct
+ * checks at the same moment one verifies, and two wrong ones count two.
+ */
+import type { KeyObject } from 'node:crypto'
+import { assertNever } from '../../base/mail/assert-never.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Clock } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { countWrongCode, endCode, findCodeToCheck, markCodeVerified } from './check-records.js'
+import { isCode } from './code-hash.js'
+import { type CheckDecision, type CodeCheck, decideCheck } from './decide-check.js'
+import { normalizeNumber } from './judge-number.js'
+import { recordSmsVerified } from './sms-events.js'
+import type { CodeRow } from './sms-records.js'
+
+/** Characters of an entered code, whichever they are: what is not the code is a wrong code. */
+export const MAX_CODE_LENGTH = 20
+/** A code changes five times at most, so as many checks of it at the same moment can make another one decide again. */
+const MAX_DECISIONS = 20
+
+interface CheckRequest {
+  readonly workspaceId: string
+  /** The client's own spelling. */
+  readonly phone: string
+  readonly code: string
+}
+
+interface CodeCheckerDeps extends Store {
+  readonly clock: Clock
+  readonly log: Log
+  /** From `deriveCodeKey`. */
+  readonly codeKey: KeyObject
+  readonly onCheck?: ((status: CodeCheck['status']) => void) | undefined
+}
+
+/** Rejects with a Refusal: `invalid-parameter`, `unavailable`. */
+export type CodeChecker = (request: CheckRequest) => Promise<CodeCheck>
+
+export function createCodeChecker(deps: CodeCheckerDeps): CodeChecker {
+  return async ({ workspaceId, phone, code }) => {
+    const ref = { workspaceId, phone: normalizeNumber(phone) }
+    if (code.length === 0 || code.length > MAX_CODE_LENGTH) throw buildLengthRefusal()
+    for (let decision = 0; decision < MAX_DECISIONS; decision++) {
+      const row = findCodeToCheck(deps.read, ref)
+      const now = deps.clock()
+      const { change, answer } = decideCheck(row, () => row !== undefined && isCode(deps.codeKey, row, code), now)
+      const writes = row === undefined ? [] : buildWrites(change, row, now)
+      if (writes.length > 0 && !(await tryCommit(deps.commit(writes)))) continue
+      deps.log.debug({ sms_id: row?.id ?? null, workspace_id: workspaceId, status: answer.status }, 'code checked')
+      deps.onCheck?.(answer.status)
+      return answer
+    }
+    throw new Refusal('unavailable', 'too many checks of this phone at the same moment')
+  }
+}
+
+/** The value is not repeated: it may be a code with a slip of the keyboard. */
+function buildLengthRefusal(): Refusal {
+  const message = `code: must have 1 to ${MAX_CODE_LENGTH} characters`
+  return new Refusal('invalid-parameter', message, { field: 'code', value: null })
+}
+
+function buildWrites(change: CheckDecision['change'], row: CodeRow, now: number): readonly Write[] {
+  const ref = { id: row.id, workspaceId: row.workspace_id, attempts: row.attempts }
+  switch (change) {
+    case 'none':
+      return []
+    case 'count':
+      return [countWrongCode(ref)]
+    case 'expire':
+      return [endCode({ ...ref, status: 'expired' })]
+    case 'use-up':
+      return [endCode({ ...ref, status: 'max_attempts' })]
+    case 'verify':
+      return [markCodeVerified({ ...ref, at: now }), recordSmsVerified(row, now)]
+    default:
+      return assertNever(change)
+  }
+}

@@ -1,0 +1,73 @@
+/** Reads and changes of codes that are checked. Each change asserts the state and the attempts that it was decided from. */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { CodeRef, CodeRow } from './sms-records.js'
+
+interface PhoneRef {
+  readonly workspaceId: string
+  readonly phone: string
+}
+
+const pendingCode = prepareRead<PhoneRef>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_codes')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('phone', '=', slot('phone'))
+    .where('status', '=', sql.lit('pending' as const)),
+)
+
+/** Literals, so that SQLite uses the partial index. */
+const latestCode = prepareRead<PhoneRef>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_codes')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('phone', '=', slot('phone'))
+    .where(sql<boolean>`status in ('pending', 'verified', 'expired', 'max_attempts')`)
+    .orderBy('sent_at', 'desc')
+    .limit(1),
+)
+
+/** The code that decides a check: the pending one, else the last that was; those replaced or void decide nothing. */
+export function findCodeToCheck(read: Read, phone: PhoneRef): CodeRow | undefined {
+  return pendingCode(read, phone)[0] ?? latestCode(read, phone)[0]
+}
+
+type ReadCode = CodeRef & Pick<CodeRow, 'attempts'>
+
+export const countWrongCode = prepareWrite<ReadCode>(
+  ({ db, slot }) =>
+    db
+      .updateTable('sms_codes')
+      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1) }))
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'pending')
+      .where('attempts', '=', slot('attempts')),
+  1,
+)
+
+export const endCode = prepareWrite<ReadCode & { status: 'expired' | 'max_attempts' }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('sms_codes')
+      .set({ status: slot('status') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'pending')
+      .where('attempts', '=', slot('attempts')),
+  1,
+)
+
+export const markCodeVerified = prepareWrite<ReadCode & { at: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('sms_codes')
+      .set({ status: 'verified', verified_at: slot('at') })
+      .where('id', '=', slot('id'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'pending')
+      .where('attempts', '=', slot('attempts')),
+  1,
+)

@@ -1,0 +1,123 @@
+/**
+ * Detects traffic that only costs money: codes that are requested for numbers with one prefix and never entered. The
+ * *conversion* is the share of the codes sent to a prefix that were verified. Of at least 20 codes that a workspace
+ * sent there in the last hour, too few were verified: the prefix is held for an hour. A code is judged after five
+ * minutes, since its recipient may still enter it: codes of the five minutes before a hold are bounded by the other
+ * limits alone. Each request decides for its own prefix, from the newest 500 codes.
+ */
+import { sql } from 'kysely'
+import type { Refusal } from '../../base/mail/refusal.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { tryUniqueCommit } from '../../base/storage/writer/write.js'
+import { recordEvent } from '../../records/events/event-log.js'
+import { type HeldPrefix, type Hold, insertHold, isInForce, readNewestHold } from './holds.js'
+import type { PlannedSend } from './send-code.js'
+import { findSendRefusal, type SendLimitDeps } from './send-limits.js'
+
+const MINUTE = 60_000
+/** How long codes count, and how long a prefix is held. */
+const HOUR = 60 * MINUTE
+/** The time in which most recipients enter a code. */
+const GRACE = 5 * MINUTE
+/** Fewer say nothing about a prefix. */
+const MIN_JUDGED = 20
+const MAX_JUDGED = 500
+/** Limits how often a decision is made again that misses because another request decided or the operator released the prefix. */
+const MAX_DECISIONS = 3
+
+/** The data of the event; times are ISO 8601. */
+export type SmsHeldData = {
+  readonly prefix: string
+  readonly sent: number
+  readonly verified: number
+  readonly min_verified_percent: number
+  readonly held_at: string
+  readonly until_at: string
+}
+
+interface Conversion {
+  /** Codes that the provider accepted. */
+  readonly sent: number
+  readonly verified: number
+}
+
+const conversionOf = prepareRead<HeldPrefix & { after: number; until: number }>()(({ db, slot }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom('sms_codes')
+        .select('status')
+        .where('workspace_id', '=', slot('workspaceId'))
+        .where('prefix', '=', slot('prefix'))
+        .where('created_at', '>', slot('after'))
+        .where('created_at', '<=', slot('until'))
+        .orderBy('created_at', 'desc')
+        .limit(MAX_JUDGED)
+        .as('judged'),
+    )
+    .select(({ fn }) => [
+      fn
+        .countAll<number>()
+        .filterWhere('status', 'not in', [sql.lit('sending' as const), sql.lit('void' as const)])
+        .as('sent'),
+      fn
+        .countAll<number>()
+        .filterWhere('status', '=', sql.lit('verified' as const))
+        .as('verified'),
+    ]),
+)
+
+function isHoldDue({ sent, verified }: Conversion, minPercent: number): boolean {
+  return sent >= MIN_JUDGED && verified * 100 < minPercent * sent
+}
+
+interface WatchDeps extends SendLimitDeps, Store {
+  readonly log: Pick<Log, 'warn'>
+}
+
+/** Resolves to why no code is sent to the prefix now; null: one may be. Places a hold if it is due. */
+export function createConversionWatch(deps: WatchDeps): (send: PlannedSend) => Promise<Refusal | null> {
+  const { read, settings } = deps
+  return async (send) => {
+    const { min_verified_percent: minPercent } = settings().limits
+    if (minPercent === 0) return null
+    for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
+      const newest = readNewestHold(read, send)
+      if (newest !== undefined && isInForce(newest, send.now)) return findSendRefusal(deps, send)
+      const since = Math.max(send.now - HOUR, newest?.released_at ?? 0)
+      const conversion = readConversion(read, send, since)
+      if (!isHoldDue(conversion, minPercent)) return null
+      if (await placeHold(deps, send, conversion, since)) return findSendRefusal(deps, send)
+    }
+    return null
+  }
+}
+
+function readConversion(read: Read, { workspaceId, prefix, now }: PlannedSend, after: number): Conversion {
+  const [counts] = conversionOf(read, { workspaceId, prefix, after, until: now - GRACE })
+  return counts ?? { sent: 0, verified: 0 }
+}
+
+/** Resolves to whether it was placed: not if another request has done so, or the operator has released one since. */
+async function placeHold(
+  { commit, settings, log }: WatchDeps,
+  { workspaceId, prefix, now }: PlannedSend,
+  { sent, verified }: Conversion,
+  since: number,
+): Promise<boolean> {
+  const hold: Omit<Hold, 'released_at'> = {
+    ...{ workspace_id: workspaceId, prefix, sent, verified },
+    ...{ held_at: now, until_at: now + HOUR },
+  }
+  const data: SmsHeldData = {
+    ...{ prefix, sent, verified, min_verified_percent: settings().limits.min_verified_percent },
+    ...{ held_at: formatTimestamp(hold.held_at), until_at: formatTimestamp(hold.until_at) },
+  }
+  const event = { workspaceId, type: 'sms.held', emailId: null, recipient: null, at: now, data } as const
+  const isPlaced = await tryUniqueCommit(commit([insertHold({ ...hold, since }), recordEvent(event)]))
+  if (isPlaced) log.warn({ workspace_id: workspaceId, prefix, sent, verified }, 'codes to a prefix are held')
+  return isPlaced
+}

@@ -1,0 +1,219 @@
+/**
+ * Holds prefixes: for a while, the workspaces of an owner send no codes to numbers with a prefix. A *prefix* is the
+ * country calling code and the three digits that follow. `conversion-watch.ts` decides on them, the operator can end
+ * one early. Holds of one prefix and workspace never overlap.
+ */
+import { type Selectable, sql } from 'kysely'
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { selectSameOwner } from '../../base/storage/same-owner.js'
+import type { SmsHoldsTable } from '../../base/storage/tables/sms-tables.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { type Actor, operatorActor, recordAuditEntry } from '../accounts/audit-log.js'
+import { addIf } from '../accounts/limits/usage.js'
+
+export type Hold = Selectable<SmsHoldsTable>
+type HoldKey = Pick<Hold, 'workspace_id' | 'prefix' | 'held_at'>
+
+export interface HeldPrefix {
+  readonly workspaceId: string
+  readonly prefix: string
+}
+
+const newestHold = prepareRead<HeldPrefix>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .selectAll()
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('prefix', '=', slot('prefix'))
+    .orderBy('held_at', 'desc')
+    .limit(1),
+)
+
+/** Whether it is in force or not. */
+export function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): Hold | undefined {
+  return newestHold(read, { workspaceId, prefix })[0]
+}
+
+const inForce = prepareRead<HeldPrefix & { now: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .selectAll()
+    .where('workspace_id', 'in', selectSameOwner(slot('workspaceId')))
+    .where('prefix', '=', slot('prefix'))
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null),
+)
+
+/** The hold of any workspace of the same owner that ends last, so that another workspace gets around none. */
+export function findHoldInForce(read: Read, held: HeldPrefix, now: number): Hold | undefined {
+  const { workspaceId, prefix } = held
+  return inForce(read, { workspaceId, prefix, now }).sort((one, other) => other.until_at - one.until_at)[0]
+}
+
+export function isInForce({ until_at: until, released_at: releasedAt }: Hold, now: number): boolean {
+  return releasedAt === null && until > now
+}
+
+/**
+ * Misses if the prefix is held already, or if a hold was released after `since`, from when the codes were counted:
+ * the release came between the count and this commit.
+ */
+export const insertHold = prepareWrite<Omit<Hold, 'released_at'> & { since: number }>(({ db, slot }) => {
+  const objection = db
+    .selectFrom('sms_holds')
+    .select('held_at')
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('prefix', '=', slot('prefix'))
+    .where((eb) =>
+      eb.or([
+        eb('released_at', '>', slot('since')),
+        eb.and([eb('released_at', 'is', null), eb('until_at', '>', slot('held_at'))]),
+      ]),
+    )
+  return db
+    .insertInto('sms_holds')
+    .columns(['workspace_id', 'prefix', 'held_at', 'until_at', 'sent', 'verified'])
+    .expression(
+      db
+        .selectNoFrom((eb) => [
+          eb.val(slot('workspace_id')).as('workspace_id'),
+          eb.val(slot('prefix')).as('prefix'),
+          eb.val(slot('held_at')).as('held_at'),
+          eb.val(slot('until_at')).as('until_at'),
+          eb.val(slot('sent')).as('sent'),
+          eb.val(slot('verified')).as('verified'),
+        ])
+        .where((eb) => eb.not(eb.exists(objection))),
+    )
+}, 1)
+
+/** Adds to a bucket of `usage`; misses if the prefix is held in the workspace `sender`, or in another of its owner. */
+export const addUnlessHeld = prepareWrite<Tables['usage'] & { sender: string; prefix: string; now: number }>(
+  (builder) => {
+    const { db, slot } = builder
+    const hold = db
+      .selectFrom('sms_holds')
+      .select('held_at')
+      .where('workspace_id', 'in', selectSameOwner(slot('sender')))
+      .where('prefix', '=', slot('prefix'))
+      .where('until_at', '>', slot('now'))
+      .where('released_at', 'is', null)
+    return addIf(builder, sql<boolean>`not exists ${hold}`)
+  },
+  1,
+)
+
+const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .selectAll()
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null)
+    .orderBy('until_at')
+    .limit(slot('limit')),
+)
+
+/** Holds that are listed or released at once. */
+const MAX_HOLDS = 10_000
+
+/** Covers all workspaces, the one that ends first before the others. */
+export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly Hold[] {
+  return endingAfter(read, { now, limit })
+}
+
+/** Those in force in one workspace, by prefix. */
+export const holdsOfWorkspace = prepareRead<{ workspaceId: string; now: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .select(['prefix', 'until_at'])
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('until_at', '>', slot('now'))
+    .where('released_at', 'is', null)
+    .orderBy('prefix')
+    .limit(slot('limit')),
+)
+
+/** Misses if it is no longer in force. */
+const markReleased = prepareWrite<HoldKey & { now: number }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('sms_holds')
+      .set({ released_at: slot('now') })
+      .where('workspace_id', '=', slot('workspace_id'))
+      .where('prefix', '=', slot('prefix'))
+      .where('held_at', '=', slot('held_at'))
+      .where('released_at', 'is', null)
+      .where('until_at', '>', slot('now')),
+  1,
+)
+
+interface Release {
+  readonly prefix: string
+  /** Null: in all workspaces. */
+  readonly workspaceId: string | null
+  readonly now: number
+}
+
+function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, actor: Actor, at: number): Write {
+  const details = { sent, verified }
+  return recordAuditEntry({
+    workspaceId,
+    actor,
+    action: 'sms.hold_released',
+    target: prefix,
+    at,
+    details,
+  })
+}
+
+/** Ends holds of a prefix, on the operator's order. Resolves to those that it ended; codes are counted from now on. */
+export async function releaseHolds(store: Store, release: Release): Promise<readonly Hold[]> {
+  const { prefix, workspaceId, now } = release
+  const released: Hold[] = []
+  for (const hold of listHolds(store.read, now)) {
+    if (hold.prefix !== prefix || (workspaceId !== null && hold.workspace_id !== workspaceId)) continue
+    if (await releaseHold(store, hold, operatorActor, now)) released.push(hold)
+  }
+  return released
+}
+
+/** Resolves to false if it is no longer in force. */
+export function releaseHold(
+  { commit }: Pick<Store, 'commit'>,
+  hold: Hold,
+  actor: Actor,
+  now: number,
+): Promise<boolean> {
+  const { workspace_id, prefix, held_at } = hold
+  return tryCommit(commit([markReleased({ workspace_id, prefix, held_at, now }), recordRelease(hold, actor, now)]))
+}
+
+/** Milliseconds. */
+const HOLD_LIFETIME = 30 * 86_400_000
+/** Rows of one commit. */
+const BATCH_SIZE = 500
+
+const endedBefore = prepareRead<{ before: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('sms_holds')
+    .select(['workspace_id', 'prefix', 'held_at'])
+    .where('until_at', '<', slot('before'))
+    .limit(BATCH_SIZE),
+)
+
+const removeHold = prepareWrite<HoldKey>(({ db, slot }) =>
+  db
+    .deleteFrom('sms_holds')
+    .where('workspace_id', '=', slot('workspace_id'))
+    .where('prefix', '=', slot('prefix'))
+    .where('held_at', '=', slot('held_at')),
+)
+
+/** Removes some holds that ended more than 30 days ago; resolves to whether there may be more. */
+export async function removeOldHolds({ read, commit }: Store, now: number): Promise<boolean> {
+  const old = endedBefore(read, { before: now - HOLD_LIFETIME })
+  if (old.length > 0) await commit(old.map(removeHold))
+  return old.length === BATCH_SIZE
+}

@@ -1,0 +1,173 @@
+/**
+ * Sends a verification code: limits, the record, the provider, the outcome.
+ *
+ * The record and the charges of the limits are on disk before the provider is asked. The code becomes valid, and an
+ * older one of the phone ends, in the commit that follows the provider's acceptance: a failed send changes neither.
+ */
+import type { KeyObject } from 'node:crypto'
+import { formatForDisplay } from '../../base/mail/address.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import type { Clock } from '../../base/platform/clock.js'
+import { uuidv7 } from '../../base/platform/ids.js'
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
+import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import { askProvider, MAX_PROVIDER_TIME } from './ask-provider.js'
+import { generateCode, hashCode } from './code-hash.js'
+import { type Destination, judgeNumber } from './judge-number.js'
+import { buildMessageText, checkTemplate } from './message-text.js'
+import type { SmsProvider } from './provider.js'
+import { settleSend } from './settle-send.js'
+import { insertCode, type NewCode } from './sms-records.js'
+import { type EncodedText, encodeText } from './text-encoding.js'
+
+interface CodeRequest {
+  readonly workspaceId: string
+  /** The client's own spelling. */
+  readonly phone: string
+  /** Undefined: the default text. */
+  readonly template: string | undefined
+  /** Digits. */
+  readonly codeLength: number
+  readonly expiryMinutes: number
+  readonly metadata: JsonObject | null
+}
+
+export interface SentCode {
+  readonly id: string
+  /** E.164. */
+  readonly phone: string
+  readonly expiresAt: number
+}
+
+/** A send as the limits see it. */
+export interface PlannedSend {
+  readonly workspaceId: string
+  readonly phone: string
+  readonly range: string
+  readonly prefix: string
+  readonly now: number
+}
+
+export interface SendCharge {
+  /** Must come first in the commit of the record. If a limit is reached, they miss and nothing is written. */
+  readonly writes: readonly Write[]
+  /** Why they missed; null: no limit is reached. */
+  readonly findRefusal: () => Refusal | null
+}
+
+export interface CodeSenderDeps extends Store {
+  readonly clock: Clock
+  readonly log: Log
+  /** From `deriveCodeKey`. */
+  readonly codeKey: KeyObject
+  /** Null: none is configured. */
+  readonly provider: SmsProvider | null
+  /** ISO 3166-1 alpha-2, in upper case. */
+  readonly allowedCountries: () => readonly string[]
+  /** Why no code is sent to the prefix for a while; null: it may be. */
+  readonly findHold: (send: PlannedSend) => Promise<Refusal | null> | Refusal | null
+  readonly chargeSend: (send: PlannedSend) => SendCharge
+  /** The writes that count a sent code, for the commit of the provider's acceptance. */
+  readonly countSent: (workspaceId: string, segments: number, now: number) => readonly Write[]
+  readonly buildReceiptUrl: (smsId: string) => string
+  /** `refused`: by us; `rejected`: by the provider. */
+  readonly onSend?: ((outcome: 'sent' | 'refused' | 'rejected' | 'unanswered') => void) | undefined
+}
+
+/** Rejects with a Refusal: `invalid-parameter`, `rate-limited`, `unavailable`, `no-answer`, `bad-credentials`. */
+export type CodeSender = (request: CodeRequest) => Promise<SentCode>
+
+export function createCodeSender(deps: CodeSenderDeps): CodeSender {
+  return async (request) => {
+    const { clock, provider } = deps
+    if (provider === null) throw new Refusal('unavailable', 'no SMS provider is configured')
+    const startedAt = clock()
+    const { code, text } = await logRefusals(deps, request, () => admitCode(deps, provider, request, startedAt))
+    const { id, phone, expires_at: expiresAt } = code
+    const message = { id, phone, text, expiresAt, receiptUrl: deps.buildReceiptUrl(id) }
+    const outcome = await askProvider(provider, message, { clock, deadline: startedAt + MAX_PROVIDER_TIME })
+    deps.onSend?.(sendOutcomes[outcome.kind])
+    await settleSend(deps, code, outcome)
+    return { id, phone, expiresAt }
+  }
+}
+
+const sendOutcomes = { accepted: 'sent', refused: 'rejected', silent: 'unanswered' } as const
+
+/** The record of the code, and the message that contains it: held in memory alone. */
+interface AdmittedCode {
+  readonly code: NewCode
+  readonly text: EncodedText
+}
+
+async function admitCode(
+  deps: CodeSenderDeps,
+  provider: SmsProvider,
+  request: CodeRequest,
+  now: number,
+): Promise<AdmittedCode> {
+  const destination = judgeNumber(request.phone, deps.allowedCountries())
+  if (request.template !== undefined) checkTemplate(request.template)
+  const { phone, range, prefix } = destination
+  const send: PlannedSend = { workspaceId: request.workspaceId, phone, range, prefix, now }
+  const hold = await deps.findHold(send)
+  if (hold !== null) throw hold
+  const admitted = createCode(deps.codeKey, request, destination, { provider: provider.name, now })
+  await commitAdmission(deps, send, admitted.code)
+  return admitted
+}
+
+function createCode(
+  codeKey: KeyObject,
+  { workspaceId, template, codeLength, expiryMinutes: minutes, metadata }: CodeRequest,
+  { phone, prefix, country }: Destination,
+  { provider, now }: { readonly provider: string; readonly now: number },
+): AdmittedCode {
+  const id = uuidv7(now)
+  const digits = generateCode(codeLength)
+  const text = encodeText(buildMessageText(template, { code: digits, minutes }))
+  const code: NewCode = {
+    id,
+    workspace_id: workspaceId,
+    phone,
+    prefix,
+    country,
+    ...hashCode(codeKey, id, digits),
+    metadata: metadata === null ? null : toJson(metadata),
+    encoding: text.encoding,
+    segments: text.segments.length,
+    provider,
+    created_at: now,
+    expires_at: now + minutes * 60_000,
+  }
+  return { code, text }
+}
+
+/** A limit may be reached when the commit misses and have room again when it is read: then the commit is tried again. */
+const MAX_ADMISSIONS = 3
+
+async function commitAdmission(deps: CodeSenderDeps, send: PlannedSend, code: NewCode): Promise<void> {
+  for (let admission = 0; admission < MAX_ADMISSIONS; admission++) {
+    const charge = deps.chargeSend(send)
+    if (await tryCommit(deps.commit([...charge.writes, insertCode(code)]))) return
+    const refusal = charge.findRefusal()
+    if (refusal !== null) throw refusal
+  }
+  throw new Refusal('bad-credentials', 'the workspace of this key is deleted')
+}
+
+async function logRefusals<T>(deps: CodeSenderDeps, request: CodeRequest, admit: () => Promise<T>): Promise<T> {
+  try {
+    return await admit()
+  } catch (error) {
+    if (error instanceof Refusal) {
+      deps.onSend?.('refused')
+      const { workspaceId, phone } = request
+      const reason = error.details['reason'] ?? error.kind
+      deps.log.info({ workspace_id: workspaceId, phone: formatForDisplay(phone), reason }, 'code refused')
+    }
+    throw error
+  }
+}

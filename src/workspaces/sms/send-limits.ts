@@ -1,0 +1,195 @@
+/**
+ * Limits of codes that are requested: of a phone, of a range of numbers, of all workspaces of an owner, and of a phone and a range in
+ * all workspaces together, so that a second workspace gets around nothing. A code counts when it is admitted, also if
+ * the provider refuses it later: it may have cost something. The commit that stores a code checks and counts, by
+ * statements that concurrent requests cannot pass together. Windows slide in slices: a slice counts until its last
+ * moment has left the window.
+ */
+
+import type { Config } from '../../base/config/complete.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { DAY, oldestSliceStart, type WindowShape } from '../accounts/limits/rate-limit-window.js'
+import {
+  addUsage,
+  addWithinBounds,
+  type Bound,
+  bucketsSince,
+  phoneRangeUsageKind,
+  phoneUsageKind,
+  SMS_DAILY,
+  SMS_HOURLY,
+  SMS_MINUTELY,
+} from '../accounts/limits/usage.js'
+import { findOwnerId } from '../accounts/workspaces.js'
+import { addUnlessHeld, findHoldInForce } from './holds.js'
+import type { PlannedSend, SendCharge } from './send-code.js'
+
+export type SendLimits = Config['sms']['limits']
+
+export interface SendLimitDeps {
+  readonly read: Read
+  readonly settings: () => { readonly limits: SendLimits }
+}
+
+/** All workspaces together have so many times the limits of a phone and of a range. */
+const SERVICE_SHARE = 3
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+const phoneHour: WindowShape = { length: HOUR, slice: 1 }
+const phoneDay: WindowShape = { length: DAY.length, slice: 1 }
+const rangeHour: WindowShape = { length: HOUR, slice: MINUTE }
+const workspaceMinute: WindowShape = { length: MINUTE, slice: 1000 }
+const workspaceHour: WindowShape = { length: HOUR, slice: MINUTE }
+const workspaceDay = DAY
+
+/** `reason`: part of the interface, `details.reason`. */
+interface SendLimit {
+  readonly reason: 'phone_limit' | 'range_limit' | 'workspace_limit' | 'service_limit'
+  /** `SERVICE_WORKSPACE` for the limits of all workspaces together. */
+  readonly workspaceId: string
+  /** The kind of its rows in `usage`. */
+  readonly kind: string
+  readonly window: WindowShape
+  readonly max: number
+  /** Such as `an hour to one phone`. */
+  readonly text: string
+}
+
+/** The workspaces of an owner count together: their rows of `usage` have the id of the owner. */
+function countByOwner(read: Read, send: PlannedSend): PlannedSend {
+  return { ...send, workspaceId: findOwnerId(read, send.workspaceId) }
+}
+
+function limitsOf({ workspaceId, phone, range }: PlannedSend, limits: SendLimits): readonly SendLimit[] {
+  const toPhone = { kind: phoneUsageKind(phone), reason: 'phone_limit', workspaceId } as const
+  const ofWorkspace = { reason: 'workspace_limit', workspaceId } as const
+  const byNumber: readonly SendLimit[] = [
+    { ...toPhone, window: phoneHour, max: limits.per_phone_per_hour, text: 'an hour to one phone' },
+    { ...toPhone, window: phoneDay, max: limits.per_phone_per_day, text: 'a day to one phone' },
+    {
+      ...{ kind: phoneRangeUsageKind(range), reason: 'range_limit', workspaceId },
+      ...{ window: rangeHour, max: limits.per_range_per_hour },
+      text: 'an hour to numbers that are alike but for their last four digits',
+    },
+  ]
+  return [
+    ...byNumber,
+    {
+      ...{ ...ofWorkspace, kind: SMS_MINUTELY, window: workspaceMinute, max: limits.per_workspace_per_minute },
+      text: 'a minute',
+    },
+    {
+      ...{ ...ofWorkspace, kind: SMS_HOURLY, window: workspaceHour, max: limits.per_workspace_per_hour },
+      text: 'an hour',
+    },
+    { ...{ ...ofWorkspace, kind: SMS_DAILY, window: workspaceDay, max: limits.per_workspace_per_day }, text: 'a day' },
+    ...byNumber.map((limit) => ({
+      ...{ ...limit, reason: 'service_limit' as const, workspaceId: SERVICE_WORKSPACE },
+      max: SERVICE_SHARE * limit.max,
+    })),
+  ]
+}
+
+const sender = ({ reason }: SendLimit): string => (reason === 'service_limit' ? 'the service' : 'a workspace')
+
+/**
+ * The writes of a charge come first in the commit of the code; all of them count, or one misses. The counts are buckets
+ * of `usage`, not rows of codes. Measured among 1,000,000 codes of a day: 60 µs of the writer for an admission, against
+ * 90 µs with counts of rows, 1,300 µs in a busy range, and 76,000 µs for the day of the workspace.
+ */
+export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => SendCharge {
+  return (given) => {
+    const { prefix, now } = given
+    const send = countByOwner(deps.read, given)
+    const { workspaceId } = send
+    const limits = limitsOf(send, deps.settings().limits)
+    const boundsOf = (workspace: string): readonly Bound[] =>
+      limits
+        .filter((limit) => limit.workspaceId === workspace)
+        .map(({ kind, window, max }) => ({ kind, since: oldestSliceStart(window, now), atMost: max - 1 }))
+    const row = (workspace: string, kind: string, { slice }: WindowShape) => {
+      return { workspace_id: workspace, kind, bucket: now - (now % slice), count: 1 }
+    }
+    const [phone, range] = [phoneUsageKind(send.phone), phoneRangeUsageKind(send.range)]
+    const minutely = row(workspaceId, SMS_MINUTELY, workspaceMinute)
+    return {
+      writes: [
+        addWithinBounds(row(workspaceId, phone, phoneHour), boundsOf(workspaceId)),
+        addWithinBounds(row(SERVICE_WORKSPACE, phone, phoneHour), boundsOf(SERVICE_WORKSPACE)),
+        addUsage(row(workspaceId, range, rangeHour)),
+        addUsage(row(SERVICE_WORKSPACE, range, rangeHour)),
+        deps.settings().limits.min_verified_percent === 0
+          ? addUsage(minutely)
+          : addUnlessHeld({ ...minutely, sender: given.workspaceId, prefix, now }),
+        addUsage(row(workspaceId, SMS_HOURLY, workspaceHour)),
+        addUsage(row(workspaceId, SMS_DAILY, workspaceDay)),
+      ],
+      findRefusal: () => findSendRefusal(deps, given),
+    }
+  }
+}
+
+interface Obstacle {
+  /** When it ends. */
+  readonly free: number
+  readonly message: string
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+/** Of all limits that are reached, and of a hold, the one that ends last, so that a retry then succeeds; null: none. */
+export function findSendRefusal(deps: SendLimitDeps, send: PlannedSend): Refusal | null {
+  const { now } = send
+  const obstacles = [
+    ...limitsOf(countByOwner(deps.read, send), deps.settings().limits).map((limit) =>
+      findReached(deps.read, limit, now),
+    ),
+    findHeld(deps, send),
+  ]
+  const last = obstacles.reduce((one, other) =>
+    one === null || (other !== null && other.free > one.free) ? other : one,
+  )
+  if (last === null) return null
+  const seconds = Math.max(1, Math.ceil((last.free - now) / 1000))
+  return new Refusal('rate-limited', `${last.message}: try again in ${seconds} s`, {
+    ...last.details,
+    retry_after: seconds,
+    remaining: 0,
+    reset_at: formatTimestamp(last.free),
+  })
+}
+
+/** Null: there is room. */
+function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null {
+  const { workspaceId, kind, window, max, reason, text } = limit
+  const buckets = bucketsSince(read, { workspaceId, kind, since: oldestSliceStart(window, now) })
+  let left = buckets.reduce((sum, { count }) => sum + count, 0)
+  if (left < max) return null
+  const leaving = buckets.find(({ count }) => {
+    left -= count
+    return left < max
+  })
+  // The moment after the last one at which the slice counts; at most so long from now, even if the clock was set back.
+  const wait = window.length + window.slice - 1
+  return {
+    free: Math.min((leaving?.bucket ?? now) + wait, now + wait),
+    message: `${sender(limit)} may send ${max} ${max === 1 ? 'code' : 'codes'} ${text}`,
+    details: { reason, limit: max },
+  }
+}
+
+function findHeld({ read, settings }: SendLimitDeps, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
+  if (settings().limits.min_verified_percent === 0) return null
+  const hold = findHoldInForce(read, { workspaceId, prefix }, now)
+  if (hold === undefined) return null
+  const { until_at: free, sent, verified } = hold
+  return {
+    free,
+    message: `${verified} of ${sent} codes sent to numbers that begin with ${prefix} were verified, so no more are sent for a while`,
+    details: { reason: 'prefix_held', prefix, sent, verified, limit: 0 },
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Finds which message a receipt is for. Some SMSCs write the id in decimal in receipts and in hexadecimal in responses,
+ * or the other way round, or with other capitals or leading zeros.
+ *
+ * Ids of responses are kept in memory, so that a receipt that comes before its message is committed is never taken for
+ * another message whose id happens to be the same number in the other notation. Limit: the newest 10,000 messages; for
+ * older ones the receipt's id itself comes first, then the other ways to write it.
+ */
+import { createLruCache } from '../../../base/platform/lru-cache.js'
+
+interface MessageIds {
+  /** The id of a response. */
+  readonly recordId: (id: string) => void
+  /** The ids, most likely first, that the response may have had. */
+  readonly listCandidates: (receiptId: string) => readonly string[]
+}
+
+const MAX_RECENT = 10_000
+/** Longer numbers are no numbers of an SMSC. */
+const MAX_DIGITS = 40
+
+export function createMessageIds(maxRecent = MAX_RECENT): MessageIds {
+  const exact = createLruCache<true>({ max: maxRecent })
+  const decimal = createLruCache<string>({ max: maxRecent })
+  const hexadecimal = createLruCache<string>({ max: maxRecent })
+  let areEqual = false
+  return {
+    recordId: (id) => {
+      exact.set(id, true)
+      const [asDecimal, asHexadecimal] = [readDecimal(id), readHexadecimal(id)]
+      if (asDecimal !== null) decimal.set(asDecimal.toString(), id)
+      if (asHexadecimal !== null) hexadecimal.set(asHexadecimal.toString(), id)
+    },
+    listCandidates: (receiptId) => {
+      if (exact.has(receiptId)) {
+        areEqual = true
+        return [receiptId]
+      }
+      const [asDecimal, asHexadecimal] = [readDecimal(receiptId)?.toString(), readHexadecimal(receiptId)?.toString()]
+      const recent =
+        (asDecimal === undefined ? undefined : (hexadecimal.get(asDecimal) ?? decimal.get(asDecimal))) ??
+        (asHexadecimal === undefined ? undefined : (decimal.get(asHexadecimal) ?? hexadecimal.get(asHexadecimal)))
+      if (recent !== undefined) return [recent]
+      return areEqual ? [receiptId] : [...new Set([receiptId, ...listNotations(receiptId)])]
+    },
+  }
+}
+
+function listNotations(id: string): readonly string[] {
+  const [asDecimal, asHexadecimal] = [readDecimal(id), readHexadecimal(id)]
+  return [
+    ...(asDecimal === null ? [] : [...listHexadecimal(asDecimal), asDecimal.toString()]),
+    ...(asHexadecimal === null ? [] : [asHexadecimal.toString(), ...listHexadecimal(asHexadecimal)]),
+  ]
+}
+
+function listHexadecimal(value: bigint): readonly string[] {
+  const plain = value.toString(16)
+  const padded = plain.padStart(8, '0')
+  return [plain, plain.toUpperCase(), padded, padded.toUpperCase()]
+}
+
+function readDecimal(id: string): bigint | null {
+  return id.length <= MAX_DIGITS && /^[0-9]+$/.test(id) ? BigInt(id) : null
+}
+
+function readHexadecimal(id: string): bigint | null {
+  return id.length <= MAX_DIGITS && /^[0-9a-f]+$/i.test(id) ? BigInt(`0x${id}`) : null
+}

@@ -1,0 +1,77 @@
+/**
+ * Receipts for messages that are not known yet, in memory: each is tried again a few times, within a minute.
+ *
+ * Limit: 10,000. Those that come while as many wait are dropped; the log has one line when that begins and one, with
+ * their number, when half of them have gone, so that a flood does not fill it.
+ */
+import type { Log } from '../../base/platform/log.js'
+import type { Receipt } from './provider.js'
+
+/** Milliseconds between the tries. */
+const DELAYS = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 28_250] as const
+const MAX_WAITING = 10_000
+
+export class WaitingReceipts {
+  private readonly timers = new Set<NodeJS.Timeout>()
+  private isStopped = false
+  /** Dropped since there was no more room. */
+  private surplus = 0
+
+  constructor(
+    private readonly log: Pick<Log, 'info' | 'warn'>,
+    /** Resolves to whether the receipt need not be tried again. May reject. */
+    private readonly tryReceipt: (receipt: Receipt) => Promise<boolean>,
+  ) {}
+
+  add(receipt: Receipt): void {
+    if (this.timers.size < MAX_WAITING) this.schedule(receipt, 0)
+    else this.dropSurplus(receipt)
+  }
+
+  stop(): void {
+    this.isStopped = true
+    for (const timer of this.timers) clearTimeout(timer)
+    this.timers.clear()
+  }
+
+  private schedule(receipt: Receipt, tries: number): void {
+    const delay = DELAYS[tries]
+    if (this.isStopped) return
+    if (delay === undefined) {
+      this.drop(receipt, 'no message with this id was sent')
+      return
+    }
+    const timer = setTimeout(() => {
+      this.timers.delete(timer)
+      this.endSurplus()
+      void this.tryAgain(receipt, tries + 1)
+    }, delay)
+    this.timers.add(timer)
+  }
+
+  private async tryAgain(receipt: Receipt, tries: number): Promise<void> {
+    try {
+      if (await this.tryReceipt(receipt)) return
+    } catch (err) {
+      this.log.warn({ err }, 'a receipt cannot be applied now')
+    }
+    this.schedule(receipt, tries)
+  }
+
+  private dropSurplus({ provider }: Receipt): void {
+    this.surplus += 1
+    if (this.surplus > 1) return
+    this.log.warn({ provider, waiting: MAX_WAITING }, 'too many receipts wait: others are dropped')
+  }
+
+  private endSurplus(): void {
+    if (this.surplus === 0 || this.timers.size > MAX_WAITING / 2) return
+    this.log.warn({ dropped: this.surplus }, 'receipts can wait again')
+    this.surplus = 0
+  }
+
+  private drop({ provider, messageIds, smsId, state }: Receipt, why: string): void {
+    const about = smsId === null ? { message_id: messageIds[0] } : { sms_id: smsId }
+    this.log.info({ provider, ...about, state, why }, 'a receipt was dropped')
+  }
+}

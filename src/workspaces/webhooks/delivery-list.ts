@@ -1,0 +1,87 @@
+/**
+ * The deliveries of a webhook, newest first, in pages.
+ *
+ * They are ordered by id, which begins with the time of creation. The few that are pending or failed have indexes of
+ * their own; those that were delivered are picked out of all, in steps.
+ */
+import { sql } from 'kysely'
+import { MAX_ID } from '../../base/storage/paging.js'
+import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import type { DeliveryStatus, WebhookDeliveriesTable } from '../../base/storage/tables/webhook-tables.js'
+import type { WebhookRef } from './webhook-records.js'
+
+export type Delivery = WebhookDeliveriesTable
+
+interface DeliveryPage {
+  readonly webhook: WebhookRef
+  /** Undefined: any. */
+  readonly status: DeliveryStatus | undefined
+  /** Deliveries after this id in the order; undefined: from the newest. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+type PageQuery = WebhookRef & { readonly before: string; readonly limit: number }
+
+const selectPage = prepareRead<PageQuery>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', slot('id'))
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const selectPending = prepareRead<PageQuery>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', slot('id'))
+    // A literal, as in the partial index, so that SQLite uses it.
+    .where(sql<boolean>`status = 'pending'`)
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+const selectFailed = prepareRead<PageQuery>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', slot('id'))
+    .where(sql<boolean>`status = 'failed'`)
+    .where('id', '<', slot('before'))
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
+
+/** The webhook must be one of the workspace. */
+export function listDeliveries(read: Read, page: DeliveryPage): Promise<readonly Delivery[]> | readonly Delivery[] {
+  const { webhook, status, after, limit } = page
+  const query = { ...webhook, before: after ?? MAX_ID, limit }
+  switch (status) {
+    case undefined:
+      return selectPage(read, query)
+    case 'pending':
+      return selectPending(read, query)
+    case 'failed':
+      return selectFailed(read, query)
+    case 'delivered':
+      return pickDelivered(read, query)
+  }
+}
+
+async function pickDelivered(read: Read, query: PageQuery): Promise<readonly Delivery[]> {
+  const found: Delivery[] = []
+  let { before } = query
+  for (;;) {
+    const rows = selectPage(read, { ...query, before, limit: ROW_STEP })
+    found.push(...rows.filter(({ status }) => status === 'delivered'))
+    const last = rows[ROW_STEP - 1]
+    if (last === undefined || found.length >= query.limit) return found.slice(0, query.limit)
+    before = last.id
+    await waitForStep()
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The rows of deliveries, as the dispatcher writes and reads them. A *delivery* of a webhook is one event for it, with
+ * its attempts.
+ *
+ * A delivery of the event log gets its row with the outcome of its first attempt; tests and replays of one delivery are
+ * rows from the start. Rows are written only while their webhook exists, so none is left behind one that is deleted.
+ */
+import { sql } from 'kysely'
+import { firstUuidv7 } from '../../base/platform/ids.js'
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import type { DeliveryResult } from './decide-delivery.js'
+import type { LoggedEvent } from './event-pages.js'
+import type { WebhookRef } from './webhook-records.js'
+
+type Row = Tables['webhook_deliveries']
+type NewDelivery = Row & { readonly webhook: string }
+
+const columns = [
+  'id',
+  'workspace_id',
+  'webhook_id',
+  'event_seq',
+  'event_id',
+  'type',
+  'status',
+  'attempts',
+  'next_attempt_at',
+  'response_status',
+  'response_body',
+  'error',
+  'created_at',
+  'delivered_at',
+] as const
+
+const insert = prepareWrite<NewDelivery>(({ db, slot }) =>
+  db
+    .insertInto('webhook_deliveries')
+    .columns(columns)
+    .expression(
+      db
+        .selectFrom('webhooks')
+        .select((eb) => columns.map((name) => eb.val(slot(name)).as(name)))
+        .where('webhooks.id', '=', slot('webhook'))
+        .where('webhooks.workspace_id', '=', slot('workspace_id')),
+    )
+    // After a crash its first attempt may be settled twice.
+    .onConflict((conflict) => conflict.column('id').doNothing()),
+)
+
+interface FirstAttempt {
+  readonly webhook: WebhookRef
+  readonly deliveryId: string
+  readonly event: LoggedEvent
+  readonly at: number
+}
+
+export function insertAttempted({ webhook, deliveryId, event, at }: FirstAttempt, result: DeliveryResult): Write {
+  return insert({
+    ...result,
+    id: deliveryId,
+    workspace_id: webhook.workspaceId,
+    webhook_id: webhook.id,
+    webhook: webhook.id,
+    event_seq: event.seq,
+    event_id: event.id,
+    type: event.type,
+    created_at: at,
+  })
+}
+
+/** The outcome of a later attempt. */
+export const settleDelivery = prepareWrite<DeliveryResult & { id: string; webhookId: string; workspaceId: string }>(
+  ({ db, slot, slots }) =>
+    db
+      .updateTable('webhook_deliveries')
+      .set(
+        slots(['status', 'attempts', 'next_attempt_at', 'response_status', 'response_body', 'error', 'delivered_at']),
+      )
+      .where('id', '=', slot('id'))
+      .where('webhook_id', '=', slot('webhookId'))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('status', '=', 'pending'),
+)
+
+const findDelivery = prepareRead<{ id: string; webhookId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('id', '=', slot('id'))
+    .where('webhook_id', '=', slot('webhookId')),
+)
+
+export function isDeliveryStored(read: Read, id: string, webhookId: string): boolean {
+  return findDelivery(read, { id, webhookId }).length > 0
+}
+
+/** Deliveries whose next attempt is due, with their events; without data where the log has removed the event. */
+export const dueDeliveries = prepareRead<{ webhookId: string; now: number; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .leftJoin('events', (join) =>
+      join
+        .onRef('events.seq', '=', 'webhook_deliveries.event_seq')
+        .onRef('events.workspace_id', '=', 'webhook_deliveries.workspace_id'),
+    )
+    .select(['webhook_deliveries.id', 'webhook_deliveries.event_seq as seq', 'webhook_deliveries.event_id'])
+    .select(['webhook_deliveries.type', 'webhook_deliveries.attempts', 'webhook_deliveries.next_attempt_at'])
+    .select(['events.created_at as event_created_at', 'events.data'])
+    .where('webhook_deliveries.webhook_id', '=', slot('webhookId'))
+    // A literal, so that SQLite uses the partial index.
+    .where('webhook_deliveries.status', '=', sql.lit('pending' as const))
+    .where('webhook_deliveries.next_attempt_at', '<=', slot('now'))
+    .orderBy('webhook_deliveries.next_attempt_at')
+    .limit(slot('limit')),
+)
+
+export type DueDelivery = ReturnType<typeof dueDeliveries>[number]
+
+const nextDue = prepareRead<{ webhookId: string; after: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('next_attempt_at')
+    .where('webhook_id', '=', slot('webhookId'))
+    .where('status', '=', sql.lit('pending' as const))
+    .where('next_attempt_at', '>', slot('after'))
+    .orderBy('next_attempt_at')
+    .limit(1),
+)
+
+/** When the first attempt later than `after` is due; infinite: none waits. */
+export function readNextDue(read: Read, webhookId: string, after = 0): number {
+  return nextDue(read, { webhookId, after })[0]?.next_attempt_at ?? Number.POSITIVE_INFINITY
+}
+
+/** Deliveries that wait for longer than any wait lasts: their time was computed while the clock was ahead. */
+export const makeFutureDeliveriesDue = prepareWrite<{ now: number; latest: number }>(({ db, slot }) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set({ next_attempt_at: slot('now') })
+    .where('status', '=', sql.lit('pending' as const))
+    .where('next_attempt_at', '>', slot('latest')),
+)
+
+const BATCH_SIZE = 200
+
+const deliveriesBefore = prepareRead<{ before: string }>()(({ db, slot }) =>
+  db.selectFrom('webhook_deliveries').select('id').where('id', '<', slot('before')).orderBy('id').limit(BATCH_SIZE),
+)
+
+const removeDeliveriesUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
+  db.deleteFrom('webhook_deliveries').where('id', '<=', slot('id')),
+)
+
+/** Removes some deliveries of events older than `before`; resolves to whether there may be more. */
+export async function removeOldDeliveries({ read, commit }: Store, before: number): Promise<boolean> {
+  const old = deliveriesBefore(read, { before: firstUuidv7(before) })
+  const last = old.at(-1)
+  if (last !== undefined) await commit([removeDeliveriesUpTo({ id: last.id })])
+  return old.length === BATCH_SIZE
+}

@@ -1,0 +1,59 @@
+/**
+ * Switches a webhook off because its endpoint is gone or has failed for days.
+ *
+ * The event `webhook.disabled`, from which the notice to the administrators of the workspace is written, is in the
+ * same commit.
+ */
+
+import { formatTimestamp } from '../../base/platform/clock.js'
+import { prepareWrite } from '../../base/storage/prepared.js'
+import type { Timestamp } from '../../base/storage/tables/columns.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { recordEvent } from '../../records/events/event-log.js'
+import { daemonActor, recordAuditEntry } from '../accounts/audit-log.js'
+import type { Webhook, WebhookRef } from './webhook-records.js'
+
+export type DisabledReason = NonNullable<Webhook['disabled_reason']>
+
+/** The data of the event `webhook.disabled`. */
+export interface WebhookDisabledData {
+  readonly webhook_id: string
+  readonly url: string
+  readonly reason: DisabledReason
+  /** ISO 8601; null: the endpoint had not failed before. */
+  readonly failing_since: string | null
+}
+
+const disable = prepareWrite<WebhookRef & { reason: DisabledReason; at: Timestamp }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('webhooks')
+      .set({ enabled: 0, disabled_reason: slot('reason'), updated_at: slot('at') })
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id'))
+      .where('enabled', '=', 1),
+  1,
+)
+
+/** Misses when the webhook is disabled already or gone: then nothing is recorded. */
+export function disableWebhook(webhook: Webhook, reason: DisabledReason, at: Timestamp): readonly Write[] {
+  const { id, workspace_id: workspaceId, url, failing_since: since } = webhook
+  const data = {
+    webhook_id: id,
+    url,
+    reason,
+    failing_since: since === null ? null : formatTimestamp(since),
+  } satisfies WebhookDisabledData
+  return [
+    disable({ workspaceId, id, reason, at }),
+    recordEvent({ workspaceId, type: 'webhook.disabled', emailId: null, recipient: null, at, data }),
+    recordAuditEntry({
+      workspaceId,
+      actor: daemonActor,
+      action: 'webhook.disabled',
+      target: id,
+      at,
+      details: { reason },
+    }),
+  ]
+}

@@ -1,0 +1,93 @@
+/**
+ * Reads and writes the rows of webhooks and replays for the dispatcher. Each write is part of the commit of some
+ * outcomes.
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import { type Webhook, type WebhookRef, webhookById } from './webhook-records.js'
+
+const PAGE_SIZE = 100
+
+/** All that are enabled, of workspaces that exist, by id. */
+const enabledAfter = prepareRead<{ id: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('webhooks')
+    .innerJoin('workspaces', 'workspaces.id', 'webhooks.workspace_id')
+    .selectAll('webhooks')
+    .where('webhooks.id', '>', slot('id'))
+    .where('webhooks.enabled', '=', 1)
+    .orderBy('webhooks.id')
+    .limit(slot('limit')),
+)
+
+/** Pages of all enabled webhooks; each is read when it is requested. */
+export function* readEnabledWebhooks(read: Read): Generator<readonly Webhook[]> {
+  for (let last = ''; ; ) {
+    const page = enabledAfter(read, { id: last, limit: PAGE_SIZE })
+    yield page
+    if (page.length < PAGE_SIZE) return
+    last = page.at(-1)?.id ?? ''
+  }
+}
+
+/** Undefined: it is gone or disabled. */
+export function findEnabledWebhook(read: Read, ref: WebhookRef): Webhook | undefined {
+  const found = webhookById(read, ref)
+  return found?.enabled === 1 ? found : undefined
+}
+
+type Progress = WebhookRef & { readonly cursor: number }
+
+/** Never back: a webhook that was enabled again meanwhile begins later. */
+const setCursor = prepareWrite<Progress>(({ db, slot }) =>
+  db
+    .updateTable('webhooks')
+    .set({ event_cursor: sql<number>`max(event_cursor, ${slot('cursor')})` })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export function moveEventCursor(progress: Progress): Write {
+  return setCursor(progress)
+}
+
+type LastAttempt = WebhookRef & Pick<Webhook, 'last_status' | 'last_at' | 'last_response_status' | 'failing_since'>
+
+export const recordLastAttempt = prepareWrite<LastAttempt>(({ db, slot, slots }) =>
+  db
+    .updateTable('webhooks')
+    .set(slots(['last_status', 'last_at', 'last_response_status', 'failing_since']))
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export type Replay = Tables['webhook_replays']
+
+const replaysOf = prepareRead<WebhookRef>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_replays')
+    .selectAll()
+    .where('webhook_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .orderBy('id')
+    .limit(1),
+)
+
+/** The oldest request that is not complete. */
+export function findReplay(read: Read, ref: WebhookRef): Replay | undefined {
+  return replaysOf(read, ref)[0]
+}
+
+export const moveReplay = prepareWrite<{ id: string; workspaceId: string; next: number }>(({ db, slot }) =>
+  db
+    .updateTable('webhook_replays')
+    .set({ next_seq: slot('next') })
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+export const removeReplay = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
+  db.deleteFrom('webhook_replays').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)

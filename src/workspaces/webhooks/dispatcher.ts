@@ -1,0 +1,232 @@
+/**
+ * Delivers events to webhooks, at least once: a cursor over the event log for each webhook, retries from the database.
+ *
+ * Nothing is stored for an event before its first attempt, so a backlog is a cursor that lags, whatever its length. The
+ * outcome of an attempt and the cursor are one commit: a crash repeats the attempts that were under way, and no others.
+ * A turn of the event loop takes 2 ms and the step that exceeds them, which reads two pages at most. Mail goes first:
+ * while this thread is busy, attempts begin at a limited rate, and the backlog goes out afterwards.
+ */
+import type { Log } from '../../base/platform/log.js'
+import { createLoadMeter } from '../../base/platform/thread-load.js'
+import type { Store } from '../../base/storage/database.js'
+import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
+import { attemptsAtLoad } from './attempt-rate.js'
+import { type AddressRules, createAddressFinder } from './endpoint-addresses.js'
+import { createEventReader } from './event-pages.js'
+import { FairTurns } from './fair-turns.js'
+import { type LaneEvents, LaneRegistry } from './lane-registry.js'
+import { OutcomeWriter, type SettledAttempt } from './outcome-writer.js'
+import type { NotMade, RequestOutcome } from './request-protocol.js'
+import { settleGone, settleOutcome } from './settle-outcome.js'
+import type { Task, WebhookLane } from './webhook-lane.js'
+import type { WebhookRef } from './webhook-records.js'
+
+interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Milliseconds from each failure to the next attempt. */
+  readonly retrySchedule: () => readonly number[]
+  /** The load of this thread since the last call; absent: it is measured. Lets a test set it. */
+  readonly readLoad?: () => number
+  /** Who shares the requests under way: the owner of a workspace. Absent: each workspace has a share. */
+  readonly ownerOf?: ((workspaceId: string) => string) | undefined
+  /** An attempt has ended with this status of its delivery. */
+  readonly onAttempt?: ((status: SettledAttempt['result']['status']) => void) | undefined
+}
+
+/** Milliseconds in which new events and due retries are noticed, and after which attempts are limited anew. */
+const POLL_INTERVAL = 100
+/** Milliseconds of one turn of the event loop. */
+const TURN_TIME = 2
+/** Milliseconds until an attempt without a known outcome is made again, and how often that is done in a row. */
+const LOSS_PAUSE = 1_000
+const MAX_LOSSES = 3
+
+type SettledBy = Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedAt' | 'webhook'>
+
+export class Dispatcher {
+  private readonly turns: FairTurns
+  private readonly registry: LaneRegistry
+  private readonly attemptDeps: AttemptDeps
+  private readonly events: ReturnType<typeof createEventReader>
+  private readonly writer: OutcomeWriter
+  private timer: NodeJS.Timeout | null = null
+  private pumpTimer: NodeJS.Immediate | null = null
+  private readonly readLoad: () => number
+  /** Attempts that may begin before the next poll. */
+  private budget = Number.POSITIVE_INFINITY
+  private isStopping = false
+  private isFailing = false
+  private onIdle: () => void = () => undefined
+
+  constructor(private readonly deps: DispatcherDeps) {
+    const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
+    this.readLoad = readLoad
+    this.turns = new FairTurns(deps.ownerOf)
+    this.events = createEventReader(read)
+    this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), request: deps.request, timeout: deps.timeout }
+    const laneEvents: LaneEvents = {
+      onAdded: (lane) => this.schedule(lane),
+      onRemoved: (lane) => this.turns.remove(lane),
+    }
+    this.registry = new LaneRegistry({ read, log }, laneEvents)
+    this.writer = new OutcomeWriter({
+      commit,
+      clock,
+      log,
+      onCommit: (lanes) => {
+        for (const lane of lanes) this.schedule(lane)
+      },
+      onDisabled: (lane) => this.refresh(lane.ref),
+    })
+  }
+
+  /** Resumes where the last process stopped. */
+  start(): void {
+    this.reload()
+  }
+
+  /** To be called when this process has changed the webhook, or has written a delivery or a replay of it. */
+  refresh(webhook: WebhookRef): void {
+    if (this.isStopping) return
+    this.registry.refresh(webhook)
+  }
+
+  /** To be called when another process has changed the database. */
+  reload(): void {
+    if (!this.isStopping) void this.registry.reload()
+  }
+
+  /** Nothing more is delivered for the workspace. */
+  closeWorkspace(workspaceId: string): void {
+    this.registry.closeWorkspace(workspaceId)
+  }
+
+  /** Lets attempts under way end within `limit` milliseconds; those that do not are made again after the next start. */
+  async stop(limit: number): Promise<void> {
+    this.isStopping = true
+    this.registry.stop()
+    if (this.timer !== null) clearTimeout(this.timer)
+    if (this.pumpTimer !== null) clearImmediate(this.pumpTimer)
+    if (this.turns.running > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limit)
+        this.onIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    await this.writer.stop()
+  }
+
+  /** The poll runs only while there is a lane. */
+  private schedule(lane: WebhookLane): void {
+    if (this.isStopping) return
+    if (lane.hasWork(this.deps.clock())) this.turns.add(lane)
+    this.timer ??= setTimeout(() => this.poll(), POLL_INTERVAL)
+    this.schedulePump()
+  }
+
+  private poll(): void {
+    this.timer = null
+    if (this.isStopping || this.registry.size === 0) return
+    this.timer = setTimeout(() => this.poll(), POLL_INTERVAL)
+    this.budget = attemptsAtLoad(this.readLoad())
+    this.guard(() => {
+      this.events.forget()
+      this.registry.noticeEvents()
+      const now = this.deps.clock()
+      for (const lane of this.registry.lanes()) if (lane.hasWork(now)) this.turns.add(lane)
+    })
+    this.schedulePump()
+  }
+
+  private schedulePump(): void {
+    if (this.pumpTimer !== null || this.isStopping || !this.canAdvance) return
+    this.pumpTimer = setImmediate(() => {
+      this.pumpTimer = null
+      this.guard(() => this.pump())
+      // After a fault of the database the next poll goes on.
+      if (!this.isFailing) this.schedulePump()
+    })
+  }
+
+  private get canAdvance(): boolean {
+    return this.turns.hasTurn && this.budget > 0 && !this.writer.isFull
+  }
+
+  private pump(): void {
+    const now = this.deps.clock()
+    const end = performance.now() + TURN_TIME
+    while (this.canAdvance && performance.now() < end) {
+      const lane = this.turns.next()
+      if (lane !== null) this.advance(lane, now)
+    }
+  }
+
+  private advance(lane: WebhookLane, now: number): void {
+    const task = lane.take({ read: this.deps.read, readEvents: this.events.readEvents }, now)
+    if (task?.kind === 'retry' && task.delivery.data === null) this.writer.add(lane, settleGone(task, now), null)
+    else if (task !== null) this.begin(lane, task)
+    else if (lane.needsCommit) this.writer.addProgress(lane)
+    if (!lane.hasWork(now)) this.turns.remove(lane)
+  }
+
+  private begin(lane: WebhookLane, task: Task): void {
+    const { clock, log } = this.deps
+    const startedAt = clock()
+    const { webhook, pace } = lane
+    const end = this.turns.begin(lane)
+    this.budget -= 1
+    const finish = (outcome: RequestOutcome | NotMade | null): void => {
+      end()
+      if (outcome === null) this.repeatLater(lane, task, { startedAt, webhook })
+      else if (outcome.kind === 'not-made') lane.giveBack(task)
+      else this.settle(lane, task, { outcome, startedAt, webhook })
+      this.registry.dropIfIdle(lane)
+      this.schedule(lane)
+      if (this.turns.running === 0) this.onIdle()
+    }
+    attemptDelivery(this.attemptDeps, { webhook, limit: pace.limit, task }).then(finish, (err: unknown) => {
+      log.error({ err, webhook: webhook.id }, 'an attempt to deliver an event was interrupted')
+      finish(null)
+    })
+  }
+
+  /** An attempt without an outcome is made again soon; one that ends the thread each time must not do so for ever. */
+  private repeatLater(lane: WebhookLane, task: Task, attempt: Omit<SettledBy, 'outcome'>): void {
+    const now = this.deps.clock()
+    if (now >= lane.pausedUntil) lane.losses += 1
+    lane.pausedUntil = now + LOSS_PAUSE
+    if (lane.losses <= MAX_LOSSES || this.isStopping) lane.giveBack(task)
+    else this.settle(lane, task, { ...attempt, outcome: { kind: 'fault', reason: 'the outcome is not known' } })
+  }
+
+  private settle(lane: WebhookLane, task: Task, attempt: SettledBy): void {
+    const { clock, retrySchedule, log } = this.deps
+    if (attempt.outcome.kind === 'answer') lane.losses = 0
+    const { settled, disabling } = settleOutcome(lane, task, {
+      ...attempt,
+      now: clock(),
+      schedule: retrySchedule(),
+      log,
+    })
+    if (disabling !== null) {
+      lane.isEnabled = false
+      this.turns.remove(lane)
+    }
+    this.deps.onAttempt?.(settled.result.status)
+    this.writer.add(lane, settled, disabling)
+  }
+
+  /** A fault of the database is logged once; the poll tries again. */
+  private guard(work: () => void): void {
+    try {
+      work()
+      this.isFailing = false
+    } catch (err) {
+      if (!this.isFailing) this.deps.log.error({ err }, 'webhooks cannot be read now')
+      this.isFailing = true
+    }
+  }
+}

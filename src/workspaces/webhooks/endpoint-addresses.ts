@@ -1,0 +1,39 @@
+/**
+ * The addresses of endpoints that may be dialled. Attempts that begin in the same turn of the event loop share a look-up;
+ * each later one looks up and judges anew.
+ */
+import type { AddressGuard } from '../../base/platform/address-guard.js'
+import type { Resolver } from '../../base/platform/dns/resolver.js'
+import { findHostAddresses, type HostAddresses } from '../../base/platform/http/host-addresses.js'
+
+export interface AddressRules {
+  readonly mayConnect: AddressGuard
+  readonly resolveAddresses: Resolver['resolveAddresses']
+  /** Milliseconds. */
+  readonly timeout: () => number
+}
+
+export type FindAddresses = (url: string) => Promise<HostAddresses>
+
+export function createAddressFinder(rules: AddressRules): FindAddresses {
+  const ofThisTurn = new Map<string, Promise<HostAddresses>>()
+  return (url) => {
+    const known = ofThisTurn.get(url)
+    if (known !== undefined) return known
+    if (ofThisTurn.size === 0) queueMicrotask(() => ofThisTurn.clear())
+    const found = findWithin(rules, new URL(url))
+    ofThisTurn.set(url, found)
+    return found
+  }
+}
+
+function findWithin(rules: AddressRules, url: URL): Promise<HostAddresses> {
+  const timeout = rules.timeout()
+  return new Promise((resolve, reject) => {
+    const reason = `DNS gave no answer within ${timeout / 1000} s`
+    const timer = setTimeout(() => resolve({ kind: 'unresolved', reason }), timeout)
+    findHostAddresses(url, rules)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
+  })
+}

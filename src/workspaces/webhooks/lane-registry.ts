@@ -1,0 +1,160 @@
+/**
+ * The lanes of all enabled webhooks, kept in step with the database, and which of them have new events. What a fault of
+ * the database leaves unread is read again.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Log } from '../../base/platform/log.js'
+import type { Read } from '../../base/storage/prepared.js'
+import { findLogRange } from '../../records/events/event-times.js'
+import { findEnabledWebhook, readEnabledWebhooks } from './dispatch-records.js'
+import { newEvents, SCAN_SIZE } from './event-pages.js'
+import { WebhookLane } from './webhook-lane.js'
+import type { Webhook, WebhookRef } from './webhook-records.js'
+
+export interface LaneEvents {
+  /** The lane is new or has changed. */
+  readonly onAdded: (lane: WebhookLane) => void
+  readonly onRemoved: (lane: WebhookLane) => void
+}
+
+interface RegistryDeps {
+  readonly read: Read
+  readonly log: Pick<Log, 'error'>
+}
+
+/** Pages of new events that one poll reads; the next poll reads on. */
+const MAX_SCANS = 4
+/** Milliseconds from a fault of the database to the next try. */
+const RETRY_DELAY = 1_000
+
+export class LaneRegistry {
+  private readonly byId = new Map<string, WebhookLane>()
+  private readonly byWorkspace = new Map<string, Set<WebhookLane>>()
+  /** The newest event that was looked at. */
+  private seen = 0
+  private reloading: Promise<void> | null = null
+  private reloadNeeded = false
+  private retryTimer: NodeJS.Timeout | null = null
+  private isFailing = false
+  private isStopped = false
+
+  constructor(
+    private readonly deps: RegistryDeps,
+    private readonly events: LaneEvents,
+  ) {}
+
+  get size(): number {
+    return this.byId.size
+  }
+
+  lanes(): Iterable<WebhookLane> {
+    return this.byId.values()
+  }
+
+  stop(): void {
+    this.isStopped = true
+    if (this.retryTimer !== null) clearTimeout(this.retryTimer)
+  }
+
+  /** Reads one webhook again. */
+  refresh(ref: WebhookRef): void {
+    try {
+      const webhook = findEnabledWebhook(this.deps.read, ref)
+      if (webhook === undefined) this.disable(this.byId.get(ref.id))
+      else this.put(webhook)
+    } catch (err) {
+      this.retryLater(err)
+    }
+  }
+
+  /** Reads all webhooks again, in steps. */
+  reload(): Promise<void> {
+    if (this.reloading !== null) this.reloadNeeded = true
+    this.reloading ??= this.reloadAll().finally(() => {
+      this.reloading = null
+      if (!this.reloadNeeded || this.isStopped) return
+      this.reloadNeeded = false
+      void this.reload()
+    })
+    return this.reloading
+  }
+
+  closeWorkspace(workspaceId: string): void {
+    for (const lane of [...(this.byWorkspace.get(workspaceId) ?? [])]) this.disable(lane)
+  }
+
+  /** Wakes the lanes whose workspaces have new events. */
+  noticeEvents(): void {
+    for (let scans = 0; scans < MAX_SCANS; scans += 1) {
+      const page = newEvents(this.deps.read, { seq: this.seen })
+      for (const id of new Set(page.map(({ workspace_id: workspaceId }) => workspaceId))) {
+        for (const lane of this.byWorkspace.get(id) ?? []) lane.wake()
+      }
+      this.seen = page.at(-1)?.seq ?? this.seen
+      if (page.length < SCAN_SIZE) return
+    }
+  }
+
+  /** A lane that was disabled stays until its attempts have ended, in case it is enabled again. */
+  dropIfIdle(lane: WebhookLane): void {
+    if (lane.isEnabled || lane.running > 0 || this.byId.get(lane.ref.id) !== lane) return
+    this.byId.delete(lane.ref.id)
+    const { workspaceId } = lane.ref
+    const lanes = this.byWorkspace.get(workspaceId)
+    lanes?.delete(lane)
+    if (lanes?.size === 0) this.byWorkspace.delete(workspaceId)
+  }
+
+  private async reloadAll(): Promise<void> {
+    const unseen = new Set(this.byId.keys())
+    try {
+      for (const page of readEnabledWebhooks(this.deps.read)) {
+        if (this.isStopped) return
+        for (const webhook of page) {
+          unseen.delete(webhook.id)
+          this.put(webhook)
+        }
+        await nextTurn()
+      }
+      for (const id of unseen) {
+        const lane = this.byId.get(id)
+        if (lane !== undefined) this.refresh(lane.ref)
+      }
+      if (this.retryTimer === null) this.isFailing = false
+    } catch (err) {
+      this.retryLater(err)
+    }
+  }
+
+  /** Logs a fault once, until everything is read again. */
+  private retryLater(err: unknown): void {
+    if (this.isStopped) return
+    if (!this.isFailing) this.deps.log.error({ err }, 'webhooks cannot be read now')
+    this.isFailing = true
+    this.retryTimer ??= setTimeout(() => {
+      this.retryTimer = null
+      void this.reload()
+    }, RETRY_DELAY)
+  }
+
+  private put(webhook: Webhook): void {
+    const { read } = this.deps
+    // Lanes begin at their own cursors, so events from before are found without a scan.
+    if (this.byId.size === 0) this.seen = findLogRange(read).end - 1
+    let lane = this.byId.get(webhook.id)
+    if (lane === undefined) {
+      lane = new WebhookLane(webhook, read)
+      this.byId.set(webhook.id, lane)
+      const lanes = this.byWorkspace.get(webhook.workspace_id) ?? new Set()
+      this.byWorkspace.set(webhook.workspace_id, lanes.add(lane))
+    } else lane.update(webhook, read)
+    this.events.onAdded(lane)
+  }
+
+  private disable(lane: WebhookLane | undefined): void {
+    if (lane === undefined) return
+    lane.isEnabled = false
+    this.events.onRemoved(lane)
+    this.dropIfIdle(lane)
+  }
+}

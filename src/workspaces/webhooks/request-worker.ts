@@ -1,0 +1,93 @@
+/**
+ * The thread that makes the requests of webhooks. undici, TLS and signatures load it instead of the main thread.
+ *
+ * Outcomes of a few milliseconds are sent together, which saves the main thread and the writer most of the work.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { formatTimestamp } from '../../base/platform/clock.js'
+import { errorMessageOf } from '../../base/platform/errors.js'
+import { createHttpClient, type HttpClient } from '../../base/platform/http/http-client.js'
+import { HttpFault } from '../../base/platform/http/http-fault.js'
+import { createEndpointQueue } from './endpoint-queue.js'
+import {
+  type DeliveredEvent,
+  isSuccess,
+  type JobOutcome,
+  MAX_REQUESTS,
+  type RequestJob,
+  type RequestOutcome,
+  type RequestThreadData,
+} from './request-protocol.js'
+import { signRequest } from './signing.js'
+
+/** Bytes of an answer that are kept with the delivery, and that are read beyond them. */
+const MAX_ANSWER_BYTES = 4_096
+const MAX_DROPPED_BYTES = 65_536
+/** Milliseconds. */
+const REPORT_INTERVAL = 5
+
+function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData): void {
+  const client = createHttpClient({
+    // Webhooks of any workspace share the connections to a host: none waits for those of another.
+    maxConnections: MAX_REQUESTS,
+    maxBodyBytes: MAX_ANSWER_BYTES,
+    maxDroppedBytes: MAX_DROPPED_BYTES,
+    authorities,
+  })
+  const report = collectOutcomes(port)
+  const enqueue = createEndpointQueue<RequestJob>({
+    run: async (job) => {
+      const outcome = await client.then((ready) => runJob(ready, job, userAgent))
+      report([job.number, outcome])
+      return isSuccess(outcome)
+    },
+    giveBack: (job) => report([job.number, { kind: 'not-made' }]),
+  })
+  port.on('message', (jobs: readonly RequestJob[]) => {
+    for (const job of jobs) enqueue(job)
+  })
+}
+
+function collectOutcomes(port: MessagePort): (outcome: JobOutcome) => void {
+  let waiting: JobOutcome[] = []
+  return (outcome) => {
+    if (waiting.push(outcome) > 1) return
+    setTimeout(() => {
+      port.postMessage(waiting)
+      waiting = []
+    }, REPORT_INTERVAL)
+  }
+}
+
+/** Never rejects. */
+async function runJob(client: HttpClient, job: RequestJob, userAgent: string): Promise<RequestOutcome> {
+  try {
+    return await request(client, job, userAgent)
+  } catch (error) {
+    const reason = error instanceof HttpFault ? error.message : `the request cannot be made: ${errorMessageOf(error)}`
+    return { kind: 'fault', reason }
+  }
+}
+
+async function request(client: HttpClient, job: RequestJob, userAgent: string): Promise<RequestOutcome> {
+  const { event, url, addresses, timeout, deliveryId, attempt, at, secret, previousSecret } = job
+  const body = composeBody(event)
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': userAgent,
+    'X-Service-Delivery': deliveryId,
+    'X-Service-Attempt': String(attempt),
+    ...signRequest({ id: event.id, at, body, secret, previousSecret }),
+  }
+  const begun = performance.now()
+  const answer = await client.post({ url: new URL(url), headers, body, timeout, addresses })
+  return { kind: 'answer', status: answer.status, body: answer.body.toString(), took: performance.now() - begun }
+}
+
+function composeBody({ id, type, created_at: createdAt, data }: DeliveredEvent): string {
+  const envelope = JSON.stringify({ id, type, created_at: formatTimestamp(createdAt) })
+  return `${envelope.slice(0, -1)},"data":${data}}`
+}
+
+if (parentPort === null) throw new Error('this file runs as a worker thread')
+serve(parentPort, workerData as RequestThreadData)

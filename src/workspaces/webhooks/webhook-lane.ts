@@ -1,0 +1,165 @@
+/**
+ * The work of one webhook, oldest first: due retries, new events, and the events of a replay after those.
+ *
+ * Known limit: the lane of each enabled webhook is in memory, a kilobyte for one that has nothing to do.
+ */
+import type { Read } from '../../base/storage/prepared.js'
+import { parseJson } from '../../base/storage/tables/columns.js'
+import { type DueDelivery, dueDeliveries, isDeliveryStored, readNextDue } from './delivery-records.js'
+import { findReplay, type Replay } from './dispatch-records.js'
+import { type EndpointPace, isPaused, startPace } from './endpoint-pace.js'
+import type { LoggedEvent, ReadEvents } from './event-pages.js'
+import { EventWalk, type WalkEvent } from './event-walk.js'
+import type { Webhook, WebhookRef } from './webhook-records.js'
+
+/** One delivery to attempt. */
+export type Task =
+  | ({ readonly kind: 'event'; readonly walk: EventWalk; readonly replay: Replay | null } & WalkEvent)
+  | { readonly kind: 'retry'; readonly delivery: DueDelivery }
+
+interface LaneReads {
+  readonly read: Read
+  readonly readEvents: ReadEvents
+}
+
+const DUE_PAGE = 50
+
+export class WebhookLane {
+  readonly ref: WebhookRef
+  pace: EndpointPace
+  /** Attempts under way or handed over. */
+  running = 0
+  failingSince: number | null
+  isEnabled = true
+  /** Nothing is taken before that time. */
+  pausedUntil = 0
+  /** How often in a row attempts ended without a known outcome; those that ended together count once. */
+  losses = 0
+  webhook: Webhook
+  walk: EventWalk
+  replay: { readonly row: Replay; readonly walk: EventWalk } | null = null
+  private types: ReadonlySet<string>
+  private mayHaveReplay = true
+  private due: DueDelivery[] = []
+  /** Retries whose outcome is not on disk. */
+  private readonly openRetries = new Set<string>()
+  private nextDue: number
+
+  constructor(webhook: Webhook, read: Read) {
+    this.webhook = webhook
+    this.ref = { workspaceId: webhook.workspace_id, id: webhook.id }
+    this.failingSince = webhook.failing_since
+    this.pace = startPace(webhook.failing_since !== null)
+    this.types = new Set(parseJson(webhook.events))
+    this.walk = this.createWalk(webhook.event_cursor)
+    this.nextDue = readNextDue(read, webhook.id)
+  }
+
+  /** Takes over a change of the webhook. Attempts under way are completed as they began. */
+  update(webhook: Webhook, read: Read): void {
+    if (webhook.event_cursor > this.walk.position) this.walk = this.createWalk(webhook.event_cursor)
+    if (webhook.url !== this.webhook.url || !this.isEnabled) this.pace = startPace(webhook.failing_since !== null)
+    this.isEnabled = true
+    this.webhook = webhook
+    this.failingSince = webhook.failing_since
+    this.types = new Set(parseJson(webhook.events))
+    this.mayHaveReplay = true
+    this.nextDue = Math.min(this.nextDue, readNextDue(read, webhook.id))
+  }
+
+  /** There may be new events. */
+  wake(): void {
+    this.walk.hasMore = true
+  }
+
+  /** May `take` find something at this time? */
+  hasWork(now: number): boolean {
+    if (!this.isEnabled || this.running >= this.pace.jobs || isPaused(this.pausedUntil, now)) return false
+    if (this.hasDueRetries(now)) return true
+    return (
+      !isPaused(this.pace.resumesAt, now) &&
+      (this.walk.mayTake || this.replay?.walk.mayTake === true || this.canBeginReplay)
+    )
+  }
+
+  /** A walk has come so far that its place is worth a commit of its own. */
+  get needsCommit(): boolean {
+    return this.walk.needsCommit || this.replay?.walk.isComplete === true || this.replay?.walk.needsCommit === true
+  }
+
+  /** The next delivery. Null: none was found by this step, which reads two pages at most. */
+  take(reads: LaneReads, now: number): Task | null {
+    if (isPaused(this.pausedUntil, now)) return null
+    const delivery = this.takeRetry(reads.read, now)
+    if (delivery !== null) return { kind: 'retry', delivery }
+    if (isPaused(this.pace.resumesAt, now)) return null
+    const walked = this.takeFrom(this.walk, null, reads)
+    if (walked !== null || this.walk.mayTake) return walked
+    this.beginReplay(reads.read)
+    return this.replay === null ? null : this.takeFrom(this.replay.walk, this.replay.row, reads)
+  }
+
+  /** The attempt has no known outcome: it is made again. */
+  giveBack(task: Task): void {
+    if (task.kind === 'event') task.walk.giveBack(task)
+    else this.closeRetry(task.delivery.id, task.delivery.next_attempt_at)
+  }
+
+  /** The outcome of a retry is on disk. `nextAttemptAt` null: there is no further one. */
+  closeRetry(id: string, nextAttemptAt: number | null): void {
+    this.openRetries.delete(id)
+    this.expectRetry(nextAttemptAt)
+  }
+
+  expectRetry(nextAttemptAt: number | null): void {
+    if (nextAttemptAt !== null) this.nextDue = Math.min(this.nextDue, nextAttemptAt)
+  }
+
+  /** The replay is complete and removed. */
+  endReplay(): void {
+    this.replay = null
+    this.mayHaveReplay = true
+  }
+
+  private get canBeginReplay(): boolean {
+    return this.replay === null && this.mayHaveReplay
+  }
+
+  private hasDueRetries(now: number): boolean {
+    return this.due.length > 0 || (this.nextDue <= now && this.openRetries.size === 0)
+  }
+
+  /** A page is read when all retries of the one before are settled, so that none is taken twice. */
+  private takeRetry(read: Read, now: number): DueDelivery | null {
+    if (this.due.length === 0 && this.nextDue <= now && this.openRetries.size === 0) {
+      this.due = dueDeliveries(read, { webhookId: this.ref.id, now, limit: DUE_PAGE })
+      this.nextDue = this.due.length === DUE_PAGE ? now : readNextDue(read, this.ref.id, now)
+    }
+    const next = this.due.shift()
+    if (next === undefined) return null
+    this.openRetries.add(next.id)
+    return next
+  }
+
+  private takeFrom(walk: EventWalk, replay: Replay | null, { read, readEvents }: LaneReads): Task | null {
+    const isStored = (deliveryId: string): boolean => isDeliveryStored(read, deliveryId, this.ref.id)
+    const taken = walk.take({ readEvents, isStored })
+    return taken === null ? null : { kind: 'event', walk, replay, ...taken }
+  }
+
+  private createWalk(cursor: number): EventWalk {
+    const accepts = ({ type }: LoggedEvent): boolean => this.types.has(type)
+    return new EventWalk({ ...this.ref, cursor, end: null, idTime: null, accepts })
+  }
+
+  private beginReplay(read: Read): void {
+    if (!this.canBeginReplay) return
+    const row = findReplay(read, this.ref)
+    this.mayHaveReplay = false
+    if (row === undefined) return
+    const types: ReadonlySet<string> = new Set(parseJson(row.types))
+    const accepts = ({ type }: LoggedEvent): boolean => types.has(type)
+    const range = { id: row.id, cursor: row.next_seq - 1, end: row.last_seq, idTime: row.created_at, accepts }
+    this.replay = { row, walk: new EventWalk({ workspaceId: this.ref.workspaceId, ...range }) }
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The record of a webhook: where events of a workspace are delivered, which of them, and with which secrets.
+ *
+ * A new webhook, and one that is enabled again, begins with the next event: its cursor is set to the newest `seq` by
+ * the statement that writes it, so no event is delivered by chance and none after it is left out.
+ */
+import { sql, type UpdateObject } from 'kysely'
+import { formatForDisplay } from '../../base/mail/address.js'
+import { Refusal } from '../../base/mail/refusal.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/prepared.js'
+import { selectSameOwner } from '../../base/storage/same-owner.js'
+import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
+import type { EventType } from '../../base/storage/tables/email-tables.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+
+export type Webhook = Tables['webhooks']
+
+/** Counts all workspaces of an owner. */
+export const MAX_WEBHOOKS = 50
+
+/** How long a replaced secret still signs `webhook-signature`. */
+const SECRET_OVERLAP = 24 * 3_600_000
+
+interface NewWebhook {
+  readonly id: string
+  readonly workspaceId: string
+  readonly url: string
+  readonly events: Json<readonly EventType[]>
+  readonly secret: string
+  readonly now: number
+}
+
+/** Constant time: it is the end of the primary key. */
+const newestSeq = sql<number>`(select coalesce(max(seq), 0) from events)`
+
+const columns = [
+  ...(['id', 'workspace_id', 'url', 'events', 'enabled', 'secret', 'event_cursor'] as const),
+  ...(['replay_day', 'replayed', 'created_at', 'updated_at'] as const),
+] as const
+
+const insert = prepareWrite<NewWebhook & { readonly max: number }>(({ db, slot }) => {
+  const row = db
+    .selectNoFrom((eb) => [
+      eb.val(slot('id')).as('id'),
+      eb.val(slot('workspaceId')).as('workspace_id'),
+      eb.val(slot('url')).as('url'),
+      eb.val(slot('events')).as('events'),
+      eb.lit(1).as('enabled'),
+      eb.val(slot('secret')).as('secret'),
+      newestSeq.as('event_cursor'),
+      eb.lit(0).as('replay_day'),
+      eb.lit(0).as('replayed'),
+      eb.val(slot('now')).as('created_at'),
+      eb.val(slot('now')).as('updated_at'),
+    ])
+    .where(
+      sql<boolean>`(select count(*) from webhooks where workspace_id in
+        ${selectSameOwner(slot('workspaceId'))}) < ${slot('max')}`,
+    )
+  return db.insertInto('webhooks').columns(columns).expression(row)
+}, 1)
+
+/** Misses if the workspaces of the owner have `MAX_WEBHOOKS` already. */
+export function insertWebhook(webhook: NewWebhook): Write {
+  return insert({ ...webhook, max: MAX_WEBHOOKS })
+}
+
+export interface WebhookRef {
+  readonly workspaceId: string
+  readonly id: string
+}
+
+const byId = prepareRead<WebhookRef>()(({ db, slot }) =>
+  db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
+)
+
+export function webhookById(read: Read, ref: WebhookRef): Webhook | undefined {
+  return byId(read, ref)[0]
+}
+
+/** Throws a Refusal `webhook-not-found`. */
+export function requireWebhook(read: Read, ref: WebhookRef): Webhook {
+  const found = webhookById(read, ref)
+  if (found === undefined) throw buildWebhookNotFound(ref.id)
+  return found
+}
+
+/** At most `MAX_WEBHOOKS`, newest first. */
+export const webhooksOfWorkspace = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
+  db.selectFrom('webhooks').selectAll().where('workspace_id', '=', slot('workspaceId')).orderBy('id', 'desc'),
+)
+
+export function buildWebhookNotFound(id: string): Refusal {
+  return new Refusal('webhook-not-found', `no such webhook: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
+}
+
+interface WebhookChange {
+  readonly url?: string
+  readonly events?: readonly EventType[]
+  readonly enabled?: boolean
+}
+
+/** Misses when there is no such webhook in the workspace. A new URL has not failed yet. */
+export function changeWebhook({ workspaceId, id }: WebhookRef, change: WebhookChange, now: Timestamp): Write {
+  const { url, events, enabled } = change
+  const webhook = queryBuilder.updateTable('webhooks').where('workspace_id', '=', workspaceId).where('id', '=', id)
+  return toWrite(
+    webhook.set({
+      ...(enabled === undefined ? {} : toEnabled(enabled)),
+      ...(url === undefined ? {} : { url, failing_since: null }),
+      ...(events === undefined ? {} : { events: toJson(events) }),
+      updated_at: now,
+    }),
+    1,
+  )
+}
+
+/** Enabling a webhook that is enabled changes nothing. SQLite reads the row as it was before. */
+function toEnabled(enabled: boolean): UpdateObject<Tables, 'webhooks'> {
+  if (!enabled) return { enabled: 0 }
+  return {
+    enabled: 1,
+    disabled_reason: null,
+    event_cursor: sql<number>`case when enabled = 0 then ${newestSeq} else event_cursor end`,
+    failing_since: sql<number | null>`case when enabled = 0 then null else failing_since end`,
+  }
+}
+
+const replaceSecret = prepareWrite<WebhookRef & { secret: string; overlap: Timestamp; now: Timestamp }>(
+  ({ db, slot }) =>
+    db
+      .updateTable('webhooks')
+      .set((eb) => ({
+        previous_secret: eb.ref('secret'),
+        previous_secret_until: slot('overlap'),
+        secret: slot('secret'),
+        updated_at: slot('now'),
+      }))
+      .where('workspace_id', '=', slot('workspaceId'))
+      .where('id', '=', slot('id')),
+  1,
+)
+
+/** Misses when there is no such webhook in the workspace. */
+export function rotateSecret(ref: WebhookRef, secret: string, now: Timestamp): Write {
+  return replaceSecret({ ...ref, secret, overlap: now + SECRET_OVERLAP, now })
+}
+
+/** Throws a Refusal: `webhook-not-found`, or `conflict` if it is disabled. */
+export function requireEnabledWebhook(read: Read, ref: WebhookRef): Webhook {
+  const webhook = requireWebhook(read, ref)
+  if (webhook.enabled === 1) return webhook
+  const message = 'the webhook is disabled and nothing is delivered to it: enable it first'
+  throw new Refusal('conflict', message, { id: webhook.id, disabled_reason: webhook.disabled_reason })
+}

@@ -1,0 +1,106 @@
+/**
+ * The removal of a webhook: the webhook is deleted at once, its deliveries afterwards.
+ *
+ * One commit deletes the webhook with its replays and records the removal; from then on nothing is delivered to it.
+ * Its deliveries are removed in small commits, so that other commits go on meanwhile. A removal that is cut off
+ * resumes when the daemon starts.
+ */
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { createRemovalRunner, type RemovalRunner } from '../../base/storage/removal-runner.js'
+import type { Tables } from '../../base/storage/tables/tables.js'
+import type { Write } from '../../base/storage/writer/write.js'
+import type { WebhookRef } from './webhook-records.js'
+
+/** Deliveries of one commit. */
+const BATCH_SIZE = 200
+
+const removeWebhook = prepareWrite<WebhookRef>(
+  ({ db, slot }) =>
+    db.deleteFrom('webhooks').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
+  1,
+)
+
+const removeReplays = prepareWrite<WebhookRef>(({ db, slot }) =>
+  db.deleteFrom('webhook_replays').where('webhook_id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
+)
+
+const insertRemoval = prepareWrite<Tables['webhook_removals']>(({ db, slots }) =>
+  db.insertInto('webhook_removals').values(slots(['webhook_id', 'workspace_id', 'created_at'])),
+)
+
+/** Misses when the webhook is deleted already. */
+export function deleteWebhook(webhook: WebhookRef, at: number): readonly Write[] {
+  const { workspaceId, id } = webhook
+  return [
+    removeWebhook(webhook),
+    removeReplays(webhook),
+    insertRemoval({ webhook_id: id, workspace_id: workspaceId, created_at: at }),
+  ]
+}
+
+/** Removals of all workspaces that have not finished: at a start, those that were cut off. */
+const pendingRemovals = prepareRead<Record<never, never>>()(({ db }) =>
+  db.selectFrom('webhook_removals').select(['workspace_id as workspaceId', 'webhook_id as id']),
+)
+
+const findAnyDelivery = prepareRead<WebhookRef>()(({ db, slot }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select('id')
+    .where('webhook_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId'))
+    .limit(1),
+)
+
+const removeDeliveryBatch = prepareWrite<WebhookRef>(({ db, slot }) =>
+  db
+    .deleteFrom('webhook_deliveries')
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('webhook_id', '=', slot('id'))
+        .where('workspace_id', '=', slot('workspaceId'))
+        .orderBy('id')
+        .limit(BATCH_SIZE),
+    ),
+)
+
+const finishRemoval = prepareWrite<WebhookRef>(({ db, slot }) =>
+  db
+    .deleteFrom('webhook_removals')
+    .where('webhook_id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
+
+/** Rejects with the signal's reason when it is aborted between two commits. */
+async function removeDeliveries({ read, commit }: Store, webhook: WebhookRef, signal: AbortSignal): Promise<void> {
+  while (findAnyDelivery(read, webhook).length > 0) {
+    signal.throwIfAborted()
+    await commit([removeDeliveryBatch(webhook)])
+  }
+  await commit([finishRemoval(webhook)])
+}
+
+export type WebhookRemovalRunner = RemovalRunner<WebhookRef>
+
+interface WebhookRemovalDeps extends Store {
+  readonly log: Pick<Log, 'error'>
+  /** Milliseconds that a deletion waits at most, and from a fault to the next try. */
+  readonly maxWait?: number
+  readonly retryDelay?: number
+}
+
+export function createWebhookRemovalRunner(deps: WebhookRemovalDeps): WebhookRemovalRunner {
+  const { read, commit, log, maxWait, retryDelay } = deps
+  return createRemovalRunner<WebhookRef>({
+    listPending: () => pendingRemovals(read, {}),
+    remove: (webhook, signal) => removeDeliveries({ read, commit }, webhook, signal),
+    onFault: (err, { workspaceId: workspace, id: webhook }) =>
+      log.error({ err, workspace, webhook }, 'deliveries of a deleted webhook cannot be removed now'),
+    maxWait,
+    retryDelay,
+  })
+}

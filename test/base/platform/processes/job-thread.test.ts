@@ -1,0 +1,46 @@
+/** The thread for jobs: their order, their faults, and its end. */
+import t from 'tap'
+import { JobThread } from '../../../../src/base/platform/processes/job-thread.js'
+
+type Job = { readonly say: string } | { readonly fail: string } | { readonly exit: true }
+
+const code = `
+import { serveJobs } from ${JSON.stringify(new URL('../../../../src/base/platform/processes/job-thread.js', import.meta.url).href)}
+serveJobs((job) => {
+  if (job.exit) process.exit(1)
+  if (job.fail) throw new Error(job.fail)
+  return { result: job.say, transfer: [] }
+})`
+const file = new URL(`data:text/javascript,${encodeURIComponent(code)}`)
+
+t.test('jobs are done in their order, and a fault is that of its job alone', async (t) => {
+  const thread = new JobThread<Job, string>(file)
+  t.teardown(() => thread.stop())
+  const jobs: readonly Job[] = [{ say: 'a' }, { fail: 'b' }, { say: 'c' }]
+  const done = await Promise.allSettled(jobs.map((job) => thread.run(job)))
+  t.match(done, [{ value: 'a' }, { reason: { message: 'b' } }, { value: 'c' }])
+})
+
+t.test('a thread that ends rejects its job, and the next job starts another', async (t) => {
+  const thread = new JobThread<Job, string>(file)
+  t.teardown(() => thread.stop())
+  const done = await Promise.allSettled([thread.run({ exit: true }), thread.run({ say: 'a' })])
+  t.match(done, [{ reason: /a job was not done/ }, { value: 'a' }])
+})
+
+t.test('memory is transferred, and what cannot be sent is refused', async (t) => {
+  const thread = new JobThread<{ readonly say: unknown }, unknown>(file)
+  t.teardown(() => thread.stop())
+  const bytes = new Uint8Array(100_000)
+  t.equal(((await thread.run({ say: bytes }, [bytes.buffer])) as Uint8Array).length, 100_000)
+  t.equal(bytes.length, 0)
+  await t.rejects(thread.run({ say: () => undefined }), /cannot be given to a thread/)
+})
+
+t.test('after the stop no job is done', async (t) => {
+  const thread = new JobThread<Job, string>(file)
+  const late = t.rejects(thread.run({ say: 'a' }), /not done|stopped/)
+  await thread.stop()
+  await late
+  await t.rejects(thread.run({ say: 'b' }), /stopped/)
+})

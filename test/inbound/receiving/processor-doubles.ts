@@ -1,0 +1,29 @@
+/** Doubles of what the processor of stored mail uses, for tests without spam filter, forwarding and reports. */
+
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { InboundSummary } from '../../../src/inbound/receiving/inbound-content.js'
+import type { ProcessorDeps } from '../../../src/inbound/receiving/inbound-processor.js'
+import type { ProcessedMail } from '../../../src/inbound/receiving/mail-processor.js'
+import type { InboundEmail } from '../../../src/records/messages/inbound/inbound-record.js'
+
+/** Clean mail that is processed at 2000. */
+export function cleanMail(
+  { id, workspace_id }: Pick<InboundEmail, 'id' | 'workspace_id'>,
+  summary: InboundSummary,
+  writes: readonly Write[] = [],
+): ProcessedMail {
+  const spam = { spam_status: 'clean', spam_score: 0, spam_report: toJson([]) } as const
+  return { content: { ...summary, ...spam, id, workspace_id, at: 2000 }, writes, onCommitted: () => undefined }
+}
+
+export const noReports: Pick<ProcessorDeps, 'reports' | 'domainReports'> = {
+  reports: { process: () => Promise.reject(new Error('a report')) },
+  domainReports: {
+    handles: () => false,
+    refuse: () => null,
+    file: () => {
+      throw new Error('a report about a domain')
+    },
+  },
+}

@@ -1,0 +1,114 @@
+/** Commands on domains, alone and beside the daemon. */
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  createInstallation,
+  readAuditLog,
+  setUpWorkspace,
+  timestampPattern,
+  uuidPattern,
+} from '../../../helpers/cli/command-line.js'
+import { messageText, submitMessage, testDaemon } from '../../../helpers/daemon/test-daemon.js'
+
+t.test('domains', async (t) => {
+  const here = createInstallation(t)
+  const { run, folder } = here
+  await setUpWorkspace(run)
+  const added = (await run('domain', 'add', 'Münster.Test', '--inbound', '--json')).json()
+  t.match(added, {
+    id: uuidPattern,
+    domain: 'xn--mnster-3ya.test',
+    status: 'pending',
+    inbound: true,
+    created_at: timestampPattern,
+    verified_at: null,
+    dns_records: [
+      { type: 'CNAME', purpose: 'mail_cname', status: 'pending' },
+      { name: 'dkim1._domainkey.xn--mnster-3ya.test' },
+      { purpose: 'dkim2' },
+    ],
+    dkim_keys: [
+      { selector: 'dkim1', txt: /^v=DKIM1/, signing: true },
+      { selector: 'dkim2', signing: false },
+    ],
+  })
+  t.match(await run('domain', 'add', 'münster.test'), { status: 1, err: /registered in this workspace already/ })
+  t.match(await run('domain', 'add', 'not a domain'), { status: 1, err: /not a domain name/ })
+  t.match(await run('domain', 'add', `${`${'x'.repeat(60)}.`.repeat(4)}test`), { status: 1, err: /at most 195/ })
+  t.match((await run('domain', 'verify', 'münster.test', '--force', '--json')).json(), {
+    status: 'verified',
+    verified_at: timestampPattern,
+  })
+  t.match(await run('domain', 'add', 'b.test', '--force'), {
+    status: 0,
+    out: /^b\.test {2}verified\n\nDNS records to publish:\n {2}posthorn\.b\.test\. CNAME mail\./,
+  })
+  t.match((await run('domain', 'list', '--json')).json(), {
+    data: [{ domain: 'xn--mnster-3ya.test' }, { domain: 'b.test', status: 'verified' }],
+  })
+  t.match(await run('domain', 'list'), { out: /^DOMAIN +STATUS +CREATED\n/ })
+
+  t.match((await run('domain', 'inbound', 'b.test', 'on', '--json')).json(), { inbound: true, blocked_addresses: [] })
+  t.match((await run('domain', 'block', 'b.test', 'Sold', 'a+b@b.test', 'sold@b.test', '--json')).json(), {
+    inbound: true,
+    blocked_addresses: ['a+b@b.test', 'sold@b.test'],
+  })
+  t.match(await run('domain', 'unblock', 'b.test', 'a+b', 'nobody'), {
+    status: 0,
+    out: /Receives mail\.\nBlocked:\n {2}sold@b\.test\nNo daemon runs here: it counts from the next start\.\n$/,
+  })
+  t.match(await run('domain', 'block', 'b.test', 'x@c.test'), { status: 1, err: /an address of b\.test/ })
+  t.match(await run('domain', 'block', 'b.test', 'PostMaster'), { status: 1, err: /to its postmaster/ })
+  t.match(await run('domain', 'block', 'c.test', 'x'), { status: 1, err: /not registered/ })
+  t.match(await run('domain', 'add', 'pending.test', '--inbound'), {
+    out: /\nReceives mail as soon as it is verified\.\nNo daemon runs here/,
+  })
+  t.match(await run('domain', 'inbound', 'pending.test', 'on'), { status: 1, err: /pending\.test is not verified/ })
+  await run('domain', 'delete', 'pending.test')
+
+  const pem = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const file = join(folder, 'key.pem')
+  writeFileSync(file, pem)
+  t.match((await run('domain', 'import-key', 'b.test', file, '--selector', 'old', '--json')).json(), {
+    dkim_keys: [
+      { signing: false },
+      { signing: false },
+      { selector: 'old', signing: true, name: 'old._domainkey.b.test' },
+    ],
+  })
+  t.match(await run('domain', 'import-key', 'b.test', join(folder, 'absent')), { status: 1, err: /cannot be read/ })
+  t.match(await run('domain', 'show', 'b.test'), {
+    status: 0,
+    out: /old\._domainkey\.b\.test\. TXT "v=DKIM1.*" {2}\(signs\)/,
+  })
+  t.match(await run('domain', 'show', 'c.test'), { status: 1, err: /c\.test is not registered/ })
+  const { id } = (await run('domain', 'show', 'b.test', '--json')).json() as { id: string }
+  t.same((await run('domain', 'delete', 'b.test', '--json')).json(), { deleted: true, id })
+  t.match(await run('domain', 'delete', 'b.test'), { status: 1, err: /not registered/ })
+  t.match((await readAuditLog(t, here)).slice(1), [
+    ['domain.created', uuidPattern, { domain: 'xn--mnster-3ya.test', forced: false, inbound: true }],
+    ['domain.verified', uuidPattern, { domain: 'xn--mnster-3ya.test', forced: true }],
+    ['domain.created', id, { domain: 'b.test', forced: true }],
+    ['domain.changed', id, { domain: 'b.test', inbound: true }],
+    ['domain.changed', id, { domain: 'b.test', blocked: ['sold', 'a+b'] }],
+    ['domain.changed', id, { domain: 'b.test', unblocked: ['a+b'] }],
+    ['domain.created', uuidPattern, { domain: 'pending.test' }],
+    ['domain.deleted', uuidPattern, { domain: 'pending.test' }],
+    ['domain.key_imported', id, { domain: 'b.test', selector: 'old' }],
+    ['domain.deleted', id, { domain: 'b.test' }],
+  ])
+
+  await run('workspace', 'create', 'Other', '--email', 'o@acme.test')
+  const claim = await run('domain', 'add', 'münster.test', '--workspace', 'other')
+  t.match(claim, { status: 1, err: /another workspace has verified/ })
+})
+
+t.test('a domain that is added while the daemon runs may send at once', async (t) => {
+  const app = await testDaemon(t)
+  const client = await app.openSession()
+  t.match(await submitMessage(client, { from: 'x@new.test' }), /^550 5\.7\.1/)
+  t.equal((await app.cli('domain', 'add', 'new.test', '--force', '--workspace', app.workspaceId)).status, 0)
+  t.match(await submitMessage(client, { from: 'x@new.test', raw: messageText({ from: 'x@new.test' }) }), /^250/)
+})

@@ -1,0 +1,20 @@
+/** Which events the service writes mail about. */
+import t from 'tap'
+import type { Read } from '../../../src/base/storage/prepared.js'
+import { noticeEventsAfter } from '../../../src/operations/notices/notice-events.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+
+t.test('the events to mail about are found without reading other events', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  let sql = ''
+  const listening: Read = (text) => {
+    sql = text
+    return []
+  }
+  noticeEventsAfter(listening, { seq: 1, limit: 10 })
+  const plan = database.read<{ detail: string }>(`explain query plan ${sql}`, [1, 10])
+  t.same(
+    plan.map(({ detail }) => detail),
+    ['SEARCH events USING INDEX events_of_notices (seq>?)'],
+  )
+})

@@ -1,0 +1,37 @@
+/** The list that the engine reads five times a second, however many broadcasts are under way. */
+import t from 'tap'
+import type { Read } from '../../../src/base/storage/prepared.js'
+import { listRunningBroadcasts } from '../../../src/outbound/broadcasts/active-broadcasts.js'
+import { createBroadcast } from '../../helpers/database/create-broadcast.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+
+const DRAFT = `insert into broadcasts (id, workspace_id, name, audience_id, sender, reply_to, status, cursor, ceiling, expanded,
+  version, created_at, updated_at, html) select ?, workspace_id, name, audience_id, sender, reply_to, ?, '', '', 0, 1, 0, 0,
+  printf('%.*c', 200000, 'x') from broadcasts limit 1`
+
+t.test('the list has those under way, and is read from an index alone', async (t) => {
+  const { database } = await temporaryDatabase(t)
+  const { commit } = database
+  const { id } = await createBroadcast(database, { workspaceId: 'ws_a', contacts: ['a@b.test'], at: 1 })
+  await commit(
+    ['paused', 'cancelled', 'sending', 'scheduled', 'sent', 'draft'].map((status) => ({
+      sql: DRAFT,
+      parameters: [`z ${status}`, status],
+    })),
+  )
+  const plans: string[] = []
+  const read: Read = (sql, parameters) => {
+    plans.push(...database.read<{ detail: string }>(`explain query plan ${sql}`, parameters).map((row) => row.detail))
+    return database.read(sql, parameters)
+  }
+  t.same(
+    listRunningBroadcasts(read).map((row) => [row.id, row.status]),
+    [
+      [id, 'sending'],
+      ['z cancelled', 'cancelled'],
+      ['z paused', 'paused'],
+      ['z sending', 'sending'],
+    ],
+  )
+  t.same(plans, ['SEARCH broadcasts USING COVERING INDEX broadcasts_running (id>?)'])
+})

@@ -1,0 +1,134 @@
+/** Content that is composed on a thread: the same message, links and reasons as on the main thread. */
+import t from 'tap'
+import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
+import { composeContent, isLargeContent } from '../../../src/outbound/sending/compose-content.js'
+import { ComposeThread } from '../../../src/outbound/sending/compose-thread.js'
+import type { MessageContent, RequestedContent } from '../../../src/outbound/sending/message-content.js'
+import { EmailTracker } from '../../../src/outbound/tracking/track-email.js'
+import { renderSmallTemplate, renderTemplate } from '../../../src/workspaces/content/render-template.js'
+import { parseTemplate } from '../../../src/workspaces/content/template-cache.js'
+
+const base = 'https://mail.test'
+const email = {
+  workspaceId: 'ws_1',
+  emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',
+  domain: parseDomainName('a.test'),
+  opens: true,
+  clicks: false,
+  now: 1_000,
+}
+const from = { address: parseAddress('app@a.test'), name: 'App' }
+const small: MessageContent = {
+  ...{ from, to: [from], cc: [], bcc: [], replyTo: [], subject: 'Hello', fields: [] },
+  ...{ html: '<p>Hellö</p>', text: null, attachments: [], inlineImages: [] },
+}
+const file = (bytes: number) => ({ filename: 'a.bin', contentType: 'text/plain', content: Buffer.alloc(bytes, 'ab') })
+
+t.test('the thread composes what the main thread would', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const contents: readonly MessageContent[] = [
+    small,
+    { ...small, html: null, text: 'x' },
+    { ...small, html: '<p>some wörds</p>\n'.repeat(50_000), text: 'line\n'.repeat(50_000) },
+    { ...small, attachments: [file(300_000), file(3)], inlineImages: [{ ...file(100_000), cid: 'c' }] },
+  ]
+  for (const content of contents) {
+    const job = { content, email, hostname: 'mail.test', unsubscribe: null }
+    const here = composeContent(job, new EmailTracker({ trackingBaseFor: () => base, publicUrl: base }))
+    const there = await thread.compose({ ...job, base, publicUrl: base })
+    t.ok(Buffer.isBuffer(there.raw))
+    t.ok(here.raw.equals(there.raw), 'the same bytes')
+    t.strictSame({ ...there, raw: null }, { ...here, raw: null })
+  }
+  t.ok(contents[3]?.attachments[0]?.content.length, 'files of the caller are copied')
+})
+
+t.test('the thread renders what the main thread would, and leaves small templates to it', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const parsed = parseTemplate({ id: 't', subject: 'Hi {{a}}', html: '<p>{{b}}ö</p>{{b}}', text: null })
+  const data = { a: 'x', b: '<&>'.repeat(20_000) }
+  const here = renderTemplate(parsed, data, 'https://u.test')
+  const job = { template: parsed, data, unsubscribeUrl: 'https://u.test' }
+  const there = await thread.render({ ...job, form: 'text' })
+  t.strictSame({ ...there, html: there.html?.toString() }, here)
+  t.equal(JSON.parse((await thread.render({ ...job, form: 'json' })).html?.toString() ?? ''), here.html)
+  await t.rejects(thread.render({ ...job, data: {}, form: 'text' }), /no value for: a, b/)
+  t.equal(renderSmallTemplate(parsed, data, 'https://u.test'), null)
+  t.strictSame(renderSmallTemplate(parsed, { a: 'x', b: 'y' }, ''), renderTemplate(parsed, { a: 'x', b: 'y' }, ''))
+  t.throws(() => renderSmallTemplate(parsed, {}, ''), /no value for: a, b/)
+  const html = '<p>{{name}}</p>{{other}}'
+  const preview = await thread.preview({
+    ...{ words: { id: '', subject: 's', html, text: null }, data: { name: 'A' } },
+    unsubscribeUrl: '',
+  })
+  t.match(preview, { html: '<p>A</p>{{other}}', variables: ['name', 'other'], missing: ['other'] })
+})
+
+const words = '<p>some wörds {{unsubscribe_url}}</p>\n'
+const unsubscribe = {
+  url: 'https://mail.test/v1/unsubscribe/t1',
+  fields: [{ name: 'List-Unsubscribe', value: '<https://mail.test/v1/unsubscribe/t1>' }],
+}
+const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+
+t.test('bodies in UTF-8 give the message of the same bodies as strings', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const html = words.repeat(900) + 'x'.repeat(70_000)
+  const job = { email, hostname: 'mail.test', unsubscribe }
+  const here = composeContent({ ...job, content: { ...small, html } }, tracker)
+  t.equal(here.hasUnsubscribeLink, true)
+  const content: RequestedContent = { ...small, html: Buffer.from(html) }
+  const there = await thread.compose({ ...job, content, base, publicUrl: base })
+  t.ok(here.raw.equals(there.raw), 'the same bytes')
+  t.strictSame({ ...there, raw: null }, { ...here, raw: null })
+  t.equal(content.html?.length, 0, 'its memory went to the thread')
+})
+
+t.test('files that nothing else uses give their memory to the thread', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const content = { ...small, attachments: [file(100_000), { ...file(100_000), isOwn: true }] }
+  const job = { content, email, hostname: 'mail.test', unsubscribe: null }
+  const here = composeContent(job, tracker)
+  const there = await thread.compose({ ...job, base, publicUrl: base })
+  t.ok(here.raw.equals(there.raw), 'the same bytes')
+  t.strictSame(
+    content.attachments.map((one) => one.content.length),
+    [100_000, 0],
+  )
+})
+
+t.test('the link and its header fields are added where the variable stands', (t) => {
+  const compose = (html: string) =>
+    composeContent({ content: { ...small, html }, email, hostname: 'mail.test', unsubscribe }, tracker)
+  const linked = compose(words)
+  t.match(linked.raw.toString(), /^List-Unsubscribe: </m)
+  t.equal(linked.hasUnsubscribeLink, true)
+  const plain = compose('<p>unsubscribe_url</p>')
+  t.notMatch(plain.raw.toString(), /^List-Unsubscribe: </m)
+  t.equal(plain.hasUnsubscribeLink, false)
+  t.end()
+})
+
+t.test('a refusal in the thread is the refusal of the email', async (t) => {
+  const thread = new ComposeThread()
+  t.teardown(() => thread.stop())
+  const content = { ...small, html: Buffer.from(words.repeat(2_500)) }
+  const composed = thread.compose({ content, email, hostname: 'mail.test', unsubscribe, base, publicUrl: base })
+  const details = { field: 'html', limit: 1_000 }
+  await t.rejects(composed, { name: 'Refusal', kind: 'invalid-parameter', details })
+})
+
+t.test('what takes long is large', (t) => {
+  const html = '<p>word</p>'.repeat(2_000)
+  t.equal(isLargeContent(small), false)
+  t.equal(isLargeContent({ ...small, html, text: 'x' }), false, 'only encoded')
+  t.equal(isLargeContent({ ...small, html }), true, 'a text is made from it')
+  t.equal(isLargeContent({ ...small, html: html.repeat(4), text: 'x' }), true)
+  t.equal(isLargeContent({ ...small, text: Buffer.alloc(70_000, 'x') }), true, 'a body in UTF-8')
+  t.equal(isLargeContent({ ...small, attachments: [file(70_000)] }), true)
+  t.end()
+})

@@ -1,0 +1,215 @@
+/** Exports after their requests: turns of workspaces, interruption, faults, limits, and what becomes of the files. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Database } from '../../../src/base/storage/database.js'
+import { closeWorkspace } from '../../../src/base/storage/maintenance/erase.js'
+import { StorageFault, type Write } from '../../../src/base/storage/writer/write.js'
+import {
+  type ExportRef,
+  type ExportRow,
+  exportById,
+  MAX_KEPT_EXPORTS,
+  MAX_UNFINISHED_EXPORTS,
+} from '../../../src/records/exports/export-records.js'
+import { createExportRunner, type ExportRunner } from '../../../src/records/exports/export-runner.js'
+import { removeExpiredExports, removeExports } from '../../../src/records/exports/remove-exports.js'
+import { requestExport } from '../../../src/records/exports/request-export.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
+import { waitUntil } from '../../helpers/wait-until.js'
+
+const NOW = 5_000_000
+
+interface Place {
+  readonly database: Database
+  readonly file: string
+  readonly folder: string
+}
+
+async function createPlace(t: Test): Promise<Place> {
+  const { database, file } = await temporaryDatabase(t)
+  const workspace = 'insert into workspaces (id, name, slug, plan, created_at) values (?, ?, ?, ?, 0)'
+  await database.commit(['ws_1', 'ws_2'].map((id) => ({ sql: workspace, parameters: [id, id, id, 'free'] })))
+  return { database, file, folder: join(temporaryFolder(t), 'exports') }
+}
+
+type Commit = Database['commit']
+type Runner = ExportRunner & { readonly errors: readonly unknown[] }
+
+function runnerOf(
+  t: Test,
+  { database, file, folder }: Place,
+  commit: Commit = database.commit,
+  more: { readonly reportInterval?: number } = {},
+): Runner {
+  const errors: unknown[] = []
+  const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
+  const times = { turn: 0, retryDelay: 5, ...more }
+  const runner = createExportRunner({
+    read: database.read,
+    commit,
+    clock: () => NOW,
+    log,
+    database: file,
+    folder,
+    ...times,
+  })
+  t.teardown(() => runner.stop())
+  return Object.assign(runner, { errors })
+}
+
+async function request({ database }: Place, workspaceId = 'ws_1'): Promise<ExportRef> {
+  const range = { type: 'email_logs', from_at: 0, to_at: NOW, domain: null } as const
+  const { id } = await requestExport(database, { workspace_id: workspaceId, ...range }, NOW)
+  return { id, workspaceId }
+}
+
+const rowOf = ({ database }: Place, ref: ExportRef): ExportRow | undefined => exportById(database.read, ref)[0]
+
+const finished = (place: Place, ref: ExportRef): Promise<ExportRow> =>
+  waitUntil('the export is finished', () => {
+    const row = rowOf(place, ref)
+    return row?.status === 'processing' ? false : row
+  })
+
+const emails = (count: number): Write[] =>
+  Array.from({ length: count }, (_, n) => bulkEmail({ workspaceId: 'ws_1', to: 'bob@b.test', at: n })).flatMap(
+    ({ writes }) => writes,
+  )
+
+t.test('an export is requested, written and removed', async (t) => {
+  const place = await createPlace(t)
+  const runner = runnerOf(t, place)
+  await runner.start()
+  await place.database.commit(emails(10))
+  const ref = await request(place)
+  runner.begin(ref)
+  t.match(await finished(place, ref), {
+    status: 'completed',
+    rows: 10,
+    progress: 1_000,
+    cursor: null,
+    finished_at: NOW,
+  })
+  const file = join(place.folder, `${ref.id}.csv`)
+  t.equal(readFileSync(file, 'utf8').split('\r\n').length, 12)
+  t.equal(readFileSync(file).length, rowOf(place, ref)?.bytes)
+  const deps = { ...place.database, folder: place.folder }
+  t.same(
+    await removeExports(deps, [
+      { ...ref, workspaceId: 'ws_2' },
+      { ...ref, id: 'x' },
+    ]),
+    [],
+  )
+  t.equal(await removeExpiredExports(deps, NOW), false)
+  t.ok(existsSync(file), 'it ended at this very moment')
+  t.equal(await removeExpiredExports(deps, NOW + 1), false)
+  t.notOk(existsSync(file))
+  t.equal(rowOf(place, ref), undefined)
+  t.same(runner.errors, [])
+})
+
+t.test('a workspace has so many exports and no more', async (t) => {
+  const place = await createPlace(t)
+  for (let n = 0; n < MAX_UNFINISHED_EXPORTS; n += 1) await request(place)
+  await t.rejects(request(place), { kind: 'conflict', message: /processing/ })
+  await request(place, 'ws_2')
+  await place.database.commit([{ sql: `update exports set status = 'failed', finished_at = 1`, parameters: [] }])
+  for (let n = MAX_UNFINISHED_EXPORTS; n < MAX_KEPT_EXPORTS; n += 1) {
+    await request(place)
+    await place.database.commit([{ sql: `update exports set status = 'failed', finished_at = 1`, parameters: [] }])
+  }
+  await t.rejects(request(place), { kind: 'conflict', message: /delete one first/ })
+  await request(place, 'ws_2')
+  await place.database.commit(closeWorkspace('ws_2', NOW))
+  await t.rejects(request(place, 'ws_2'), { kind: 'bad-credentials', message: /deleted/ })
+})
+
+t.test('workspaces take turns, and an export that is put back becomes complete', async (t) => {
+  const place = await createPlace(t)
+  await place.database.commit(emails(1_000))
+  const refs = [await request(place), await request(place), await request(place, 'ws_2')]
+  const finishes: string[] = []
+  let reports = 0
+  const commit: Commit = async (writes) => {
+    await place.database.commit(writes)
+    for (const { sql, parameters } of writes) {
+      const ref = refs.find(({ id }) => parameters.includes(id))
+      if (ref !== undefined && sql.includes('finished_at')) finishes.push(ref.workspaceId)
+      else if (sql.includes('progress')) reports += 1
+    }
+  }
+  // Each report ends a turn while another workspace waits.
+  const runner = runnerOf(t, place, commit, { reportInterval: 0 })
+  await runner.start()
+  for (const ref of refs) t.match(await finished(place, ref), { status: 'completed' })
+  await waitUntil('all three are noted', () => finishes.length === refs.length)
+  t.same(finishes, ['ws_2', 'ws_1', 'ws_1'], 'the short one does not wait for the long ones before it')
+  t.ok(reports >= 6, `${reports} reports`)
+  for (const [at, ref] of refs.entries()) {
+    const lines = readFileSync(join(place.folder, `${ref.id}.csv`), 'utf8').split('\r\n')
+    t.equal(new Set(lines).size, at === 2 ? 2 : 1_002)
+    t.equal(rowOf(place, ref)?.rows, at === 2 ? 0 : 1_000)
+  }
+  t.same(runner.errors, [])
+})
+
+t.test('what a stop has cut off goes on at the next start, and files without a record go', async (t) => {
+  const place = await createPlace(t)
+  await place.database.commit(emails(3_000))
+  const ref = await request(place)
+  const first = runnerOf(t, place)
+  await first.start()
+  await waitUntil('it is being written', () => readdirSync(place.folder).length > 0)
+  await first.stop()
+  t.equal(rowOf(place, ref)?.status, 'processing')
+  writeFileSync(join(place.folder, '0197b9e5-5c1c-7cf4-8d1f-0b6a2f6f4a10.csv'), 'left by a crash')
+  const second = runnerOf(t, place)
+  await second.start()
+  t.match(await finished(place, ref), { status: 'completed', rows: 3_000 })
+  t.same(readdirSync(place.folder), [`${ref.id}.csv`])
+  t.equal(readFileSync(join(place.folder, `${ref.id}.csv`), 'utf8').split('\r\n').length, 3_002)
+})
+
+t.test('the export of a workspace that is closed ends, and its file goes', async (t) => {
+  const place = await createPlace(t)
+  await place.database.commit(emails(3_000))
+  const ref = await request(place)
+  const runner = runnerOf(t, place)
+  await runner.start()
+  await waitUntil('it is being written', () => readdirSync(place.folder).length > 0)
+  await place.database.commit(closeWorkspace('ws_1', NOW))
+  runner.refresh()
+  await waitUntil('its file is gone', () => readdirSync(place.folder).length === 0)
+  t.equal(rowOf(place, ref), undefined)
+  const other = await request(place, 'ws_2')
+  runner.begin(other)
+  t.match(await finished(place, other), { status: 'completed' }, 'and the next one is written')
+  t.same(runner.errors, [])
+})
+
+t.test('while the database takes no writes it waits; after faults of ours it fails with a reason', async (t) => {
+  const place = await createPlace(t)
+  await place.database.commit(emails(10))
+  let faults = 5
+  const full: Commit = (writes) => {
+    faults -= 1
+    return faults >= 0 ? Promise.reject(new StorageFault('SQLITE_FULL', 'full')) : place.database.commit(writes)
+  }
+  const waiting = await request(place)
+  const patient = runnerOf(t, place, full)
+  await patient.start()
+  t.match(await finished(place, waiting), { status: 'completed', rows: 10 })
+  t.equal(patient.errors.length, 5)
+  await patient.stop()
+
+  const failing = await request(place)
+  mkdirSync(join(place.folder, `${failing.id}.csv`))
+  const runner = runnerOf(t, place)
+  await runner.start()
+  t.match(await finished(place, failing), { status: 'failed', error: 'internal' })
+  t.equal(runner.errors.length, 4, 'three times, and the folder in the place of its file cannot be removed')
+  t.match(runner.errors[0], { err: { code: 'EISDIR' }, export: failing.id })
+})

@@ -1,0 +1,141 @@
+/** Emails that people look for: each filter, all pages, and how far one request looks. */
+
+import SQLite from 'better-sqlite3'
+import t from 'tap'
+import { uuidv7 } from '../../../src/base/platform/ids.js'
+import type { Read } from '../../../src/base/storage/prepared.js'
+import { type EmailSearch, type FoundEmail, searchEmails } from '../../../src/records/messages/email-search.js'
+import { bulkEmail } from '../../helpers/database/bulk.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+
+const { database, file } = await temporaryDatabase(t)
+const { read, commit } = database
+
+const all = (workspaceId: string): EmailSearch => ({
+  ...{ workspaceId, status: null, broadcastId: null, domain: null, tagName: null, tagValue: null },
+  ...{ recipient: null, subject: null, from: null, to: null },
+})
+
+async function findSubjects(search: EmailSearch): Promise<readonly string[]> {
+  const { emails, next } = await searchEmails(read, search, { after: undefined, limit: 10 })
+  t.equal(next, null)
+  return emails.map(({ subject }) => subject)
+}
+
+async function storeEmail(values: Partial<FoundEmail> & { readonly to: string; readonly at: number }): Promise<string> {
+  const { to, at, subject = '', tags = '[]', status = 'queued' } = values
+  const { email, writes } = bulkEmail({ workspaceId: 'ws', to, at, from: values.from_email ?? 'app@a.test' })
+  const sql = `update emails set subject = ?, tags = ?, status = ?, recipients_bounced = (? = 'bounced') where id = ?`
+  await commit([...writes, { sql, parameters: [subject, tags, status, status, email.id] }])
+  return email.id
+}
+
+t.test('each filter narrows the list, and so do several together', async (t) => {
+  const tags = JSON.stringify([{ name: 'campaign', value: 'spring' }]) as FoundEmail['tags']
+  await storeEmail({ to: 'bob@b.test', at: 1_000, subject: 'Invoice 7', tags })
+  await storeEmail({ to: 'Eve@c.test', at: 2_000, subject: 'your INVOICE 8', status: 'bounced' })
+  await storeEmail({ to: 'x@b.test', at: 3_000, subject: '100 % "off"', from_email: 'app@other.test' as never })
+  await commit(bulkEmail({ workspaceId: 'foreign', to: 'bob@b.test', at: 1_500 }).writes)
+  const cases: readonly (readonly [Partial<EmailSearch>, readonly string[]])[] = [
+    [{}, ['100 % "off"', 'your INVOICE 8', 'Invoice 7']],
+    [{ recipient: 'eve@' }, ['your INVOICE 8']],
+    [{ recipient: '@B.test' }, ['100 % "off"', 'Invoice 7']],
+    [{ recipient: '%' }, []],
+    [{ subject: 'invoice' }, ['your INVOICE 8', 'Invoice 7']],
+    [{ subject: '% "' }, ['100 % "off"']],
+    [{ tagName: 'campaign' }, ['Invoice 7']],
+    [{ tagName: 'campaign', tagValue: 'spring' }, ['Invoice 7']],
+    [{ tagName: 'campaign', tagValue: 'autumn' }, []],
+    [{ tagName: 'spring' }, []],
+    [{ domain: 'other.test' }, ['100 % "off"']],
+    [{ status: 'bounced' }, ['your INVOICE 8']],
+    [{ status: 'bounced', subject: '7' }, []],
+    [{ from: 2_000 }, ['100 % "off"', 'your INVOICE 8']],
+    [{ to: 2_000 }, ['Invoice 7']],
+    [{ from: 1_001, to: 3_000 }, ['your INVOICE 8']],
+    [{ broadcastId: 'b1' }, []],
+  ]
+  for (const [filter, expected] of cases) {
+    t.same(await findSubjects({ ...all('ws'), ...filter }), expected, JSON.stringify(filter))
+  }
+})
+
+/** Emails with the subjects 1 to `count`, three of each millisecond, every tenth bounced. */
+async function storeMany(workspaceId: string, count: number): Promise<void> {
+  const sql = `
+    with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
+    insert into emails (id, workspace_id, source, message_id, envelope_from, from_email, from_name, to_emails,
+      cc_emails, bcc_emails, reply_to, subject, tags, track_opens, track_clicks, priority, size, smtputf8, status,
+      recipients_bounced, created_at)
+    select printf('%08x-%04x-7000-8000-%012x', (n / 3) >> 16, (n / 3) & 65535, n), ?, 'rest', '', '', 'app@a.test', '',
+      '[]', '[]', '[]', '[]', n, '[]', 0, 0, 'normal', 1, 0,
+      case when n % 10 = 0 then 'bounced' else 'delivered' end, n % 10 = 0, n / 3 from numbers`
+  await commit([{ sql, parameters: [count, workspaceId] }])
+}
+
+t.test('pages have every match once, however far apart they are, and a request looks at a bounded part', async (t) => {
+  const COUNT = 45_000
+  await storeMany('many', COUNT)
+  for (const status of [null, 'bounced'] as const) {
+    const search = { ...all('many'), status, subject: '50' }
+    const expected = Array.from({ length: COUNT }, (_, at) => COUNT - at)
+      .filter((n) => String(n).includes('50') && (status === null || n % 10 === 0))
+      .map(String)
+    const subjects: string[] = []
+    let [after, requests] = [undefined as string | undefined, 0]
+    do {
+      const { emails, next } = await searchEmails(read, search, { after, limit: 40 })
+      t.ok(emails.length <= 40)
+      subjects.push(...emails.map(({ subject }) => subject))
+      after = next?.id
+      requests += 1
+    } while (after !== undefined)
+    t.same(subjects, expected, `${status} in ${requests} requests`)
+  }
+  const { emails, next } = await searchEmails(
+    read,
+    { ...all('many'), subject: 'absent' },
+    { after: undefined, limit: 50 },
+  )
+  t.same(emails, [])
+  t.equal(next?.createdAt, Math.floor((COUNT - 25_000 + 1) / 3), 'the page is partial after 25,000 emails')
+})
+
+t.test('messages of broadcasts are passed over in an index, and never read', async (t) => {
+  const db = new SQLite(file, { readonly: true })
+  t.teardown(() => db.close())
+  const plans = new Set<string>()
+  const readAndExplain: Read = (sql, parameters) => {
+    for (const { detail } of db.prepare(`explain query plan ${sql}`).all(...parameters) as {
+      readonly detail: string
+    }[])
+      plans.add(/emails (?:using|USING).*?INDEX (\w+)/.exec(detail)?.[1] ?? '')
+    return read(sql, parameters)
+  }
+  for (const filter of [
+    {},
+    { status: 'bounced' },
+    { from: 5 },
+    { to: 9_000 },
+    { subject: 'absent', broadcastId: 'b' },
+  ]) {
+    await searchEmails(readAndExplain, { ...all('many'), ...(filter as object) }, { after: undefined, limit: 50 })
+  }
+  plans.delete('')
+  t.same([...plans].toSorted(), ['emails_bounced', 'emails_listed'])
+})
+
+t.test('a page continues behind an email that is gone, at the time of its id', async (t) => {
+  const gone = uuidv7(2_500)
+  const { emails } = await searchEmails(read, all('ws'), { after: gone, limit: 10 })
+  t.same(
+    emails.map(({ created_at }) => created_at),
+    [2_000, 1_000],
+  )
+  const later = await searchEmails(read, { ...all('ws'), to: 2_000 }, { after: gone, limit: 10 })
+  t.same(
+    later.emails.map(({ created_at }) => created_at),
+    [1_000],
+    'never before the end of the filter',
+  )
+})

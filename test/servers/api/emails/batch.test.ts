@@ -1,0 +1,44 @@
+/** Bounds of a batch. */
+import t from 'tap'
+import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
+import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../../src/servers/api/emails/batch.js'
+import type { StoredParts } from '../../../../src/servers/api/emails/stored-parts.js'
+import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
+import type { Call } from '../../../../src/servers/api/http/route.js'
+
+t.test('the total size of the messages of a batch is bounded', async (t) => {
+  let composed = 0
+  const prepared = {
+    suppressed: [],
+    enqueued: { email: { created_at: 0, scheduled_for: null, size: MAX_BATCH_BYTES / 4 } },
+  } as unknown as PreparedEmail
+  const compose = (): Promise<PreparedEmail> => {
+    composed += 1
+    return Promise.resolve(prepared)
+  }
+  const createStoredParts = (): StoredParts =>
+    ({
+      hold: () => undefined,
+      usageWrites: () => [],
+      release: () => undefined,
+    }) as Partial<StoredParts> as StoredParts
+  const committer = { commit: (): never => t.fail('emails are committed') as never }
+  const deps: BatchDeps = {
+    read: () => [],
+    hasDiskSpace: () => true,
+    refusalOf: () => null,
+    compose,
+    createStoredParts,
+    committer,
+  }
+  const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }
+  const { body, run } = batchRoute(deps)
+  if (body === null) throw new Error('a batch has a body')
+  const call = { principal: { workspaceId: 'ws' }, header: () => undefined, now: 0, fingerprint: () => '' }
+  const given = parseInput(body, Array(20).fill(email))
+  await t.rejects(Promise.resolve(run({ ...call, body: given } as unknown as Call)), {
+    name: 'Refusal',
+    kind: 'too-large',
+  })
+  t.equal(composed, 5, 'the others are not composed')
+})

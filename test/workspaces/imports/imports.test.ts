@@ -1,0 +1,219 @@
+/** Imports that continue after their request: interruption, resumption without duplicate rows, and what ends them. */
+import t, { type Test } from 'tap'
+import type { Database } from '../../../src/base/storage/database.js'
+import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
+import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
+import type { ImportOptions, SuppressionImportReport } from '../../../src/base/storage/tables/content-tables.js'
+import { StorageFault } from '../../../src/base/storage/writer/write.js'
+import { importSuppressions } from '../../../src/records/suppressions/import-suppressions.js'
+import { createRequestJournal } from '../../../src/servers/api/imports/run-file-import.js'
+import { insertAudience } from '../../../src/workspaces/audiences/audiences.js'
+import { beginImport } from '../../../src/workspaces/imports/begin-import.js'
+import type { ImportRef } from '../../../src/workspaces/imports/import-file.js'
+import {
+  IMPORT_LIFETIME,
+  type ImportRow,
+  importById,
+  MAX_PENDING_IMPORTS,
+  removeExpiredImports,
+} from '../../../src/workspaces/imports/import-records.js'
+import { createImportRunner, type ImportRunner } from '../../../src/workspaces/imports/import-runner.js'
+import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
+import { waitUntil } from '../../helpers/wait-until.js'
+
+type Commit = Database['commit']
+
+const workspace = (id: string) => ({
+  sql: 'insert into workspaces (id, name, slug, plan, created_at) values (?, ?, ?, ?, 0)',
+  parameters: [id, id, id, 'free'],
+})
+const audience = { id: 'a', workspace_id: 'ws_1', name: 'A', description: null, created_at: 0, updated_at: 0 }
+const contacts: ImportOptions = { kind: 'contacts', audienceId: 'a', resubscribe: false }
+const suppressions: ImportOptions = { kind: 'suppressions', reason: 'manual', actor: { id: 'u', keyId: null } }
+const lines = (count: number): Buffer =>
+  Buffer.from(
+    ['email', ...Array.from({ length: count }, (_, n) => (n % 50 === 3 ? 'nobody' : `n${n}@b.test`))].join('\n'),
+  )
+
+async function createDatabase(t: Test): Promise<{ database: Database; file: string }> {
+  const { database, file } = await temporaryDatabase(t)
+  await database.commit([workspace('ws_1'), insertAudience(audience)])
+  return { database, file }
+}
+
+function runnerOf(t: Test, { read }: Database, commit: Commit): ImportRunner & { readonly errors: readonly unknown[] } {
+  const errors: unknown[] = []
+  const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
+  const runner = createImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
+  t.teardown(() => runner.stop())
+  return { ...runner, errors }
+}
+
+const startImport = (database: Database, options: ImportOptions, count: number): Promise<ImportRef> =>
+  beginImport(database, { workspaceId: 'ws_1', options, file: lines(count), total: count }, 1_000)
+
+const over = (database: Database, place: ImportRef): Promise<ImportRow> =>
+  waitUntil('the import is over', () => importById(database.read, place).find(({ status }) => status !== 'processing'))
+
+const count = ({ read }: Database, table: string): number =>
+  read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
+
+t.test('an import that is interrupted after any commit resumes behind it and imports no row twice', async (t) => {
+  for (const options of [contacts, suppressions]) {
+    const { database, file } = await createDatabase(t)
+    const place = await startImport(database, options, 2_050)
+    let commits = 0
+    let runs = 0
+    for (; importById(database.read, place)[0]?.status === 'processing'; runs += 1) {
+      const stays = runs * 2
+      commits = 0
+      let stop = (): unknown => undefined
+      // As after a kill: later writes never reach the disk.
+      const cutting: Commit = async (writes) => {
+        commits += 1
+        if (commits > stays) {
+          stop()
+          throw new Error('cut off')
+        }
+        return database.commit(writes)
+      }
+      const runner = runnerOf(t, database, cutting)
+      stop = () => void runner.stop()
+      await runner.start()
+      await waitUntil('it is cut off or over', () => commits > stays || count(database, 'import_chunks') === 0)
+      await runner.stop()
+    }
+    t.ok(runs > 3, `${runs} runs`)
+    const [row] = importById(database.read, place)
+    t.match(row, { status: 'completed', total: 2_050, done: 2_050 })
+    const report = { added: 2_009, refused: 41 }
+    t.match(JSON.parse(row?.report ?? ''), report)
+    t.equal(count(database, options.kind), 2_009)
+    if (options.kind === 'suppressions') t.equal(count(database, 'audit_log'), 1, 'one act')
+    const last = runnerOf(t, database, database.commit)
+    await last.start()
+    t.equal(count(database, 'import_chunks'), 0, 'nothing of its file is left')
+    t.same(verifyData(file), [])
+  }
+})
+
+t.test('a file that was stored only in part is no import, and the next start removes it', async (t) => {
+  const { database } = await createDatabase(t)
+  let commits = 0
+  const once: Commit = (writes) => {
+    commits += 1
+    return commits === 1 ? database.commit(writes) : Promise.reject(new StorageFault('SQLITE_FULL', 'full'))
+  }
+  await t.rejects(
+    beginImport(
+      { ...database, commit: once },
+      { workspaceId: 'ws_1', options: contacts, file: lines(1_001), total: 1_001 },
+      1,
+    ),
+    StorageFault,
+  )
+  t.same([count(database, 'imports'), count(database, 'import_chunks')], [0, 1])
+  await runnerOf(t, database, database.commit).start()
+  t.equal(count(database, 'import_chunks'), 0)
+})
+
+t.test('an import waits while the disk takes no writes; any other fault ends it with a report', async (t) => {
+  const { database } = await createDatabase(t)
+  let faults = 5
+  const full: Commit = (writes) => {
+    faults -= 1
+    return faults >= 0 ? Promise.reject(new StorageFault('SQLITE_FULL', 'full')) : database.commit(writes)
+  }
+  const place = await startImport(database, contacts, 1_001)
+  const runner = runnerOf(t, database, full)
+  runner.begin(place)
+  t.match(await over(database, place), { status: 'completed', done: 1_001 })
+  t.equal(runner.errors.length, 5)
+
+  const other = await startImport(database, suppressions, 1_001)
+  const broken = runnerOf(t, database, (writes) =>
+    writes.some(({ sql }) => sql.startsWith('insert into "suppressions"'))
+      ? Promise.reject(new Error('odd'))
+      : database.commit(writes),
+  )
+  broken.begin(other)
+  const row = await over(database, other)
+  t.match(row, { status: 'failed', done: 0, report: null, finished_at: 5_000 })
+  t.same(JSON.parse(row.error ?? ''), { kind: 'internal', message: 'internal error' })
+  t.equal(broken.errors.length, 3)
+  await waitUntil('its file is gone', () => count(database, 'import_chunks') === 0)
+})
+
+t.test('the running imports of a workspace are limited, and run one after the other', async (t) => {
+  const { database } = await createDatabase(t)
+  const places = []
+  for (let n = 0; n < MAX_PENDING_IMPORTS; n += 1) places.push(await startImport(database, contacts, 1_001))
+  await t.rejects(startImport(database, contacts, 1_001), { message: /^5 imports of this workspace are pending/ })
+  const together = await Promise.allSettled([
+    startImport(database, contacts, 1_001),
+    startImport(database, contacts, 1_001),
+  ])
+  t.ok(together.every(({ status }) => status === 'rejected'))
+  const runner = runnerOf(t, database, database.commit)
+  await runner.start()
+  for (const place of places) await over(database, place)
+  await runner.stop()
+  t.same([count(database, 'contacts'), count(database, 'imports')], [981, MAX_PENDING_IMPORTS])
+  t.equal(await removeExpiredImports(database, 5_000 + IMPORT_LIFETIME), false)
+  t.equal(count(database, 'imports'), MAX_PENDING_IMPORTS, 'not yet')
+  await removeExpiredImports(database, 5_001 + IMPORT_LIFETIME)
+  t.equal(count(database, 'imports'), 0)
+})
+
+t.test('closing a workspace ends its imports at once, without a row after it or anything left', async (t) => {
+  for (const options of [contacts, suppressions]) {
+    const { database } = await createDatabase(t)
+    const place = await startImport(database, options, 5_000)
+    let rowsAtTheEnd = -1
+    let commits = 0
+    const closing: Commit = async (writes) => {
+      commits += 1
+      if (commits === 4) {
+        await database.commit(closeWorkspace('ws_1', 1))
+        rowsAtTheEnd = count(database, options.kind)
+      }
+      return database.commit(writes)
+    }
+    const runner = runnerOf(t, database, closing)
+    runner.begin(place)
+    await waitUntil('the import has ended', () => rowsAtTheEnd > -1 && count(database, 'import_chunks') === 0)
+    t.ok(rowsAtTheEnd > 0)
+    t.same([count(database, options.kind), count(database, 'imports')], [rowsAtTheEnd, 0])
+    t.same(runner.errors, [])
+    await eraseWorkspace(database, 'ws_1')
+    t.equal(count(database, options.kind), 0)
+    await t.rejects(startImport(database, options, 1_001), { message: /is deleted/ })
+    t.equal(count(database, 'import_chunks'), 0)
+  }
+})
+
+t.test('an import within its request ends with its workspace too', async (t) => {
+  const { database } = await createDatabase(t)
+  const { read } = database
+  let commits = 0
+  const closing: Commit = async (writes) => {
+    commits += 1
+    if (commits === 3) await database.commit(closeWorkspace('ws_1', 1))
+    return database.commit(writes)
+  }
+  const deps = { read, commit: closing, clock: () => 1 }
+  const journal = createRequestJournal<SuppressionImportReport>(read, 'ws_1')
+  const target = { workspaceId: 'ws_1', reason: 'manual' } as const
+  await t.rejects(importSuppressions(deps, target, lines(1_000), journal), { message: /is deleted/ })
+  t.equal(count(database, 'suppressions'), 392, 'two portions of 200 lines, of which 8 are no address')
+})
+
+t.test('a database that is opened again continues its imports', async (t) => {
+  const { database, file } = await createDatabase(t)
+  const place = await startImport(database, suppressions, 1_200)
+  await database.close()
+  const again = await openTestDatabase(t, { file })
+  const runner = runnerOf(t, again, again.commit)
+  await runner.start()
+  t.match(await over(again, place), { status: 'completed', done: 1_200 })
+})

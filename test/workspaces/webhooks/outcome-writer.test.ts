@@ -1,0 +1,97 @@
+/** Outcomes of attempts on disk: many in several commits, after faults, and with the end of a webhook. */
+import t, { type Test } from 'tap'
+import type { Database } from '../../../src/base/storage/database.js'
+import { toJson } from '../../../src/base/storage/tables/columns.js'
+import { type Commit, StorageFault } from '../../../src/base/storage/writer/write.js'
+import { OutcomeWriter, type SettledAttempt } from '../../../src/workspaces/webhooks/outcome-writer.js'
+import { WebhookLane } from '../../../src/workspaces/webhooks/webhook-lane.js'
+import { type Webhook, webhookById } from '../../../src/workspaces/webhooks/webhook-records.js'
+import { temporaryDatabase } from '../../helpers/database/database.js'
+import { rowOf } from '../../helpers/database/rows.js'
+import { waitUntil } from '../../helpers/wait-until.js'
+
+const ref = { workspaceId: 'ws_1', id: 'wh_1' }
+const EVENTS = 500
+
+interface Place {
+  readonly database: Database
+  readonly lane: WebhookLane
+  readonly webhook: () => Webhook | undefined
+}
+
+async function open(t: Test): Promise<Place> {
+  const { database } = await temporaryDatabase(t)
+  const row = rowOf(database.read)
+  const type = 'email.sent'
+  await database.commit([
+    row('webhooks', {
+      ...{ id: ref.id, workspace_id: ref.workspaceId, url: 'https://a.test/', events: toJson([type]), enabled: 1 },
+      ...{ event_cursor: 0, created_at: 0, updated_at: 0 },
+    }),
+    ...Array.from({ length: EVENTS }, (_, at) =>
+      row('events', { seq: at + 1, id: `evt_${at}`, workspace_id: ref.workspaceId, type, created_at: at, data: '{}' }),
+    ),
+  ])
+  const webhook = (): Webhook | undefined => webhookById(database.read, ref)
+  const stored = webhook()
+  if (stored === undefined) throw new Error('the webhook is gone')
+  return { database, lane: new WebhookLane(stored, database.read), webhook }
+}
+
+/** The outcomes of all events, none of which succeeded. */
+function failAll({ database: { read }, lane }: Place): SettledAttempt[] {
+  const readEvents = (workspaceId: string, after: number) =>
+    read<never>('select seq, id, type, created_at, data from events where workspace_id = ? and seq > ? limit 50', [
+      workspaceId,
+      after,
+    ])
+  const settled: SettledAttempt[] = []
+  const common = { response_body: null, error: 'answered 410', delivered_at: null, next_attempt_at: null }
+  while (settled.length < EVENTS) {
+    const task = lane.take({ read, readEvents }, 0)
+    if (task === null) continue
+    settled.push({ task, result: { ...common, status: 'failed', attempts: 1, response_status: 410 }, at: 9 })
+  }
+  return settled
+}
+
+function openWriter({ database }: Place, commit: Commit = database.commit): { writer: OutcomeWriter; ends: string[] } {
+  const ends: string[] = []
+  const writer = new OutcomeWriter({
+    commit,
+    clock: () => 7,
+    log: { error: () => undefined },
+    onCommit: () => undefined,
+    onDisabled: (lane) => ends.push(lane.ref.id),
+  })
+  return { writer, ends }
+}
+
+t.test('a webhook is disabled once, however many outcomes wait with the one that ends it', async (t) => {
+  const place = await open(t)
+  const { writer, ends } = openWriter(place)
+  for (const settled of failAll(place)) writer.add(place.lane, settled, 'gone')
+  await writer.stop()
+  t.match(place.webhook(), { enabled: 0, disabled_reason: 'gone', event_cursor: EVENTS, last_status: 'failed' })
+  t.same(ends, ['wh_1'])
+  const count = (sql: string): unknown => place.database.read<{ count: number }>(sql, [])[0]?.count
+  t.equal(count('select count(*) as count from webhook_deliveries'), EVENTS)
+  t.equal(count(`select count(*) as count from events where type = 'webhook.disabled'`), 1)
+})
+
+t.test('outcomes wait while the database takes no writes, and the end of the webhook is not forgotten', async (t) => {
+  const place = await open(t)
+  let faults = 2
+  const commit: Commit = async (writes) => {
+    faults -= 1
+    if (faults >= 0) throw new StorageFault('SQLITE_FULL', 'full')
+    await place.database.commit(writes)
+  }
+  const { writer, ends } = openWriter(place, commit)
+  for (const settled of failAll(place)) writer.add(place.lane, settled, 'gone')
+  t.ok(faults > 0)
+  await waitUntil('all are on disk', () => place.webhook()?.event_cursor === EVENTS)
+  await writer.stop()
+  t.same(ends, ['wh_1'])
+  t.match(place.webhook(), { enabled: 0, disabled_reason: 'gone' })
+})

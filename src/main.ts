@@ -3,8 +3,8 @@
 import { constants, setPriority } from 'node:os'
 import { pipeline } from 'node:stream/promises'
 import { checkNodeVersion } from './base/platform/node-version.js'
+import { readSecretLine } from './operations/cli/command/secret-input.js'
 import { run } from './operations/cli/run.js'
-import { readSecretLine } from './operations/cli/secret-input.js'
 
 // The reader of our output has closed it, as `head` does: not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))

@@ -7,7 +7,7 @@ import { findLogCalls, type LogCall } from './helpers/code/log-calls.js'
 /** Messages that a function puts together or takes from a table, by the file of the call. Each is on the page. */
 const decidedElsewhere: Readonly<Record<string, readonly string[]>> = {
   'src/outbound/delivery/attempt/attempt-settler.ts': ['accepted', 'deferred', 'bounced', 'failed'],
-  'src/workspaces/domains/verification/recheck-domains.ts': [],
+  'src/workspaces/domains/recheck-domains.ts': [],
   'src/base/platform/connections/client-log.ts': [],
   // A warning, then a line for debugging.
   'src/workspaces/sms/smpp/link.ts': ['no SMPP session'],
@@ -50,7 +50,7 @@ t.test('each line of the code is on the page, with its level and its fields', as
 })
 
 t.test('each line of the page is in the code', async (t) => {
-  const domainMessages = readFileSync('src/workspaces/domains/verification/recheck-domains.ts', 'utf8')
+  const domainMessages = readFileSync('src/workspaces/domains/recheck-domains.ts', 'utf8')
   const others = new Set(Object.values(decidedElsewhere).flat())
   for (const { message, levels } of rows) {
     if (others.has(message) || domainMessages.includes(`'${message}'`)) continue

@@ -5,9 +5,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import SQLite from 'better-sqlite3'
 import { pino } from 'pino'
 import { startDaemon } from '../../dist/src/operations/daemon/daemon.js'
-import { setOperatorWorkspace } from '../../dist/src/workspaces/accounts/operator-workspace.js'
 import { createPasswordHasher } from '../../dist/src/workspaces/accounts/people/passwords.js'
 import { setPassword, userByEmail } from '../../dist/src/workspaces/accounts/people/users.js'
+import { setOperatorWorkspace } from '../../dist/src/workspaces/accounts/workspace/operator-workspace.js'
 import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const [folder, workspaceId, email, password] = process.argv.slice(2)

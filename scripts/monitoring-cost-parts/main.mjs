@@ -6,7 +6,7 @@
  * of the writer, and its attempt; an inbound one has results and a verdict instead of the attempt.
  */
 import { performance } from 'node:perf_hooks'
-import { allChecks } from '../../dist/src/operations/doctor/all-checks.js'
+import { allChecks } from '../../dist/src/operations/doctor/checks/all-checks.js'
 import { createMonitoring } from '../../dist/src/operations/monitoring/monitoring.js'
 import { reportProcess } from '../../dist/src/operations/monitoring/process-metrics.js'
 import { reportUpkeep } from '../../dist/src/operations/monitoring/upkeep-metrics.js'

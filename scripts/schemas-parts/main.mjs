@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { migrations } from '../../dist/src/base/storage/db/migrations.js'
 import { createBackup } from '../../dist/src/base/storage/maintenance/backup.js'
-import { migrations } from '../../dist/src/base/storage/migrations.js'
 import { openDatabase } from '../../dist/src/base/storage/open.js'
 import { fillTables } from './rows.mjs'
 

@@ -25,11 +25,11 @@ import { LearnedCounts } from '../../dist/src/inbound/spam/bayes/learned-counts.
 import { messageFingerprintOf } from '../../dist/src/inbound/spam/bayes/lesson-digest.js'
 import { tokenizeMessage } from '../../dist/src/inbound/spam/bayes/tokens.js'
 import { analyzeContent } from '../../dist/src/inbound/spam/content-analysis.js'
+import { buildSpamMessage } from '../../dist/src/inbound/spam/facts/spam-input.js'
 import { spamContextOf } from '../../dist/src/inbound/spam/received-spam-message.js'
 import { RspamdClient } from '../../dist/src/inbound/spam/rspamd/rspamd.js'
-import { buildSpamMessage } from '../../dist/src/inbound/spam/spam-input.js'
+import { defaultSpamThresholds } from '../../dist/src/inbound/spam/rules/spam-report.js'
 import { SpamJudge } from '../../dist/src/inbound/spam/spam-judge.js'
-import { defaultSpamThresholds } from '../../dist/src/inbound/spam/spam-report.js'
 import { MimeReader } from '../../dist/src/records/messages/mime/mime-parts.js'
 import { halfOf, kindsOf } from './labels.mjs'
 

@@ -1,16 +1,16 @@
 /** The dashboard: the pages of a session in their frame, or the pages that need none. */
 import type { VNode } from 'preact'
 import { Redirect, Route, Router, Switch } from 'wouter-preact'
+import { session, workspace } from './api/session-state.ts'
+import { LazyPage } from './components/lazy-page.tsx'
 import { Placeholder } from './components/loaded.tsx'
-import { routes } from './routes.ts'
+import { NotFoundPage } from './components/not-found-page.tsx'
+import { Notices } from './components/notices.tsx'
 import { ForgottenPasswordPage } from './session/forgotten-password-page.tsx'
-import { session, workspace } from './session/session-state.ts'
 import { SetPasswordPage } from './session/set-password-page.tsx'
 import { SignInPage } from './session/sign-in-page.tsx'
 import { UnreachablePage } from './session/unreachable-page.tsx'
-import { LazyPage } from './shell/lazy-page.tsx'
-import { NotFoundPage } from './shell/not-found-page.tsx'
-import { Notices } from './shell/notices.tsx'
+import { routes } from './shell/routes.ts'
 import { Shell } from './shell/shell.tsx'
 
 export function App(): VNode {

@@ -1,6 +1,6 @@
 /** Hold rules: what waits and what comes later is held, named, and released with the rule; filters and summary of the queue. */
 import t from 'tap'
-import { setOperatorWorkspace } from '../../src/workspaces/accounts/operator-workspace.js'
+import { setOperatorWorkspace } from '../../src/workspaces/accounts/workspace/operator-workspace.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser } from '../helpers/http/browser-client.js'
 import { openSink } from '../helpers/smtp/scripted-sink.js'

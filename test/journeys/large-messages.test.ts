@@ -1,8 +1,8 @@
 /** Messages whose memory moves to the writer: what is stored and delivered is what was submitted, byte for byte. */
 import { rmSync } from 'node:fs'
 import t from 'tap'
+import { spoolFolder } from '../../src/base/storage/db/spool-files.js'
 import { databaseFile } from '../../src/base/storage/open.js'
-import { spoolFolder } from '../../src/base/storage/spool/spool-files.js'
 import { testDaemon } from '../helpers/daemon/test-daemon.js'
 import { changeByte } from '../helpers/database/spooled.js'
 import { openSink, type ScriptedSink } from '../helpers/smtp/scripted-sink.js'

@@ -1,8 +1,8 @@
 /** Attacks on sessions of people in a browser, through the real listener: each is refused. */
 import t, { type Test } from 'tap'
-import { setOperatorWorkspace } from '../../src/workspaces/accounts/operator-workspace.js'
 import { removeMember, setRole } from '../../src/workspaces/accounts/people/members.js'
 import { requireOperator } from '../../src/workspaces/accounts/sessions/session-principal.js'
+import { setOperatorWorkspace } from '../../src/workspaces/accounts/workspace/operator-workspace.js'
 import { catchRefusal } from '../helpers/catch-refusal.js'
 import { type TestDaemon, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { givePassword, openBrowser, PASSWORD } from '../helpers/http/browser-client.js'

@@ -1,7 +1,7 @@
 /** The pages of the operator: workspaces, the queue, spam training, suppressions of the service, health, log. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/base/mail/address.js'
-import { setServiceState } from '../../src/base/storage/service-state.js'
+import { setServiceState } from '../../src/base/storage/db/service-state.js'
 import { SERVICE_WORKSPACE } from '../../src/base/storage/tables/tables.js'
 import { storeFindings, storeRun } from '../../src/operations/doctor/findings-store.js'
 import { suppress } from '../../src/records/suppressions/suppressions.js'

@@ -143,7 +143,7 @@ t.test('an invitation is cancelled, and the audit log is read in pages', { skip 
 
 t.test('each action of the audit log has a sentence', async (t) => {
   const [actions = ''] =
-    /export type AuditAction =[^/]*/.exec(readFileSync('src/workspaces/accounts/audit-log.ts', 'utf8')) ?? []
+    /export type AuditAction =[^/]*/.exec(readFileSync('src/workspaces/accounts/access/audit-log.ts', 'utf8')) ?? []
   const names = [...actions.matchAll(/'([a-z_]+\.[a-z_]+)'/g)].map(([, name]) => name ?? '')
   t.ok(names.length > 40, `${names.length} actions`)
   const sentences = readFileSync('src/ui/pages/audit-log/describe-act.ts', 'utf8')

@@ -11,9 +11,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import SQLite from 'better-sqlite3'
 import { errorCodeOf } from '../platform/errors.js'
-import { type ConnectionOptions, openConnection } from './connection.js'
-import type { Database, Store } from './database.js'
-import { toStorageError } from './health/faults.js'
+import { type ConnectionOptions, openConnection } from './db/connection.js'
+import type { Database, Store } from './db/database.js'
 import {
   hasPendingMigrations,
   listAppliedMigrations,
@@ -21,13 +20,14 @@ import {
   type Migrations,
   migrate,
   refuseUnknown,
-} from './migrate.js'
-import { migrations as ours } from './migrations.js'
-import type { Read } from './prepared.js'
+} from './db/migrate.js'
+import { migrations as ours } from './db/migrations.js'
+import type { Read } from './db/prepared.js'
+import { EarlierDatabase } from './db/schema-errors.js'
+import { createStatementCache } from './db/statement-cache.js'
+import { toStorageError } from './health/faults.js'
 import { ReadThread } from './read-thread.js'
-import { EarlierDatabase } from './schema-errors.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
-import { createStatementCache } from './writer/statement-cache.js'
 import { Writer } from './writer/writer.js'
 import type { WriterThreadOptions } from './writer/writer-protocol.js'
 

@@ -1,7 +1,7 @@
 /** A second reading connection to the open database, for a thread of its own. */
-import { openConnection } from './connection.js'
+import { openConnection } from './db/connection.js'
+import type { Read } from './db/prepared.js'
 import { createRead } from './open.js'
-import type { Read } from './prepared.js'
 
 interface ReadConnection {
   /** Each call is a transaction of its own, so that none keeps the WAL from being copied back. */

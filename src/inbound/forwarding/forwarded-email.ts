@@ -7,8 +7,8 @@ import type { Address } from '../../base/mail/address.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { copyInboundRaw } from '../../records/messages/email/raw-message.js'
 import { type EnqueuedEmail, enqueue, type NewRecipient } from '../../records/messages/queue/enqueue.js'
-import { copyInboundRaw } from '../../records/messages/raw-message.js'
 import { PASSED_ON_PRIORITY } from '../../records/messages/service-email.js'
 
 interface PassedOn {

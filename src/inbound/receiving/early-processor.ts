@@ -6,12 +6,12 @@
  * accepted as it is and processed later.
  */
 import { spamContextOf } from '../spam/received-spam-message.js'
-import type { EarlyAnalyzer } from './early-analyzer.js'
+import type { EarlyAnalyzer } from './analysis/early-analyzer.js'
+import type { AnalyzedContent } from './analysis/inbound-analyzer.js'
+import type { ReceivedMessage } from './authentication/received-message.js'
 import { REFUSAL_TIME_LIMIT } from './early-scorer.js'
-import type { AnalyzedContent } from './inbound-analyzer.js'
 import type { InboundCopy } from './inbound-copies.js'
 import type { MailProcessor, ProcessedMail } from './mail-processor.js'
-import type { ReceivedMessage } from './received-message.js'
 
 interface ProcessorDeps {
   readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>

@@ -7,12 +7,12 @@ import type { Authentication } from '../../base/mail/authentication-results.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
+import type { SpamContext } from '../spam/facts/spam-input.js'
 import { spamContextOf } from '../spam/received-spam-message.js'
-import type { SpamContext } from '../spam/spam-input.js'
 import type { JudgedEmail, SpamJudge } from '../spam/spam-judge.js'
-import type { Destination } from './destinations.js'
-import type { EarlyAnalyzer } from './early-analyzer.js'
-import type { ReceivedMessage } from './received-message.js'
+import type { EarlyAnalyzer } from './analysis/early-analyzer.js'
+import type { ReceivedMessage } from './authentication/received-message.js'
+import type { Destination } from './recipients/destinations.js'
 
 interface ScorerDeps {
   readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>

@@ -5,7 +5,7 @@
  * A commit waits for the next ones only while the threads for inbound mail have messages in hand: then these are what all
  * messages wait for, and the time that a commit does not take is theirs. A message that comes alone never waits.
  */
-import type { Commit, Write } from '../../base/storage/writer/write.js'
+import type { Commit, Write } from '../../base/storage/db/write.js'
 import type { MessageThreads } from './threads/message-threads.js'
 
 /** Milliseconds. */

@@ -7,16 +7,10 @@ import type { Authentication } from '../../base/mail/authentication-results.js'
 import { summarizeResults } from '../../base/mail/authentication-results.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Log } from '../../base/platform/log.js'
+import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, tryCommit, type Write } from '../../base/storage/db/write.js'
 import { type Json, toJson } from '../../base/storage/tables/columns.js'
 import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import {
-  MovedBytes,
-  StorageFault,
-  TRANSFER_FROM_BYTES,
-  tryCommit,
-  type Write,
-} from '../../base/storage/writer/write.js'
 import { storeRecord } from '../../records/messages/inbound/inbound-email.js'
 import {
   type InboundEmail,
@@ -25,13 +19,13 @@ import {
   toUnprocessed,
 } from '../../records/messages/inbound/inbound-record.js'
 import { heldBytesOf, type InboundBytes, requireRoom } from '../../workspaces/accounts/limits/inbound-bytes.js'
+import type { ReceivedMessage } from './authentication/received-message.js'
 import type { ResultField } from './authentication/result-fields.js'
-import type { PlannedCopy } from './copy-plan.js'
+import { withTrace } from './authentication/trace-fields.js'
 import type { GatheredCommits } from './gathered-commits.js'
 import type { ProcessedMail } from './mail-processor.js'
-import type { ReceivedMessage } from './received-message.js'
+import type { PlannedCopy } from './recipients/copy-plan.js'
 import type { StoredForm } from './threads/packed-form.js'
-import { withTrace } from './trace-fields.js'
 
 /** What a copy is made of. */
 interface CopySource extends PlannedCopy {

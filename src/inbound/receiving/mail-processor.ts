@@ -4,16 +4,16 @@
  */
 
 import type { Clock } from '../../base/platform/clock.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
 import type { EventPayloads } from '../../records/events/payloads.js'
 import type { InboundEmail, ProcessedInbound } from '../../records/messages/inbound/inbound-record.js'
 import type { ForwardingPlanner } from '../forwarding/forwarding-planner.js'
 import type { ContentAnalysis } from '../spam/content-analysis.js'
 import type { SpamJudge, SpamVerdict } from '../spam/spam-judge.js'
-import { buildReceivedData, type InboundSummary } from './inbound-content.js'
-import { removeMessage } from './processing-result.js'
+import { buildReceivedData, type InboundSummary } from './analysis/inbound-content.js'
+import { removeMessage } from './analysis/processing-result.js'
 
 interface ProcessorDeps {
   readonly clock: Clock

@@ -6,7 +6,7 @@
  * again, because a commit may end later than that of a younger message.
  */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { nextUnprocessedWorkspace, unprocessedOfWorkspace } from '../../records/messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../records/messages/inbound/inbound-record.js'
 

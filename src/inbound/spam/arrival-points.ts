@@ -5,7 +5,7 @@
  * Limit: 20 listings of each kind.
  */
 import type { Arrival, SpamContribution } from '../../base/storage/tables/inbound-tables.js'
-import { roundScore, type SpamThresholds } from './spam-report.js'
+import { roundScore, type SpamThresholds } from './rules/spam-report.js'
 
 const MAX_LISTINGS = 20
 /** Hardly any mail program does it, most programs for bulk spam do; alone it flags no message. */

@@ -6,9 +6,9 @@
 import type { SpamContribution } from '../../base/storage/tables/inbound-tables.js'
 import type { ParsedMessage } from '../../records/messages/mime/mime-parts-protocol.js'
 import { packTokenKeys } from './bayes/tokens.js'
-import { buildSpamMessage, type SpamContext } from './spam-input.js'
-import type { SpamMessage } from './spam-message.js'
-import { scoreByRules } from './spam-report.js'
+import { buildSpamMessage, type SpamContext } from './facts/spam-input.js'
+import type { SpamMessage } from './facts/spam-message.js'
+import { scoreByRules } from './rules/spam-report.js'
 
 export interface ContentAnalysis {
   /** The contributions of the rules that match. */

@@ -18,7 +18,7 @@ import type { TokenCount } from './bayes/score.js'
 import { authenticationRules } from './rules/authentication.js'
 import { gtubeRules } from './rules/gtube.js'
 import { impersonationRules } from './rules/impersonation.js'
-import { roundScore, type SpamThresholds, sumScores } from './spam-report.js'
+import { roundScore, type SpamThresholds, sumScores } from './rules/spam-report.js'
 
 const impersonationRuleNames = new Set(impersonationRules.map(({ name }) => name))
 

@@ -7,8 +7,8 @@ import type { Authentication, Connection } from '../../base/mail/authentication-
 import { summarizeResults } from '../../base/mail/authentication-results.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import type { InboundEmail } from '../../records/messages/inbound/inbound-record.js'
-import type { SpamContext } from './spam-input.js'
-import type { SpamAuthentication, SpamOrigin } from './spam-message.js'
+import type { SpamContext } from './facts/spam-input.js'
+import type { SpamAuthentication, SpamOrigin } from './facts/spam-message.js'
 
 type InboundOrigin = Pick<InboundEmail, 'client_address' | 'helo' | 'envelope_from' | 'authentication' | 'received_at'>
 

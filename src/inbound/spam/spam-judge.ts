@@ -20,8 +20,8 @@ import { type ClassifierOpinion, collectOwnContributions } from './own-points.js
 import { spamContextOf } from './received-spam-message.js'
 import type { ConfiguredRspamd } from './rspamd/configured-rspamd.js'
 import type { RspamdVerdict } from './rspamd/rspamd-answer.js'
-import { collectRspamdContributions } from './rspamd/rspamd-points.js'
-import { type SpamThresholds, spamStatusOf, sumScores } from './spam-report.js'
+import { collectRspamdContributions } from './rspamd-points.js'
+import { type SpamThresholds, spamStatusOf, sumScores } from './rules/spam-report.js'
 
 interface JudgeDeps {
   readonly learned: LearnedCounts

@@ -6,10 +6,10 @@
 import { isIP } from 'node:net'
 import type { StartSettings } from '../../base/config/live-config.js'
 import { type DomainName, tryParseDomainName } from '../../base/mail/address.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { policyHostOf } from '../../workspaces/domains/mta-sts/own-policy.js'
-import { mailHostOf, type SendingDomain, verifiedAfter } from '../../workspaces/domains/sending-domains.js'
+import { mailHostOf, type SendingDomain, verifiedAfter } from '../../workspaces/domains/rows/sending-domains.js'
 import { parseRecordStates } from '../../workspaces/domains/verification/check-outcome.js'
 
 export function listServiceNames({

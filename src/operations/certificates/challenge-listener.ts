@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import type { ListenAddress } from '../../base/config/network-values.js'
 import { boundAddressOf } from '../../base/platform/bound-address.js'
 import { answerInTurn, paceConnections } from '../../base/platform/http/paced-connection.js'
-import { addressKeyOf } from '../../workspaces/accounts/client-address.js'
+import { addressKeyOf } from '../../workspaces/accounts/access/client-address.js'
 import type { ChallengeAnswers } from './challenge-answers.js'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'

@@ -6,11 +6,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
-import { readServiceState, removeOldTimes, setServiceState } from '../../base/storage/service-state.js'
-import type { Write } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { readServiceState, removeOldTimes, setServiceState } from '../../base/storage/db/service-state.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
-import { findOperatorWorkspace } from '../../workspaces/accounts/operator-workspace.js'
+import { findOperatorWorkspace } from '../../workspaces/accounts/workspace/operator-workspace.js'
 import { daysLeft, expiresSoon, type Validity } from './renewal-plan.js'
 
 export interface WatchedCertificate extends Validity {

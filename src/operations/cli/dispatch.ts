@@ -4,15 +4,15 @@ import { type LoadedConfig, loadConfig } from '../../base/config/load.js'
 import { formatProblems } from '../../base/config/problems.js'
 import { systemClock } from '../../base/platform/clock.js'
 import type { OpenStore } from '../../base/storage/open.js'
-import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, textOption } from './command.js'
+import { type Answer, type Call, type Command, CommandFailed, refuseExtraWords, textOption } from './command/command.js'
+import type { NoticeWait } from './command/daemon-notice.js'
+import { standaloneCommands, unknownCommandError } from './command/help.js'
+import { maskControls } from './command/mask-controls.js'
+import { type CommandLine, refuseForeignOptions } from './command/parse-line.js'
+import { becomeOwner, requireFolderAccess } from './command/process-user.js'
+import { type ProgramIo, printAnswer, printText } from './command/program-io.js'
+import { createProgress } from './command/progress.js'
 import { databaseCommands } from './command-list/all-commands.js'
-import type { NoticeWait } from './daemon-notice.js'
-import { standaloneCommands, unknownCommandError } from './help.js'
-import { maskControls } from './mask-controls.js'
-import { type CommandLine, refuseForeignOptions } from './parse-line.js'
-import { becomeOwner, requireFolderAccess } from './process-user.js'
-import { type ProgramIo, printAnswer, printText } from './program-io.js'
-import { createProgress } from './progress.js'
 
 /** Resolves to the exit status. */
 export async function dispatch(io: ProgramIo, line: CommandLine): Promise<number> {
@@ -71,7 +71,7 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
     opened.database ??= openStore({ file: databaseFile(config.service.data_dir), refuseEarlier: true })
     const open = await opened.database
     if (command.awaitsNotice !== true) return open
-    const { withNotice } = await import('./daemon-notice.js')
+    const { withNotice } = await import('./command/daemon-notice.js')
     opened.notice ??= withNotice(open, config.service.data_dir)
     return opened.notice.database
   }

@@ -8,12 +8,12 @@
  * they import know no library; the rest is imported when a command is called.
  */
 import { version } from '../../base/platform/version.js'
-import { refuseExtraWords } from './command.js'
+import { refuseExtraWords } from './command/command.js'
+import { formatHelp, formatOverview, standaloneCommands } from './command/help.js'
+import { maskControls } from './command/mask-controls.js'
+import { type CommandLine, commonOptions, parseLine } from './command/parse-line.js'
+import { type ProgramIo, printText } from './command/program-io.js'
 import { databaseCommands } from './command-list/all-commands.js'
-import { formatHelp, formatOverview, standaloneCommands } from './help.js'
-import { maskControls } from './mask-controls.js'
-import { type CommandLine, commonOptions, parseLine } from './parse-line.js'
-import { type ProgramIo, printText } from './program-io.js'
 
 /** Resolves to the exit status. */
 export async function run(io: ProgramIo): Promise<number> {
@@ -22,7 +22,7 @@ export async function run(io: ProgramIo): Promise<number> {
     const line = parseLine(io.argv, Object.assign({}, commonOptions, ...kinds))
     return answerHelpOrVersion(io, line) ?? (await (await import('./dispatch.js')).dispatch(io, line))
   } catch (error) {
-    const { failureOf } = await import('./failure.js')
+    const { failureOf } = await import('./command/failure.js')
     const { status, text } = failureOf(error)
     io.printError(`posthorn: ${maskControls(text)}\n`)
     return status

@@ -3,7 +3,7 @@
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { OnLateOutcome } from '../../inbound/receiving/reports/report-processor.js'
 import { Breaker } from '../../outbound/breaker/breaker.js'
 import type { ScopeRef } from '../../outbound/breaker/outcome-counts.js'
@@ -12,7 +12,7 @@ import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine
 import { createBroadcastSwitch } from '../../outbound/broadcasts/broadcast-switch.js'
 import type { OnAttempt } from '../../outbound/delivery/attempt/attempt-settler.js'
 import type { HoldRuleRunner } from '../../records/messages/queue/hold-rule-runner.js'
-import type { WorkspaceOwners } from '../../workspaces/accounts/workspace-owners.js'
+import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
 
 interface BreakerDeps {
   readonly config: StartSettings

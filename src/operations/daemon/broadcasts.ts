@@ -3,7 +3,7 @@
 import type { StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'

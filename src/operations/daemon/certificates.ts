@@ -14,7 +14,7 @@ import { defaultResolverSettings, openResolver } from '../../base/platform/dns/r
 import { createHttpClient, type HttpClient } from '../../base/platform/http/http-client.js'
 import { type ListenerTls, loadTlsFiles, readAuthorities, type TlsFiles } from '../../base/platform/tls-files.js'
 import { version } from '../../base/platform/version.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import { AccountKeeper } from '../certificates/acme-account.js'
 import { type AcmeDirectory, type ChallengeType, openAcmeDirectory } from '../certificates/acme-directory.js'

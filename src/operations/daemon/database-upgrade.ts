@@ -2,7 +2,7 @@
 import { type DiskSpace, readDiskSpace } from '../../base/platform/disk-space.js'
 import type { Log } from '../../base/platform/log.js'
 import { version } from '../../base/platform/version.js'
-import type { Migrations } from '../../base/storage/migrate.js'
+import type { Migrations } from '../../base/storage/db/migrate.js'
 import { databaseFile } from '../../base/storage/open.js'
 import { upgradeDatabase } from '../../base/storage/upgrade/upgrade-database.js'
 import { describeStep } from '../../base/storage/upgrade/upgrade-protocol.js'

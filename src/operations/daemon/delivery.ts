@@ -9,7 +9,7 @@ import {
   type Resolver,
 } from '../../base/platform/dns/resolver.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { Delivery } from '../../outbound/delivery/delivery.js'
 import { createPolicyFetcher } from '../../outbound/delivery/transport-security/fetch-sts-policy.js'
 import { DestinationSecurer } from '../../outbound/delivery/transport-security/secure-destination.js'

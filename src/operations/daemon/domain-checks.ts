@@ -2,11 +2,11 @@
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
-import type { RotationDeps } from '../../workspaces/domains/dkim/rotate-keys.js'
-import { buildRotationDeps, openDomainResolver } from '../../workspaces/domains/verification/domain-resolver.js'
-import type { RecheckDeps } from '../../workspaces/domains/verification/recheck-domains.js'
-import { createRecheckRunner, type RecheckRunner } from '../../workspaces/domains/verification/recheck-runner.js'
+import type { Database } from '../../base/storage/db/database.js'
+import { buildRotationDeps, openDomainResolver } from '../../workspaces/domains/domain-resolver.js'
+import type { RecheckDeps } from '../../workspaces/domains/recheck-domains.js'
+import { createRecheckRunner, type RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
+import type { RotationDeps } from '../../workspaces/domains/rotate-keys.js'
 import type { Edges } from './edges.js'
 
 interface DomainCheckDeps {

@@ -1,13 +1,13 @@
 /** Builds the routes of domains and of their forwarding rules. */
 
 import type { StartSettings } from '../../base/config/live-config.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
 import { type DomainRef, domainRoutes } from '../../servers/api/domains/domains.js'
 import { type ForwardRouteDeps, forwardRoutes } from '../../servers/api/domains/forwards.js'
 import type { Route } from '../../servers/api/http/route.js'
-import type { RotationDeps } from '../../workspaces/domains/dkim/rotate-keys.js'
-import { createCheckLimiter } from '../../workspaces/domains/verification/verify-domain.js'
+import type { RotationDeps } from '../../workspaces/domains/rotate-keys.js'
+import { createCheckLimiter } from '../../workspaces/domains/verify-domain.js'
 
 export interface DomainRouteDeps {
   readonly config: StartSettings

@@ -8,7 +8,7 @@
 import type { Log } from '../../base/platform/log.js'
 import { runOnce } from '../../base/platform/run-once.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { ComposeThread } from '../../outbound/sending/compose-thread.js'
 import { SubmissionAcceptor } from '../../outbound/sending/submission-acceptor.js'
 import type { ApiListener } from '../../servers/api/http/server/listener.js'

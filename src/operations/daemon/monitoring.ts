@@ -1,12 +1,12 @@
 /** Wires the metrics: the observers that the rooms get, what is read at each scrape, and the listener. */
 
 import { version } from '../../base/platform/version.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile } from '../../base/storage/open.js'
 import { readStandbyStatus, standbyLag } from '../../base/storage/standby/standby-status.js'
 import { listRunningBroadcasts } from '../../outbound/broadcasts/active-broadcasts.js'
 import type { WatchedCertificate } from '../certificates/expiry-watch.js'
-import { allChecks } from '../doctor/all-checks.js'
+import { allChecks } from '../doctor/checks/all-checks.js'
 import { readFindings, readLastRun } from '../doctor/findings-store.js'
 import { reportBreaker } from '../monitoring/breaker-metrics.js'
 import { type MetricsEndpoint, startMetricsListener } from '../monitoring/metrics-listener.js'

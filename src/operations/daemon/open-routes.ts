@@ -1,6 +1,6 @@
 /** Builds the routes that anybody may call: what the links in mail lead to, and the URLs of delivery receipts. */
 
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { Hit } from '../../outbound/tracking/hit.js'
 import { forwardTargetRoutes } from '../../servers/api/domains/forward-target.js'
 import type { Route } from '../../servers/api/http/route.js'

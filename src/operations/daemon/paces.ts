@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { Paces } from '../../outbound/delivery/shaping/paces.js'
 import type { Observers } from '../monitoring/monitoring.js'
 

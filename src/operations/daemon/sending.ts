@@ -1,7 +1,7 @@
 /** Wires sending: from a submission or a request to a queued message. */
 import type { DomainName } from '../../base/mail/address.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { ComposeThread } from '../../outbound/sending/compose-thread.js'
 import { EmailCommitter } from '../../outbound/sending/email-committer.js'
 import { EmailPreparer } from '../../outbound/sending/email-preparer.js'

@@ -1,11 +1,11 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 
 import type { DomainName } from '../../base/mail/address.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
 import { databaseFile } from '../../base/storage/open.js'
+import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/analysis/inbound-analyzer.js'
 import { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
-import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/inbound-analyzer.js'
 import type { Receiving } from '../../inbound/receiving/receiving.js'
 import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
@@ -20,8 +20,8 @@ import {
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import { type ApiKeyCache, createApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
-import { OperatorWorkspaceCache } from '../../workspaces/accounts/operator-workspace.js'
-import { WorkspaceOwners } from '../../workspaces/accounts/workspace-owners.js'
+import { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
+import { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
 import {
   type AudienceRemovalRunner,
   createAudienceRemovalRunner,

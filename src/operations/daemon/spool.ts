@@ -4,7 +4,7 @@
  */
 import type { Config } from '../../base/config/complete.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { purgeSpool } from '../../base/storage/maintenance/purge-log.js'
 import { foldSpool } from '../../base/storage/spool/fold.js'
 import { hasMuchDeleted } from '../../base/storage/spool/spool-use.js'

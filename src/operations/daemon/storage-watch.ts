@@ -3,10 +3,10 @@ import type { StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { readDiskSpace } from '../../base/platform/disk-space.js'
 import type { Log } from '../../base/platform/log.js'
+import { setServiceState } from '../../base/storage/db/service-state.js'
+import type { Commit, Write } from '../../base/storage/db/write.js'
 import { type DiskGuard, startDiskGuard, thresholdText } from '../../base/storage/health/disk-guard.js'
 import { type WatchedCommit, watchFaults } from '../../base/storage/health/watch-faults.js'
-import { setServiceState } from '../../base/storage/service-state.js'
-import type { Commit, Write } from '../../base/storage/writer/write.js'
 
 interface Deps {
   readonly config: StartSettings

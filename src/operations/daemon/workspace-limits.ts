@@ -11,15 +11,15 @@ import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import type { ReservableMemory } from '../../base/platform/memory/reservation.js'
 import { createMemoryShares, type MemoryShares } from '../../base/platform/memory/shares.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
 import { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
 import { createPlanCache, findUnknownPlans, type PlanCache } from '../../workspaces/accounts/limits/plans.js'
 import { createEmailCharger, type EmailCharger } from '../../workspaces/accounts/limits/quota.js'
 import { createRateLimit, type RateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../../workspaces/accounts/limits/rate-limit-days.js'
-import type { OperatorWorkspaceCache } from '../../workspaces/accounts/operator-workspace.js'
-import type { WorkspaceOwners } from '../../workspaces/accounts/workspace-owners.js'
+import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
+import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
 
 /** Milliseconds. */
 const SAVE_INTERVAL = 60_000

@@ -2,7 +2,7 @@
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { startZoneListener, type ZoneListener } from '../../servers/dns/zone-listener.js'
 import { createServiceZone } from '../../workspaces/domains/zone/zone.js'
 import { syncZoneSerial } from '../../workspaces/domains/zone/zone-change.js'

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/platform/clock.js'
 import type { Dialer } from '../../base/platform/dialer.js'
 import type { DnssecResolver, RecordResolver, Resolver } from '../../base/platform/dns/resolver.js'
 import type { DnsServer } from '../../base/platform/dns/transport.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { Judgement } from './finding.js'
 
 /** Milliseconds for one answer over the network, DNS aside. */

@@ -7,10 +7,10 @@
 
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
-import type { Write } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
-import { findOperatorWorkspace } from '../../workspaces/accounts/operator-workspace.js'
+import { findOperatorWorkspace } from '../../workspaces/accounts/workspace/operator-workspace.js'
 import { type Comparison, compareFindings, type StoredFinding } from './compare-findings.js'
 import { countStates, type Finding } from './finding.js'
 import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } from './findings-store.js'

@@ -1,9 +1,9 @@
 /** Stores what the daily checks found wrong, and the last run, in the database. */
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
-import { readServiceState, setServiceState } from '../../base/storage/service-state.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { readServiceState, setServiceState } from '../../base/storage/db/service-state.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { MAX_STORED, type StoredFinding } from './compare-findings.js'
 import type { StateTotals } from './finding.js'
 

@@ -1,6 +1,6 @@
 /** Collects what the circuit breaker warns of and holds, at a scrape. */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { countScopes } from '../../outbound/breaker/breaker-states.js'
 import type { Metrics } from './registry.js'
 

@@ -1,6 +1,6 @@
 /** The state of the service at a scrape: build, certificate, webhooks, broadcasts, exports, memory of messages. */
 import { certificateExpiry } from '../../base/platform/tls-files.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { readWebhookBacklog } from '../../workspaces/webhooks/webhook-backlog.js'
 import type { Metrics } from './registry.js'
 

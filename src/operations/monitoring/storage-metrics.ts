@@ -1,8 +1,8 @@
 /** The database: commits with their batches and the time of their sync, sizes of files, free space. */
 import { stat } from 'node:fs/promises'
 import { readDiskSpace } from '../../base/platform/disk-space.js'
-import { countFreePages, type Database, PAGE_BYTES, type WrittenBatch } from '../../base/storage/database.js'
-import { measureSpool, spoolFolder } from '../../base/storage/spool/spool-files.js'
+import { countFreePages, type Database, PAGE_BYTES, type WrittenBatch } from '../../base/storage/db/database.js'
+import { measureSpool, spoolFolder } from '../../base/storage/db/spool-files.js'
 import type { Metrics } from './registry.js'
 
 export interface StorageObservers {

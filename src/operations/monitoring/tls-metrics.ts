@@ -2,7 +2,7 @@
  * Observes what sessions with MX hosts say about the TLS policies of their domains, and counts the policies that are
  * known.
  */
-import type { TlsSessionResult } from '../../outbound/delivery/transport-security/tls-result.js'
+import type { TlsSessionResult } from '../../outbound/delivery/hosts/tls-result.js'
 import type { Metrics } from './registry.js'
 
 export interface TlsObservers {

@@ -1,6 +1,6 @@
 /** The notice that certificates of the service expire and were not renewed, to the administrators of the operator. */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'

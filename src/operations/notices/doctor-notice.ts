@@ -1,6 +1,6 @@
 /** Notices of what the daily checks found newly, with what to do, to the owner and the admins of the operator's workspace. */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { ChecksFailedData } from '../../records/events/payloads.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'

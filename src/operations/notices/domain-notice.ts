@@ -3,7 +3,7 @@
  * workspace: one when this is detected, while mail is still sent, and one when sending stops.
  */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 

@@ -1,5 +1,5 @@
 /** Finds earlier events of the same type and workspace, which say whether another notice is due. */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { type Json, parseJson, type Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
 

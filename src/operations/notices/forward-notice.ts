@@ -6,11 +6,11 @@
  * words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'
-import { workspaceWithOwner } from '../../workspaces/accounts/workspaces.js'
+import { workspaceWithOwner } from '../../workspaces/accounts/workspace/workspaces.js'
 import { buildTargetToken, type ForwardTarget } from '../../workspaces/domains/forwards/forward-targets.js'
 import { composeNotice, quoteName } from './notice-mail.js'
 

@@ -5,7 +5,7 @@
  * quoted words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { buildInvitationToken, invitationOfToken } from '../../workspaces/accounts/people/invitations.js'
 import { formatTime, type NoticeMail, quoteName } from './notice-mail.js'
 

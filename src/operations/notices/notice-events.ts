@@ -3,10 +3,10 @@
  * database, so a restart repeats none.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { readServiceState, setServiceState } from '../../base/storage/service-state.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { readServiceState, setServiceState } from '../../base/storage/db/service-state.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Json, Timestamp } from '../../base/storage/tables/columns.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import type { ChecksFailedData, EventPayloads, SendingData } from '../../records/events/payloads.js'
 import type { SmsHeldData } from '../../workspaces/sms/conversion-watch.js'
 import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webhook.js'

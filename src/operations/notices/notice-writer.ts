@@ -7,10 +7,10 @@
  */
 import type { Address } from '../../base/mail/address.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { StorageFault } from '../../base/storage/db/write.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import { StorageFault } from '../../base/storage/writer/write.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'
 import { buildDoctorNotices } from './doctor-notice.js'

@@ -5,7 +5,7 @@
  */
 
 import type { Address } from '../../base/mail/address.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'

@@ -6,7 +6,7 @@
  * its domains and broadcasts are not told of again.
  */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventPayloads, SendingData } from '../../records/events/payloads.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'

@@ -5,7 +5,7 @@
  * administrators with mail.
  */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { SmsHeldData } from '../../workspaces/sms/conversion-watch.js'

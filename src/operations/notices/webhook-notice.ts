@@ -8,7 +8,7 @@
  */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webhook.js'

@@ -6,10 +6,10 @@
  */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { tryParseDomainName } from '../../base/mail/address.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import { dkimKeysOf } from '../../workspaces/domains/dkim/signing-keys.js'
-import { verifiedByName } from '../../workspaces/domains/sending-domains.js'
+import { verifiedByName } from '../../workspaces/domains/rows/sending-domains.js'
 
 /** The TXT record of a name, or undefined. */
 type FindPublishedKey = (name: string) => string | undefined

@@ -2,10 +2,10 @@
  * Prints how to sign in to the dashboard of the sandbox: a link that sets the owner's password, until there is one.
  */
 
-import type { Database } from '../../base/storage/database.js'
+import type { Database } from '../../base/storage/db/database.js'
 import { userById } from '../../workspaces/accounts/people/users.js'
 import { buildPasswordLink } from '../../workspaces/accounts/sessions/password-links.js'
-import { ownerOf } from '../../workspaces/accounts/workspaces.js'
+import { ownerOf } from '../../workspaces/accounts/workspace/workspaces.js'
 import { CannotStart } from './cannot-start.js'
 
 export interface SandboxSignIn {

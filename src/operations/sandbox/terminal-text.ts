@@ -3,7 +3,7 @@
 import type { ListenAddress } from '../../base/config/network-values.js'
 import { formatForDisplay } from '../../base/mail/address.js'
 import type { EmailDetails } from '../../records/messages/email-details.js'
-import { emailLines } from '../cli/email-lines.js'
+import { emailLines } from '../cli/command/email-lines.js'
 import type { SandboxConfig } from './configuration.js'
 import type { DkimVerdict } from './dkim-verdict.js'
 import { DOMAIN, type SandboxPaths } from './paths.js'

@@ -3,7 +3,7 @@
  * at the same moment, one takes place.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { BreakerStatesTable } from '../../base/storage/tables/breaker-tables.js'
 import type { ScopeRef } from './outcome-counts.js'
 

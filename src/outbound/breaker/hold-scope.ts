@@ -5,10 +5,10 @@
  */
 
 import { parseDomainName } from '../../base/mail/address.js'
-import type { Read } from '../../base/storage/prepared.js'
-import type { Write } from '../../base/storage/writer/write.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { createHoldRule, endHoldRule, holdRuleById } from '../../records/messages/queue/hold-rules.js'
-import { type Actor, daemonActor } from '../../workspaces/accounts/audit-log.js'
+import { type Actor, daemonActor } from '../../workspaces/accounts/access/audit-log.js'
 import type { BreakerState } from './breaker-states.js'
 import { ownerScopeOf, type ScopeRef } from './outcome-counts.js'
 

@@ -2,7 +2,7 @@
  * Lists what people are shown of the breaker: the workspace, and each scope in it that is not ok, with its present
  * figures.
  */
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
 import { describeFinding, type Figures } from './judge-figures.js'
 import { readFigures, type ScopeRef } from './outcome-counts.js'

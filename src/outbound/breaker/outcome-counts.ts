@@ -1,10 +1,10 @@
 /** Stores counted outcomes in the database, by scope and quarter of an hour, and sums them over the windows. */
 
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { BreakerCountsTable, BreakerScope } from '../../base/storage/tables/breaker-tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
-import { findOwnerId } from '../../workspaces/accounts/workspaces.js'
+import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'
 import type { Figures } from './judge-figures.js'
 
 /** Milliseconds. */

@@ -4,9 +4,9 @@
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { holdRuleOfOwner } from '../../records/messages/queue/hold-rules.js'
-import { findOwnerId } from '../../workspaces/accounts/workspaces.js'
+import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'
 import { type BreakerState, MAX_STATES, stateOfScope, statesOfWorkspace } from './breaker-states.js'
 
 /** The state of the workspace whose rule holds all workspaces of the owner of this one; undefined: there is none. */

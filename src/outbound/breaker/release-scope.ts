@@ -5,9 +5,9 @@
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Store } from '../../base/storage/database.js'
-import { tryCommit, type Write } from '../../base/storage/writer/write.js'
-import { type Actor, recordAuditEntry } from '../../workspaces/accounts/audit-log.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
+import { type Actor, recordAuditEntry } from '../../workspaces/accounts/access/audit-log.js'
 import { type BreakerState, MAX_STATES, removeState, statesOfWorkspace } from './breaker-states.js'
 import { type BroadcastSwitch, endHold } from './hold-scope.js'
 import { percentOf } from './judge-figures.js'

@@ -1,7 +1,7 @@
 /** The events of the breaker. */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Write } from '../../base/storage/writer/write.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
 import type { SendingData } from '../../records/events/payloads.js'
 import type { BreakerState } from './breaker-states.js'

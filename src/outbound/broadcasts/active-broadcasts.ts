@@ -3,7 +3,7 @@
  * broadcasts that are under way, not those that wait for their time or are over.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 /** The condition is that of the index `broadcasts_running`. */
 const runningPage = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>

@@ -7,7 +7,7 @@ import {
   queryBuilder,
   type Read,
   type StatementBuilder,
-} from '../../base/storage/prepared.js'
+} from '../../base/storage/db/prepared.js'
 
 interface AudienceRef {
   readonly workspaceId: string

@@ -3,8 +3,8 @@
  * recorded. Events that retention has removed are not counted.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { waitForStep } from '../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
 /** Index entries in one step. */

@@ -2,7 +2,7 @@
 
 import type { Address } from '../../base/mail/address.js'
 import { uuidv7 } from '../../base/platform/ids.js'
-import { prepareWrite } from '../../base/storage/prepared.js'
+import { prepareWrite } from '../../base/storage/db/prepared.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import type { MessageFrame } from '../../records/messages/frames/message-frame.js'

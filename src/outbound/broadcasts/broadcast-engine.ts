@@ -9,7 +9,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
-import { StorageFault, tryCommit } from '../../base/storage/writer/write.js'
+import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import { hasPausedEntries } from '../../records/messages/queue/broadcast-entries.js'
 import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
 import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'

@@ -2,8 +2,8 @@
 import { sql } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { MAX_ID, type Slice, seekOffset } from '../../base/storage/paging.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { MAX_ID, type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import {
   type Broadcast,
   type BroadcastRef,

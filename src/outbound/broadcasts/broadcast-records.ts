@@ -6,7 +6,7 @@
  * from, or, where a version is given, has changed since it was read. So of two concurrent changes one takes place.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 

@@ -6,7 +6,7 @@
 import { writeNamedAddress } from '../../base/mail/named-address.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import { keysOf } from '../../base/platform/records.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { parseJson, type Timestamp } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import { percentageOf, type Rates, ratesOf } from '../../records/metrics/summary.js'

@@ -1,6 +1,6 @@
 /** Lets the circuit breaker pause a broadcast with a note, and resume it. */
 
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { BroadcastSwitch } from '../breaker/hold-scope.js'
 import { broadcastSummaryById, pauseBroadcast, resumeBroadcast } from './broadcast-records.js'
 

@@ -5,9 +5,9 @@
 
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Store } from '../../base/storage/database.js'
-import { tryCommit, type Write } from '../../base/storage/writer/write.js'
-import { type Actor, type AuditAction, recordAuditEntry } from '../../workspaces/accounts/audit-log.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
+import { type Actor, type AuditAction, recordAuditEntry } from '../../workspaces/accounts/access/audit-log.js'
 import { requireBroadcast } from './broadcast-list.js'
 import {
   type Broadcast,

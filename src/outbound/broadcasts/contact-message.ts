@@ -21,7 +21,7 @@ import { type MessageFrame, sizeOfFramed } from '../../records/messages/frames/m
 import { textOfHtml } from '../../records/messages/mime/text-of-html.js'
 import type { Contact } from '../../workspaces/audiences/contacts.js'
 import { findValueText, MAX_SUBJECT, type TemplateData } from '../../workspaces/content/render-template.js'
-import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
 import { buildBroadcastClickUrl } from '../tracking/broadcast-urls.js'
 import { createOwnUrls, linkUrlOf } from '../tracking/link-url.js'

@@ -2,9 +2,9 @@
  * Stores what all messages of a broadcast have in common, as it was when the broadcast was sent: the frame, and the
  * URLs that its links lead to. Written once; `messages/frames/` reads the frame, `tracking/` the links.
  */
-import { prepareWrite } from '../../base/storage/prepared.js'
+import { prepareWrite } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
 const insertFrame = prepareWrite<Tables['broadcast_frames']>(({ db, slot }) =>

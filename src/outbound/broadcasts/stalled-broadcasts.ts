@@ -1,6 +1,6 @@
 /** The broadcasts of a workspace that do not go on: paused ones, and those that wait because a limit is used up. */
 import { sql } from 'kysely'
-import { prepareRead } from '../../base/storage/prepared.js'
+import { prepareRead } from '../../base/storage/db/prepared.js'
 
 /** The first conditions are those of the index `broadcasts_active`, which has those that may still have work to do. */
 export const stalledBroadcasts = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>

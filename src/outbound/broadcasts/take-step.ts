@@ -1,7 +1,7 @@
 /** Takes one step of a broadcast: at most one commit, which misses if the broadcast has changed since it was read. */
 
-import type { Read } from '../../base/storage/prepared.js'
-import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import {
   cancelPortion,
   hasAttempts,

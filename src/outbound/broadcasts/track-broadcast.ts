@@ -9,7 +9,7 @@
 import { escapeHtml } from '../../base/mail/markup.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { FrameText } from '../../records/messages/frames/frame-recipe.js'
-import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { buildBroadcastClickUrl, buildBroadcastPixel } from '../tracking/broadcast-urls.js'
 import { createOwnUrls, linkUrlOf } from '../tracking/link-url.js'
 import { rewriteHtml, type TrackedLink } from '../tracking/rewrite-html.js'

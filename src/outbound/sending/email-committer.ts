@@ -8,13 +8,13 @@
  * once: a repetition is answered even when no quota is left.
  */
 
-import type { Store } from '../../base/storage/database.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { ConstraintViolated, LentBytes, type Write, WriteConflict } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { ConstraintViolated, LentBytes, type Write, WriteConflict } from '../../base/storage/db/write.js'
 import { type EnqueuedEmail, writesWithLease } from '../../records/messages/queue/enqueue.js'
 import type { Charge, EmailCharger } from '../../workspaces/accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
-import type { QueueRunner } from '../delivery/queue/queue-runner.js'
+import type { QueueRunner } from '../delivery/queue-runner.js'
 import type { PreparedEmail } from './email-preparer.js'
 import {
   type EarlierUse,

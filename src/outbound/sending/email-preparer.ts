@@ -12,21 +12,15 @@ import type { Mailbox } from '../../base/mail/mailbox-list.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { TlsRequired } from '../../base/mail/tls-required.js'
 import { concatAlone, hasHeadroom, joinInPlace } from '../../base/platform/memory/byte-pieces.js'
+import { LentBytes, MOVE_FROM_BYTES, MovedBytes, TRANSFER_FROM_BYTES, type Write } from '../../base/storage/db/write.js'
 import { type Json, toJson } from '../../base/storage/tables/columns.js'
-import {
-  LentBytes,
-  MOVE_FROM_BYTES,
-  MovedBytes,
-  TRANSFER_FROM_BYTES,
-  type Write,
-} from '../../base/storage/writer/write.js'
+import type { StoredBytes } from '../../records/messages/email/raw-message.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../../records/messages/queue/enqueue.js'
-import type { StoredBytes } from '../../records/messages/raw-message.js'
 import { insertUnsubscribeLink } from '../../records/messages/unsubscribe-links.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
-import type { Principal } from '../../workspaces/accounts/principal.js'
+import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import type { SendingDomain } from '../../workspaces/domains/rows/sending-domains.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
-import type { SendingDomain } from '../../workspaces/domains/sending-domains.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
 import type { EmailTracker } from '../tracking/track-email.js'
 import { type CopyPlan, checkCopiedBodies, planCopies } from './personal-copies.js'

@@ -7,9 +7,9 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
-import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../../base/storage/writer/write.js'
-import type { Email } from '../../records/messages/email.js'
-import { insertCopy, type RecipientCopy } from '../../records/messages/recipient-copies.js'
+import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../../base/storage/db/write.js'
+import type { Email } from '../../records/messages/email/email.js'
+import { insertCopy, type RecipientCopy } from '../../records/messages/email/recipient-copies.js'
 import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy } from './token-places.js'
 
 /** 32 MB: the bytes that the copies of one email do not have in common with the first recipient's message. */

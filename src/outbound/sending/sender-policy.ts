@@ -5,8 +5,8 @@
 
 import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Principal } from '../../workspaces/accounts/principal.js'
-import type { SendingDomain } from '../../workspaces/domains/sending-domains.js'
+import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import type { SendingDomain } from '../../workspaces/domains/rows/sending-domains.js'
 
 /** Undefined: not a verified domain of that workspace. */
 export type FindVerifiedDomain = (workspaceId: string, domain: DomainName) => SendingDomain | undefined

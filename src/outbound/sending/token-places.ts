@@ -10,7 +10,7 @@
  */
 import { BASE64_LINE, BYTES_PER_LINE } from '../../base/mail/base64-lines.js'
 import { scanHeader } from '../../base/mail/header-fields.js'
-import type { RecipientCopy } from '../../records/messages/recipient-copies.js'
+import type { RecipientCopy } from '../../records/messages/email/recipient-copies.js'
 
 export type BodyEncoding = '7bit' | 'quoted-printable' | 'base64'
 

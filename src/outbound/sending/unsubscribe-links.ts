@@ -7,7 +7,7 @@
 import type { KeyObject } from 'node:crypto'
 import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
 import { createUnsubscribeToken, unsubscribeAddressOf } from '../../base/mail/recipient-token.js'
-import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import type { CustomField } from './message-content.js'
 
 /** The recipient of a link, and the address that the email is sent from. */

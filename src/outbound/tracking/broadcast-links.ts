@@ -4,7 +4,7 @@
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { isClickToken } from '../../base/mail/click-token.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { broadcastOfEmail } from '../../records/messages/broadcast-recipients.js'
 
 interface BroadcastClick {

@@ -4,7 +4,7 @@
  * Every read is bounded, since a message may have thousands of links.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 
 const columns = ['id', 'email_id', 'url'] as const
 

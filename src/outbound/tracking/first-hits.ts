@@ -6,7 +6,7 @@
  * It knows what the batch that is being planned adds to the log, so it is to be created for each batch.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 type Kind = 'open' | 'click'
 

@@ -1,7 +1,7 @@
 /** Reads what recording needs of an email, and writes what it changes of it. */
 import { sql } from 'kysely'
-import { isInJsonList } from '../../base/storage/json-list.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { isInJsonList } from '../../base/storage/db/json-list.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Json } from '../../base/storage/tables/columns.js'
 import type { DeliveryProgress } from './machine.js'
 

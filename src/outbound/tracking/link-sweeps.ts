@@ -8,7 +8,7 @@
  */
 
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
-import { addressKeyOf } from '../../workspaces/accounts/client-address.js'
+import { addressKeyOf } from '../../workspaces/accounts/access/client-address.js'
 
 /** Milliseconds. */
 const SWEEP_TIME = 10_000

@@ -1,8 +1,8 @@
 /** The rows of tracked links, and what restores the HTML of an email as it was submitted. */
 import { type Selectable, sql } from 'kysely'
-import type { Store } from '../../base/storage/database.js'
-import { tuplesOf, valueOfTuple } from '../../base/storage/json-list.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { tuplesOf, valueOfTuple } from '../../base/storage/db/json-list.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Json } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import { isFramed } from '../../records/messages/frames/framed-message.js'

@@ -7,9 +7,9 @@
  */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { createEventId, recordHit } from '../../records/events/event-log.js'
 import { countBroadcastLinks } from './broadcast-links.js'
 import { countClick, countLinks } from './clicked-links.js'

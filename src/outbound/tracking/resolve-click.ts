@@ -6,7 +6,7 @@
  * message: no request can redirect to a URL that the sender did not put into the message.
  */
 import type { KeyObject } from 'node:crypto'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { findBroadcastLink } from './broadcast-links.js'
 import { linkOfEmail } from './clicked-links.js'
 import { isBroadcastEmailId, isEmailId } from './hit.js'

@@ -5,9 +5,9 @@
 
 import type { DomainName } from '../../base/mail/address.js'
 import { escapeHtml } from '../../base/mail/markup.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
-import type { Write } from '../../base/storage/writer/write.js'
-import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { createLinkId } from './link-id.js'
 import { createOwnUrls, linkUrlOf } from './link-url.js'
 import { insertHtmlEdits, insertLinks } from './links.js'

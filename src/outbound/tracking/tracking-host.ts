@@ -9,7 +9,7 @@ import { X509Certificate } from 'node:crypto'
 import type { DomainName } from '../../base/mail/address.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { createLruCache } from '../../base/platform/lru-cache.js'
-import { mailHostOf } from '../../workspaces/domains/sending-domains.js'
+import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 
 interface TrackingHostDeps {
   /** `service.public_url`. */

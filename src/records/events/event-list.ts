@@ -8,8 +8,8 @@
  * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read, type StatementBuilder } from '../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import { prepareRead, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventsTable, EventType } from '../../base/storage/tables/email-tables.js'
 import { findLogRange, seqAtTime } from './event-times.js'

@@ -7,11 +7,11 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type JsonObject, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import type { AllPayloads } from './payloads.js'
 
 interface EventOf<Type extends keyof AllPayloads> {

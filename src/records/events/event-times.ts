@@ -5,7 +5,7 @@
  * If the clock was ahead by more than a day, the events of that time are an exception in the order, and ranges near
  * them may begin too early or end too soon.
  */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 const eventAtOrAfter = prepareRead<{ seq: number }>()(({ db, slot }) =>
   db.selectFrom('events').select(['seq', 'created_at']).where('seq', '>=', slot('seq')).orderBy('seq').limit(1),

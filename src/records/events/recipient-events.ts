@@ -7,8 +7,8 @@
  * block after the other.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { waitForStep } from '../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
 
 /** Values of `seq` in a block, as in the index: see `storage/schema/events.ts`. */

@@ -8,7 +8,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openReadableFile, type ReadableFile } from '../../base/platform/readable-file.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { anyExportById, type ExportRow } from './export-records.js'
 
 /** The folder below that of all data. */

@@ -7,8 +7,8 @@
  * of an export that is being written asserts its record, so that nothing is written for one that is gone.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/prepared.js'
-import { selectSameOwner } from '../../base/storage/same-owner.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/db/prepared.js'
+import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import type { ExportsTable } from '../../base/storage/tables/export-tables.js'
 
 export type ExportRow = Selectable<ExportsTable>

@@ -8,9 +8,9 @@
 
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import type { ExportFault } from '../../base/storage/tables/export-tables.js'
-import { StorageFault, tryCommit } from '../../base/storage/writer/write.js'
 import { createExportFolder, exportFile, removeExportFile, removeOrphanFiles } from './export-file.js'
 import type { ExportProgress } from './export-protocol.js'
 import {

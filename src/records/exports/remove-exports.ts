@@ -1,5 +1,5 @@
 /** Removes finished exports: at a workspace's request, and when they have expired. */
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
 import { removeExportFile } from './export-file.js'
 import { type ExportRef, exportById, listFinishedBefore, removeFinishedExport } from './export-records.js'
 

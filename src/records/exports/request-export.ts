@@ -1,9 +1,9 @@
 /** Accepts an export: its record is on disk before the request is answered. */
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
-import type { Store } from '../../base/storage/database.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { tryCommit } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { tryCommit } from '../../base/storage/db/write.js'
 import {
   type ExportRow,
   exportById,

@@ -4,10 +4,10 @@
  *
  * The frame and the links of a broadcast stay until none of its messages is left and none can come.
  */
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 
 type Message = Tables['broadcast_messages']
 

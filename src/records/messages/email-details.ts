@@ -4,15 +4,15 @@
  */
 import type { Reason } from '../../base/mail/reasons.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import type { Hold, Tag } from '../../base/storage/tables/email-tables.js'
-import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
+import { type Email, emailById, emailOfAnyWorkspace } from './email/email.js'
+import { countRecipients, type RecipientCounts } from './email/recipient-counts.js'
+import { recipientOfAnyWorkspace, recipientsOfEmail } from './email/recipients.js'
+import { rollUp } from './email/roll-up.js'
 import { attemptsOfEmail } from './queue/attempts.js'
 import { entryById, waitsForOf } from './queue/queue.js'
-import { countRecipients, type RecipientCounts } from './recipient-counts.js'
-import { recipientOfAnyWorkspace, recipientsOfEmail } from './recipients.js'
-import { rollUp } from './roll-up.js'
 
 type Attempt = ReturnType<typeof attemptsOfEmail>[number]
 type Recipient = ReturnType<typeof recipientsOfEmail>[number]

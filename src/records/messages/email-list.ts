@@ -9,12 +9,12 @@
  * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
  * between two pages.
  */
-import { type Slice, seekOffset } from '../../base/storage/paging.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
-import type { Email } from './email.js'
-import { type RecipientCountColumn, recipientCountColumns } from './recipient-counts.js'
-import { findsByRecipient, prepareFilteredRead } from './status-filter.js'
+import type { Email } from './email/email.js'
+import { type RecipientCountColumn, recipientCountColumns } from './email/recipient-counts.js'
+import { findsByRecipient, prepareFilteredRead } from './email/status-filter.js'
 
 export type ListedEmail = Pick<
   Email,

@@ -14,15 +14,15 @@
 import { type Address, formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { JsonText } from '../../base/platform/json-text.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { type Email, emailById, emailOfAnyWorkspace } from './email.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { type Email, emailById, emailOfAnyWorkspace } from './email/email.js'
+import { readLargeRaw, signatureOfEmail } from './email/raw-message.js'
+import { copyOfRecipient, copyToPieces } from './email/recipient-copies.js'
+import { recipientsOfEmail } from './email/recipients.js'
 import { type AttemptDetails, type EmailDetails, type RecipientDetails, readEmailDetails } from './email-details.js'
 import { isFramed } from './frames/framed-message.js'
 import type { MimeReader } from './mime/mime-parts.js'
 import type { HtmlChangeRequest, MimeAttachment, MimeField, ReadableParts } from './mime/mime-parts-protocol.js'
-import { readLargeRaw, signatureOfEmail } from './raw-message.js'
-import { copyOfRecipient, copyToPieces } from './recipient-copies.js'
-import { recipientsOfEmail } from './recipients.js'
 
 interface EmailContent {
   /** Texts. */

@@ -8,13 +8,13 @@
  * Texts are compared without regard to the case of ASCII letters.
  */
 import { sql } from 'kysely'
-import { hasNamedValue } from '../../base/storage/json-list.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import { hasNamedValue } from '../../base/storage/db/json-list.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
-import { type Email, emailById } from './email.js'
-import { recipientCountColumns } from './recipient-counts.js'
-import { prepareFilteredRead } from './status-filter.js'
+import { type Email, emailById } from './email/email.js'
+import { recipientCountColumns } from './email/recipient-counts.js'
+import { prepareFilteredRead } from './email/status-filter.js'
 
 const columns = [
   'id',

@@ -20,15 +20,15 @@
 import { assertNever } from '../../base/mail/assert-never.js'
 import type { Reason } from '../../base/mail/reasons.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { RecipientStatus } from '../../base/storage/tables/email-tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { isRecorded, recordEvent, recordFirstEvent } from '../events/event-log.js'
 import type { EventPayloads } from '../events/payloads.js'
-import { type Email, markComplained } from './email.js'
-import { buildEmailEvent, type RecipientNews } from './email-event.js'
-import { markRecipientComplained, markReported, type Recipient } from './recipients.js'
-import { rollUpEmail } from './roll-up.js'
+import { type Email, markComplained } from './email/email.js'
+import { buildEmailEvent, type RecipientNews } from './email/email-event.js'
+import { markRecipientComplained, markReported, type Recipient } from './email/recipients.js'
+import { rollUpEmail } from './email/roll-up.js'
 
 interface FailureDetails {
   readonly reason: Reason

@@ -8,9 +8,9 @@
 
 import type { Address } from '../../base/mail/address.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import {
   type Contact,
   changeSubscription,
@@ -19,8 +19,8 @@ import {
 } from '../../workspaces/audiences/contacts.js'
 import { isRecorded, type RecipientEvent, recordFirstEvent } from '../events/event-log.js'
 import { type BroadcastRecipient, markFirstUse, markLaterUse, unmarkUse } from './broadcast-recipients.js'
-import { type Email, emailById } from './email.js'
-import { buildEmailEvent } from './email-event.js'
+import { type Email, emailById } from './email/email.js'
+import { buildEmailEvent } from './email/email-event.js'
 
 /** Milliseconds. */
 const UNDO_TIME = 3_600_000

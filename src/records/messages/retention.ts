@@ -6,13 +6,13 @@
  * kind, including those that still wait in the queue.
  */
 import { sql } from 'kysely'
-import type { Database } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, rowidOf } from '../../base/storage/prepared.js'
-import type { Write } from '../../base/storage/writer/write.js'
+import type { Database } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, rowidOf } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
+import { removeHtmlEdits, removeRaw, removeRecipientCopies, removeSignature } from './email/raw-message.js'
 import { isFramed, removeSlots } from './frames/framed-message.js'
 import { removeAttempts } from './queue/attempts.js'
-import { removeHtmlEdits, removeRaw, removeRecipientCopies, removeSignature } from './raw-message.js'
 
 const BATCH_SIZE = 200
 

@@ -13,10 +13,10 @@
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
-import { type Write, WriteConflict } from '../../base/storage/writer/write.js'
-import type { Email } from './email.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { type Write, WriteConflict } from '../../base/storage/db/write.js'
+import type { Email } from './email/email.js'
 import { requireVisibleEmail, type Viewer } from './email-resource.js'
 
 /** Throws a Refusal: `email-not-found`, or `conflict` if it is no longer scheduled. */

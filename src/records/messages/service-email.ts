@@ -7,7 +7,7 @@ import type { Address } from '../../base/mail/address.js'
 import type { TlsRequired } from '../../base/mail/tls-required.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import type { Email } from './email.js'
+import type { Email } from './email/email.js'
 import { type EnqueuedEmail, enqueue, type NewEmail } from './queue/enqueue.js'
 
 export interface ServiceSender {

@@ -2,8 +2,8 @@
  * Stores what an unsubscribe link needs of its recipient, for `retention.links`: longer than the recipient's own row,
  * because people keep messages longer than their senders keep the records of them.
  */
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type UnsubscribeLink = Tables['unsubscribe_links']

@@ -8,15 +8,16 @@
 
 import type { Address } from '../../base/mail/address.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { listClosedWorkspaces } from '../../base/storage/maintenance/erase.js'
-import type { Read } from '../../base/storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import { tryCommit, type Write } from '../../base/storage/writer/write.js'
 import { recordEvent } from '../events/event-log.js'
 import { addSuppression, isSuppressed } from '../suppressions/suppressions.js'
 import { type BroadcastRecipient, broadcastRecipientOf } from './broadcast-recipients.js'
-import { emailById } from './email.js'
+import { emailById } from './email/email.js'
+import { recipientOfAnyWorkspace } from './email/recipients.js'
 import { type OutcomeSubject, resolveLateOutcome } from './late-outcome.js'
 import {
   buildListUnsubscription,
@@ -25,7 +26,6 @@ import {
   senderOfBroadcast,
   undoListUnsubscription,
 } from './list-unsubscribe.js'
-import { recipientOfAnyWorkspace } from './recipients.js'
 import { markUnsubscribed, type UnsubscribeLink, unsubscribeLinkOf } from './unsubscribe-links.js'
 
 /** The recipient of an unsubscribe link. */

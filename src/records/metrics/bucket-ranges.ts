@@ -1,5 +1,5 @@
 /** A window of metrics in ranges that are short enough for one turn of the event loop. */
-import { waitForStep } from '../../base/storage/stepped-walk.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { BUCKET, type Window } from './window.js'
 

@@ -2,7 +2,7 @@
  * Counts what happened to the emails of each local day of a window, for plots: one line for each number. An email
  * counts on the day on which it was made, as in `email-metrics.ts`.
  */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'
 import { createDayFinder } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'

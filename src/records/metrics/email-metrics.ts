@@ -6,7 +6,7 @@
  */
 import { sql } from 'kysely'
 import { keysOf } from '../../base/platform/records.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './bucket-ranges.js'
 import { createTimeSeries, type Grouping, type Point } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'

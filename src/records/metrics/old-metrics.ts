@@ -1,7 +1,7 @@
 /** Removes roll-ups of emails that were made so long ago that no window reaches them. */
 import { sql } from 'kysely'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import { KEPT_METRICS_DAYS } from '../../base/storage/tables/metrics-tables.js'
 import { DAY } from './window.js'
 

@@ -15,14 +15,14 @@ import {
   countRows,
   type ImportJournal,
   importCsvRows,
-} from '../../base/storage/csv-import.js'
-import type { Read } from '../../base/storage/prepared.js'
+} from '../../base/storage/db/csv-import.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { type Commit, type Write, WriteConflict } from '../../base/storage/db/write.js'
 import type {
   SuppressionImportReport,
   SuppressionProvider,
   SuppressionReason,
 } from '../../base/storage/tables/content-tables.js'
-import { type Commit, type Write, WriteConflict } from '../../base/storage/writer/write.js'
 import {
   isRefusedLine,
   type ProviderColumns,

@@ -11,9 +11,9 @@
  */
 import type { Address } from '../../base/mail/address.js'
 import { createLruCache } from '../../base/platform/lru-cache.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import type { Commit } from '../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
-import type { Commit } from '../../base/storage/writer/write.js'
 import { findAddedSuppression, findSuppression, isSuppressed, type Suppression } from './suppressions.js'
 
 export interface SuppressionCache {

@@ -5,8 +5,8 @@
  * reader of all pages gets each row that stays exactly once, whatever is added or removed meanwhile. Of
  * the rows added meanwhile, only those in the millisecond of the reader's position may appear.
  */
-import { MAX_ID } from '../../base/storage/paging.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { MAX_ID } from '../../base/storage/db/paging.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import type { Suppression } from './suppressions.js'
 

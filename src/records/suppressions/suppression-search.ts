@@ -1,5 +1,5 @@
 /** Suppressed addresses that begin with a text, in the order of the addresses, in pages. */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import type { Suppression } from './suppressions.js'
 

@@ -7,12 +7,12 @@
  */
 import type { Address } from '../../base/mail/address.js'
 import { uuidv7 } from '../../base/platform/ids.js'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { type Write, WriteConflict } from '../../base/storage/db/write.js'
 import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import { type Write, WriteConflict } from '../../base/storage/writer/write.js'
 
 export type Suppression = Tables['suppressions']
 export const suppressionReasons = [

@@ -9,7 +9,7 @@ import {
 } from '../../base/platform/connections/connection-limiter.js'
 import { parseIpAddress } from '../../base/platform/ip-address.js'
 import type { Log } from '../../base/platform/log.js'
-import { originOf } from '../../workspaces/accounts/client-address.js'
+import { originOf } from '../../workspaces/accounts/access/client-address.js'
 import type { Responder } from './responder.js'
 import { type DnsConnection, serveConnection } from './tcp-connection.js'
 

@@ -6,12 +6,12 @@
 
 import { html, type Markup } from '../../base/mail/markup.js'
 import { Refusal } from '../../base/mail/refusal.js'
+import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../../workspaces/accounts/people/passwords.js'
 import {
   type AcceptDeps,
   acceptInvitation,
   findOpenInvitation,
-} from '../../workspaces/accounts/people/accept-invitation.js'
-import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../../workspaces/accounts/people/passwords.js'
+} from '../../workspaces/accounts/sessions/accept-invitation.js'
 import { type Page, renderNotePage, renderPage } from './layout.js'
 
 interface PageView {

@@ -5,7 +5,7 @@
 
 import { html } from '../../base/mail/markup.js'
 import { runOnce } from '../../base/platform/run-once.js'
-import type { AcceptDeps } from '../../workspaces/accounts/people/accept-invitation.js'
+import type { AcceptDeps } from '../../workspaces/accounts/sessions/accept-invitation.js'
 import type { AppFile, AppFiles } from './app-files.js'
 import { renderDocsPage } from './docs-page.js'
 import { renderFormAgain, renderInvitation, renderInvitationError, submitInvitation } from './invitation-page.js'

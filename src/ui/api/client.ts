@@ -5,10 +5,10 @@
  *     const { data } = await unwrap(api.GET('/v1/domains', { params: { query: { limit: 50 } } }))
  */
 import createClient, { type Middleware } from 'openapi-fetch'
-import { session, workspace } from '../session/session-state.ts'
 import { type ApiError, toApiError, toNetworkError } from './api-error.ts'
 import type { paths } from './schema.d.ts'
 import type { paths as sessionPaths } from './session-schema.d.ts'
+import { session, workspace } from './session-state.ts'
 
 const BASE_URL = '/ui/api'
 

@@ -3,7 +3,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { asApiError } from '../api/api-error.ts'
-import { notify } from '../shell/notices.tsx'
+import { notify } from './notices.tsx'
 
 type Tone = 'primary' | 'plain' | 'danger' | 'quiet'
 

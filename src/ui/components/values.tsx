@@ -1,10 +1,10 @@
 /** Shows values: times, states, identifiers to copy, lists of facts, notes. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useState } from 'preact/hooks'
-import { notify } from '../shell/notices.tsx'
 import { allowBreaks } from './allow-breaks.tsx'
 import { readNow } from './clock.ts'
 import { formatDateTime, formatDay, formatRelative, formatSecond, formatUtc } from './format.ts'
+import { notify } from './notices.tsx'
 
 interface TimeProps {
   /** ISO 8601; null and undefined show `otherwise`. */

@@ -1,7 +1,7 @@
 /** The frame of pages without a session: one card in the middle. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { Logo } from '../shell/logo.tsx'
+import { Logo } from '../components/logo.tsx'
 
 interface FrontPageProps {
   readonly title: string

@@ -1,7 +1,7 @@
 /** Begins and ends the session of this browser. */
 import { asApiError } from '../api/api-error.ts'
 import { sessionApi, unwrap } from '../api/client.ts'
-import { type SessionInfo, session, sessionInfo } from './session-state.ts'
+import { type SessionInfo, session, sessionInfo } from '../api/session-state.ts'
 
 /**
  * Reads the session that the cookie names: when the page is loaded, after changes of the user's account, and when the

@@ -2,9 +2,9 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { routes } from '../routes.ts'
-import { mayOperate, workspace } from '../session/session-state.ts'
-import { groups, type PageRoute } from './page-route.ts'
+import { mayOperate, workspace } from '../api/session-state.ts'
+import { groups, type PageRoute } from '../components/page-route.ts'
+import { routes } from './routes.ts'
 
 type NavigationRoute = PageRoute & { readonly navigation: NonNullable<PageRoute['navigation']> }
 

@@ -1,5 +1,5 @@
 /** Loads the code of the page that is opened while the session is read, instead of after it. */
-import { routes } from '../routes.ts'
+import { routes } from './routes.ts'
 
 const BASE = '/ui'
 const FIRST_PAGE = '/overview'

@@ -2,10 +2,10 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
+import { sessionInfo } from '../api/session-state.ts'
 import { Button, ButtonLink } from '../components/button.tsx'
-import { sessionInfo } from '../session/session-state.ts'
+import { Logo } from '../components/logo.tsx'
 import { signOut } from '../session/sign-in.ts'
-import { Logo } from './logo.tsx'
 import { Navigation } from './navigation.tsx'
 import { WorkspaceSwitch } from './workspace-switch.tsx'
 

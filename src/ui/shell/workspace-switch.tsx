@@ -2,7 +2,7 @@
 import type { VNode } from 'preact'
 import { useId } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
-import { chooseWorkspace, sessionInfo, workspace } from '../session/session-state.ts'
+import { chooseWorkspace, sessionInfo, workspace } from '../api/session-state.ts'
 
 export function WorkspaceSwitch(): VNode | null {
   const id = useId()

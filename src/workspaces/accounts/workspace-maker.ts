@@ -8,12 +8,12 @@
 import type { LimitsConfig } from '../../base/config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../base/config/plans.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Principal } from './access/principal.js'
 import { requireUnbound } from './keys/key-limits.js'
 import type { Plan } from './limits/plans.js'
-import { findOperatedBy } from './operator-workspace.js'
-import type { Principal } from './principal.js'
-import { oldestOwned, ownerOf, roleIn } from './workspaces.js'
+import { findOperatedBy } from './workspace/operator-workspace.js'
+import { oldestOwned, ownerOf, roleIn } from './workspace/workspaces.js'
 
 type Setting = Pick<LimitsConfig, 'create_workspaces'>
 

@@ -1,7 +1,7 @@
 /** Removes the contacts of deleted audiences: see `storage/removal-runner.ts`. */
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
-import { createRemovalRunner, type RemovalRunner } from '../../base/storage/removal-runner.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { createRemovalRunner, type RemovalRunner } from '../../base/storage/db/removal-runner.js'
 import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from './audience-removal.js'
 
 interface AudienceRemovalRunnerDeps extends Store {

@@ -7,10 +7,10 @@
  *
  * Limit: until they are removed, the contacts are still in the list of all contacts.
  */
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import type { Audience } from './audiences.js'
 
 export interface DeletedAudience {

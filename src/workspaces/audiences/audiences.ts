@@ -6,10 +6,10 @@
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { type Slice, seekOffset } from '../../base/storage/paging.js'
-import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/prepared.js'
+import { type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 
 export type Audience = Tables['audiences']
 export type CountedAudience = Audience & { readonly contacts_count: number }

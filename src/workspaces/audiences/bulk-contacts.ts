@@ -5,9 +5,9 @@
  * address the audience has. A repeated id counts once. The state that the operation was planned on is
  * asserted in the commit, so the counts are exact; after a conflict it is planned again.
  */
-import type { Store } from '../../base/storage/database.js'
-import { prepareWrite, type Read } from '../../base/storage/prepared.js'
-import { ConstraintViolated, type Write, WriteConflict } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../../base/storage/db/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type Contact, contactById, findContactInAudience, removeContact } from './contacts.js'
 

@@ -7,9 +7,9 @@
  * does not block the event loop.
  */
 import type { Address } from '../../base/mail/address.js'
-import { MAX_ID, type Slice, seekOffset } from '../../base/storage/paging.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { waitForStep } from '../../base/storage/stepped-walk.js'
+import { MAX_ID, type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
 
 export interface ContactFilter {

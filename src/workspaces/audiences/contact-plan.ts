@@ -3,10 +3,10 @@
  * changes that are conditional on the contact being unchanged.
  */
 import type { RefusedLine, RefusedSummary } from '../../base/platform/csv/refused-lines.js'
-import { prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type { ContactImportReport, HintSummary } from '../../base/storage/tables/content-tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { type ContactLine, isMetadataTooLarge, METADATA_TOO_LARGE } from './contact-columns.js'
 import {
   type Contact,

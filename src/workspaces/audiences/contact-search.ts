@@ -3,7 +3,7 @@
  * address that is in several audiences has a contact in each, in the order of their ids.
  */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { ContactFilter } from './contact-list.js'
 import { type Contact, findContactInAudience } from './contacts.js'
 

@@ -6,10 +6,10 @@
  */
 import { sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
-import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 
 export type Contact = Tables['contacts']
 export type Metadata = JsonObject

@@ -2,7 +2,7 @@
  * Counts how many contacts of an audience are subscribed: those that a broadcast to it would go to. Triggers keep the
  * numbers (`storage/schema/audiences.ts`).
  */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 const countsOf = prepareRead<{ workspaceId: string; audienceId: string }>()(({ db, slot }) =>
   db

@@ -1,7 +1,7 @@
 /** The contacts of an audience as a CSV file, in pieces: the columns that an import reads, the id and two times. */
 import { formatTimestamp } from '../../base/platform/clock.js'
 import { formatCsvLine } from '../../base/platform/csv/cells.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { type ContactFilter, readContactPages } from './contact-list.js'
 import type { Contact } from './contacts.js'
 

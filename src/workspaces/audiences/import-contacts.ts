@@ -14,10 +14,10 @@ import {
   countRows,
   type ImportJournal,
   importCsvRows,
-} from '../../base/storage/csv-import.js'
-import type { Store } from '../../base/storage/database.js'
+} from '../../base/storage/db/csv-import.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { ConstraintViolated, WriteConflict } from '../../base/storage/db/write.js'
 import type { ContactImportReport, HintSummary } from '../../base/storage/tables/content-tables.js'
-import { ConstraintViolated, WriteConflict } from '../../base/storage/writer/write.js'
 import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'

@@ -4,10 +4,10 @@
  */
 import type { Address } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Store } from '../../base/storage/database.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
-import { ConstraintViolated, type Write, WriteConflict } from '../../base/storage/writer/write.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
 import type { Metadata } from './contacts.js'
 import {

@@ -1,6 +1,6 @@
 /** Finds a subscribed contact of an audience, in steps: it may have very many who have unsubscribed. */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Contact, contactById } from './contacts.js'
 
 interface Step {

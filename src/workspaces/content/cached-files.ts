@@ -10,10 +10,10 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { randomSecret } from '../../base/platform/ids.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
-import { selectSameOwner } from '../../base/storage/same-owner.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { selectSameOwner } from '../../base/storage/db/same-owner.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 
 export type CachedFile = Tables['cached_files']
 

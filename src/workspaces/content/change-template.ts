@@ -8,9 +8,9 @@
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { tryCommit } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
-import { tryCommit } from '../../base/storage/writer/write.js'
 import { listVariableNames, parseTemplateText, type TemplateText, UNSUBSCRIBE_URL } from './template-text.js'
 import {
   countTemplates,

@@ -1,7 +1,7 @@
 /** The removal of expired files, in small steps: those unused for too long, and those that stayed incomplete. */
 import { sql } from 'kysely'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead } from '../../base/storage/db/prepared.js'
 import { removeUnusedFile } from './cached-files.js'
 
 const BATCH_SIZE = 50

@@ -6,8 +6,8 @@
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
-import type { Store } from '../../base/storage/database.js'
-import { WriteConflict } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { WriteConflict } from '../../base/storage/db/write.js'
 import {
   appendChunk,
   type CachedFile,

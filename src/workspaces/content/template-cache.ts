@@ -5,7 +5,7 @@
  * Limit: 16 MB, by the memory of their pieces; the least recently used are dropped first.
  */
 import { createLruCache } from '../../base/platform/lru-cache.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { ParsedTemplate } from './render-template.js'
 import { parseTemplateText, type TemplateText } from './template-text.js'
 import { type Template, templateById } from './templates.js'

@@ -1,5 +1,5 @@
 /** The records of templates; `change-template.ts` has their limits. */
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type Template = Tables['templates']

@@ -7,11 +7,11 @@
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
 import { type Flag, toJson } from '../../base/storage/tables/columns.js'
-import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
-import { diffInboundPolicy, type PolicyChange } from './inbound-policy.js'
-import { type DomainSettings, type SendingDomain, setDomainSettings } from './sending-domains.js'
+import { type Actor, recordAuditEntry } from '../accounts/access/audit-log.js'
+import { diffInboundPolicy, type PolicyChange } from './rows/inbound-policy.js'
+import { type DomainSettings, type SendingDomain, setDomainSettings } from './rows/sending-domains.js'
 import {
   blockAddresses,
   listBlockedLocalParts,

@@ -5,11 +5,11 @@
  * which walks the queue, so that it fails sooner.
  */
 
-import type { Commit } from '../../base/storage/writer/write.js'
-import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
+import type { Commit } from '../../base/storage/db/write.js'
+import { type Actor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import { deleteDkimKeys } from './dkim/signing-keys.js'
 import { deleteRulesOf } from './forwards/forward-rules.js'
-import { deleteDomain, type SendingDomain } from './sending-domains.js'
+import { deleteDomain, type SendingDomain } from './rows/sending-domains.js'
 import { unblockAllAddresses } from './verification/blocked-addresses.js'
 
 /** Rejects with `WriteConflict` if the domain is gone already. */

@@ -1,6 +1,6 @@
 /** The verified domains of a workspace whose names begin with a text, for people who choose a sender. */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 /** Domains with that beginning that are looked at, verified or not. */
 const MAX_READ = 1_000

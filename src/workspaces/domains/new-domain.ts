@@ -4,9 +4,9 @@
 import { type DomainName, formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { type DkimKeyPair, generateDkimKey, importDkimKey } from './dkim/key.js'
 import {
   type DkimKeyRow,
@@ -16,7 +16,7 @@ import {
   selectors,
   stopSigning,
 } from './dkim/signing-keys.js'
-import { domainByName, insertDomain, type SendingDomain, verifiedByName } from './sending-domains.js'
+import { domainByName, insertDomain, type SendingDomain, verifiedByName } from './rows/sending-domains.js'
 
 /** 254 octets of an address, less the 50 of `bounce+<token>@` and the 9 of `posthorn.`. */
 const MAX_DOMAIN_LENGTH = 195

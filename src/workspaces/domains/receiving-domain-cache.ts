@@ -7,10 +7,10 @@
  */
 import type { DomainName } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import type { InboundPolicy } from '../../base/storage/tables/domain-tables.js'
-import { parseInboundPolicy } from './inbound-policy.js'
-import { domainOfMailHost, verifiedByName } from './sending-domains.js'
+import { parseInboundPolicy } from './rows/inbound-policy.js'
+import { domainOfMailHost, verifiedByName } from './rows/sending-domains.js'
 import { listBlockedLocalParts } from './verification/blocked-addresses.js'
 
 interface ReceivingCacheLimits {

@@ -6,12 +6,12 @@
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
-import type { Store } from '../../base/storage/database.js'
-import { ConstraintViolated } from '../../base/storage/writer/write.js'
-import { type Actor, recordAuditEntry } from '../accounts/audit-log.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { ConstraintViolated } from '../../base/storage/db/write.js'
+import { type Actor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import { countDomainCreation } from '../accounts/limits/hourly-limit.js'
 import { buildDomain, type DomainRequest, requireClaimable } from './new-domain.js'
-import type { SendingDomain } from './sending-domains.js'
+import type { SendingDomain } from './rows/sending-domains.js'
 import { recordForcedVerification } from './verification/domain-event.js'
 
 interface Registration extends DomainRequest {

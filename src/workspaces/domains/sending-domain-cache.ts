@@ -6,9 +6,9 @@
  * Limit: 10,000 answers.
  */
 import type { DomainName } from '../../base/mail/address.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { domainByName, type SendingDomain } from './sending-domains.js'
-import { createWorkspaceDomainCache } from './workspace-domain-cache.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { domainByName, type SendingDomain } from './rows/sending-domains.js'
+import { createWorkspaceDomainCache } from './rows/workspace-domain-cache.js'
 
 const MAX_DOMAINS = 10_000
 

@@ -1,8 +1,8 @@
 /** The domains of a workspace, or of all, that cannot send, or will soon not be able to, because of their DNS records. */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
-import type { SendingDomain } from './sending-domains.js'
+import type { SendingDomain } from './rows/sending-domains.js'
 import { GRACE_PERIOD } from './verification/check-outcome.js'
 
 /** Domains that are looked at, the oldest first. */

@@ -1,10 +1,10 @@
 /** Accepts an import: its file, then its record, are on disk before the request is answered. */
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { tryCommit } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import type { ImportOptions } from '../../base/storage/tables/content-tables.js'
-import { tryCommit } from '../../base/storage/writer/write.js'
 import { type ImportRef, removeImportFile, storeImportFile } from './import-file.js'
 import { countPendingImports, insertImport, MAX_PENDING_IMPORTS } from './import-records.js'
 

@@ -2,9 +2,9 @@
  * The file of an import, stored in pieces in the database before the request is answered, and removed
  * when the import ends. What a request that was cut off has left is removed at the next start.
  */
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
-import type { Commit } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Commit } from '../../base/storage/db/write.js'
 
 export interface ImportRef {
   readonly id: string

@@ -7,9 +7,9 @@
  * and none after the workspace was closed, which removes the record.
  */
 import { type Selectable, sql } from 'kysely'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/prepared.js'
-import { selectSameOwner } from '../../base/storage/same-owner.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../base/storage/db/prepared.js'
+import { selectSameOwner } from '../../base/storage/db/same-owner.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type ImportRow = Selectable<Tables['imports']>

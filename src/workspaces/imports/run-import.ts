@@ -1,17 +1,17 @@
 /** Runs one import from its present row to its end; audiences and suppressions import the rows. */
 
 import type { Clock } from '../../base/platform/clock.js'
-import type { ImportJournal } from '../../base/storage/csv-import.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { ImportJournal } from '../../base/storage/db/csv-import.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Commit, Write } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import type {
   ContactImportReport,
   ImportOptions,
   SuppressionImportReport,
 } from '../../base/storage/tables/content-tables.js'
-import type { Commit, Write } from '../../base/storage/writer/write.js'
 import { importSuppressions } from '../../records/suppressions/import-suppressions.js'
-import { recordAuditEntry } from '../accounts/audit-log.js'
+import { recordAuditEntry } from '../accounts/access/audit-log.js'
 import { importContacts } from '../audiences/import-contacts.js'
 import { readImportFile } from './import-file.js'
 import { advanceImport, completeImport, type ImportRow, importById } from './import-records.js'

@@ -8,9 +8,9 @@
  */
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
-import type { Read } from '../../base/storage/prepared.js'
-import { tryCommit, type Write } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { decideReceipt } from './decide-receipt.js'
 import type { Receipt } from './provider.js'
 import {

@@ -1,6 +1,6 @@
 /** Reads and changes of codes that are checked. Each change asserts the state and the attempts that it was decided from. */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { CodeRef, CodeRow } from './sms-records.js'
 
 interface PhoneRef {

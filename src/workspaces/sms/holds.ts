@@ -4,13 +4,13 @@
  * one early. Holds of one prefix and workspace never overlap.
  */
 import { type Selectable, sql } from 'kysely'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
-import { selectSameOwner } from '../../base/storage/same-owner.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import { selectSameOwner } from '../../base/storage/db/same-owner.js'
+import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import type { SmsHoldsTable } from '../../base/storage/tables/sms-tables.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import { tryCommit, type Write } from '../../base/storage/writer/write.js'
-import { type Actor, operatorActor, recordAuditEntry } from '../accounts/audit-log.js'
+import { type Actor, operatorActor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import { addIf } from '../accounts/limits/usage.js'
 
 export type Hold = Selectable<SmsHoldsTable>

@@ -8,7 +8,7 @@
  * Each change asserts what it was decided from, so of two changes at the same moment one misses.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { SmsPartsTable } from '../../base/storage/tables/sms-tables.js'
 import type { CodeRef } from './sms-records.js'
 

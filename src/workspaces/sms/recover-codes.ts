@@ -4,8 +4,8 @@
  * Runs at start, before requests are taken, and every hour for those whose outcome could not be written.
  */
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
-import { tryCommit } from '../../base/storage/writer/write.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { tryCommit } from '../../base/storage/db/write.js'
 import { recordSmsFailed } from './sms-events.js'
 import { type CodeRow, listSendingCodes, voidCode } from './sms-records.js'
 

@@ -1,7 +1,7 @@
 /** Removes old codes: their records go with the parts of their messages. Events have a retention of their own. */
 
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 
 const BATCH_SIZE = 500
 

@@ -9,7 +9,7 @@
 import type { Config } from '../../base/config/complete.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import { DAY, oldestSliceStart, type WindowShape } from '../accounts/limits/rate-limit-window.js'
 import {
@@ -23,7 +23,7 @@ import {
   SMS_HOURLY,
   SMS_MINUTELY,
 } from '../accounts/limits/usage.js'
-import { findOwnerId } from '../accounts/workspaces.js'
+import { findOwnerId } from '../accounts/workspace/workspaces.js'
 import { addUnlessHeld, findHoldInForce } from './holds.js'
 import type { PlannedSend, SendCharge } from './send-code.js'
 

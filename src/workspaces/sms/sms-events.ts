@@ -1,8 +1,8 @@
 /** The writes that record events of codes, for the commits of the changes. */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { SmsFault } from '../../base/storage/tables/sms-tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
 import { toSmsData } from './sms-data.js'
 import type { NewCode } from './sms-records.js'

@@ -7,7 +7,7 @@
  * Each change asserts the state that it was decided from, so of two changes at the same moment one misses.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import type { SmsCodesTable, SmsFault, SmsPartsTable } from '../../base/storage/tables/sms-tables.js'
 
 export type CodeRow = Selectable<SmsCodesTable>

@@ -2,8 +2,8 @@
  * Counts how many codes a workspace has sent, by days (UTC): counted when the provider accepts one, shown for 30 days.
  */
 
-import type { Read } from '../../base/storage/prepared.js'
-import type { Write } from '../../base/storage/writer/write.js'
+import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import {
   addUsage,
   bucketOf,

@@ -5,9 +5,9 @@
  * their own; those that were delivered are picked out of all, in steps.
  */
 import { sql } from 'kysely'
-import { MAX_ID } from '../../base/storage/paging.js'
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../base/storage/stepped-walk.js'
+import { MAX_ID } from '../../base/storage/db/paging.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { DeliveryStatus, WebhookDeliveriesTable } from '../../base/storage/tables/webhook-tables.js'
 import type { WebhookRef } from './webhook-records.js'
 

@@ -7,10 +7,10 @@
  */
 import { sql } from 'kysely'
 import { firstUuidv7 } from '../../base/platform/ids.js'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import type { DeliveryResult } from './decide-delivery.js'
 import type { LoggedEvent } from './event-pages.js'
 import type { WebhookRef } from './webhook-records.js'

@@ -6,11 +6,11 @@
  */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
-import { prepareWrite } from '../../base/storage/prepared.js'
+import { prepareWrite } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
-import { daemonActor, recordAuditEntry } from '../accounts/audit-log.js'
+import { daemonActor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
 export type DisabledReason = NonNullable<Webhook['disabled_reason']>

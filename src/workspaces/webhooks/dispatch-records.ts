@@ -3,9 +3,9 @@
  * outcomes.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import { type Webhook, type WebhookRef, webhookById } from './webhook-records.js'
 
 const PAGE_SIZE = 100

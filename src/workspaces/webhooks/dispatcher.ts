@@ -8,7 +8,7 @@
  */
 import type { Log } from '../../base/platform/log.js'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
-import type { Store } from '../../base/storage/database.js'
+import type { Store } from '../../base/storage/db/database.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
 import { attemptsAtLoad } from './attempt-rate.js'
 import { type AddressRules, createAddressFinder } from './endpoint-addresses.js'

@@ -1,5 +1,5 @@
 /** Reads the event log for the dispatcher: pages of one workspace, and which workspaces have new events. */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
 const PAGE_SIZE = 50
 export const SCAN_SIZE = 500

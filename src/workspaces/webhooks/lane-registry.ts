@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../base/platform/log.js'
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { findLogRange } from '../../records/events/event-times.js'
 import { findEnabledWebhook, readEnabledWebhooks } from './dispatch-records.js'
 import { newEvents, SCAN_SIZE } from './event-pages.js'

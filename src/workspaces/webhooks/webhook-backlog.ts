@@ -1,6 +1,6 @@
 /** Counts how far the delivery of events is behind, for the operator. */
-import { prepareRead, type Read } from '../../base/storage/prepared.js'
-import { waitForStep } from '../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
+import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { readEnabledWebhooks } from './dispatch-records.js'
 
 /** Pages of 100 webhooks that are looked at. */

@@ -3,7 +3,7 @@
  *
  * Known limit: the lane of each enabled webhook is in memory, a kilobyte for one that has nothing to do.
  */
-import type { Read } from '../../base/storage/prepared.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import { type DueDelivery, dueDeliveries, isDeliveryStored, readNextDue } from './delivery-records.js'
 import { findReplay, type Replay } from './dispatch-records.js'

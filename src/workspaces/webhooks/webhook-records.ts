@@ -7,12 +7,12 @@
 import { sql, type UpdateObject } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/prepared.js'
-import { selectSameOwner } from '../../base/storage/same-owner.js'
+import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
+import { selectSameOwner } from '../../base/storage/db/same-owner.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 
 export type Webhook = Tables['webhooks']
 

@@ -6,11 +6,11 @@
  * resumes when the daemon starts.
  */
 import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../base/storage/prepared.js'
-import { createRemovalRunner, type RemovalRunner } from '../../base/storage/removal-runner.js'
+import type { Store } from '../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
+import { createRemovalRunner, type RemovalRunner } from '../../base/storage/db/removal-runner.js'
+import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
-import type { Write } from '../../base/storage/writer/write.js'
 import type { WebhookRef } from './webhook-records.js'
 
 /** Deliveries of one commit. */

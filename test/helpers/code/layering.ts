@@ -1,6 +1,6 @@
 /**
  * Which room may import which: a room (a folder of src/) imports only from floors below its own, rooms of one floor
- * do not import each other, and no files import in a circle.
+ * do not import each other, no folders inside a room import each other, and no files import in a circle.
  *
  * Works on values, so that the checker itself can be tested; `layering.test.ts` gives it src/.
  */
@@ -50,7 +50,12 @@ const floors: readonly (readonly string[])[] = [
 ]
 
 export function layeringOffences(sources: readonly Source[]): readonly string[] {
-  return [...sources.flatMap(nameOffences), ...sources.flatMap(importOffences), ...findCycles(sources)]
+  return [
+    ...sources.flatMap(nameOffences),
+    ...sources.flatMap(importOffences),
+    ...findFolderPairs(sources),
+    ...findCycles(sources),
+  ]
 }
 
 /** `WING/ROOM` as in `src/base/mail/address.ts`, the dashboard, or a file directly in src/. */
@@ -92,6 +97,34 @@ function importsOf({ path, text }: Source): readonly string[] {
     .importedFiles.map(({ fileName }) => fileName)
     .filter((name) => name.startsWith('.'))
     .map((name) => posix.join(posix.dirname(path), name).replace(/\.js$/, '.ts'))
+}
+
+/** An import between two folders of a room, at the level where their paths part; the files beside the folders are one. */
+interface FolderImport {
+  readonly from: string
+  readonly to: string
+  readonly example: string
+}
+
+function findFolderPairs(sources: readonly Source[]): readonly string[] {
+  const imports = sources.flatMap((source) => importsOf(source).flatMap((target) => folderImport(source.path, target)))
+  const first = new Map(imports.map((found) => [`${found.from} ${found.to}`, found]))
+  return [...first.values()].flatMap(({ from, to, example }) => {
+    const back = first.get(`${to} ${from}`)
+    return back === undefined || from > to
+      ? []
+      : [`${example}, but ${back.example}: ${from} and ${to} import each other`]
+  })
+}
+
+function folderImport(path: string, target: string): readonly FolderImport[] {
+  const [here, there] = [path.split('/'), target.split('/')]
+  const parts = here.findIndex((name, at) => name !== there[at])
+  const folderAt = (names: readonly string[]): string =>
+    `${names.slice(0, parts).join('/')}/${parts < names.length - 1 ? names[parts] : '*'}`
+  const [from, to] = [folderAt(here), folderAt(there)]
+  const isInside = roomOf(path) === roomOf(target)
+  return isInside && from !== to ? [{ from, to, example: `${path} imports ${target}` }] : []
 }
 
 function findCycles(sources: readonly Source[]): readonly string[] {

@@ -6,7 +6,7 @@
  * that ran, with their parameters.
  */
 import SQLite from 'better-sqlite3'
-import { INDEX_STEP } from '../../../src/base/storage/stepped-walk.js'
+import { INDEX_STEP } from '../../../src/base/storage/db/stepped-walk.js'
 import { boundedTables, shortReads } from './query-plans.js'
 
 interface RecordedRead {

@@ -2,9 +2,9 @@
 
 import { parseAddress } from '../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
 import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { type MessageFrame, sizeOfFramed } from '../../../src/records/messages/frames/message-frame.js'
 import { enqueue, type NewEmail } from '../../../src/records/messages/queue/enqueue.js'

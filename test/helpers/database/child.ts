@@ -11,10 +11,10 @@
 import { writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { lockDataFolder } from '../../../src/base/storage/data-lock.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import { lockDataFolder } from '../../../src/base/storage/db/data-lock.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { openDatabase } from '../../../src/base/storage/open.js'
-import { StorageFault } from '../../../src/base/storage/writer/write.js'
 import { stateWrite } from './state.js'
 
 /** Waits while the pipe is full: it does not block. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { composeBroadcast } from '../../../src/outbound/broadcasts/compose-broadcast.js'
 import { insertSentContent } from '../../../src/outbound/broadcasts/sent-content.js'

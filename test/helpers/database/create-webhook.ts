@@ -1,6 +1,6 @@
 /** A webhook of the workspace `ws_1`, as the route stores it. */
 import { uuidv7 } from '../../../src/base/platform/ids.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
 import { insertWebhook, type WebhookRef } from '../../../src/workspaces/webhooks/webhook-records.js'

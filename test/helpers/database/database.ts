@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { type OpenOptions, openDatabase } from '../../../src/base/storage/open.js'
 
 export function temporaryFolder(t: Pick<Test, 'teardown'>): string {

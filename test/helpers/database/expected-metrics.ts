@@ -1,5 +1,5 @@
 /** Metrics as counting emails and hits one by one gives them, and as the database has them. */
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type Json, parseJson } from '../../../src/base/storage/tables/columns.js'
 import type { Tag } from '../../../src/base/storage/tables/email-tables.js'
 import type { History } from './email-history.js'

@@ -3,8 +3,8 @@
  * something to do; and a database of before the first release.
  */
 import SQLite from 'better-sqlite3'
-import type { Migrations } from '../../../src/base/storage/migrate.js'
-import { migrations } from '../../../src/base/storage/migrations.js'
+import type { Migrations } from '../../../src/base/storage/db/migrate.js'
+import { migrations } from '../../../src/base/storage/db/migrations.js'
 
 /** They change a table that has rows, add one, and read and write all emails. */
 const added: Migrations = {

@@ -2,8 +2,8 @@
  * Any row of any table, from the schema itself: columns that are not given and must not be null get a value of their
  * type, the first allowed one where the schema has a check. A table that a later migration adds needs nothing here.
  */
-import type { Read } from '../../../src/base/storage/prepared.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 
 interface Column {
   readonly name: string

@@ -1,10 +1,10 @@
 /** Messages that are large enough for a spool file, and what lies in its folder. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
-import type { Database } from '../../../src/base/storage/database.js'
-import type { Read } from '../../../src/base/storage/prepared.js'
-import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder } from '../../../src/base/storage/spool/spool-files.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
-import { insertRaw, readRaw, type StoredBytes } from '../../../src/records/messages/raw-message.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
+import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder } from '../../../src/base/storage/db/spool-files.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
+import { insertRaw, readRaw, type StoredBytes } from '../../../src/records/messages/email/raw-message.js'
 import { rowOf } from './rows.js'
 
 /** Alone enough for a batch that is spooled. */

@@ -1,6 +1,6 @@
 /** The simplest rows, for tests of the storage itself. */
-import type { Read } from '../../../src/base/storage/prepared.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 
 export function stateWrite(key: string, value: string, rows?: number): Write {
   const write = { sql: 'insert into service_state (key, value) values (?, ?)', parameters: [key, value] }

@@ -1,7 +1,7 @@
 /** Events with little in them, of any type, for tests that read the log. */
 
+import type { Write } from '../../../src/base/storage/db/write.js'
 import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
 import { recordEvent } from '../../../src/records/events/event-log.js'
 
 export interface StoredEvent {

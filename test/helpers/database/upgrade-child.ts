@@ -3,8 +3,8 @@
  * statements of this migration are done, prints its name, and waits.
  */
 import { writeSync } from 'node:fs'
-import { openConnection } from '../../../src/base/storage/connection.js'
-import { migrate } from '../../../src/base/storage/migrate.js'
+import { openConnection } from '../../../src/base/storage/db/connection.js'
+import { migrate } from '../../../src/base/storage/db/migrate.js'
 import { laterMigrations } from './later-migrations.js'
 
 const [, , file = '', last = ''] = process.argv

@@ -4,13 +4,13 @@ import { parseAddress, parseDomainName } from '../../../src/base/mail/address.js
 import type { Clock } from '../../../src/base/platform/clock.js'
 import { createDialer } from '../../../src/base/platform/dialer.js'
 import type { Host } from '../../../src/outbound/delivery/hosts/destination.js'
-import { UnreachableHosts } from '../../../src/outbound/delivery/hosts/unreachable-hosts.js'
 import { SessionOpener } from '../../../src/outbound/delivery/sessions/session-opener.js'
 import {
   type ConnectionLimits,
   SessionPool,
   type SessionPoolLimits,
 } from '../../../src/outbound/delivery/sessions/session-pool.js'
+import { UnreachableHosts } from '../../../src/outbound/delivery/shaping/unreachable-hosts.js'
 import type { OutboundMessage } from '../../../src/outbound/delivery/smtp/outbound-message.js'
 import type { SmtpClientDeps } from '../../../src/outbound/delivery/smtp/smtp-client.js'
 import { defaultTimeouts, type Timeouts } from '../../../src/outbound/delivery/smtp/timeouts.js'

@@ -2,8 +2,8 @@
 import { pino } from 'pino'
 import { RspamdClient, type RspamdLimits, type RspamdRequest } from '../../../src/inbound/spam/rspamd/rspamd.js'
 import type { RspamdVerdict } from '../../../src/inbound/spam/rspamd/rspamd-answer.js'
-import { collectRspamdContributions } from '../../../src/inbound/spam/rspamd/rspamd-points.js'
-import { defaultSpamThresholds, sumScores } from '../../../src/inbound/spam/spam-report.js'
+import { collectRspamdContributions } from '../../../src/inbound/spam/rspamd-points.js'
+import { defaultSpamThresholds, sumScores } from '../../../src/inbound/spam/rules/spam-report.js'
 
 const limits: RspamdLimits = { timeout: 10_000, concurrency: 20, memoryBytes: 1_000_000, responseBytes: 100_000 }
 

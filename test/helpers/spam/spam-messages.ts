@@ -1,6 +1,6 @@
 /** Input of the spam rules and the classifier. */
 import { tokenizeMessage } from '../../../src/inbound/spam/bayes/tokens.js'
-import type { SpamMessage } from '../../../src/inbound/spam/spam-message.js'
+import type { SpamMessage } from '../../../src/inbound/spam/facts/spam-message.js'
 
 export const emptyMessage: SpamMessage = {
   fields: [],

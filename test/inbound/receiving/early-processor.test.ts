@@ -1,10 +1,10 @@
 /** A message that is processed before its answer: what its process reads, and what becomes of it. */
 import t from 'tap'
-import { MovedBytes } from '../../../src/base/storage/writer/write.js'
-import type { EarlyMessage } from '../../../src/inbound/receiving/early-analyzer.js'
+import { MovedBytes } from '../../../src/base/storage/db/write.js'
+import type { EarlyMessage } from '../../../src/inbound/receiving/analysis/early-analyzer.js'
+import type { AnalyzedContent } from '../../../src/inbound/receiving/analysis/inbound-analyzer.js'
+import type { ReceivedMessage } from '../../../src/inbound/receiving/authentication/received-message.js'
 import { EarlyProcessor, mayBeProcessedEarly } from '../../../src/inbound/receiving/early-processor.js'
-import type { AnalyzedContent } from '../../../src/inbound/receiving/inbound-analyzer.js'
-import type { ReceivedMessage } from '../../../src/inbound/receiving/received-message.js'
 import { toUnprocessed } from '../../../src/records/messages/inbound/inbound-record.js'
 import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 

@@ -1,6 +1,6 @@
 /** Commits wait for each other while the threads are busy, and each has its own outcome. */
 import t from 'tap'
-import { type Write, WriteConflict } from '../../../src/base/storage/writer/write.js'
+import { type Write, WriteConflict } from '../../../src/base/storage/db/write.js'
 import { GatheredCommits } from '../../../src/inbound/receiving/gathered-commits.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 

@@ -3,13 +3,13 @@ import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
 import type { Authentication } from '../../../src/base/mail/authentication-results.js'
 import { scanHeader } from '../../../src/base/mail/header-fields.js'
+import { MovedBytes, type Write, WriteConflict } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { MovedBytes, type Write, WriteConflict } from '../../../src/base/storage/writer/write.js'
+import type { AnalyzedContent } from '../../../src/inbound/receiving/analysis/inbound-analyzer.js'
 import { type AcceptorDeps, InboundAcceptor } from '../../../src/inbound/receiving/inbound-acceptor.js'
-import type { AnalyzedContent } from '../../../src/inbound/receiving/inbound-analyzer.js'
-import type { InboundRecipient } from '../../../src/inbound/receiving/recipient-policy.js'
+import type { InboundRecipient } from '../../../src/inbound/receiving/recipients/recipient-policy.js'
 import type { ProcessedInbound } from '../../../src/records/messages/inbound/inbound-record.js'
-import { defaultInboundPolicy } from '../../../src/workspaces/domains/inbound-policy.js'
+import { defaultInboundPolicy } from '../../../src/workspaces/domains/rows/inbound-policy.js'
 
 const home = parseAddress('a@home.test')
 const other = parseAddress('b@other.test')

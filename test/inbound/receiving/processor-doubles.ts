@@ -1,8 +1,8 @@
 /** Doubles of what the processor of stored mail uses, for tests without spam filter, forwarding and reports. */
 
+import type { Write } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
-import type { InboundSummary } from '../../../src/inbound/receiving/inbound-content.js'
+import type { InboundSummary } from '../../../src/inbound/receiving/analysis/inbound-content.js'
 import type { ProcessorDeps } from '../../../src/inbound/receiving/inbound-processor.js'
 import type { ProcessedMail } from '../../../src/inbound/receiving/mail-processor.js'
 import type { InboundEmail } from '../../../src/records/messages/inbound/inbound-record.js'

@@ -3,10 +3,10 @@
  * mail only; present-day fraud is not.
  */
 import t from 'tap'
+import { buildSpamMessage } from '../../../src/inbound/spam/facts/spam-input.js'
+import type { SpamAuthentication, SpamMessage } from '../../../src/inbound/spam/facts/spam-message.js'
 import { collectOwnContributions } from '../../../src/inbound/spam/own-points.js'
-import { buildSpamMessage } from '../../../src/inbound/spam/spam-input.js'
-import type { SpamAuthentication, SpamMessage } from '../../../src/inbound/spam/spam-message.js'
-import { scoreByRules, spamStatusOf, sumScores } from '../../../src/inbound/spam/spam-report.js'
+import { scoreByRules, spamStatusOf, sumScores } from '../../../src/inbound/spam/rules/spam-report.js'
 import type { MimeAttachment } from '../../../src/records/messages/mime/mime-parts-protocol.js'
 import { phishingMail } from '../../fixtures/phishing-mail.js'
 import { type FixtureMail, transactionalMail } from '../../fixtures/transactional-mail.js'

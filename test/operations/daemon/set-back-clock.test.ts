@@ -1,8 +1,8 @@
 /** After the clock was set back, waiting mail and deliveries of webhooks are due, and scheduled mail keeps its time. */
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import type { Database, Store } from '../../../src/base/storage/database.js'
-import { StorageFault } from '../../../src/base/storage/writer/write.js'
+import type { Database, Store } from '../../../src/base/storage/db/database.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { watchSetBack } from '../../../src/operations/daemon/set-back-clock.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -1,7 +1,7 @@
 /** When spool files are swept. */
 import t from 'tap'
+import type { Write } from '../../../src/base/storage/db/write.js'
 import { hasMuchDeleted } from '../../../src/base/storage/spool/spool-use.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
 import { startSweeps } from '../../../src/operations/daemon/spool.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { holesOf } from '../../helpers/database/spooled.js'

@@ -1,8 +1,8 @@
 /** What a run stores: findings, events of the operator's workspace, and one notice a day. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Database } from '../../../src/base/storage/database.js'
-import { OPERATOR_WORKSPACE_KEY, setServiceState } from '../../../src/base/storage/service-state.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { OPERATOR_WORKSPACE_KEY, setServiceState } from '../../../src/base/storage/db/service-state.js'
 import { storeDailyRun } from '../../../src/operations/doctor/daily-run.js'
 import type { Finding, FindingState } from '../../../src/operations/doctor/finding.js'
 import { readFindings, readLastRun } from '../../../src/operations/doctor/findings-store.js'

@@ -1,9 +1,9 @@
 /** All checks run at once; one that is late or throws costs no other its result. */
 import t from 'tap'
-import { allChecks } from '../../../src/operations/doctor/all-checks.js'
 import type { Check, CheckDeps } from '../../../src/operations/doctor/check.js'
+import { allChecks } from '../../../src/operations/doctor/checks/all-checks.js'
+import { openCheckDeps } from '../../../src/operations/doctor/checks/open-deps.js'
 import { type Finding, good, type Judgement, warning } from '../../../src/operations/doctor/finding.js'
-import { openCheckDeps } from '../../../src/operations/doctor/open-deps.js'
 import { runChecks } from '../../../src/operations/doctor/run-checks.js'
 import { dnsServer } from '../../helpers/dns/dns-server.js'
 import { testConfig } from '../../helpers/doctor/test-config.js'

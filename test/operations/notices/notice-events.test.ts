@@ -1,6 +1,6 @@
 /** Which events the service writes mail about. */
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { noticeEventsAfter } from '../../../src/operations/notices/notice-events.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 

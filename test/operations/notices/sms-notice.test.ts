@@ -1,7 +1,7 @@
 /** What the notice of held verification codes says, to whom, and how often. */
 import t from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Role } from '../../../src/base/storage/tables/account-tables.js'
 import type { NoticeMail } from '../../../src/operations/notices/notice-mail.js'
 import { buildSmsNotices } from '../../../src/operations/notices/sms-notice.js'

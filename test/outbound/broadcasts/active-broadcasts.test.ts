@@ -1,6 +1,6 @@
 /** The list that the engine reads five times a second, however many broadcasts are under way. */
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { listRunningBroadcasts } from '../../../src/outbound/broadcasts/active-broadcasts.js'
 import { createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
+import { tryCommit, type Write } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { tryCommit, type Write } from '../../../src/base/storage/writer/write.js'
 import {
   advanceCursor,
   type Broadcast,

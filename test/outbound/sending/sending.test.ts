@@ -9,8 +9,8 @@ import { findCustomFieldFault } from '../../../src/outbound/sending/custom-field
 import { fingerprintOf } from '../../../src/outbound/sending/idempotency.js'
 import { parseReleaseTime, parseTimestamp } from '../../../src/outbound/sending/schedule.js'
 import { checkEnvelopeSender, checkSender } from '../../../src/outbound/sending/sender-policy.js'
-import { createKeylessPrincipal } from '../../../src/workspaces/accounts/principal.js'
-import type { SendingDomain } from '../../../src/workspaces/domains/sending-domains.js'
+import { createKeylessPrincipal } from '../../../src/workspaces/accounts/access/principal.js'
+import type { SendingDomain } from '../../../src/workspaces/domains/rows/sending-domains.js'
 
 const now = Date.UTC(2026, 10, 21)
 

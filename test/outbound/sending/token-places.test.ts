@@ -11,7 +11,7 @@ import { composeMessage } from '../../../src/outbound/sending/compose-message.js
 import type { MessageContent } from '../../../src/outbound/sending/message-content.js'
 import { checkCopiedBodies, planCopies } from '../../../src/outbound/sending/personal-copies.js'
 import { copySizeOf, findCopyFrame, writeCopy } from '../../../src/outbound/sending/token-places.js'
-import { copyToPieces } from '../../../src/records/messages/recipient-copies.js'
+import { copyToPieces } from '../../../src/records/messages/email/recipient-copies.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 1))
 const tokens = Array.from({ length: 20 }, () => createUnsubscribeToken(secret, uuidv7(1_000)))

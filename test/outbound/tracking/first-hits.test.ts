@@ -1,8 +1,8 @@
 /** What is recorded of the messages of broadcasts: the recorder over a real database. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
-import { StorageFault, type Write } from '../../../src/base/storage/writer/write.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
 import { nameBroadcastLink } from '../../../src/outbound/tracking/broadcast-links.js'
 import type { Hit } from '../../../src/outbound/tracking/hit.js'
 import { HitRecorder } from '../../../src/outbound/tracking/recorder.js'

@@ -3,7 +3,7 @@
 import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type EventFilter, type ListedEvent, listEvents } from '../../../src/records/events/event-list.js'
 import { eventTypes } from '../../../src/records/events/payloads.js'
 import { boundFault, recordReads } from '../../helpers/database/bounded-reads.js'

@@ -1,7 +1,7 @@
 /** A place in the event log by its time, and the times that the log gives to events. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { seqAtTime } from '../../../src/records/events/event-times.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { buildEventWrite } from '../../helpers/database/store-events.js'

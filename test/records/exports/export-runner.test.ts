@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace } from '../../../src/base/storage/maintenance/erase.js'
-import { StorageFault, type Write } from '../../../src/base/storage/writer/write.js'
 import {
   type ExportRef,
   type ExportRow,

@@ -1,8 +1,8 @@
 /** How long the links of broadcasts work. */
 import t, { type Test } from 'tap'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
-import type { Database } from '../../../src/base/storage/database.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 import { createBroadcastMessagePurge, createFramePurge } from '../../../src/records/messages/broadcast-recipients.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'

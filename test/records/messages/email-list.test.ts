@@ -1,6 +1,6 @@
 /** Emails in pages: their order, the contents of each page, and that no page costs more than it shows. */
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { countEmails, type EmailFilter, listEmails } from '../../../src/records/messages/email-list.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

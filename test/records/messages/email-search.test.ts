@@ -3,7 +3,7 @@
 import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type EmailSearch, type FoundEmail, searchEmails } from '../../../src/records/messages/email-search.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -1,10 +1,11 @@
 /** News about a recipient after its last attempt: which state lets it act, and how often. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { WriteConflict } from '../../../src/base/storage/db/write.js'
 import type { RecipientStatus } from '../../../src/base/storage/tables/email-tables.js'
-import { WriteConflict } from '../../../src/base/storage/writer/write.js'
-import { emailById } from '../../../src/records/messages/email.js'
+import { emailById } from '../../../src/records/messages/email/email.js'
+import { recipientOfAnyWorkspace } from '../../../src/records/messages/email/recipients.js'
 import {
   type LateOutcome,
   type LateOutcomeResult,
@@ -12,7 +13,6 @@ import {
   resolveLateOutcome,
 } from '../../../src/records/messages/late-outcome.js'
 import { enqueue } from '../../../src/records/messages/queue/enqueue.js'
-import { recipientOfAnyWorkspace } from '../../../src/records/messages/recipients.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 

@@ -1,6 +1,6 @@
 /** What the unsubscribe link of a broadcast changes, and when that can be undone. */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { findLinkRecipient, undoUnsubscription, unsubscribe } from '../../../src/records/messages/unsubscribe.js'
 import { newContactOf } from '../../../src/workspaces/audiences/contacts.js'
 import { sentBroadcast } from '../../helpers/database/broadcast.js'

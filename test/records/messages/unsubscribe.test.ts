@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import type { RecipientStatus } from '../../../src/base/storage/tables/email-tables.js'
 import { buildUnsubscription, findLinkRecipient, unsubscribe } from '../../../src/records/messages/unsubscribe.js'
 import {

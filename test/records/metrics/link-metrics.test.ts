@@ -1,7 +1,7 @@
 /** The most clicked links of some days: their order, their sums, and the end of the list. */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 import { MAX_LINKS, readLinkMetrics } from '../../../src/records/metrics/link-metrics.js'
 import { DAY, toWindow } from '../../../src/records/metrics/window.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Read } from '../../../src/base/storage/prepared.js'
-import { StorageFault, type Write } from '../../../src/base/storage/writer/write.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
+import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
 import {
   type CacheLimits,
   createSuppressionCache,

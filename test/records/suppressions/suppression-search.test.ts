@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { searchSuppressions } from '../../../src/records/suppressions/suppression-search.js'
 import { addSuppression } from '../../../src/records/suppressions/suppressions.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'

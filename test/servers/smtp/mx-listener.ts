@@ -1,7 +1,7 @@
 /** A real MX listener on loopback for tests: a few recipients, a list of accepted messages, waits that take no time. */
 import type { Test } from 'tap'
-import type { ReceivedMessage } from '../../../src/inbound/receiving/received-message.js'
-import type { CheckedRecipient, RecipientFault } from '../../../src/inbound/receiving/recipient-checker.js'
+import type { ReceivedMessage } from '../../../src/inbound/receiving/authentication/received-message.js'
+import type { CheckedRecipient, RecipientFault } from '../../../src/inbound/receiving/recipients/recipient-checker.js'
 import type { MxDeps } from '../../../src/servers/smtp/mx/mx-deps.js'
 import { type MxListener, startMxListener } from '../../../src/servers/smtp/mx/mx-listener.js'
 import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'

@@ -1,6 +1,6 @@
 /** Drives an SMTP session without sockets and without smtp-server: lines in, replies out. */
 import type { ConnectionOrigin } from '../../../src/base/platform/connections/connection-limiter.js'
-import type { TlsFacts } from '../../../src/inbound/receiving/received-message.js'
+import type { TlsFacts } from '../../../src/inbound/receiving/authentication/received-message.js'
 import type { SmtpReply } from '../../../src/servers/smtp/session/smtp-reply.js'
 import type { SessionConnection, SmtpSession } from '../../../src/servers/smtp/session/smtp-session.js'
 

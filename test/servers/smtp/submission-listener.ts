@@ -10,7 +10,7 @@ import {
   type SubmissionListener,
   startSubmissionListener,
 } from '../../../src/servers/smtp/submission/submission-listener.js'
-import { createKeylessPrincipal, type Principal } from '../../../src/workspaces/accounts/principal.js'
+import { createKeylessPrincipal, type Principal } from '../../../src/workspaces/accounts/access/principal.js'
 import { type DialOptions, type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import { type SubmissionSettings, submissionSettings } from './listener-settings.js'
 

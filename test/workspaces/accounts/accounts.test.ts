@@ -2,24 +2,24 @@
 import t from 'tap'
 import { UNLIMITED } from '../../../src/base/config/plans.js'
 import { parseAddress } from '../../../src/base/mail/address.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 import {
   auditEntriesOfWorkspace,
   BEFORE_NEWEST,
   operatorActor,
   recordAuditEntry,
   removeOldAuditEntries,
-} from '../../../src/workspaces/accounts/audit-log.js'
+} from '../../../src/workspaces/accounts/access/audit-log.js'
+import { areas, permissionFor, requirePermission } from '../../../src/workspaces/accounts/access/permissions.js'
+import { createKeylessPrincipal } from '../../../src/workspaces/accounts/access/principal.js'
 import { hashKey, keyByHash } from '../../../src/workspaces/accounts/keys/api-keys.js'
 import { countDomainCreation } from '../../../src/workspaces/accounts/limits/hourly-limit.js'
-import { areas, permissionFor, requirePermission } from '../../../src/workspaces/accounts/permissions.js'
-import { createKeylessPrincipal } from '../../../src/workspaces/accounts/principal.js'
 import {
   allWorkspaces,
   buildUniqueSlug,
   buildWorkspaceWithOwner,
   ownerOf,
-} from '../../../src/workspaces/accounts/workspaces.js'
+} from '../../../src/workspaces/accounts/workspace/workspaces.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 t.test('what a role and the scopes of a key allow', async (t) => {

@@ -1,8 +1,8 @@
 /** Who may make a workspace, and which plan it gets. */
 import t, { type Test } from 'tap'
 import { builtInPlans, limitsOfPlan } from '../../../src/base/config/plans.js'
-import { initOperatorWorkspace } from '../../../src/workspaces/accounts/operator-workspace.js'
-import type { Principal } from '../../../src/workspaces/accounts/principal.js'
+import type { Principal } from '../../../src/workspaces/accounts/access/principal.js'
+import { initOperatorWorkspace } from '../../../src/workspaces/accounts/workspace/operator-workspace.js'
 import { planOfNewWorkspace, requireMakersWorkspace } from '../../../src/workspaces/accounts/workspace-maker.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'

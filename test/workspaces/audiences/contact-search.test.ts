@@ -1,6 +1,6 @@
 /** Contacts by the beginning of their address: order, pages, audiences, and how much one search reads. */
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { type AddressPlace, searchContacts } from '../../../src/workspaces/audiences/contact-search.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 

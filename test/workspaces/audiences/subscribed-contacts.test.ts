@@ -1,6 +1,6 @@
 /** The first subscribed contact of an audience, also behind many who have unsubscribed. */
 import t from 'tap'
-import { ROW_STEP } from '../../../src/base/storage/stepped-walk.js'
+import { ROW_STEP } from '../../../src/base/storage/db/stepped-walk.js'
 import { findSubscribedContact } from '../../../src/workspaces/audiences/subscribed-contacts.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 

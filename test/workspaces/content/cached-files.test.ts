@@ -1,8 +1,8 @@
 /** Cached files in storage: chunks, quota, interrupted uploads, expiry. */
 import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
-import type { Write } from '../../../src/base/storage/writer/write.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import type { Write } from '../../../src/base/storage/db/write.js'
 import {
   type CachedFile,
   findFile,

@@ -3,7 +3,7 @@ import t from 'tap'
 import { parseDomainName } from '../../../src/base/mail/address.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { searchVerifiedDomains } from '../../../src/workspaces/domains/domain-search.js'
-import { insertDomain, type SendingDomain } from '../../../src/workspaces/domains/sending-domains.js'
+import { insertDomain, type SendingDomain } from '../../../src/workspaces/domains/rows/sending-domains.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 function domainOf(name: string, more: Partial<SendingDomain> = {}): SendingDomain {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { parseDomainName } from '../../../src/base/mail/address.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { insertDomain, type SendingDomain } from '../../../src/workspaces/domains/sending-domains.js'
+import { insertDomain, type SendingDomain } from '../../../src/workspaces/domains/rows/sending-domains.js'
 import { readTroubledDomains } from '../../../src/workspaces/domains/troubled-domains.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 

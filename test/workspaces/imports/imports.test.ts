@@ -1,10 +1,10 @@
 /** Imports that continue after their request: interruption, resumption without duplicate rows, and what ends them. */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { closeWorkspace, eraseWorkspace } from '../../../src/base/storage/maintenance/erase.js'
 import { verifyData } from '../../../src/base/storage/maintenance/verify.js'
 import type { ImportOptions, SuppressionImportReport } from '../../../src/base/storage/tables/content-tables.js'
-import { StorageFault } from '../../../src/base/storage/writer/write.js'
 import { importSuppressions } from '../../../src/records/suppressions/import-suppressions.js'
 import { createRequestJournal } from '../../../src/servers/api/imports/run-file-import.js'
 import { insertAudience } from '../../../src/workspaces/audiences/audiences.js'

@@ -1,7 +1,7 @@
 /** Receipts on a real database: every order of them against a model, at the same moment, too early, and repeated. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { StorageFault } from '../../../src/base/storage/writer/write.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { createReceiptApplier, type ReceiptApplier } from '../../../src/workspaces/sms/apply-receipt.js'
 import type { Receipt } from '../../../src/workspaces/sms/provider.js'
 import type { CodeRow } from '../../../src/workspaces/sms/sms-records.js'

@@ -1,8 +1,8 @@
 /** Which prefixes are held: at each edge of the rule, against a recount, and when requests arrive together. */
 import fc from 'fast-check'
 import t from 'tap'
+import { tryCommit } from '../../../src/base/storage/db/write.js'
 import type { SmsStatus } from '../../../src/base/storage/tables/sms-tables.js'
-import { tryCommit } from '../../../src/base/storage/writer/write.js'
 import { createConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
 import { type HeldPrefix, insertHold, readNewestHold, releaseHolds } from '../../../src/workspaces/sms/holds.js'
 import type { PlannedSend } from '../../../src/workspaces/sms/send-code.js'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Refusal } from '../../../src/base/mail/refusal.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { recoverCodes } from '../../../src/workspaces/sms/recover-codes.js'
 import type { CodeRow } from '../../../src/workspaces/sms/sms-records.js'
 import {

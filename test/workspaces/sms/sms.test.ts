@@ -7,7 +7,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../../src/base/mail/refusal.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import {
   accepted,

@@ -2,7 +2,7 @@
 
 import SQLite from 'better-sqlite3'
 import t from 'tap'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
 import type { DeliveryStatus } from '../../../src/base/storage/tables/webhook-tables.js'
 import { listDeliveries } from '../../../src/workspaces/webhooks/delivery-list.js'
 import { boundFault, recordReads } from '../../helpers/database/bounded-reads.js'

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createAddressGuard } from '../../../src/base/platform/address-guard.js'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { Dispatcher } from '../../../src/workspaces/webhooks/dispatcher.js'
 import type { NotMade, RequestContent, RequestOutcome } from '../../../src/workspaces/webhooks/request-protocol.js'

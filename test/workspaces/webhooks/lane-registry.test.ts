@@ -1,9 +1,9 @@
 /** The lanes of webhooks: those of enabled ones of existing workspaces, also after a fault of the database. */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
-import type { Read } from '../../../src/base/storage/prepared.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import type { Read } from '../../../src/base/storage/db/prepared.js'
+import { StorageFault } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { StorageFault } from '../../../src/base/storage/writer/write.js'
 import { LaneRegistry } from '../../../src/workspaces/webhooks/lane-registry.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'

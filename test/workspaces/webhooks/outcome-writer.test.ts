@@ -1,8 +1,8 @@
 /** Outcomes of attempts on disk: many in several commits, after faults, and with the end of a webhook. */
 import t, { type Test } from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { type Commit, StorageFault } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { type Commit, StorageFault } from '../../../src/base/storage/writer/write.js'
 import { OutcomeWriter, type SettledAttempt } from '../../../src/workspaces/webhooks/outcome-writer.js'
 import { WebhookLane } from '../../../src/workspaces/webhooks/webhook-lane.js'
 import { type Webhook, webhookById } from '../../../src/workspaces/webhooks/webhook-records.js'

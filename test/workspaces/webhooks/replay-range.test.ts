@@ -1,7 +1,7 @@
 /** Replays of a time range: what is counted, against a simple model, and what is stored for the dispatcher. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import type { EventType } from '../../../src/base/storage/tables/email-tables.js'
 import { replayRange } from '../../../src/workspaces/webhooks/replay-range.js'
 import { changeWebhook, type WebhookRef } from '../../../src/workspaces/webhooks/webhook-records.js'

@@ -1,6 +1,6 @@
 /** Deliveries that a user requests: a row that is due now, for an event that the log holds. */
 import t from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
 import { replayDelivery, requestTest } from '../../../src/workspaces/webhooks/request-delivery.js'
 import { changeWebhook } from '../../../src/workspaces/webhooks/webhook-records.js'
 import { createWebhook } from '../../helpers/database/create-webhook.js'

@@ -1,8 +1,8 @@
 /** Records of webhooks: the limit of a workspace, where they begin in the log, changes, and secrets. */
 import t from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { tryCommit } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { tryCommit } from '../../../src/base/storage/writer/write.js'
 import { disableWebhook } from '../../../src/workspaces/webhooks/disable-webhook.js'
 import {
   changeWebhook,

@@ -1,7 +1,7 @@
 /** Deleted webhooks: their deliveries go in small commits, across faults and restarts, and no others. */
 import t from 'tap'
-import type { Database } from '../../../src/base/storage/database.js'
-import { StorageFault, tryCommit, type Write } from '../../../src/base/storage/writer/write.js'
+import type { Database } from '../../../src/base/storage/db/database.js'
+import { StorageFault, tryCommit, type Write } from '../../../src/base/storage/db/write.js'
 import type { WebhookRef } from '../../../src/workspaces/webhooks/webhook-records.js'
 import { createWebhookRemovalRunner, deleteWebhook } from '../../../src/workspaces/webhooks/webhook-removal.js'
 import { createWebhook } from '../../helpers/database/create-webhook.js'

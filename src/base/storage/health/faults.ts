@@ -6,7 +6,7 @@
  * own error.
  */
 import SQLite from 'better-sqlite3'
-import { ConstraintViolated, StorageFault } from '../writer/write.js'
+import { ConstraintViolated, StorageFault } from '../db/write.js'
 
 /** Primary codes of faults; extended codes (`SQLITE_IOERR_WRITE`) begin with them. */
 const faultCodes = [

@@ -5,7 +5,7 @@
  * seconds. The first probe that succeeds ends it, if no fault occurred since the previous probe: on a full
  * disk small commits still succeed between large ones that fail, and all of that is one outage.
  */
-import { type Commit, type CommitOptions, StorageFault, type Write } from '../writer/write.js'
+import { type Commit, type CommitOptions, StorageFault, type Write } from '../db/write.js'
 
 interface FaultWatchOptions {
   readonly onOutageStart: (fault: StorageFault) => void

@@ -15,15 +15,15 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import SQLite from 'better-sqlite3'
-import { openConnection } from '../connection.js'
+import { openConnection } from '../db/connection.js'
+import { registerSpooledBytes, spoolFolder } from '../db/spool-files.js'
+import { LostBytes } from '../db/write.js'
 import { toStorageError } from '../health/faults.js'
 import { foldCopy } from '../spool/fold.js'
 import { holdSpool } from '../spool/hold-spool.js'
-import { registerSpooledBytes, spoolFolder } from '../spool/spool-files.js'
 import { PageCopy } from '../wal/page-copy.js'
 import { openSource } from '../wal/source-file.js'
 import { WalFollower } from '../wal/wal-follower.js'
-import { LostBytes } from '../writer/write.js'
 
 /** The target file exists. */
 export class FileExistsError extends Error {

@@ -13,11 +13,11 @@
  * in slices, because such an index would cost every message.
  */
 import { keysOf } from '../../platform/records.js'
-import type { Store } from '../database.js'
-import { prepareRead, prepareWrite } from '../prepared.js'
-import { OPERATOR_WORKSPACE_KEY } from '../service-state.js'
+import type { Store } from '../db/database.js'
+import { prepareRead, prepareWrite } from '../db/prepared.js'
+import { OPERATOR_WORKSPACE_KEY } from '../db/service-state.js'
+import type { Write } from '../db/write.js'
 import type { Tables } from '../tables/tables.js'
-import type { Write } from '../writer/write.js'
 
 type WorkspaceTable = {
   [Name in keyof Tables]: 'workspace_id' extends keyof Tables[Name] ? Name : never

@@ -6,7 +6,7 @@
  * those rows. At a start nothing is under way, so one pass completes each interrupted erasure.
  */
 import type { Log } from '../../platform/log.js'
-import type { Database } from '../database.js'
+import type { Database } from '../db/database.js'
 import { endErasure, eraseWorkspace, listClosedWorkspaces } from './erase.js'
 import { purgeLog, purgeSpool } from './purge-log.js'
 

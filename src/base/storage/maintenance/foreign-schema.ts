@@ -6,7 +6,7 @@
  */
 
 import SQLite from 'better-sqlite3'
-import { listAppliedMigrations, type Migrations, migrate } from '../migrate.js'
+import { listAppliedMigrations, type Migrations, migrate } from '../db/migrate.js'
 
 /** Their names. */
 export async function findForeignPrograms(db: SQLite.Database, migrations: Migrations): Promise<readonly string[]> {

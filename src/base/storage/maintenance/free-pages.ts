@@ -1,6 +1,6 @@
 /** Gives pages of the database file that deletions left empty back to the file system. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countFreePages, type Database } from '../database.js'
+import { countFreePages, type Database } from '../db/database.js'
 
 const PAGES_PER_STEP = 2_000
 /** Empty pages that stay, for what is stored next. */

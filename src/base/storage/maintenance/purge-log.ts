@@ -1,10 +1,10 @@
 /** Removes what was deleted before from the disk: from the log of the database, and from spool files. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../database.js'
+import type { Database } from '../db/database.js'
+import type { SpoolPlace } from '../db/spool-files.js'
+import { StorageFault } from '../db/write.js'
 import { foldFile } from '../spool/fold.js'
-import type { SpoolPlace } from '../spool/spool-files.js'
 import { findSparseFiles } from '../spool/spool-use.js'
-import { StorageFault } from '../writer/write.js'
 
 /** A standby lets the log be restarted once a minute. */
 const MAX_TRIES = 150

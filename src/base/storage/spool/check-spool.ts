@@ -3,8 +3,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type SQLite from 'better-sqlite3'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
-import { StorageFault } from '../writer/write.js'
-import { type SpoolPlace, spooledTables, spoolFile } from './spool-files.js'
+import { type SpoolPlace, spooledTables, spoolFile } from '../db/spool-files.js'
+import { StorageFault } from '../db/write.js'
 
 type Checksum = { readonly id: string; readonly crc: number | null }
 type Named = SpoolPlace & Checksum

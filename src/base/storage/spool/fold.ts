@@ -7,9 +7,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type SQLite from 'better-sqlite3'
-import type { Store } from '../database.js'
-import { LostBytes, type Write } from '../writer/write.js'
-import { type SpoolPlace, spooledTables } from './spool-files.js'
+import type { Store } from '../db/database.js'
+import { type SpoolPlace, spooledTables } from '../db/spool-files.js'
+import { LostBytes, type Write } from '../db/write.js'
 
 /** Limits one commit; one larger message is a commit of its own. */
 const COMMIT_BYTES = 8_388_608

@@ -8,8 +8,8 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
+import { spoolFolder } from '../db/spool-files.js'
 import { toStorageError } from '../health/faults.js'
-import { spoolFolder } from './spool-files.js'
 
 const LOCK_NAME = 'hold.lock'
 /** Milliseconds: a step of the sweep takes less. */

@@ -2,9 +2,9 @@
  * Measures how much of the spool files is of no use: what is left of a file while few of its messages are, and what is
  * deleted.
  */
-import type { Read } from '../prepared.js'
-import { INDEX_STEP, waitForStep } from '../stepped-walk.js'
-import { spooledTables } from './spool-files.js'
+import type { Read } from '../db/prepared.js'
+import { spooledTables } from '../db/spool-files.js'
+import { INDEX_STEP, waitForStep } from '../db/stepped-walk.js'
 
 /** 64 MB: as much as one file. */
 const MUCH_DELETED = 67_108_864

@@ -9,8 +9,8 @@ import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, mkdirSync, openSync
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
-import { StorageFault } from '../writer/write.js'
-import { listSpoolFiles, spoolFile, type WrittenPlace } from './spool-files.js'
+import { listSpoolFiles, spoolFile, type WrittenPlace } from '../db/spool-files.js'
+import { StorageFault } from '../db/write.js'
 
 /** From this size on the next batch goes to a new file. */
 const MAX_FILE_BYTES = 67_108_864

@@ -2,8 +2,9 @@
  * The bytes of one batch of requests that go to a spool file. A value is written when its statement runs, behind the
  * conditions that its request begins with: what a quota refuses never reaches the disk.
  */
-import type { StorageFault, Write } from '../writer/write.js'
-import type { WrittenPlace } from './spool-files.js'
+
+import type { WrittenPlace } from '../db/spool-files.js'
+import type { StorageFault, Write } from '../db/write.js'
 import type { SpooledValue, SpoolWriter } from './spool-writer.js'
 import { listSpooled, withPlace } from './spooled-insert.js'
 

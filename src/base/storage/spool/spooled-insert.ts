@@ -5,8 +5,8 @@
  * value, and the writer runs it with a place instead of the bytes.
  */
 import { createLruCache } from '../../platform/lru-cache.js'
-import { MovedBytes, type Write } from '../writer/write.js'
-import type { WrittenPlace } from './spool-files.js'
+import type { WrittenPlace } from '../db/spool-files.js'
+import { MovedBytes, type Write } from '../db/write.js'
 import { countBytes, type SpooledValue } from './spool-writer.js'
 
 /** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */

@@ -1,7 +1,7 @@
 /** The bytes of a message as reads select them, wherever they are stored. */
 import { isDeepStrictEqual } from 'node:util'
 import { type RawBuilder, sql } from 'kysely'
-import type { PreparedRead, Read } from '../prepared.js'
+import type { PreparedRead, Read } from '../db/prepared.js'
 
 /** Fails with `LostBytes` where a spool file lacks them, or they are not those that were written to one. */
 export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case

@@ -10,9 +10,9 @@
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
 import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
-import { StorageFault } from '../writer/write.js'
+import { listSpoolFiles, type SpoolPlace, spooledTables, spoolFile, spoolFolder } from '../db/spool-files.js'
+import { StorageFault } from '../db/write.js'
 import { lockSpool } from './hold-spool.js'
-import { listSpoolFiles, type SpoolPlace, spooledTables, spoolFile, spoolFolder } from './spool-files.js'
 
 /** Limits one step, which commits wait for. */
 const STEP_BYTES = 4_194_304

@@ -8,7 +8,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { takeLock } from '../data-lock.js'
+import { takeLock } from '../db/data-lock.js'
 import { PageFile } from '../wal/page-copy.js'
 import {
   type Checksum,

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../../platform/processes/thread-options.js'
-import { StorageFault } from '../writer/write.js'
+import { StorageFault } from '../db/write.js'
 import type { UpgradeJob, UpgradeReport, UpgradeStep } from './upgrade-protocol.js'
 
 export interface UpgradeListener {

@@ -8,7 +8,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import SQLite from 'better-sqlite3'
-import { listAppliedMigrations, type Migrations } from '../migrate.js'
+import { listAppliedMigrations, type Migrations } from '../db/migrate.js'
 
 /** `version`: of the program that upgrades. */
 export function upgradeCopyOf(file: string, version: string): string {

@@ -6,9 +6,9 @@
  */
 import { dirname } from 'node:path'
 import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
+import type { Migrations } from '../db/migrate.js'
+import { migrations as ours } from '../db/migrations.js'
 import { hasEnoughSpace, thresholdText } from '../health/disk-guard.js'
-import type { Migrations } from '../migrate.js'
-import { migrations as ours } from '../migrations.js'
 import { runUpgrade, type UpgradeListener } from './run-upgrade.js'
 import { upgradeCopyOf } from './upgrade-copies.js'
 import { planUpgrade, type UpgradePlan } from './upgrade-plan.js'

@@ -2,10 +2,10 @@
  * Plans the upgrade of a database, which it reads without changing it: its migrations, and the room that a copy needs.
  */
 import { existsSync } from 'node:fs'
-import { openConnection } from '../connection.js'
+import { openConnection } from '../db/connection.js'
+import { listAppliedMigrations, listPendingMigrations, type Migrations, refuseUnknown } from '../db/migrate.js'
+import { migrations as ours } from '../db/migrations.js'
 import { toStorageError } from '../health/faults.js'
-import { listAppliedMigrations, listPendingMigrations, type Migrations, refuseUnknown } from '../migrate.js'
-import { migrations as ours } from '../migrations.js'
 import { countSpooledBytes } from '../spool/fold.js'
 import { describeWayBack } from './upgrade-copies.js'
 

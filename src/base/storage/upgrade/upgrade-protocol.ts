@@ -1,5 +1,5 @@
 /** Defines what the thread that upgrades is given, and what it reports. */
-import type { Migrations } from '../migrate.js'
+import type { Migrations } from '../db/migrate.js'
 
 export interface UpgradeJob {
   /** Made first, from `source`; null: no copy. */

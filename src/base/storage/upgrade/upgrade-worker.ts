@@ -2,12 +2,12 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import { openConnection } from '../connection.js'
+import { openConnection } from '../db/connection.js'
+import { type Migrations, migrate } from '../db/migrate.js'
+import { StorageFault } from '../db/write.js'
 import { toStorageError } from '../health/faults.js'
 import { createBackup, syncFile } from '../maintenance/backup.js'
 import { verifyData } from '../maintenance/verify.js'
-import { type Migrations, migrate } from '../migrate.js'
-import { StorageFault } from '../writer/write.js'
 import type { UpgradeJob, UpgradeReport, UpgradeStep } from './upgrade-protocol.js'
 
 const report = (message: UpgradeReport): void => parentPort?.postMessage(message)

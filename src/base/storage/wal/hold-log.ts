@@ -5,7 +5,7 @@
  * begin anew, so the daemon holds it from before the check for an upgrade until it has opened the database.
  */
 import { existsSync } from 'node:fs'
-import { openConnection } from '../connection.js'
+import { openConnection } from '../db/connection.js'
 
 /** Returns what lets it go. A file that is absent or no database is not held: the next to open it reports that. */
 export function holdLog(file: string): () => void {

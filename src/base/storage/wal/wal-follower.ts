@@ -8,7 +8,7 @@
  */
 
 import SQLite from 'better-sqlite3'
-import { openConnection } from '../connection.js'
+import { openConnection } from '../db/connection.js'
 import { type LogPosition, type WalPiece, WalReader } from './wal-reader.js'
 
 /** Frames of the log, from which on it is rotated: 16 MB. */

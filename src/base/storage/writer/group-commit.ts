@@ -18,11 +18,11 @@
 import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
+import { createStatementCache } from '../db/statement-cache.js'
+import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, type Write, WriteConflict } from '../db/write.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SpoolWriter } from '../spool/spool-writer.js'
 import { SpooledBatch } from '../spool/spooled-batch.js'
-import { createStatementCache } from './statement-cache.js'
-import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, type Write, WriteConflict } from './write.js'
 
 export type WriteRequest = readonly Write[]
 /** Why a request failed; undefined: it succeeded. */

@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs'
 import type SQLite from 'better-sqlite3'
-import { MAX_LOG_BYTES } from '../connection.js'
+import { MAX_LOG_BYTES } from '../db/connection.js'
 
 /** True: the log was restarted since the purge began. To be called again while it is false. */
 export type LogPurge = () => boolean

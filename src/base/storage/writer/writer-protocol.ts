@@ -10,10 +10,9 @@
  * former come back with the answer.
  */
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
-import type { ConnectionOptions } from '../connection.js'
-import type { WrittenBatch } from '../database.js'
-import type { SpoolPlace } from '../spool/spool-files.js'
-import type { WriteRequest } from './group-commit.js'
+import type { ConnectionOptions } from '../db/connection.js'
+import type { WrittenBatch } from '../db/database.js'
+import type { SpoolPlace } from '../db/spool-files.js'
 import {
   ConstraintViolated,
   LentBytes,
@@ -24,7 +23,8 @@ import {
   TRANSFER_FROM_BYTES,
   type Write,
   WriteConflict,
-} from './write.js'
+} from '../db/write.js'
+import type { WriteRequest } from './group-commit.js'
 
 /** What the thread is started with. */
 export interface WriterThreadOptions extends ConnectionOptions {

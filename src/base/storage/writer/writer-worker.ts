@@ -11,15 +11,15 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type SQLite from 'better-sqlite3'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { openConnection } from '../connection.js'
-import type { WrittenBatch } from '../database.js'
+import { openConnection } from '../db/connection.js'
+import type { WrittenBatch } from '../db/database.js'
+import { type SpoolPlace, spooledTables, spoolFolder } from '../db/spool-files.js'
+import { MovedBytes, StorageFault } from '../db/write.js'
 import { toStorageFault } from '../health/faults.js'
-import { type SpoolPlace, spooledTables, spoolFolder } from '../spool/spool-files.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import { beginLogPurge, type LogPurge } from './log-purge.js'
-import { MovedBytes, StorageFault } from './write.js'
 import {
   type FromWriter,
   failureToWire,

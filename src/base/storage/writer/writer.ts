@@ -9,10 +9,10 @@
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
-import type { ConnectionOptions } from '../connection.js'
-import type { WrittenBatch } from '../database.js'
-import type { SpoolPlace } from '../spool/spool-files.js'
-import { type CommitOptions, type LentBytes, StorageFault, type Write } from './write.js'
+import type { ConnectionOptions } from '../db/connection.js'
+import type { WrittenBatch } from '../db/database.js'
+import type { SpoolPlace } from '../db/spool-files.js'
+import { type CommitOptions, type LentBytes, StorageFault, type Write } from '../db/write.js'
 import {
   type FromWriter,
   failureFromWire,

@@ -1,9 +1,9 @@
 /** Finds whose domain a report is about: a workspace that has it verified, or the service itself. */
 import type { Config } from '../../../base/config/complete.js'
 import { type DomainName, domainOf } from '../../../base/mail/address.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { verifiedByName } from '../../../workspaces/domains/sending-domains.js'
+import { verifiedByName } from '../../../workspaces/domains/rows/sending-domains.js'
 import { isInside } from '../../../workspaces/domains/zone/zone-records.js'
 import type { DomainRef } from './report-records.js'
 

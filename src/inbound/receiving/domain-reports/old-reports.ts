@@ -1,5 +1,5 @@
 /** Removes reports about domains after `retention.reports`, some at a time. */
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { removeReport, reportsReceivedBefore } from './report-records.js'
 
 const BATCH_SIZE = 50

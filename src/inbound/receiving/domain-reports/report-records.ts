@@ -3,10 +3,10 @@
  * reporter gave it.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { DomainReportKind, DomainReportRowsTable } from '../../../base/storage/tables/domain-report-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 
 export type DomainReport = Selectable<Tables['domain_reports']>
 

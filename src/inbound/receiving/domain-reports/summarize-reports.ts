@@ -7,8 +7,8 @@
  * Aggregate reports alone are counted as messages: failure reports tell of the same ones again. It reads one report in a
  * step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come from outside.
  */
-import type { Read } from '../../../base/storage/prepared.js'
-import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { DmarcRow, DomainReportRow, TlsRow } from '../../../base/storage/tables/domain-report-tables.js'
 import { rememberReceivers } from './mail-receivers.js'

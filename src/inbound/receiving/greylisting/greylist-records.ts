@@ -3,9 +3,9 @@
  * networks that have passed; the oldest go. Keys are hashes, so no address can be read from them.
  */
 
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { GreylistEntry } from './greylist-policy.js'
 
 interface StoredEntry extends GreylistEntry {

@@ -16,7 +16,7 @@
  * If several match, the mildest counts: while one member of an alias has the message, it is not lost.
  */
 import { type Address, domainOf, tryParseForeignAddress } from '../../../base/mail/address.js'
-import type { Recipient } from '../../../records/messages/recipients.js'
+import type { Recipient } from '../../../records/messages/email/recipients.js'
 import type { Bounce, BounceKind } from './report.js'
 import { isSameAddress, mailboxPartOf, parseTypedAddress } from './report-addresses.js'
 

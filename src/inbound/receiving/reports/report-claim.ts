@@ -17,7 +17,7 @@ import {
   recipientOfReturnPath,
   recipientOfUnsubscribe,
 } from '../../../base/mail/recipient-token.js'
-import type { InboundRecipient, RecipientPolicy } from '../recipient-policy.js'
+import type { InboundRecipient, RecipientPolicy } from '../recipients/recipient-policy.js'
 import type { Bounce, ComplaintReport, Report } from './report.js'
 import { parseTypedAddress } from './report-addresses.js'
 import { firstValueOf } from './report-fields.js'

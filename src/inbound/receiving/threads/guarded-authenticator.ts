@@ -4,8 +4,8 @@
  */
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
-import type { OnlyMail } from '../copy-plan.js'
-import type { EarlyAnalyzer } from '../early-analyzer.js'
+import type { EarlyAnalyzer } from '../analysis/early-analyzer.js'
+import type { OnlyMail } from '../recipients/copy-plan.js'
 import type { CheckedMessage } from './message-thread.js'
 import type { MessageThreads } from './message-threads.js'
 

@@ -18,7 +18,7 @@ import { threadOptions } from '../../../base/platform/processes/thread-options.j
 import { busyTimeOf } from '../../../base/platform/thread-load.js'
 import { type Json, parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
-import type { TraceFacts } from '../trace-fields.js'
+import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type StoredForm, unpackForm } from './packed-form.js'
 import type {
   DatedAnswer,

@@ -13,7 +13,7 @@ import type { Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { createSemaphore, type Semaphore } from '../../../base/platform/semaphore.js'
-import type { TraceFacts } from '../trace-fields.js'
+import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
 
 /** From this size in octets a header is large. `maxWait`: in milliseconds. */

@@ -3,7 +3,7 @@
  * characters twice; the structured clone algorithm copies them.
  */
 import { type Json, parseJson, toJson } from '../../../base/storage/tables/columns.js'
-import type { AnalyzedContent } from '../inbound-analyzer.js'
+import type { AnalyzedContent } from '../analysis/inbound-analyzer.js'
 import type { ByteRange, FoundForm } from './stored-form.js'
 
 /** `pieces`: those of the message are views of its bytes. `content`: null if it is yet to be analyzed. */

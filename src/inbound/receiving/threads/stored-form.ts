@@ -8,11 +8,11 @@
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import { type Header, scanHeader } from '../../../base/mail/header-fields.js'
 import { parseSimpleContent } from '../../../records/messages/mime/simple-content.js'
+import type { SpamContext } from '../../spam/facts/spam-input.js'
 import { buildSpamContext } from '../../spam/received-spam-message.js'
-import type { SpamContext } from '../../spam/spam-input.js'
+import { type AnalyzedContent, contentAnalyzer } from '../analysis/inbound-analyzer.js'
 import { buildResultFields } from '../authentication/result-fields.js'
-import { type AnalyzedContent, contentAnalyzer } from '../inbound-analyzer.js'
-import { type TraceFacts, withTrace } from '../trace-fields.js'
+import { type TraceFacts, withTrace } from '../authentication/trace-fields.js'
 
 /** A place in the message as received. */
 export type ByteRange = readonly [start: number, end: number]

@@ -7,7 +7,7 @@ import type { Authentication, Connection } from '../../../base/mail/authenticati
 import type { RefusalKind } from '../../../base/mail/refusal.js'
 import type { Json } from '../../../base/storage/tables/columns.js'
 import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
-import type { TraceFacts } from '../trace-fields.js'
+import type { TraceFacts } from '../authentication/trace-fields.js'
 import type { PackedForm } from './packed-form.js'
 
 /** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */

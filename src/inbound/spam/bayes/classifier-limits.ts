@@ -10,7 +10,7 @@
  *   domain vouches for it, even if the client costs that message some points.
  */
 import type { SpamContribution } from '../../../base/storage/tables/inbound-tables.js'
-import type { SpamThresholds } from '../spam-report.js'
+import type { SpamThresholds } from '../rules/spam-report.js'
 import type { BayesContribution } from './points.js'
 import type { TokenCount } from './score.js'
 

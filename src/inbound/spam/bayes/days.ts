@@ -7,8 +7,8 @@
  *
  * Limit: days older than 180 are removed when the next message is learned, so a workspace has about 181 rows.
  */
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { TokenCount } from './score.js'
 
 const RECENT_DAYS = 180

@@ -9,8 +9,8 @@
  * The counts of a forgotten message stay, and if it is learned again it counts again.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 
 export interface BayesLimits {
   readonly tokens: number

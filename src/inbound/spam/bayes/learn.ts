@@ -5,8 +5,8 @@
  * An earlier, opposite verdict is unlearned in the same commit. If other commits come in between, the commit
  * misses and is tried again on the new state.
  */
-import type { Store } from '../../../base/storage/database.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { type BayesLimits, expireBayesData } from './expiry.js'
 import { buildLearnWrites, buildUnlearnWrites, findLearned, type LearnInput } from './records.js'
 

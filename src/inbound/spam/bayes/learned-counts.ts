@@ -11,8 +11,8 @@
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { countRecentlyLearned, dayOf } from './days.js'
 import { ProbabilityTable } from './probability-table.js'
 import { type LearnedState, readLearnedState, readTokenCounts, readTokensAfter } from './records.js'

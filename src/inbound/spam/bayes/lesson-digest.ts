@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
 import type { MessageDigester } from '../../../records/messages/mime/mime-parts-protocol.js'
 import { parseContent } from '../../../records/messages/mime/parse-parts.js'
-import { buildSpamMessage, type SpamContext } from '../spam-input.js'
+import { buildSpamMessage, type SpamContext } from '../facts/spam-input.js'
 import { tokenizeMessage } from './tokens.js'
 
 interface LearnableMessage {

@@ -11,10 +11,10 @@
  * Every statement takes the workspace's id.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { BayesVerdict } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import { buildDayCount, dayOf, learningDayOf, subtractDayCount } from './days.js'
 import type { TokenCount } from './score.js'
 import { hashToken, packKeys, unpackKeys } from './token-keys.js'

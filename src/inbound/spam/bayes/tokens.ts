@@ -9,7 +9,7 @@
  * the recipient and not the message; and origin and authentication, which a message learned from a file lacks, so
  * that their presence alone would be a signal.
  */
-import type { SpamMessage } from '../spam-message.js'
+import type { SpamMessage } from '../facts/spam-message.js'
 import { readVisibleHtml } from './html.js'
 import { TokenKeys } from './token-keys.js'
 import { readWords, type ScannedText, splitWords, type WordReader } from './words.js'

@@ -1,5 +1,5 @@
 /** Shows what a workspace has taught the classifier, in numbers. */
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { knowsRecentMail } from './classifier-limits.js'
 import { countRecentlyLearned } from './days.js'
 import { countLearnedMessages } from './records.js'

@@ -14,7 +14,7 @@
 import { fileNameOf } from '../../../base/mail/file-part.js'
 import { type Header, readFieldValue, scanHeader } from '../../../base/mail/header-fields.js'
 import { readQuotedPrintable } from '../../../base/mail/quoted-printable.js'
-import type { SpamPart } from '../spam-message.js'
+import type { SpamPart } from './spam-message.js'
 
 const MAX_PARTS = 100
 const MAX_LINES = 5_000

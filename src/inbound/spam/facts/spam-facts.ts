@@ -6,12 +6,12 @@
  * once.
  */
 import { findAuthor } from '../../../base/mail/mailbox-list.js'
-import type { SpamField, SpamMessage } from '../spam-message.js'
 import { isThrowawayDomain } from './host-kinds.js'
 import { collectHtmlFacts, type HtmlFacts } from './html-facts.js'
 import { collectImpersonationFacts, type ImpersonationFacts, parseFormUrls } from './impersonation-facts.js'
 import { collectPageFacts, type PageFacts } from './page-facts.js'
 import { readWordsOf } from './readable-words.js'
+import type { SpamField, SpamMessage } from './spam-message.js'
 import { findTextUrls, parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl } from './url-facts.js'
 import { WordedText } from './wording.js'
 

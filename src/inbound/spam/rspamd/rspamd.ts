@@ -13,7 +13,7 @@ import { createHttpClient, type HttpAnswer } from '../../../base/platform/http/h
 import { HttpFault } from '../../../base/platform/http/http-fault.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createMemoryBudget, type MemoryBudget } from '../../../base/platform/memory/budget.js'
-import type { SpamOrigin } from '../spam-message.js'
+import type { SpamOrigin } from '../facts/spam-message.js'
 import { parseRspamdVerdict, type RspamdVerdict } from './rspamd-answer.js'
 
 export interface RspamdRequest {

@@ -1,5 +1,5 @@
 /** All rules of spam scoring, by subject. */
-import type { SpamRule } from '../spam-rule.js'
+
 import { attachmentRules } from './attachments.js'
 import { authenticationRules } from './authentication.js'
 import { charsetRules } from './charset.js'
@@ -9,6 +9,7 @@ import { headerRules } from './headers.js'
 import { hostingRules } from './hosting.js'
 import { htmlRules } from './html.js'
 import { impersonationRules } from './impersonation.js'
+import type { SpamRule } from './spam-rule.js'
 import { structureRules } from './structure.js'
 import { urlRules } from './urls.js'
 import { fraudWording } from './wording-frauds.js'

@@ -1,7 +1,7 @@
 /** Rules on attachments, by name and declared type. */
 import { hasDirectionOverride } from '../facts/script-facts.js'
-import type { SpamAttachment } from '../spam-message.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamAttachment } from '../facts/spam-message.js'
+import type { SpamRule } from './spam-rule.js'
 
 const programExtensions =
   /\.(?:exe|scr|pif|com|bat|cmd|vbs?|vbe|jse?|wsf|wsh|hta|cpl|msi|jar|lnk|ps1|reg|chm|apk|app|iso|img|vhdx?|one|url)$/i

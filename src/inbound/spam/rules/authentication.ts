@@ -4,9 +4,10 @@
  *
  * A pass speaks for the name, not for its owner, so it weighs little.
  */
+
+import type { SpamAuthentication, SpamOrigin } from '../facts/spam-message.js'
 import { registeredDomainOf } from '../facts/url-facts.js'
-import type { SpamAuthentication, SpamOrigin } from '../spam-message.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 function authenticationRule(
   name: string,

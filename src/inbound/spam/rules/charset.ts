@@ -1,7 +1,7 @@
 /** Rules on tricks with letters and charsets. */
 import { countInvisibleInWords, countMixedWords, hasDirectionOverride } from '../facts/script-facts.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 const MAX_BODY = 40_000
 

@@ -4,7 +4,7 @@
  */
 import { parseMessageDate } from '../../../base/mail/message-date.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 const HOUR = 3_600_000
 

@@ -2,7 +2,7 @@
  * The Generic Test for Unsolicited Bulk Email (GTUBE): a line that every filter takes for spam, for testing
  * filters.
  */
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 /** In pieces, so that mail containing this source does not match. */
 const gtubeLine = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')

@@ -2,7 +2,7 @@
 import { freeMailDomains } from '../facts/host-kinds.js'
 import { countFields, firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import { registeredDomainOf } from '../facts/url-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 const bareSubjectOf = ({ message }: SpamFacts): string =>
   message.subject.replace(/^(?:\s*(?:re|fwd?|aw|\[[^\]]*\])\s*:?\s*)+/i, '')

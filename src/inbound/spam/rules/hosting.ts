@@ -5,7 +5,7 @@
 import { isFreeHost, isThrowawayDomain, registeredLabelOf } from '../facts/host-kinds.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import type { SpamUrl } from '../facts/url-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 /** Maximum of links checked; no message has more distinct ones. */
 const MAX_LINKS = 200

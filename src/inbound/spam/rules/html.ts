@@ -1,6 +1,6 @@
 /** Rules on HTML: content hidden from people or from filters, and features that mail does not need. */
 import type { SpamFacts } from '../facts/spam-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 const hasTag =
   (...names: readonly string[]) =>

@@ -10,7 +10,7 @@ import { isFormHost, isFreeHost, isFreeMail, isShortener } from '../facts/host-k
 import { loginPhrases, qrCodePhrases } from '../facts/phishing-phrases.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import { findShownDomain, registeredDomainOf, type SpamUrl } from '../facts/url-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 /** Maximum of recipients checked. */
 const MAX_RECIPIENTS = 20

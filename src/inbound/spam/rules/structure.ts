@@ -1,7 +1,7 @@
 /** Rules on the structure of a message: which bodies it has and how they are written. */
 import { saysOtherThings } from '../facts/long-words.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 /** A short notice below a picture of its sender's name: some words, and a link to the author's own organization. */
 function isShortNotice({ html, urls, author, hasThrowawayDomain, impersonation }: SpamFacts): boolean {

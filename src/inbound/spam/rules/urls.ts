@@ -4,7 +4,7 @@ import { shorteners } from '../facts/host-kinds.js'
 import { isHomograph, isMixedScript } from '../facts/script-facts.js'
 import type { SpamFacts } from '../facts/spam-facts.js'
 import { findShownDomain, type SpamUrl } from '../facts/url-facts.js'
-import type { SpamRule } from '../spam-rule.js'
+import type { SpamRule } from './spam-rule.js'
 
 /** Maximum of recipients searched for. */
 const MAX_ADDRESSES = 20

@@ -1,5 +1,5 @@
 /** Rules on the wording of fraud: money from afar, threats, gift cards, chain letters. */
-import { type SpamRule, wordingRule } from '../spam-rule.js'
+import { type SpamRule, wordingRule } from './spam-rule.js'
 
 export const fraudWording: readonly SpamRule[] = [
   wordingRule(

@@ -3,7 +3,7 @@
  * itself is said to be in danger (`FRAUD_ACCOUNT`), these would repeat it and do not count.
  */
 import type { PhishingTopic } from '../facts/phishing-phrases.js'
-import { type SpamRule, wordingRule } from '../spam-rule.js'
+import { type SpamRule, wordingRule } from './spam-rule.js'
 
 function phishingRule(name: string, weight: number, description: string, topic: PhishingTopic): SpamRule {
   return {

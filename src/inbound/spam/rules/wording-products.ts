@@ -1,5 +1,5 @@
 /** Rules on products that are typically offered in unsolicited mail. */
-import { type SpamRule, wordingRule } from '../spam-rule.js'
+import { type SpamRule, wordingRule } from './spam-rule.js'
 
 export const productWording: readonly SpamRule[] = [
   wordingRule(

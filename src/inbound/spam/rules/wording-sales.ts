@@ -1,5 +1,5 @@
 /** Rules on the wording of unsolicited sales. All are common words: they weigh only together. */
-import { type SpamRule, wordingRule } from '../spam-rule.js'
+import { type SpamRule, wordingRule } from './spam-rule.js'
 
 export const salesWording: readonly SpamRule[] = [
   wordingRule(

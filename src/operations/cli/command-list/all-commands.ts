@@ -4,7 +4,7 @@
  * The files of this folder say what help and the parser need, and load the code of a command when it is called:
  * `posthorn --version` must not wait for the modules of every command.
  */
-import type { Command } from '../command.js'
+import type { Command } from '../command/command.js'
 import { domainCommands } from './domains.js'
 import { messageCommands } from './messages.js'
 import { queueCommands } from './queue.js'

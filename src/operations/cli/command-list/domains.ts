@@ -1,5 +1,5 @@
 /** The commands about domains. */
-import type { Command } from '../command.js'
+import type { Command } from '../command/command.js'
 
 const loadDomain = () => import('../commands/domain-commands.js')
 const loadDomainReport = () => import('../commands/domain-report-command.js')

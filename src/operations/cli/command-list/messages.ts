@@ -1,5 +1,5 @@
 /** The commands about messages: test mail, their story, spam, suppressions, reports, codes by SMS. */
-import type { Command } from '../command.js'
+import type { Command } from '../command/command.js'
 
 const loadEmail = () => import('../commands/email-commands.js')
 const loadLog = () => import('../commands/log-command.js')

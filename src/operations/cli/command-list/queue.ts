@@ -1,6 +1,6 @@
 /** The commands about the outbound queue, and what slows it down or holds it. */
-import type { Command } from '../command.js'
-import { filterOptions, filterUsage } from '../queue-options.js'
+import type { Command } from '../command/command.js'
+import { filterOptions, filterUsage } from '../command/queue-options.js'
 
 const loadQueue = () => import('../commands/queue-commands.js')
 const loadQueueRule = () => import('../commands/queue-rule-commands.js')

@@ -1,5 +1,5 @@
 /** The commands about the service: its zone, certificates, database, standby and daemon. */
-import type { Command } from '../command.js'
+import type { Command } from '../command/command.js'
 
 const loadZone = () => import('../commands/zone-command.js')
 const loadCertificate = () => import('../commands/certificate-commands.js')

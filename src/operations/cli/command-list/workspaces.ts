@@ -1,5 +1,5 @@
 /** The commands about workspaces, their people and their keys. */
-import type { Command } from '../command.js'
+import type { Command } from '../command/command.js'
 
 const loadWorkspace = () => import('../commands/workspace-commands.js')
 const loadUser = () => import('../commands/user-commands.js')

@@ -20,8 +20,8 @@ import {
   requiredWord,
   textOption,
   UsageError,
-} from '../command.js'
-import { createProgressLine } from '../progress-line.js'
+} from '../command/command.js'
+import { createProgressLine } from '../command/progress-line.js'
 
 const STANDARD_OUTPUT = '-'
 const MEGABYTE = 1 << 20

@@ -4,11 +4,11 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import { listScopes, type ShownScope } from '../../../outbound/breaker/list-scopes.js'
 import { releaseById } from '../../../outbound/breaker/release-scope.js'
 import { createBroadcastSwitch } from '../../../outbound/broadcasts/broadcast-switch.js'
-import { operatorActor } from '../../../workspaces/accounts/audit-log.js'
-import { allWorkspaces } from '../../../workspaces/accounts/workspaces.js'
-import { type Answer, type Call, refuseExtraWords, requiredWord, textOption } from '../command.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
+import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
+import { type Answer, type Call, refuseExtraWords, requiredWord, textOption } from '../command/command.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function list({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)

@@ -6,15 +6,15 @@
 import { existsSync } from 'node:fs'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
 import { databaseFile } from '../../../base/storage/open.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { StorageFault } from '../../../base/storage/writer/write.js'
-import { allChecks } from '../../doctor/all-checks.js'
 import type { Check } from '../../doctor/check.js'
+import { allChecks } from '../../doctor/checks/all-checks.js'
+import { openCheckDeps } from '../../doctor/checks/open-deps.js'
 import { countStates, type Finding, type FindingState, type StateTotals, worstState } from '../../doctor/finding.js'
-import { openCheckDeps } from '../../doctor/open-deps.js'
 import { runChecks } from '../../doctor/run-checks.js'
-import { type Answer, type Call, flagOption, UsageError } from '../command.js'
+import { type Answer, type Call, flagOption, UsageError } from '../command/command.js'
 
 export async function runDoctor(call: Call): Promise<Answer> {
   const { words, options, config, clock } = call

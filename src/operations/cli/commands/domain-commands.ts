@@ -1,14 +1,14 @@
 /** `domain add|list|show|inbound|block|unblock|delete|import-key`: the domains from which a workspace sends, and where it receives. */
 import { readFile } from 'node:fs/promises'
-import type { Write } from '../../../base/storage/writer/write.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { failMailOfDomain } from '../../../records/messages/queue/fail-domain.js'
-import { type AuditAction, operatorActor, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { type AuditAction, operatorActor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { changeDomain, type DomainChange } from '../../../workspaces/domains/change-domain.js'
 import { deleteSendingDomain } from '../../../workspaces/domains/delete-domain.js'
 import { toDomainResource } from '../../../workspaces/domains/domain-resource.js'
 import { installImportedKey } from '../../../workspaces/domains/new-domain.js'
 import { registerDomain } from '../../../workspaces/domains/register-domain.js'
-import { domainsOfWorkspace, type SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import { domainsOfWorkspace, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { parseBlockedLocalPart } from '../../../workspaces/domains/verification/blocked-addresses.js'
 import {
   type Answer,
@@ -19,10 +19,10 @@ import {
   requiredOption,
   requiredWord,
   UsageError,
-} from '../command.js'
-import { type ChosenDomain, chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../command/command.js'
+import { type ChosenDomain, chooseDomain, requireDomain, showDomain } from '../command/domain-choice.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function add(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)

@@ -3,15 +3,15 @@
 import { assertNever } from '../../../base/mail/assert-never.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { systemRandom } from '../../../base/platform/random.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import type { RecordFinding } from '../../../records/events/payloads.js'
-import { operatorActor } from '../../../workspaces/accounts/audit-log.js'
-import { type RotationDeps, type RotationProgress, rotateKeys } from '../../../workspaces/domains/dkim/rotate-keys.js'
-import { buildRotationDeps, openDomainResolver } from '../../../workspaces/domains/verification/domain-resolver.js'
-import { forceVerification, verifyDomain } from '../../../workspaces/domains/verification/verify-domain.js'
-import { type Answer, type Call, flagOption } from '../command.js'
-import { chooseDomain, requireDomain, showDomain } from '../domain-choice.js'
-import { formatMoment } from '../table.js'
+import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
+import { buildRotationDeps, openDomainResolver } from '../../../workspaces/domains/domain-resolver.js'
+import { type RotationDeps, type RotationProgress, rotateKeys } from '../../../workspaces/domains/rotate-keys.js'
+import { forceVerification, verifyDomain } from '../../../workspaces/domains/verify-domain.js'
+import { type Answer, type Call, flagOption } from '../command/command.js'
+import { chooseDomain, requireDomain, showDomain } from '../command/domain-choice.js'
+import { formatMoment } from '../command/table.js'
 
 export async function verify(call: Call): Promise<Answer> {
   const it = await chooseDomain(call)

@@ -1,8 +1,8 @@
 /** `domain reports`: what other servers report about a domain. */
 
 import { type DomainName, domainOf, parseDomainName } from '../../../base/mail/address.js'
-import { MAX_ID } from '../../../base/storage/paging.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import { MAX_ID } from '../../../base/storage/db/paging.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { rememberReceivers } from '../../../inbound/receiving/domain-reports/mail-receivers.js'
 import {
@@ -13,9 +13,9 @@ import {
 import { type ReportSummary, summarizeReports } from '../../../inbound/receiving/domain-reports/summarize-reports.js'
 import { toReportResource } from '../../../servers/api/domains/report-fields.js'
 import { isInside } from '../../../workspaces/domains/zone/zone-records.js'
-import { type Answer, type Call, requiredWord } from '../command.js'
-import { chooseDomain, requireDomain } from '../domain-choice.js'
-import { formatMoment, formatTable } from '../table.js'
+import { type Answer, type Call, requiredWord } from '../command/command.js'
+import { chooseDomain, requireDomain } from '../command/domain-choice.js'
+import { formatMoment, formatTable } from '../command/table.js'
 
 const MAX_LISTED = 20
 /** Behind the name of a reporter. */

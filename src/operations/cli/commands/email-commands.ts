@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { type Address, domainOf, parseAddress } from '../../../base/mail/address.js'
-import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { EmailCommitter } from '../../../outbound/sending/email-committer.js'
 import { EmailPreparer } from '../../../outbound/sending/email-preparer.js'
 import { SubmissionAcceptor } from '../../../outbound/sending/submission-acceptor.js'
@@ -20,11 +20,11 @@ import {
 import { readEmailRecord } from '../../../records/messages/email-resource.js'
 import { MimeReader } from '../../../records/messages/mime/mime-parts.js'
 import { createSuppressionCache } from '../../../records/suppressions/suppression-cache.js'
+import { createKeylessPrincipal } from '../../../workspaces/accounts/access/principal.js'
 import { createPlanCache } from '../../../workspaces/accounts/limits/plans.js'
 import { createEmailCharger } from '../../../workspaces/accounts/limits/quota.js'
-import { createKeylessPrincipal } from '../../../workspaces/accounts/principal.js'
+import { verifiedByName } from '../../../workspaces/domains/rows/sending-domains.js'
 import { createSendingDomainCache } from '../../../workspaces/domains/sending-domain-cache.js'
-import { verifiedByName } from '../../../workspaces/domains/sending-domains.js'
 import {
   type Answer,
   type Call,
@@ -35,8 +35,8 @@ import {
   requiredOption,
   requiredWord,
   textOption,
-} from '../command.js'
-import { emailLines } from '../email-lines.js'
+} from '../command/command.js'
+import { emailLines } from '../command/email-lines.js'
 
 const MAX_WAIT = 60_000
 const POLL_INTERVAL = 100

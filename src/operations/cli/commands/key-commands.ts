@@ -1,15 +1,15 @@
 /** `key create|list|revoke`: the API keys of a workspace. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { WriteConflict } from '../../../base/storage/db/write.js'
 import type { Scope } from '../../../base/storage/tables/account-tables.js'
-import { WriteConflict } from '../../../base/storage/writer/write.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
-import { operatorActor } from '../../../workspaces/accounts/audit-log.js'
+import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
+import { scopes } from '../../../workspaces/accounts/access/principal.js'
 import { generateKey, keysOfWorkspace } from '../../../workspaces/accounts/keys/api-keys.js'
 import { createKeyAudited, revokeKeyAudited } from '../../../workspaces/accounts/keys/audited-keys.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
-import { scopes } from '../../../workspaces/accounts/principal.js'
-import { ownerOf } from '../../../workspaces/accounts/workspaces.js'
+import { ownerOf } from '../../../workspaces/accounts/workspace/workspaces.js'
 import {
   type Answer,
   type Call,
@@ -19,9 +19,9 @@ import {
   requiredWord,
   textOption,
   UsageError,
-} from '../command.js'
-import { formatMoment, formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../command/command.js'
+import { formatMoment, formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function create({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)

@@ -1,9 +1,9 @@
 /** `log`: all that is known of one message, in the order of time. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Email } from '../../../records/messages/email.js'
+import type { Email } from '../../../records/messages/email/email.js'
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command/command.js'
 import { readEmailLog } from '../message-log/email-log.js'
 import { findMessage } from '../message-log/find-message.js'
 import { readInboundLog } from '../message-log/inbound-log.js'

@@ -2,7 +2,7 @@
 
 import { providerOf } from '../../../base/mail/mailbox-providers.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { changeEntries, type QueueAct } from '../../../records/messages/queue/change-entries.js'
 import { describeWait } from '../../../records/messages/queue/provider-pause.js'
 import { waitsForOf } from '../../../records/messages/queue/queue.js'
@@ -16,11 +16,18 @@ import { walkEntries } from '../../../records/messages/queue/queue-pages.js'
 import { type QueueSummary, summarizeQueue } from '../../../records/messages/queue/queue-summary.js'
 import { describeWaitReason, waitReasonOf } from '../../../records/messages/queue/wait-reason.js'
 import { isWarmUpWait } from '../../../records/messages/queue/warm-up-wait.js'
-import { operatorActor } from '../../../workspaces/accounts/audit-log.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord, UsageError } from '../command.js'
-import { parseFilter, resolveFilter } from '../queue-filter.js'
-import { filterOptions } from '../queue-options.js'
-import { formatTable } from '../table.js'
+import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  refuseExtraWords,
+  requiredWord,
+  UsageError,
+} from '../command/command.js'
+import { parseFilter, resolveFilter } from '../command/queue-filter.js'
+import { filterOptions } from '../command/queue-options.js'
+import { formatTable } from '../command/table.js'
 
 /** The entries of the call, in portions. */
 function walk(read: Read, call: Call, filter: QueueFilter): AsyncGenerator<readonly ListedEntry[]> {

@@ -2,9 +2,9 @@
 
 import { parseDomainName } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
 import { parseTimestamp } from '../../../outbound/sending/schedule.js'
 import {
   allHoldRules,
@@ -16,7 +16,7 @@ import {
   parsePattern,
 } from '../../../records/messages/queue/hold-rules.js'
 import { countHeldEntries } from '../../../records/messages/queue/ruled-entries.js'
-import { operatorActor } from '../../../workspaces/accounts/audit-log.js'
+import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
 import {
   type Answer,
   type Call,
@@ -26,10 +26,10 @@ import {
   requiredWord,
   textOption,
   UsageError,
-} from '../command.js'
-import { parseAge, parseSender } from '../queue-filter.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../command/command.js'
+import { parseAge, parseSender } from '../command/queue-filter.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function add({ words, options, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)

@@ -8,9 +8,9 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Problem } from '../../../base/config/problems.js'
-import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords } from '../command.js'
-import { holdsLock, type ReloadOutcome, readMonotonicMicroseconds, readReloadReport } from '../reload-report.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords } from '../command/command.js'
+import { holdsLock, type ReloadOutcome, readMonotonicMicroseconds, readReloadReport } from '../command/reload-report.js'
 
 /** Milliseconds: certificates are read, and a reload under way comes first. */
 const MAX_WAIT = 15_000

@@ -1,11 +1,18 @@
 /** `restore`: replaces the database by a backup. */
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { DataFolderHeld } from '../../../base/storage/data-lock.js'
+import { DataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { restoreBackup, UnusableBackup } from '../../../base/storage/maintenance/restore.js'
 import { databaseFile } from '../../../base/storage/open.js'
 import { UnusableStandby } from '../../../base/storage/standby/rebuild.js'
-import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords, requiredWord } from '../command.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  flagOption,
+  refuseExtraWords,
+  requiredWord,
+} from '../command/command.js'
 
 export async function restore({ words, options, config, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 1)

@@ -14,10 +14,10 @@ import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
 import { type Daemon, startDaemon } from '../../daemon/daemon.js'
 import type { DaemonOptions } from '../../daemon/daemon-options.js'
-import { type Call, flagOption, refuseExtraWords } from '../command.js'
-import { type ReloadOutcome, writeReloadReport } from '../reload-report.js'
-import { createReloader } from '../reloader.js'
-import { openSystemdNotices } from '../systemd-notices.js'
+import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
+import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
+import { createReloader } from '../command/reloader.js'
+import { openSystemdNotices } from '../command/systemd-notices.js'
 
 interface ServeOptions {
   /** The environment of the process: systemd names its socket and the time of its watchdog there. */

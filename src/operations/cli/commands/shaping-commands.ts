@@ -1,8 +1,8 @@
 /** `shaping`, `shaping reset`: what the replies of providers have taught about the pace at which they take mail. */
 import { pacesByChange, resetProvider } from '../../../outbound/delivery/shaping/pace-store.js'
 import { viewPace } from '../../../outbound/delivery/shaping/pace-view.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
-import { formatTable } from '../table.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command/command.js'
+import { formatTable } from '../command/table.js'
 
 /** Paces that are listed: those that have changed last. */
 const MAX_LISTED = 1_000

@@ -7,7 +7,7 @@
 import { destination } from 'pino'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { createLog } from '../../../base/platform/log.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { type Hold, listHolds, releaseHolds } from '../../../workspaces/sms/holds.js'
 import type { Sms } from '../../daemon/sms.js'
 import {
@@ -18,9 +18,9 @@ import {
   requiredWord,
   textOption,
   UsageError,
-} from '../command.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../command/command.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 const DEFAULT_LENGTH = 6
 const DEFAULT_EXPIRY = 10

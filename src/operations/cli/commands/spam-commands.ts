@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatForDisplay } from '../../../base/mail/address.js'
 import { scanHeader } from '../../../base/mail/header-fields.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import type { BayesVerdict } from '../../../base/storage/tables/inbound-tables.js'
 import { learnMessage } from '../../../inbound/spam/bayes/learn.js'
 import { messageDigester } from '../../../inbound/spam/bayes/lesson-digest.js'
@@ -23,8 +23,8 @@ import {
   requiredOption,
   requiredWord,
   UsageError,
-} from '../command.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../command/command.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 /** Messages that are learned at a time, so that they share commits; one process parses them. */
 const CONCURRENCY = 16

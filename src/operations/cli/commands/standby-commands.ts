@@ -4,13 +4,20 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
-import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { restoreBackup } from '../../../base/storage/maintenance/restore.js'
 import { databaseFile } from '../../../base/storage/open.js'
 import { forgetCopy, type Rebuilt, rebuild, withCopy } from '../../../base/storage/standby/rebuild.js'
 import { readStandbyStatus, standbyLag } from '../../../base/storage/standby/standby-status.js'
-import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords, requiredWord } from '../command.js'
-import { maskControls } from '../mask-controls.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  flagOption,
+  refuseExtraWords,
+  requiredWord,
+} from '../command/command.js'
+import { maskControls } from '../command/mask-controls.js'
 import { describeRestore, withRestoreErrors } from './restore-command.js'
 
 /** Milliseconds between two looks at the folder. */

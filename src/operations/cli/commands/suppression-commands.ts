@@ -2,13 +2,13 @@
 
 import { parseAddress } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
 import { listSuppressions } from '../../../records/suppressions/suppression-list.js'
 import { findSuppression, removeSuppression, type Suppression } from '../../../records/suppressions/suppressions.js'
-import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import {
   type Answer,
   type Call,
@@ -19,9 +19,9 @@ import {
   requiredWord,
   textOption,
   UsageError,
-} from '../command.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../command/command.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 /** The id of the workspace, or the word for the service. */
 function chooseList(read: Read, options: OptionValues): string {

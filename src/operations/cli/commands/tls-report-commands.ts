@@ -3,7 +3,7 @@
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { DAY, dayOf } from '../../../outbound/delivery/tls-reports/report-day.js'
 import { newestReports } from '../../../outbound/delivery/tls-reports/report-records.js'
-import { type Answer, type Call, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, refuseExtraWords } from '../command/command.js'
 
 /** Days that are shown. */
 const SHOWN_DAYS = 7

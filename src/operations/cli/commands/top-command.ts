@@ -1,9 +1,9 @@
 /** `top`: what the service is doing, live on the full screen of a terminal, or as one snapshot. */
 import { existsSync } from 'node:fs'
 import { databaseFile, openReadOnly } from '../../../base/storage/open.js'
-import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command/command.js'
+import { Screen, type Terminal } from '../command/screen.js'
 import { renderSnapshot } from '../top/render.js'
-import { Screen, type Terminal } from '../top/screen.js'
 import { createSnapshotReader, type ReadSnapshot, type TopSnapshot } from '../top/snapshot.js'
 
 const REFRESH_INTERVAL = 1_000

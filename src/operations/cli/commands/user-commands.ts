@@ -2,9 +2,9 @@
 
 import { parseAddress, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
-import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
+import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { memberByEmail, transferOwnership } from '../../../workspaces/accounts/people/members.js'
 import { createPasswordHasher } from '../../../workspaces/accounts/people/passwords.js'
 import { allUsers, setPassword, userByEmail } from '../../../workspaces/accounts/people/users.js'
@@ -14,10 +14,10 @@ import { recordForUser } from '../../../workspaces/accounts/sessions/own-account
 import { endPasswordLinks } from '../../../workspaces/accounts/sessions/password-links.js'
 import { disableFactor, secondFactorOf } from '../../../workspaces/accounts/sessions/second-factor.js'
 import { endAllSessions } from '../../../workspaces/accounts/sessions/session-records.js'
-import { ownerOf, workspacesOfUser } from '../../../workspaces/accounts/workspaces.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+import { ownerOf, workspacesOfUser } from '../../../workspaces/accounts/workspace/workspaces.js'
+import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command/command.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function list({ words, database }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)

@@ -1,6 +1,6 @@
 /** `verify-data`: checks the database. */
 import { repairData, verifyData } from '../../../base/storage/maintenance/verify.js'
-import { type Answer, type Call, flagOption, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, flagOption, refuseExtraWords } from '../command/command.js'
 import { requireDatabase } from './backup-command.js'
 import { withRestoreErrors } from './restore-command.js'
 

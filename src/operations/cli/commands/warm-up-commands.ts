@@ -4,7 +4,7 @@ import { listConfiguredSources } from '../../../base/config/configured-sources.j
 import { providerGroups } from '../../../base/mail/mailbox-providers.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { parseIpAddress } from '../../../base/platform/ip-address.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import {
   capOf,
@@ -21,9 +21,16 @@ import {
   resetWarmUps,
   type WarmUpRow,
 } from '../../../outbound/delivery/sources/warm-up-store.js'
-import { allWorkspaces } from '../../../workspaces/accounts/workspaces.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord, UsageError } from '../command.js'
-import { formatTable } from '../table.js'
+import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  refuseExtraWords,
+  requiredWord,
+  UsageError,
+} from '../command/command.js'
+import { formatTable } from '../command/table.js'
 
 function listRows(read: Read): readonly WarmUpRow[] {
   const workspaces = [SERVICE_WORKSPACE, ...allWorkspaces(read, {}).map(({ id }) => id)]

@@ -4,26 +4,33 @@ import { limitsOfPlan, UNLIMITED } from '../../../base/config/plans.js'
 import { parseAddress } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
-import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { operatorActor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { readHeldInboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
 import { setPlan } from '../../../workspaces/accounts/limits/plans.js'
+import { userById } from '../../../workspaces/accounts/people/users.js'
+import { buildPasswordLink } from '../../../workspaces/accounts/sessions/password-links.js'
 import {
   findOperatorWorkspace,
   initOperatorWorkspace,
   setOperatorWorkspace,
-} from '../../../workspaces/accounts/operator-workspace.js'
-import { userById } from '../../../workspaces/accounts/people/users.js'
-import { buildPasswordLink } from '../../../workspaces/accounts/sessions/password-links.js'
+} from '../../../workspaces/accounts/workspace/operator-workspace.js'
 import {
   allWorkspaces,
   buildWorkspaceWithOwner,
   type NewWorkspaceWithOwner,
-} from '../../../workspaces/accounts/workspaces.js'
-import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredOption, requiredWord } from '../command.js'
-import { formatTable } from '../table.js'
-import { chooseWorkspace } from '../workspace-choice.js'
+} from '../../../workspaces/accounts/workspace/workspaces.js'
+import {
+  type Answer,
+  type Call,
+  CommandFailed,
+  refuseExtraWords,
+  requiredOption,
+  requiredWord,
+} from '../command/command.js'
+import { formatTable } from '../command/table.js'
+import { chooseWorkspace } from '../command/workspace-choice.js'
 
 export async function setUp(call: Call): Promise<Answer> {
   refuseExtraWords(call.words, 0)

@@ -14,7 +14,7 @@ import {
   type ZoneRecord,
   type ZoneSettings,
 } from '../../../workspaces/domains/zone/zone-records.js'
-import { type Answer, type Call, refuseExtraWords } from '../command.js'
+import { type Answer, type Call, refuseExtraWords } from '../command/command.js'
 
 export async function printZone({ words, config, clock, database: openDatabase }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)

@@ -4,14 +4,14 @@
  * steps.
  */
 import { findFields, readFieldValue, scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
+import { orLost } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { orLost } from '../../../base/storage/writer/write.js'
-import type { Email } from '../../../records/messages/email.js'
+import type { Email } from '../../../records/messages/email/email.js'
+import { readRaw } from '../../../records/messages/email/raw-message.js'
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
-import { readRaw } from '../../../records/messages/raw-message.js'
-import type { ShowProgress } from '../progress.js'
+import type { ShowProgress } from '../command/progress.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 
 /** Records that are looked at, and answers that are shown. */

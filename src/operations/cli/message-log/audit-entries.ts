@@ -1,9 +1,9 @@
 /** Finds what people did to a message: the entries of the audit log that name it or one of its recipients. */
 
-import type { Read } from '../../../base/storage/prepared.js'
-import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../../workspaces/accounts/audit-log.js'
+import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../../workspaces/accounts/access/audit-log.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 

@@ -8,9 +8,10 @@
 import { findFields, readFieldValue, scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
 import { describeReason } from '../../../base/mail/reasons.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { LostBytes, orLost } from '../../../base/storage/writer/write.js'
-import type { Email } from '../../../records/messages/email.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { LostBytes, orLost } from '../../../base/storage/db/write.js'
+import type { Email } from '../../../records/messages/email/email.js'
+import { readRaw } from '../../../records/messages/email/raw-message.js'
 import {
   type AttemptDetails,
   type EmailDetails,
@@ -20,10 +21,9 @@ import {
   readEmailDetails,
 } from '../../../records/messages/email-details.js'
 import { describeLaterReport, describeNext } from '../../../records/messages/email-story.js'
-import { readRaw } from '../../../records/messages/raw-message.js'
 import { isPassedOn } from '../../../records/messages/service-email.js'
 import { keyById } from '../../../workspaces/accounts/keys/api-keys.js'
-import type { ShowProgress } from '../progress.js'
+import type { ShowProgress } from '../command/progress.js'
 import { inboundAnswers } from './answers.js'
 import { auditEntries } from './audit-entries.js'
 import { eventEntries, eventsOfMessage } from './event-entries.js'

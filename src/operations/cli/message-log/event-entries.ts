@@ -1,8 +1,8 @@
 /** Events of a message that no attempt tells of: opens, clicks, complaints, unsubscriptions, bounces that came back. */
 
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { type JsonObject, parseJson } from '../../../base/storage/tables/columns.js'
-import type { Email } from '../../../records/messages/email.js'
+import type { Email } from '../../../records/messages/email/email.js'
 import { entryOf, joinParts, type LogEntry } from './log-entry.js'
 
 /** Events of one message that are shown. */

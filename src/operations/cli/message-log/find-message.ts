@@ -5,13 +5,13 @@
  * first, in short steps over all records.
  */
 
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { type EmailLookup, findEmailOrRecipient } from '../../../records/messages/email-details.js'
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
-import { allWorkspaces } from '../../../workspaces/accounts/workspaces.js'
-import type { ShowProgress } from '../progress.js'
+import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
+import type { ShowProgress } from '../command/progress.js'
 
 type FoundMessage =
   | { readonly kind: 'email'; readonly lookup: EmailLookup }

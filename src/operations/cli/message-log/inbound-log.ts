@@ -1,13 +1,13 @@
 /** The life of one inbound message as entries: accepted, authenticated, scored, filed, announced, answered. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { findLogRange, seqAtTime } from '../../../records/events/event-times.js'
 import { hasInboundRaw, parseArrival } from '../../../records/messages/inbound/inbound-email.js'
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
-import type { ShowProgress } from '../progress.js'
+import type { ShowProgress } from '../command/progress.js'
 import { sentAnswers } from './answers.js'
 import { auditEntries } from './audit-entries.js'
 import { entryOf, joinParts, type LogEntry, sortEntries } from './log-entry.js'

@@ -3,11 +3,11 @@
  * Message-ID.
  */
 
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { orLost } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { orLost } from '../../../base/storage/writer/write.js'
-import type { Email } from '../../../records/messages/email.js'
-import { readRaw } from '../../../records/messages/raw-message.js'
+import type { Email } from '../../../records/messages/email/email.js'
+import { readRaw } from '../../../records/messages/email/raw-message.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 
 /** Milliseconds from an outcome to the notification about it. */

@@ -4,15 +4,15 @@
  */
 
 import { domainOf, parseAddress, parseDomainName } from '../../../base/mail/address.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import type { Email } from '../../../records/messages/email.js'
+import type { Email } from '../../../records/messages/email/email.js'
 import type { RecipientDetails } from '../../../records/messages/email-details.js'
 import { compileHoldRules } from '../../../records/messages/queue/hold-rule-matcher.js'
 import { describeHoldRule, type HoldRule } from '../../../records/messages/queue/hold-rules.js'
-import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../../workspaces/accounts/audit-log.js'
+import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../../workspaces/accounts/access/audit-log.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 
 const PAGE = 250

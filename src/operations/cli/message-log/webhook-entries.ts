@@ -4,7 +4,7 @@
  */
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { namedUuidv7 } from '../../../base/platform/ids.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { webhooksOfWorkspace } from '../../../workspaces/webhooks/webhook-records.js'
 import { entryOf, joinParts, type LogEntry } from './log-entry.js'
 

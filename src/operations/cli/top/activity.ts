@@ -5,8 +5,8 @@
  * up (`exact` is false), so that the cost does not grow with the traffic. The service's own mail has no events.
  */
 
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { seqAtTime } from '../../../records/events/event-times.js'
 
 const PORTIONS = 20

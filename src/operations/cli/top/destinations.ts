@@ -1,8 +1,8 @@
 /** Counts the latest attempts by provider or host, with their outcomes and the most frequent reason of deferral. */
 import { providerOfHost } from '../../../base/mail/mailbox-providers.js'
 import type { Reason } from '../../../base/mail/reasons.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 
 /** Portions of attempts that are looked at: 5,000 attempts. */
 const MAX_PORTIONS = 20

@@ -1,6 +1,6 @@
 /** Counts the spam verdicts of the newest inbound messages of the last hour. */
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 
 const MAX_AGE = 3_600_000
 /** Portions that are looked at: 1,000 messages. */

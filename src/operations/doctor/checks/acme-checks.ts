@@ -3,7 +3,7 @@
 import type { Config } from '../../../base/config/complete.js'
 import type { DomainName } from '../../../base/mail/address.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { mailTargetOf } from '../../../workspaces/domains/verification/dns-records.js'
 import { CertificateFiles } from '../../certificates/certificate-files.js'
 import { listMailHosts, listServiceNames } from '../../certificates/certificate-names.js'

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
-import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import {
   type BackupFile,
   findNewestBackup,

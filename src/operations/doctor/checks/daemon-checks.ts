@@ -1,7 +1,7 @@
 /** Checks the daemon: does it run, and does its event loop keep up. */
 import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
 import { version } from '../../../base/platform/version.js'
-import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 

@@ -7,7 +7,7 @@
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { dkimKeysOf } from '../../../workspaces/domains/dkim/signing-keys.js'
-import type { SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import type { SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { describeTrouble, readDomainsInSteps } from '../../../workspaces/domains/troubled-domains.js'
 import { suggestDmarcPolicy } from '../../../workspaces/domains/verification/dns-records.js'
 import {

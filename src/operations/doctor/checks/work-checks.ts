@@ -1,7 +1,7 @@
 /** Checks the work of the service: leases of the queue, webhooks, held prefixes of phone numbers. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { isDataFolderHeld } from '../../../base/storage/data-lock.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { readExpiredLeases } from '../../../records/messages/queue/expired-leases.js'
 import { type Hold, listHolds } from '../../../workspaces/sms/holds.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'

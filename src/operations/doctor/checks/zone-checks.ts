@@ -6,7 +6,7 @@
 
 import type { LookupResult, RecordType } from '../../../base/platform/dns/resolver.js'
 import { parseIpAddress } from '../../../base/platform/ip-address.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { holdsKey } from '../../../workspaces/domains/dkim/key-record.js'
 import { dkimKeysOf } from '../../../workspaces/domains/dkim/signing-keys.js'

@@ -28,10 +28,10 @@ import type { Reason } from '../../../base/mail/reasons.js'
 import { formatReply, type Reply } from '../../../base/mail/reply.js'
 import { classifyFailure, classifyReply, type Stage } from '../../../records/messages/replies/classify-reply.js'
 import type { Host } from '../hosts/destination.js'
+import { isIpv6Refusal } from '../hosts/ipv6-refusal.js'
+import type { AttemptOutcome } from '../smtp/attempt-result.js'
 import { TLS_NOT_PASSED_ON } from '../smtp/envelope.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
-import type { AttemptOutcome } from './attempt-result.js'
-import { isIpv6Refusal } from './ipv6-refusal.js'
 
 export interface AttemptLimits {
   /** Hosts that are called. */

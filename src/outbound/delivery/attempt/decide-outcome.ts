@@ -9,7 +9,7 @@
 import { assertNever } from '../../../base/mail/assert-never.js'
 import type { Reason } from '../../../base/mail/reasons.js'
 import { type Retry, type RetryPolicy, scheduleRetry } from '../queue/retry-schedule.js'
-import type { AttemptOutcome } from './attempt-result.js'
+import type { AttemptOutcome } from '../smtp/attempt-result.js'
 
 type ScheduledRetry = Extract<Retry, { kind: 'again' }>
 

@@ -7,16 +7,16 @@
  * their own outcomes. That the suppression list removed a recipient is an event.
  */
 
-import type { Store } from '../../../base/storage/database.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { recordEvent } from '../../../records/events/event-log.js'
 import { isInAudience } from '../../../records/messages/broadcast-recipients.js'
-import { emailById } from '../../../records/messages/email.js'
-import { buildEmailEvent } from '../../../records/messages/email-event.js'
+import { emailById } from '../../../records/messages/email/email.js'
+import { buildEmailEvent } from '../../../records/messages/email/email-event.js'
+import { changeRecipientStatus, releaseRecipients } from '../../../records/messages/email/recipients.js'
+import { rollUpEmail } from '../../../records/messages/email/roll-up.js'
 import { cancelEntry, removeUnchanged } from '../../../records/messages/queue/broadcast-entries.js'
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import { changeRecipientStatus, releaseRecipients } from '../../../records/messages/recipients.js'
-import { rollUpEmail } from '../../../records/messages/roll-up.js'
 import type { SuppressionCache } from '../../../records/suppressions/suppression-cache.js'
 
 interface LeaversDeps extends Store {

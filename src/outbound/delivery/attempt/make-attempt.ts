@@ -9,26 +9,26 @@
  */
 
 import type { Clock } from '../../../base/platform/clock.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { HoldRuleRunner } from '../../../records/messages/queue/hold-rule-runner.js'
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import { type Destination, type Host, pathOf } from '../hosts/destination.js'
-import type { DestinationFinder } from '../hosts/destination-finder.js'
-import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
 import type { Lanes } from '../queue/lanes.js'
 import type { Leases } from '../queue/leases.js'
+import type { AcquireSlot } from '../queue/pace-permit.js'
 import type { Postponements } from '../queue/postponements.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from '../queue/retry-schedule.js'
-import type { AcquireSlot } from '../shaping/pace-permit.js'
 import type { Paces } from '../shaping/paces.js'
+import type { Outage, UnreachableHosts } from '../shaping/unreachable-hosts.js'
+import type { AttemptResult } from '../smtp/attempt-result.js'
 import { sizeOf } from '../smtp/envelope.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
-import { AttemptSources } from '../sources/attempt-sources.js'
-import type { SourceAssigner, SourceAssignment } from '../sources/source-assigner.js'
-import type { AttemptResult } from './attempt-result.js'
+import { AttemptSources } from './attempt-sources.js'
+import type { DestinationFinder } from './destination-finder.js'
 import type { Leavers } from './leavers.js'
 import type { MessagePreparer, ReadyMessage } from './message-preparer.js'
 import type { MessageSender } from './message-sender.js'
+import type { SourceAssigner, SourceAssignment } from './source-assigner.js'
 
 export interface AttemptTurn {
   readonly entry: QueueEntry

@@ -11,11 +11,13 @@ import type { Config } from '../../../base/config/complete.js'
 import { assertNever } from '../../../base/mail/assert-never.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { type Destination, type Host, pathOf } from '../hosts/destination.js'
-import type { Outage } from '../hosts/unreachable-hosts.js'
+import { isIpv6Refusal } from '../hosts/ipv6-refusal.js'
+import type { AcquireSlot } from '../queue/pace-permit.js'
 import type { SessionPool } from '../sessions/session-pool.js'
-import type { AcquireSlot } from '../shaping/pace-permit.js'
 import { providerKeyOf } from '../shaping/provider-key.js'
+import type { Outage } from '../shaping/unreachable-hosts.js'
 import { attemptScripted } from '../simulator/scripted-attempt.js'
+import type { AttemptResult } from '../smtp/attempt-result.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange, SendResult } from '../smtp/send-result.js'
 import { joinTranscripts } from '../smtp/transcript.js'
@@ -30,9 +32,7 @@ import {
   type Verdict,
   withRetryTime,
 } from './attempt-decision.js'
-import type { AttemptResult } from './attempt-result.js'
 import { CallLimiter } from './call-limit.js'
-import { isIpv6Refusal } from './ipv6-refusal.js'
 
 interface SenderDeps {
   readonly pool: Pick<SessionPool, 'send'>

@@ -7,20 +7,20 @@
 
 import { domainOf } from '../../../base/mail/address.js'
 import { concatInSteps } from '../../../base/platform/memory/byte-pieces.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import { insertSignature } from '../../../records/messages/raw-message.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
+import { insertSignature } from '../../../records/messages/email/raw-message.js'
 import {
   copyOfRecipient,
   copyToPieces,
   firstRecipientOfEmail,
   signCopy,
-} from '../../../records/messages/recipient-copies.js'
+} from '../../../records/messages/email/recipient-copies.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import { isPassedOn } from '../../../records/messages/service-email.js'
 import type { SigningKeyCache } from '../../../workspaces/domains/dkim/signing-keys.js'
 import type { SigningThread } from '../../../workspaces/domains/dkim/signing-thread.js'
-import type { CachedCopy, CachedMessage, SignedBytes } from './message-cache.js'
+import type { CachedCopy, CachedMessage, SignedBytes } from '../queue/message-cache.js'
 
 export interface OwnMessage {
   readonly pieces: readonly Buffer[]

@@ -7,7 +7,7 @@
 import { describeReason } from '../../../base/mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../../records/messages/dsn/dsn-report.js'
 import { buildSenderNotice, shouldNotifySender } from '../../../records/messages/dsn/sender-notice.js'
-import type { Email } from '../../../records/messages/email.js'
+import type { Email } from '../../../records/messages/email/email.js'
 import type { AttemptRecord } from '../../../records/messages/queue/settle.js'
 import type { ServiceNotice, ServiceSender } from '../../../records/messages/service-email.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'

@@ -1,7 +1,7 @@
 /** Defines where mail for a domain goes: `DestinationFinder` finds it, `MessageSender` calls its hosts. */
 import type { DomainName } from '../../../base/mail/address.js'
 import type { Reason } from '../../../base/mail/reasons.js'
-import type { HostSecurity } from '../transport-security/host-security.js'
+import type { HostSecurity } from './host-security.js'
 
 /** One address of one host. */
 export interface Host {

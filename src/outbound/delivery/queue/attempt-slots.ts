@@ -16,7 +16,7 @@
  * Known limit: an owner whose share of both pools waits for servers that do not answer gets no further attempt until the
  * first of them times out.
  */
-import { SMALL_MESSAGE_SIZE } from '../attempt/message-cache.js'
+import { SMALL_MESSAGE_SIZE } from './message-cache.js'
 
 interface SlotLimits {
   /** Slots. A reload may change it. */

@@ -7,7 +7,7 @@
  * sweeps start over.
  */
 
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import {
   dueEntriesOfWorkspace,
   dueIdsOfLane,

@@ -17,14 +17,14 @@
  */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace-owners.js'
-import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
 import type { ConnectionLimits } from '../sessions/session-pool.js'
-import { acquirePermit } from '../shaping/pace-permit.js'
+import type { Outage } from '../shaping/unreachable-hosts.js'
 import { AttemptSlots } from './attempt-slots.js'
 import type { BulkPace } from './bulk-pace.js'
 import { type FindPace, HostConcurrency, type ReleaseSlot, type Taker } from './host-concurrency.js'
 import type { Lane, LaneRound } from './lane-round.js'
+import { acquirePermit } from './pace-permit.js'
 import { type WaitingLimits, WaitingRoom } from './waiting-room.js'
 import {
   addShortLane,

@@ -13,7 +13,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
-import { type Commit, StorageFault, type Write, WriteConflict } from '../../../base/storage/writer/write.js'
+import { type Commit, StorageFault, type Write, WriteConflict } from '../../../base/storage/db/write.js'
 import type { EnqueuedEmail } from '../../../records/messages/queue/enqueue.js'
 import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../../records/messages/queue/queue.js'
 

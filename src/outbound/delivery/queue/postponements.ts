@@ -10,10 +10,10 @@
 
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
-import type { Commit } from '../../../base/storage/writer/write.js'
+import type { Commit } from '../../../base/storage/db/write.js'
 import { postponeEntry } from '../../../records/messages/queue/postpone-entry.js'
 import { postponeLane, type QueueEntry } from '../../../records/messages/queue/queue.js'
-import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { Outage } from '../shaping/unreachable-hosts.js'
 import type { Lanes } from './lanes.js'
 import type { Leases } from './leases.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'

@@ -1,7 +1,7 @@
 /** The lanes of one workspace, which are its due entries in memory by priority and domain; and whose turn it is. */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
-import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace-owners.js'
+import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
 import { type Lane, LaneRound } from './lane-round.js'
 
 type Priority = QueueEntry['priority']

@@ -4,8 +4,8 @@
  * A session is dropped at once when the server closes it or sends something.
  */
 import { type Host, pathOf } from '../hosts/destination.js'
+import { verificationKeyOf } from '../hosts/host-security.js'
 import type { SmtpSession } from '../smtp/smtp-session.js'
-import { verificationKeyOf } from '../transport-security/host-security.js'
 
 interface IdleSession {
   readonly host: Host

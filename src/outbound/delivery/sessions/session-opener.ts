@@ -6,7 +6,7 @@
  * down: that is not remembered as an outage.
  */
 import type { Host } from '../hosts/destination.js'
-import type { Outage, UnreachableHosts } from '../hosts/unreachable-hosts.js'
+import type { Outage, UnreachableHosts } from '../shaping/unreachable-hosts.js'
 import { type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
 import { type OnTlsResult, toSessionResult } from '../transport-security/session-result.js'

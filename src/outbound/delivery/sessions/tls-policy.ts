@@ -11,9 +11,9 @@
  */
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { Host } from '../hosts/destination.js'
+import { demandsTls } from '../hosts/host-security.js'
 import type { SmtpFailure } from '../smtp/send-result.js'
 import type { Encryption } from '../smtp/smtp-client.js'
-import { demandsTls } from '../transport-security/host-security.js'
 
 const REMEMBER_TIME = 3_600_000
 const MAX_HOSTS = 10_000

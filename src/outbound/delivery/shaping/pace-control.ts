@@ -13,13 +13,13 @@ import type { Reply, Stage } from '../../../base/mail/reply.js'
 import { describePause } from '../../../records/messages/queue/provider-pause.js'
 import { classifyReply } from '../../../records/messages/replies/classify-reply.js'
 import type { PaceSignal } from '../../../records/messages/replies/pace-signal.js'
-import type { Outage } from '../hosts/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
 import { OpenSessions } from './open-sessions.js'
 import { PaceEstimate } from './pace-estimate.js'
 import type { LearnedMessages, PaceId, PaceState, PaceTimer, PaceVerdict, Passage, Pause } from './pace-state.js'
 import { type PauseKind, pauseTimeOf, quoteForAll } from './pause.js'
 import { SessionWindow } from './session-window.js'
+import type { Outage } from './unreachable-hosts.js'
 
 /** Entries are not written to the database for a shorter pause. */
 const LONG_PAUSE = 6_000

@@ -5,9 +5,9 @@
  * operator has reset is marked, so that the daemon forgets its pace before the row goes.
  */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import type { PaceId, PaceState, Pause } from './pace-state.js'
 import { MAX_PAUSE } from './pause.js'
 

@@ -9,15 +9,15 @@
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import type { PaceSignal } from '../../../records/messages/replies/pace-signal.js'
 import { type Host, pathOf } from '../hosts/destination.js'
-import type { Outage } from '../hosts/unreachable-hosts.js'
 import { PaceControl } from './pace-control.js'
 import type { PaceId, PaceState, PaceTimer } from './pace-state.js'
 import { MAX_PACES, removePace, resetPaces, restorePaces, storePace } from './pace-store.js'
 import { providerKeyOf } from './provider-key.js'
 import { startingLimitsOf } from './provider-limits.js'
+import type { Outage } from './unreachable-hosts.js'
 
 const MAX_HOSTS = 20_000
 /** Milliseconds from a change to its commit. */

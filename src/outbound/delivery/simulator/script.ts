@@ -14,7 +14,7 @@
 import type { Reply } from '../../../base/mail/reply.js'
 import { formatReply } from '../../../base/mail/reply.js'
 import type { ScriptName } from '../../../base/mail/simulator-address.js'
-import type { AttemptOutcome } from '../attempt/attempt-result.js'
+import type { AttemptOutcome } from '../smtp/attempt-result.js'
 
 interface ScriptedEnd {
   /** Milliseconds before the reply. */

@@ -7,8 +7,8 @@
 import { tryParseDomainName } from '../../../base/mail/address.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { domainByName } from '../../../workspaces/domains/sending-domains.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { domainByName } from '../../../workspaces/domains/rows/sending-domains.js'
 
 const NEW_FOR = 45 * 86_400_000
 const REMEMBER_TIME = 600_000

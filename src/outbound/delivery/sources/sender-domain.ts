@@ -1,6 +1,6 @@
 /** The domain of the sender of an entry's message. */
 import { domainOf } from '../../../base/mail/address.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 
 const senderOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>

@@ -1,6 +1,6 @@
 /** The rows of the warm-up. The daemon counts in memory and writes behind; the operator's changes raise the revision. */
 import { type Selectable, sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 export type WarmUpRow = Selectable<Tables['warm_ups']>

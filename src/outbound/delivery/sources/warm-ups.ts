@@ -11,9 +11,9 @@
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { describeWarmUp } from '../../../records/messages/queue/warm-up-wait.js'
-import type { Outage } from '../hosts/unreachable-hosts.js'
+import type { Outage } from '../shaping/unreachable-hosts.js'
 import { capOf, dayOf, endOfDay, toDay, type WarmUpPlan, type WarmUpProgress } from './warm-up-plan.js'
 import { EVERY_PROVIDER, storeWarmUp, type WarmUpKey, type WarmUpRow, warmUpByKey } from './warm-up-store.js'
 

@@ -1,10 +1,10 @@
 /** Stores which TLS report is at which point, so that each is sent once, whenever the process ends. */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import { readServiceState, setServiceState } from '../../../base/storage/service-state.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import { readServiceState, setServiceState } from '../../../base/storage/db/service-state.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import { removePolicies, removeResults } from './result-records.js'
 
 type ReportRow = Tables['tls_reports']

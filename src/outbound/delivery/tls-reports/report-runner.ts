@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Log } from '../../../base/platform/log.js'
-import { StorageFault } from '../../../base/storage/writer/write.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
 import { DAY, dayOf, startOfDay } from './report-day.js'
 import {
   type OpenReport,

@@ -7,10 +7,10 @@
  */
 import { createHash } from 'node:crypto'
 import { getDomain } from 'tldts'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import type { AppliedPolicy, TlsSessionResult } from '../transport-security/tls-result.js'
+import type { AppliedPolicy, TlsSessionResult } from '../hosts/tls-result.js'
 import { dayOf } from './report-day.js'
 import { addSessions, countRowsOfDay, insertPolicy, type StoredResult } from './result-records.js'
 

@@ -1,6 +1,6 @@
 /** The counted sessions of a day and domain in the database, until their report is settled. */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 export type StoredPolicy = Tables['tls_policies']

@@ -6,7 +6,7 @@
  * and then the name itself. A look-up that fails is never "no DANE": an attacker who makes it fail would take the encryption away.
  */
 import type { DnssecResolver, JudgedLookup } from '../../../base/platform/dns/resolver.js'
-import { listUsableRecords, type TlsaRecord } from './tlsa-record.js'
+import { listUsableRecords, type TlsaRecord } from '../hosts/tlsa-record.js'
 
 export type DaneFinding =
   | { readonly kind: 'none' }

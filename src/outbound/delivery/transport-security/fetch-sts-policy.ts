@@ -7,8 +7,8 @@ import type { Resolver } from '../../../base/platform/dns/resolver.js'
 import { errorCodeOf, errorMessageOf } from '../../../base/platform/errors.js'
 import { findHostAddresses } from '../../../base/platform/http/host-addresses.js'
 import { getOverHttps } from '../../../base/platform/http/https-get.js'
+import type { TlsFailure } from '../hosts/tls-result.js'
 import { parseStsPolicy, type StsPolicy } from './sts-policy.js'
-import type { TlsFailure } from './tls-result.js'
 
 interface PolicyFetchDeps {
   readonly resolveAddresses: Resolver['resolveAddresses']

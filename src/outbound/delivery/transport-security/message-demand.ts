@@ -6,7 +6,7 @@
  */
 import type { TlsRequired } from '../../../base/mail/tls-required.js'
 import type { Destination, Host } from '../hosts/destination.js'
-import { type HostSecurity, securityOf } from './host-security.js'
+import { type HostSecurity, securityOf } from '../hosts/host-security.js'
 
 interface MessageDemand {
   readonly domain: string

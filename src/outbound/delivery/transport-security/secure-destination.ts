@@ -8,11 +8,11 @@ import type { Config } from '../../../base/config/complete.js'
 import type { DomainName } from '../../../base/mail/address.js'
 import type { DnssecResolver } from '../../../base/platform/dns/resolver.js'
 import type { Destination, Host } from '../hosts/destination.js'
+import { type HostSecurity, noPolicy, noSecurity } from '../hosts/host-security.js'
+import type { AppliedPolicy } from '../hosts/tls-result.js'
 import { type DaneFinding, findDane } from './dane-lookup.js'
-import { type HostSecurity, noPolicy, noSecurity } from './host-security.js'
 import type { StsPolicies } from './sts-policies.js'
 import { formatStsPolicy, matchesStsPolicy, type StsPolicy } from './sts-policy.js'
-import type { AppliedPolicy } from './tls-result.js'
 
 interface SecurityLookupDeps {
   readonly resolver: DnssecResolver

@@ -1,7 +1,7 @@
 /** Tells TLS reports what the opening of a session, or a policy that rules a host out, says. Pure. */
 import type { Host } from '../hosts/destination.js'
-import { securityOf } from './host-security.js'
-import type { TlsFailure, TlsSessionResult } from './tls-result.js'
+import { securityOf } from '../hosts/host-security.js'
+import type { TlsFailure, TlsSessionResult } from '../hosts/tls-result.js'
 
 export type OnTlsResult = (result: TlsSessionResult) => void
 

@@ -16,12 +16,12 @@ import type { DnssecResolver } from '../../../base/platform/dns/resolver.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import { createSemaphore } from '../../../base/platform/semaphore.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
+import type { TlsFailure } from '../hosts/tls-result.js'
 import type { FetchStsPolicy } from './fetch-sts-policy.js'
 import { readStsId, type StsPolicy } from './sts-policy.js'
 import { listStsPolicies, putStsPolicy, removeStsPolicy } from './sts-store.js'
-import type { TlsFailure } from './tls-result.js'
 
 interface StsPoliciesDeps extends Store {
   readonly clock: Clock

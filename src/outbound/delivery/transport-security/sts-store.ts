@@ -1,5 +1,5 @@
 /** The MTA-STS policies in the database, which hold until they expire, across restarts. They belong to no workspace. */
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { StsPoliciesTable } from '../../../base/storage/tables/delivery-tables.js'
 
 export const listStsPolicies = prepareRead<{ limit: number }>()(({ db, slot }) =>

@@ -10,9 +10,9 @@
  * Known limits: path lengths and name constraints are not read. They bind issuers below the one that the domain chose.
  */
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import type { TlsFailure } from '../hosts/tls-result.js'
+import type { TlsaRecord } from '../hosts/tlsa-record.js'
 import { publicKeyOctetsOf } from './certificate-key.js'
-import type { TlsFailure } from './tls-result.js'
-import type { TlsaRecord } from './tlsa-record.js'
 
 /** Records with a whole certificate or key of an issuer that are tried: each may cost a verification of a signature. */
 const MAX_ANCHORS = 2

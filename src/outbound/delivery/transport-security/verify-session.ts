@@ -2,8 +2,8 @@
 import { X509Certificate } from 'node:crypto'
 import type { TLSSocket } from 'node:tls'
 import { assertNever } from '../../../base/mail/assert-never.js'
-import type { TlsRule } from './host-security.js'
-import type { TlsFailure, TlsFailureType } from './tls-result.js'
+import type { TlsRule } from '../hosts/host-security.js'
+import type { TlsFailure, TlsFailureType } from '../hosts/tls-result.js'
 import { verifyDane } from './verify-dane.js'
 
 /** Certificates from the server's own to the last issuer. */

@@ -5,10 +5,10 @@
  * Opens and clicks belong to the email: where its recipients share a message, each row has the first of them all.
  */
 
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { parseJson, type Timestamp } from '../../../base/storage/tables/columns.js'
 import type { EmailsTable } from '../../../base/storage/tables/email-tables.js'
-import type { Recipient } from '../../messages/recipients.js'
+import type { Recipient } from '../../messages/email/recipients.js'
 import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
 
 /** Emails of a step. */

@@ -6,7 +6,7 @@
  */
 
 import type { DomainName } from '../../../base/mail/address.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { EventsTable, EventType } from '../../../base/storage/tables/email-tables.js'
 import { findLogRange, seqAtTime } from '../../events/event-times.js'

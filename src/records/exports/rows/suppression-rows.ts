@@ -1,5 +1,5 @@
 /** `suppressions`: one row for each address that was added to the list in the range, in the order of their ids. */
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import type { SuppressionsTable } from '../../../base/storage/tables/content-tables.js'
 import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
 

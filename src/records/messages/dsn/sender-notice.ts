@@ -8,7 +8,7 @@
 import type { DsnNotify } from '../../../base/mail/dsn-parameters.js'
 import { createMessageId } from '../../../base/mail/message-id.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
-import type { Email } from '../email.js'
+import type { Email } from '../email/email.js'
 import { enqueueServiceEmail, isForwarded, type ServiceNotice, type ServiceSender } from '../service-email.js'
 import { buildDsn, type Dsn, shouldSendDsn } from './dsn.js'
 import type { DsnKind, DsnRecipient } from './dsn-report.js'

@@ -3,7 +3,7 @@
  * used last stay in memory: a broadcast has one frame for all of its messages.
  */
 import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { decodeFrame } from './encode-frame.js'
 import { buildFramed, type MessageFrame } from './message-frame.js'

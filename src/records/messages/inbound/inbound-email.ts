@@ -8,12 +8,12 @@
  * message that cannot be read has failed, and its bytes stay.
  */
 import { sql } from 'kysely'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { MovedBytes, Write } from '../../../base/storage/db/write.js'
 import { readStoredBytes, storedBytes, storedPlace, storedSize } from '../../../base/storage/spool/stored-bytes.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { MovedBytes, Write } from '../../../base/storage/writer/write.js'
 import { type InboundEmail, type NewInbound, type ProcessedInbound, toUnprocessed } from './inbound-record.js'
 
 /** All but `from_key`, which is made of `from_email`. */

@@ -1,7 +1,7 @@
 /**
  * Stores what became of an inbound email that forwarding rules match: a row for each address. They go with its record.
  */
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 /** The first row for an address stays. */

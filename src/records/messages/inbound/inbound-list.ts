@@ -9,9 +9,9 @@
  */
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
-import { type Slice, seekOffset } from '../../../base/storage/paging.js'
-import { prepareRead, queryBuilder, type Read, runQuery } from '../../../base/storage/prepared.js'
-import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import { type Slice, seekOffset } from '../../../base/storage/db/paging.js'
+import { prepareRead, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
+import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../../base/storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-record.js'
 

@@ -3,8 +3,8 @@
  * `retention.messages`, records after `retention.events`. Unprocessed mail keeps its bytes, however old it is.
  */
 import { sql } from 'kysely'
-import type { Database } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite, rowidOf } from '../../../base/storage/prepared.js'
+import type { Database } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, rowidOf } from '../../../base/storage/db/prepared.js'
 import type { RetentionLimits } from '../retention.js'
 import { removeInboundRaw } from './inbound-email.js'
 import { removeForwards } from './inbound-forwards.js'

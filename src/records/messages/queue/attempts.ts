@@ -1,6 +1,6 @@
 /** The history of attempts: never changed, read by `explain` and the API. */
 import type { Insertable } from 'kysely'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 export type NewAttempt = Required<Omit<Insertable<Tables['attempts']>, 'seq'>>

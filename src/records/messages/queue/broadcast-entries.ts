@@ -4,9 +4,9 @@
  * Each statement walks the index `queue_of_broadcast`, so its cost does not grow with the queue. An entry that is
  * being attempted is left alone: its outcome is decided on the wire, and the next portion finds it if it was deferred.
  */
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Hold } from '../../../base/storage/tables/email-tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import type { QueueEntry } from './queue.js'
 
 /** Entries of one commit. Measured: 2.5 ms of the writer to hold or give back as many, 5 ms to cancel as many. */

@@ -4,9 +4,9 @@
  * Each entry is changed in its own commit: one that is being attempted does not stop the others.
  */
 
-import type { Commit, Write } from '../../../base/storage/writer/write.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
-import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import type { Commit, Write } from '../../../base/storage/db/write.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
+import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { deleteEntry, holdEntry, type ListedEntry, releaseEntry, retryEntry } from './queue-admin.js'
 
 export const queueActs = ['hold', 'release', 'retry', 'delete'] as const

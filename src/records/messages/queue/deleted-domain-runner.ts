@@ -5,7 +5,7 @@
  * remaining messages fail at their next attempt.
  */
 import type { Log } from '../../../base/platform/log.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { type DeletedDomain, failMailOfDomain } from './fail-domain.js'
 
 interface DeletedDomainRunnerDeps extends Store {

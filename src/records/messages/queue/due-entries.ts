@@ -5,7 +5,7 @@
  * priority), so that its cost does not grow with the queue.
  */
 import type { DomainName } from '../../../base/mail/address.js'
-import { prepareRead } from '../../../base/storage/prepared.js'
+import { prepareRead } from '../../../base/storage/db/prepared.js'
 
 interface DueQuery {
   readonly workspaceId: string

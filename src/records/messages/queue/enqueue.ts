@@ -5,15 +5,15 @@
 
 import { type Address, domainOf } from '../../../base/mail/address.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import { recordEvent } from '../../events/event-log.js'
-import { type Email, insertEmail } from '../email.js'
-import { buildEmailEvent } from '../email-event.js'
-import { insertRaw, type StoredBytes } from '../raw-message.js'
-import type { RecipientCountColumn } from '../recipient-counts.js'
-import { type DsnRequest, insertRecipient } from '../recipients.js'
+import { type Email, insertEmail } from '../email/email.js'
+import { buildEmailEvent } from '../email/email-event.js'
+import { insertRaw, type StoredBytes } from '../email/raw-message.js'
+import type { RecipientCountColumn } from '../email/recipient-counts.js'
+import { type DsnRequest, insertRecipient } from '../email/recipients.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 
 export interface NewRecipient {

@@ -1,6 +1,6 @@
 /** Entries whose lease has ended, though no outcome of their attempt was written: only a fault of ours leaves them. */
 import { sql } from 'kysely'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 
 /** Entries that are counted. */
 const MAX_COUNTED = 1_000

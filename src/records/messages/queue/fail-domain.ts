@@ -7,10 +7,10 @@
  * aborted between two pages.
  */
 import { type DomainName, domainOf } from '../../../base/mail/address.js'
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead } from '../../../base/storage/prepared.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead } from '../../../base/storage/db/prepared.js'
+import { type Commit, tryCommit } from '../../../base/storage/db/write.js'
 import type { Hold } from '../../../base/storage/tables/email-tables.js'
-import { type Commit, tryCommit } from '../../../base/storage/writer/write.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
 
 const PAGE_SIZE = 200

@@ -1,7 +1,7 @@
 /** Entries that wait for a time which was computed while the clock was ahead. */
 import { sql } from 'kysely'
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 
 interface FutureEntries {
   readonly now: number

@@ -12,10 +12,10 @@ import type { DomainName } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { randomSecret } from '../../../base/platform/ids.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import { type Actor, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { type Actor, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 
 export type HoldRule = Selectable<Tables['hold_rules']>
 

@@ -4,9 +4,9 @@
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { Store } from '../../../base/storage/database.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
-import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
+import { type Actor, type AuditAction, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { entryById } from './queue.js'
 import { holdOwnEntry, releaseOwnEntry, retryOwnEntry } from './queue-admin.js'
 

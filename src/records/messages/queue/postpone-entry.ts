@@ -1,5 +1,5 @@
 /** Postpones one entry that is not leased: it waits for something that its lane does not wait for. */
-import { prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { QueueEntry } from './queue.js'
 
 type Read = Pick<QueueEntry, 'id' | 'attempts'> & { readonly dueAt: number }

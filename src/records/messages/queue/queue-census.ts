@@ -6,8 +6,8 @@
  * rests ten times as long as it took.
  */
 import type { Clock } from '../../../base/platform/clock.js'
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { type ProviderCount, ProviderCounts } from './provider-counts.js'
 import { queueStatusOf } from './queue-admin.js'
 import { reasonOfEntry } from './queue-reason.js'

@@ -4,8 +4,8 @@
  * The entries are counted in steps, 10,000 of each kind of hold at most: what the counts are of a longer queue is
  * `isComplete: false`, and the counts are those of the entries that are due first.
  */
-import { prepareRead, type Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import type { Hold } from '../../../base/storage/tables/email-tables.js'
 
 /** Entries that are counted of each kind of hold. */

@@ -6,8 +6,8 @@
  */
 import { domainOf } from '../../../base/mail/address.js'
 import { providerGroupOf } from '../../../base/mail/mailbox-providers.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { ROW_STEP, waitForStep } from '../../../base/storage/stepped-walk.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from './queue-admin.js'
 import { waitReasonOf } from './wait-reason.js'
 

@@ -4,7 +4,7 @@
  * It reads the entries of a filter in short steps, so it takes long for a long queue and blocks nothing.
  */
 import { providerOf } from '../../../base/mail/mailbox-providers.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import type { ListedEntry, QueueFilter } from './queue-admin.js'
 import { walkEntries } from './queue-pages.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'

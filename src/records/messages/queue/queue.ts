@@ -7,11 +7,11 @@
  */
 import { type Selectable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
 import type { Priority } from '../../../base/storage/tables/email-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 
 /** Without the rule that holds it: what is attempted is not held. */
 export type QueueEntry = Omit<Selectable<Tables['queue']>, 'hold_rule'>

@@ -6,8 +6,8 @@
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { describeHoldRule, type HoldRule, workspaceOfRule } from './hold-rules.js'
 import type { QueueEntry } from './queue.js'
 

@@ -8,13 +8,13 @@
 
 import type { Reason } from '../../../base/mail/reasons.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import { recordEvent } from '../../events/event-log.js'
-import { buildEmailEvent, type EmailSummary, type RecipientNews } from '../email-event.js'
-import { markAttempt } from '../recipients.js'
-import { rollUpEmail } from '../roll-up.js'
+import { buildEmailEvent, type EmailSummary, type RecipientNews } from '../email/email-event.js'
+import { markAttempt } from '../email/recipients.js'
+import { rollUpEmail } from '../email/roll-up.js'
 import { insertAttempt, type NewAttempt } from './attempts.js'
 import { deferEntry, type QueueEntry, removeEntry } from './queue.js'
 

@@ -1,7 +1,7 @@
 /** PATCH /ui/api/profile: the user's own name, which invitations and lists of members show. */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { setName } from '../../../workspaces/accounts/people/users.js'
 import { json } from '../http/answer.js'
 import { name } from '../http/input/values.js'

@@ -1,7 +1,7 @@
 /** The routes of the session of a browser: show, sign in, sign out; and of the other sessions of the user. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { describeBrowser } from '../../../workspaces/accounts/sessions/browser-name.js'
 import type { OpenSession } from '../../../workspaces/accounts/sessions/session-check.js'
 import {

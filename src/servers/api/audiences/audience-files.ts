@@ -1,6 +1,6 @@
 /** Contacts of an audience as CSV files: POST /v1/audiences/:id/import, GET /v1/audiences/:id/export. */
 import { z } from 'zod'
-import { MAX_ROWS } from '../../../base/storage/csv-import.js'
+import { MAX_ROWS } from '../../../base/storage/db/csv-import.js'
 import type { ContactImportReport } from '../../../base/storage/tables/content-tables.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
 import { exportContacts } from '../../../workspaces/audiences/export-contacts.js'

@@ -1,7 +1,7 @@
 /** The routes that only the pages of audiences need: contacts by the beginning of their address, and numbers. */
 import { z } from 'zod'
-import { MAX_ID } from '../../../base/storage/paging.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import { MAX_ID } from '../../../base/storage/db/paging.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
 import { listContactsBefore } from '../../../workspaces/audiences/contact-list.js'
 import { type AddressPlace, searchContacts } from '../../../workspaces/audiences/contact-search.js'

@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { assertAudienceUnused, checkAudienceUnused } from '../../../outbound/broadcasts/audience-use.js'
-import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { type DeletedAudience, deleteAudience } from '../../../workspaces/audiences/audience-removal.js'
 import {
   type AudienceChange,

@@ -1,6 +1,6 @@
 /** POST /v1/contacts/bulk: one operation on many contacts. */
 import { z } from 'zod'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import {
   applyBulkOperation,
   type BulkCounts,

@@ -7,9 +7,9 @@
  */
 import { z } from 'zod'
 import type { Refusal } from '../../../base/mail/refusal.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { createHintFinder } from '../../../workspaces/audiences/address-hints.js'
 import { requireAudience } from '../../../workspaces/audiences/audiences.js'
 import { countContacts, findContactIds, listContacts } from '../../../workspaces/audiences/contact-list.js'

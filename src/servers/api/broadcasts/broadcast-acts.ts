@@ -6,7 +6,7 @@ import { type SendBroadcastDeps, sendBroadcast } from '../../../outbound/broadca
 import { buildTestCopy, type TestCopyDeps } from '../../../outbound/broadcasts/test-copy.js'
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
-import { actorOf } from '../../../workspaces/accounts/audit-log.js'
+import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { requireDiskSpace } from '../emails/create.js'
 import { json } from '../http/answer.js'
 import { uuid } from '../http/input/values.js'

@@ -1,6 +1,6 @@
 /** Lists the links of a broadcast that persons clicked. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { listClickedLinks } from '../../../outbound/broadcasts/broadcast-clicks.js'
 import { requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
 import { json } from '../http/answer.js'

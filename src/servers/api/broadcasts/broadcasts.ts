@@ -1,13 +1,13 @@
 /** The routes of broadcasts as records: create, list, show, change, delete. `broadcast-acts.ts` has those that send. */
 
 import { z } from 'zod'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { listBroadcasts, requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
 import type { BroadcastRef } from '../../../outbound/broadcasts/broadcast-records.js'
 import { toBroadcastResource, toListedBroadcast } from '../../../outbound/broadcasts/broadcast-resource.js'
 import { deleteBroadcast } from '../../../outbound/broadcasts/change-broadcast.js'
 import { createDraft, updateDraft } from '../../../outbound/broadcasts/draft.js'
-import { actorOf } from '../../../workspaces/accounts/audit-log.js'
+import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'

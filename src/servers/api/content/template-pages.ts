@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { ComposeThread } from '../../../outbound/sending/compose-thread.js'
 import { LONG_BODY } from '../../../outbound/sending/message-content.js'

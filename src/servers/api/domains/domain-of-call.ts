@@ -1,8 +1,8 @@
 /** The sending domain that a request names. */
 
 import type { Refusal } from '../../../base/mail/refusal.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { domainById, type SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { domainById, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { notFound } from '../http/input/values.js'
 import type { Call } from '../http/route.js'
 

@@ -1,7 +1,7 @@
 /** The routes of reports about a sending domain: DMARC and TLS, as other servers sent them. */
 import { z } from 'zod'
-import { MAX_ID } from '../../../base/storage/paging.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import { MAX_ID } from '../../../base/storage/db/paging.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { rememberReceivers } from '../../../inbound/receiving/domain-reports/mail-receivers.js'
 import {

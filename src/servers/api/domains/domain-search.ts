@@ -1,6 +1,6 @@
 /** GET /ui/api/sending-domains: verified domains by the beginning of their name, for pages where a sender is chosen. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { searchVerifiedDomains } from '../../../workspaces/domains/domain-search.js'
 import { json } from '../http/answer.js'
 import { type KeyRoute, route } from '../http/route.js'

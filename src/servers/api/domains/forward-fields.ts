@@ -1,7 +1,7 @@
 /** The fields of forwarding rules in requests and answers. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { type ForwardRule, MAX_TARGETS } from '../../../workspaces/domains/forwards/forward-rules.js'
 import { isConfirmed } from '../../../workspaces/domains/forwards/forward-targets.js'

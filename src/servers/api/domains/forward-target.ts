@@ -5,7 +5,7 @@
  * A GET changes nothing, because scanners follow every link of a message. The token is the permission.
  */
 import type { KeyObject } from 'node:crypto'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { changeAgreement, parseTargetToken, targetById } from '../../../workspaces/domains/forwards/forward-targets.js'
 import type { Answer } from '../http/answer.js'
 import { type PageCall, pageRoute } from '../http/open-route.js'

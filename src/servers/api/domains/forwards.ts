@@ -8,11 +8,11 @@ import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import { createSerialRunner, type SerialRunner } from '../../../base/platform/serial-runner.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit, tryUniqueCommit, type Write } from '../../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
-import { tryCommit, tryUniqueCommit, type Write } from '../../../base/storage/writer/write.js'
 import type { ServiceNotice } from '../../../records/messages/service-email.js'
-import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import {
   deleteRule,
   type ForwardRule,
@@ -25,7 +25,7 @@ import {
   updateRule,
 } from '../../../workspaces/domains/forwards/forward-rules.js'
 import { type ForwardTarget, requestTargets } from '../../../workspaces/domains/forwards/forward-targets.js'
-import { domainById, type SendingDomain } from '../../../workspaces/domains/sending-domains.js'
+import { domainById, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { requireWebhook } from '../../../workspaces/webhooks/webhook-records.js'
 import { type Answer, json } from '../http/answer.js'
 import { sliceOf, sliceQuery } from '../http/input/paging.js'

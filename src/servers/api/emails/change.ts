@@ -1,6 +1,6 @@
 /** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel, which need an email that is still scheduled. */
 import { z } from 'zod'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { type ResourceDeps, readChangedEmail } from '../../../records/messages/email-resource.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../../records/messages/scheduled-change.js'

@@ -1,7 +1,7 @@
 /** GET /v1/emails/:id/clicks: how often the links of an email were followed by persons. */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { clickedLinks, clickTotals } from '../../../outbound/tracking/clicked-links.js'
 import { firstClickOf } from '../../../outbound/tracking/first-hits.js'
 import { requireVisibleEmail } from '../../../records/messages/email-resource.js'

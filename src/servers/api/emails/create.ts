@@ -1,7 +1,7 @@
 /** POST /v1/emails: one email; 201 once it is on disk. */
 
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import type { ComposeEmail } from '../../../outbound/sending/compose-email.js'
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
 import { findEarlierUse } from '../../../outbound/sending/idempotency.js'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { RequestedEmail } from '../../../outbound/sending/compose-email.js'
 import type { PreparedEmail } from '../../../outbound/sending/email-preparer.js'
-import { toRecipientCounts } from '../../../records/messages/recipient-counts.js'
+import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { recipientCounts } from './email-record.js'
 
 export const createdEmail = z

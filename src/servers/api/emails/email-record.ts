@@ -1,8 +1,8 @@
 /** An email as GET /v1/emails/:id shows it, with its recipients and their delivery attempts. */
 import { z } from 'zod'
 import type { EmailStatus, RecipientStatus } from '../../../base/storage/tables/email-tables.js'
+import type { RecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import type { EmailResource } from '../../../records/messages/email-resource.js'
-import type { RecipientCounts } from '../../../records/messages/recipient-counts.js'
 
 const commonStatuses = [
   'scheduled',

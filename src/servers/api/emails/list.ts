@@ -7,11 +7,11 @@
  */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { requireKnownBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
+import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { countEmails, type ListedEmail, listEmails } from '../../../records/messages/email-list.js'
-import { toRecipientCounts } from '../../../records/messages/recipient-counts.js'
 import { json } from '../http/answer.js'
 import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
 import { type Route, route } from '../http/route.js'

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { requireVisibleEmail } from '../../../records/messages/email-resource.js'
 import { changeOwnEntries, type OwnAct } from '../../../records/messages/queue/own-acts.js'
-import { actorOf } from '../../../workspaces/accounts/audit-log.js'
+import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { type KeyRoute, route } from '../http/route.js'
 import type { EmailChangeDeps } from './change.js'

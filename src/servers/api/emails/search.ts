@@ -4,11 +4,11 @@
  */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { requireKnownBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
+import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { type FoundEmail, searchEmails } from '../../../records/messages/email-search.js'
-import { toRecipientCounts } from '../../../records/messages/recipient-counts.js'
 import { json } from '../http/answer.js'
 import { encodeCursor, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { domainName, moment, timestamp } from '../http/input/values.js'

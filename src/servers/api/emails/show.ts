@@ -6,8 +6,8 @@ import {
   readOutgoingMessage,
   type Viewer,
 } from '../../../records/messages/email-resource.js'
-import { permissionFor } from '../../../workspaces/accounts/permissions.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
+import { permissionFor } from '../../../workspaces/accounts/access/permissions.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { json } from '../http/answer.js'
 import { addressInQuery } from '../http/input/values.js'
 import { type Route, route } from '../http/route.js'

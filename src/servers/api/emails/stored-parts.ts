@@ -8,8 +8,8 @@
 
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { MemoryShares } from '../../../base/platform/memory/shares.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { ContentFiller } from '../../../outbound/sending/template-content.js'
 import { type CachedFile, findFile, readFileBytes, recordFileUse } from '../../../workspaces/content/cached-files.js'
 import type { ParsedTemplate } from '../../../workspaces/content/render-template.js'

@@ -1,7 +1,7 @@
 /** GET /emails/:id/story of the pages: the history of an email in words, as `posthorn explain` prints it. */
 import { z } from 'zod'
 import { describeReason, type Reason } from '../../../base/mail/reasons.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { type EmailDetails, type RecipientDetails, readEmailDetails } from '../../../records/messages/email-details.js'
 import { requireVisibleEmail } from '../../../records/messages/email-resource.js'
 import { describeLaterReport, describeNext } from '../../../records/messages/email-story.js'

@@ -1,7 +1,7 @@
 /** GET /v1/events and GET /v1/emails/:id/events: the event log of the workspace, newest first. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { type JsonObject, parseJson } from '../../../base/storage/tables/columns.js'
 import { type EventFilter, type ListedEvent, listEvents } from '../../../records/events/event-list.js'
 import { describeEvent, eventTypes } from '../../../records/events/payloads.js'

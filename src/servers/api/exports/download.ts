@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { openExport } from '../../../records/exports/export-file.js'
 import { type ExportRef, exportById } from '../../../records/exports/export-records.js'
 import type { FileAnswer } from '../http/answer.js'

@@ -6,7 +6,7 @@
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import type { ExportFault } from '../../../base/storage/tables/export-tables.js'
 import {
   type ExportRef,

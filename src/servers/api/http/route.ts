@@ -8,8 +8,8 @@
  * the rooms below and builds the answer; a client's fault is thrown as a Refusal.
  */
 import type { z } from 'zod'
-import type { Area } from '../../../workspaces/accounts/permissions.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
+import type { Area } from '../../../workspaces/accounts/access/permissions.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import type { Answer } from './answer.js'
 import type { Common } from './documented-route.js'
 import type { LinkQuery } from './input/link-signature.js'

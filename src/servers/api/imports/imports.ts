@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { MAX_LISTED } from '../../../base/platform/csv/refused-lines.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type {
   ContactImportReport,

@@ -1,6 +1,6 @@
 /** GET /v1/inbound/:id/forwards: what forwarding rules did with an inbound email. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { forwardsOfInbound } from '../../../records/messages/inbound/inbound-forwards.js'
 import { json } from '../http/answer.js'
 import { uuid } from '../http/input/values.js'

@@ -1,7 +1,7 @@
 /** GET /v1/inbound: the inbound emails of the workspace, newest first. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { type ListedInbound, listInbound } from '../../../records/messages/inbound/inbound-list.js'
 import { json } from '../http/answer.js'

@@ -7,10 +7,10 @@
 import { z } from 'zod'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
 import {
   inboundById,
   readInboundRaw,

@@ -6,13 +6,13 @@
  * nowhere else: without a script and a network they can change nothing but the look of the message.
  */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { findTrackedHtml } from '../../../outbound/tracking/links.js'
+import { readLargeRaw } from '../../../records/messages/email/raw-message.js'
 import { requireVisibleEmail } from '../../../records/messages/email-resource.js'
 import { readInboundRaw } from '../../../records/messages/inbound/inbound-email.js'
 import type { MessageReader, RawSource } from '../../../records/messages/mime/mime-parts.js'
-import { readLargeRaw } from '../../../records/messages/raw-message.js'
-import { requirePermission } from '../../../workspaces/accounts/permissions.js'
+import { requirePermission } from '../../../workspaces/accounts/access/permissions.js'
 import { findSessionPrincipal } from '../../../workspaces/accounts/sessions/session-principal.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'

@@ -1,7 +1,7 @@
 /** GET /v1/metrics/links: the links that persons clicked most. */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { MAX_LINKS, readLinkMetrics } from '../../../records/metrics/link-metrics.js'
 import { json } from '../http/answer.js'
 import { domainName, timestamp, wholeNumber } from '../http/input/values.js'

@@ -1,9 +1,9 @@
 /** GET /v1/metrics: totals, rates and a time series of the workspace's emails. */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { MAX_TAG_TEXT } from '../../../outbound/sending/dialect-fields.js'
-import { toRecipientCounts } from '../../../records/messages/recipient-counts.js'
+import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { readEmailMetrics } from '../../../records/metrics/email-metrics.js'
 import { ratesOf, summarize } from '../../../records/metrics/summary.js'
 import { groupings } from '../../../records/metrics/time-series.js'

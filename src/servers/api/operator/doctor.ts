@@ -1,7 +1,7 @@
 /** The routes of the daily checks for the operator: what they found wrong last, and a run at once. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { findingStates } from '../../../operations/doctor/finding.js'
 import { readFindings, readLastRun } from '../../../operations/doctor/findings-store.js'
 import { json } from '../http/answer.js'

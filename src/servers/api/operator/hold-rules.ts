@@ -2,11 +2,11 @@
 import { z } from 'zod'
 import { parseAddress, parseDomainName, tryParseAddress, tryParseDomainName } from '../../../base/mail/address.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { waitForStep } from '../../../base/storage/stepped-walk.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
 import {
   allHoldRules,
   createHoldRule,
@@ -17,7 +17,7 @@ import {
   isPattern,
 } from '../../../records/messages/queue/hold-rules.js'
 import { countHeldEntries } from '../../../records/messages/queue/ruled-entries.js'
-import { workspaceById } from '../../../workspaces/accounts/workspaces.js'
+import { workspaceById } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { json, noContent } from '../http/answer.js'
 import { domainName, notFound, timestamp } from '../http/input/values.js'
 import { type BrowserRoute, sessionRoute } from '../http/session-route.js'

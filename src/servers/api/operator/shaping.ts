@@ -1,6 +1,6 @@
 /** The route of the paces of providers, for the operator. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { pacesByChange } from '../../../outbound/delivery/shaping/pace-store.js'
 import { paceStates, viewPace } from '../../../outbound/delivery/shaping/pace-view.js'
 import { json } from '../http/answer.js'

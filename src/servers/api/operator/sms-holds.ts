@@ -1,9 +1,9 @@
 /** The routes of prefixes to which workspaces send no codes for a while, for the operator: list and release. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { workspaceWithOwner } from '../../../workspaces/accounts/workspaces.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { workspaceWithOwner } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { type Hold, isInForce, listHolds, readNewestHold, releaseHold } from '../../../workspaces/sms/holds.js'
 import { json, noContent } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'

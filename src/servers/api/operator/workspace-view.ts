@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import { limitsOfPlan, type Plans } from '../../../base/config/plans.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { readTrainingState } from '../../../inbound/spam/bayes/training-state.js'
 import type { InboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
 import { EMAILS, monthWindow, sumSince, windowStart } from '../../../workspaces/accounts/limits/usage.js'
-import { findOperatorWorkspace } from '../../../workspaces/accounts/operator-workspace.js'
 import { countMembers } from '../../../workspaces/accounts/people/members.js'
-import type { workspaceWithOwner } from '../../../workspaces/accounts/workspaces.js'
+import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/operator-workspace.js'
+import type { workspaceWithOwner } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
 const messages = z.strictObject({ spam: z.int(), ham: z.int() })

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { limitsOfPlan, type Plans, UNLIMITED } from '../../../base/config/plans.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
-import { recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
+import { recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import { type PlanCache, setPlan } from '../../../workspaces/accounts/limits/plans.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
 import { buildPasswordLink } from '../../../workspaces/accounts/sessions/password-links.js'
@@ -14,7 +14,7 @@ import {
   buildUniqueSlug,
   workspacesBySlug,
   workspaceWithOwner,
-} from '../../../workspaces/accounts/workspaces.js'
+} from '../../../workspaces/accounts/workspace/workspaces.js'
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema, slugCursor } from '../http/input/paging.js'
 import { address, name, notFound, timestamp, wholeNumber } from '../http/input/values.js'

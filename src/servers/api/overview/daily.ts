@@ -1,6 +1,6 @@
 /** GET /ui/api/metrics/daily: what plots show, the emails of each day by what happened to them. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { readDailyMetrics } from '../../../records/metrics/daily-metrics.js'
 import { utc } from '../../../records/metrics/time-zone.js'
 import { json } from '../http/answer.js'

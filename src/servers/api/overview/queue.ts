@@ -1,6 +1,6 @@
 /** GET /ui/api/queue: what of the workspace waits in the queue, and why. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { countQueue } from '../../../records/messages/queue/queue-counts.js'
 import { json } from '../http/answer.js'
 import { type KeyRoute, route } from '../http/route.js'

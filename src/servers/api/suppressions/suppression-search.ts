@@ -3,7 +3,7 @@
  * /v1/suppressions lists it.
  */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
 import { json } from '../http/answer.js'
 import { limit } from '../http/input/paging.js'

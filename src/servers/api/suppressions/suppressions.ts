@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import type { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
 import { listSuppressions } from '../../../records/suppressions/suppression-list.js'
 import {
   findSuppression,
@@ -14,8 +14,8 @@ import {
   suppressionById,
   suppressionReasons,
 } from '../../../records/suppressions/suppressions.js'
-import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { type Answer, json, noContent } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'

@@ -6,7 +6,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { boundAgent, boundReferer, type Hit, isEmailId } from '../../../outbound/tracking/hit.js'
 import { resolveClick } from '../../../outbound/tracking/resolve-click.js'
 import type { Answer } from '../http/answer.js'

@@ -7,7 +7,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { recipientOfUnsubscribe } from '../../../base/mail/recipient-token.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import {
   findLinkRecipient,
   type LinkRecipient,

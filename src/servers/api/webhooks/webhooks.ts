@@ -6,10 +6,10 @@ import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
-import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { type AuditAction, actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
 import {
   buildWebhookNotFound,
   changeWebhook,

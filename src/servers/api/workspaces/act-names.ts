@@ -4,7 +4,7 @@
  * The ids come from the log of one workspace. What was removed meanwhile has no name.
  */
 
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { keyById } from '../../../workspaces/accounts/keys/api-keys.js'
 import { invitationById } from '../../../workspaces/accounts/people/invitations.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'

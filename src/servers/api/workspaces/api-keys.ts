@@ -8,10 +8,11 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
-import { actorOf } from '../../../workspaces/accounts/audit-log.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
+import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
+import { scopes } from '../../../workspaces/accounts/access/principal.js'
 import {
   type ApiKeyRow,
   countLiveKeys,
@@ -23,7 +24,6 @@ import {
 import { createKeyByKey, createKeyBySession, revokeKeyAudited } from '../../../workspaces/accounts/keys/audited-keys.js'
 import { narrowLimits, noLimits, parseKeyLimits } from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
-import { scopes } from '../../../workspaces/accounts/principal.js'
 import { type Answer, json } from '../http/answer.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'

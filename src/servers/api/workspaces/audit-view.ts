@@ -1,7 +1,7 @@
 /** GET /ui/api/audit-log: the audit log with the names of what its acts are about, for people. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
-import { BEFORE_NEWEST } from '../../../workspaces/accounts/audit-log.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { BEFORE_NEWEST } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema } from '../http/input/paging.js'
 import { type KeyRoute, route } from '../http/route.js'

@@ -7,10 +7,10 @@
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import { tryCommit } from '../../../base/storage/writer/write.js'
-import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
-import { type AcceptDeps, acceptInvitation } from '../../../workspaces/accounts/people/accept-invitation.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit } from '../../../base/storage/db/write.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import {
   endInvitation,
   type InvitationRow,
@@ -19,7 +19,7 @@ import {
   statusAt,
 } from '../../../workspaces/accounts/people/invitations.js'
 import { assignableRoles, requireAdministrator } from '../../../workspaces/accounts/people/members.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
+import { type AcceptDeps, acceptInvitation } from '../../../workspaces/accounts/sessions/accept-invitation.js'
 import { type Answer, json } from '../http/answer.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
 import { publicRoute, type Route, route } from '../http/route.js'

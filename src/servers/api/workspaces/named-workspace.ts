@@ -7,11 +7,11 @@
  */
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { type Area, requirePermission } from '../../../workspaces/accounts/access/permissions.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { requireUnbound } from '../../../workspaces/accounts/keys/key-limits.js'
-import { type Area, requirePermission } from '../../../workspaces/accounts/permissions.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
-import { roleIn } from '../../../workspaces/accounts/workspaces.js'
+import { roleIn } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { notFound, wholeNumber } from '../http/input/values.js'
 
 const idRule = 'allowed: the id of a workspace'

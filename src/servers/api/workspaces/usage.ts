@@ -1,6 +1,6 @@
 /** GET /v1/usage: what the workspace has used of its plan. */
 import { z } from 'zod'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import type { InboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../workspaces/accounts/limits/plans.js'
 import { readUsage } from '../../../workspaces/accounts/limits/usage.js'

@@ -9,22 +9,21 @@ import type { LimitsConfig } from '../../../base/config/complete.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { createSerialRunner, type SerialRunner } from '../../../base/platform/serial-runner.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { type Commit, ConstraintViolated, tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { closeWorkspace } from '../../../base/storage/maintenance/erase.js'
-import type { Read } from '../../../base/storage/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { type Commit, ConstraintViolated, tryCommit, type Write } from '../../../base/storage/writer/write.js'
 import { requireNothingHeld } from '../../../outbound/breaker/owners-hold.js'
-import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/audit-log.js'
+import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { reachesAllWorkspaces } from '../../../workspaces/accounts/keys/key-limits.js'
 import { countWithinHour } from '../../../workspaces/accounts/limits/hourly-limit.js'
 import type { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
 import { WORKSPACES } from '../../../workspaces/accounts/limits/usage.js'
-import { findOperatorWorkspace } from '../../../workspaces/accounts/operator-workspace.js'
 import { countMembers, requireAdministrator, requireMember } from '../../../workspaces/accounts/people/members.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
-import { planOfNewWorkspace, requireMakersWorkspace } from '../../../workspaces/accounts/workspace-maker.js'
+import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/operator-workspace.js'
 import {
   buildWorkspace,
   changeWorkspace,
@@ -32,7 +31,8 @@ import {
   requireOwner,
   workspaceOfUser,
   workspacesOfUser,
-} from '../../../workspaces/accounts/workspaces.js'
+} from '../../../workspaces/accounts/workspace/workspaces.js'
+import { planOfNewWorkspace, requireMakersWorkspace } from '../../../workspaces/accounts/workspace-maker.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'

@@ -5,7 +5,7 @@
  */
 import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { CheckedRecipient } from '../../../inbound/receiving/recipient-checker.js'
+import type { CheckedRecipient } from '../../../inbound/receiving/recipients/recipient-checker.js'
 import type { MxGate } from './mx-gate.js'
 
 /** Throws a Refusal `too-many-recipients`. */

@@ -12,7 +12,7 @@ import type {
   LimitedConnection,
   ReachedLimit,
 } from '../../../base/platform/connections/connection-limiter.js'
-import { originOf } from '../../../workspaces/accounts/client-address.js'
+import { originOf } from '../../../workspaces/accounts/access/client-address.js'
 import type { CommonReason, SessionGate } from '../session/session-gate.js'
 import { tooManyConnections, tooManyFromAddress, tooManyFromNetwork } from '../session/session-replies.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'

@@ -16,7 +16,7 @@ import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import type { ConnectionOrigin } from '../../../base/platform/connections/connection-limiter.js'
 import { sharedTurns } from '../../../base/platform/shared-turns.js'
-import type { TlsFacts } from '../../../inbound/receiving/received-message.js'
+import type { TlsFacts } from '../../../inbound/receiving/authentication/received-message.js'
 import type { IncomingMessage } from '../session/incoming-message.js'
 import { expnReply } from '../session/session-replies.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'

@@ -5,7 +5,7 @@
  * neither a Refusal nor a ProtocolFault gets a temporary code and a fixed text, and goes to `report`.
  */
 import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
-import { StorageFault } from '../../../base/storage/writer/write.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
 
 export interface SmtpReply {
   readonly code: number

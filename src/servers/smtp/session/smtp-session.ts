@@ -6,7 +6,7 @@
  * RCPT itself (`commands/path-command.ts`).
  */
 import type { ConnectionOrigin, LimitedConnection } from '../../../base/platform/connections/connection-limiter.js'
-import type { TlsFacts } from '../../../inbound/receiving/received-message.js'
+import type { TlsFacts } from '../../../inbound/receiving/authentication/received-message.js'
 import type { IncomingMessage } from './incoming-message.js'
 import type { SmtpReply } from './smtp-reply.js'
 

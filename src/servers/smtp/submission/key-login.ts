@@ -7,9 +7,9 @@
 
 import { Refusal } from '../../../base/mail/refusal.js'
 import { isLoopback } from '../../../base/platform/ip-address.js'
-import { addressKeyOf } from '../../../workspaces/accounts/client-address.js'
+import { addressKeyOf } from '../../../workspaces/accounts/access/client-address.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { keyPrefixOf } from '../../../workspaces/accounts/keys/api-keys.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
 import type { SessionFacts } from '../session/session-gate.js'
 import {
   authenticatedReply,

@@ -2,8 +2,8 @@
 
 import type { ConnectionOrigin } from '../../../base/platform/connections/connection-limiter.js'
 import type { TlsPair } from '../../../base/platform/tls-files.js'
-import { originOf } from '../../../workspaces/accounts/client-address.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
+import { originOf } from '../../../workspaces/accounts/access/client-address.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
 import type { ListenerRules } from '../server/smtp-server-adapter.js'
 import { accessEndedReply } from '../session/session-replies.js'

@@ -9,7 +9,7 @@ import { toRecipientLogFields } from '../../../base/mail/recipient-log-fields.js
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { ConnectionState } from '../../../base/platform/connections/connection-limiter.js'
 import type { SubmittedMessage, SubmittedRecipient } from '../../../outbound/sending/submitted-message.js'
-import type { Principal } from '../../../workspaces/accounts/principal.js'
+import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { type MailCommand, parseMail } from '../commands/mail-command.js'
 import { parseRcpt } from '../commands/rcpt-command.js'
 import { buildNoRoomRefusal } from '../session/incoming-message.js'

@@ -4,9 +4,9 @@ import { sessionApi, unwrap } from '../../api/client.ts'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
+import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
 import { beginSession } from '../../session/sign-in.ts'
-import { notify } from '../../shell/notices.tsx'
 
 export function NameSection({ name }: { readonly name: string }): VNode {
   const change = async (values: FormData): Promise<void> => {

@@ -5,10 +5,10 @@ import type { paths } from '../../api/session-schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 
 type Session = paths['/ui/api/sessions']['get']['responses'][200]['content']['application/json']['data'][number]
 

@@ -10,7 +10,7 @@ import { SelectField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
 import { Loaded } from '../../components/loaded.tsx'
-import { notify } from '../../shell/notices.tsx'
+import { notify } from '../../components/notices.tsx'
 import { loadAllAudiences } from './audience.ts'
 
 type Operation = components['schemas']['BulkRequest']['operation']

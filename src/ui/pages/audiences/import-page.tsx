@@ -13,10 +13,10 @@ import { readFile, readFlag } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import type { PageProps } from '../../components/page-route.ts'
 import { Progress } from '../../components/progress.tsx'
 import { Table } from '../../components/table.tsx'
 import { Facts, Note } from '../../components/values.tsx'
-import type { PageProps } from '../../shell/page-route.ts'
 
 type Report = components['schemas']['ContactImportReport']
 

@@ -1,5 +1,5 @@
 /** The pages of audiences and their contacts. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const audienceRoutes: readonly PageRoute[] = [
   {

@@ -1,13 +1,13 @@
 /** The audit log of the workspace: who changed what and when. */
 import type { VNode } from 'preact'
 import { sessionApi, unwrap } from '../../api/client.ts'
+import { mayAdminister } from '../../api/session-state.ts'
 import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Empty } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { Time } from '../../components/values.tsx'
-import { mayAdminister } from '../../session/session-state.ts'
 import { type Act, describeAct, describeActor, type Names } from './describe-act.ts'
 
 interface NamedAct {

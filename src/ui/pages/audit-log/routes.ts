@@ -1,5 +1,5 @@
 /** The page of the audit log. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const auditLogRoutes: readonly PageRoute[] = [
   {

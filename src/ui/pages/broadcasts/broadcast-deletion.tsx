@@ -5,8 +5,8 @@ import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { Broadcast } from './broadcast.ts'
 
 export function BroadcastDeletion({ broadcast: { id, name, status } }: { readonly broadcast: Broadcast }): VNode {

@@ -1,5 +1,5 @@
 /** The pages of broadcasts. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const broadcastRoutes: readonly PageRoute[] = [
   {

@@ -10,8 +10,8 @@ import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readFutureTime } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Facts, Note } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { Broadcast } from './broadcast.ts'
 
 interface SendDialogProps {

@@ -5,8 +5,8 @@ import type { components } from '../../api/schema.d.ts'
 import { CheckField, TextArea } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readFlag, readLines } from '../../components/form-values.ts'
+import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { DomainPartProps } from './domain.ts'
 
 export function DomainSettings({ domain, onChanged }: DomainPartProps): VNode {

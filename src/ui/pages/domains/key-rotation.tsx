@@ -2,9 +2,9 @@
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note, Time } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { DomainPartProps } from './domain.ts'
 
 export function KeyRotation({ domain, onChanged }: DomainPartProps): VNode {

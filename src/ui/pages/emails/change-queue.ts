@@ -1,6 +1,6 @@
 /** Holds, releases or retries recipients of an email, and says what was done. */
 import { sessionApi, unwrap } from '../../api/client.ts'
-import { notify } from '../../shell/notices.tsx'
+import { notify } from '../../components/notices.tsx'
 import type { QueueAct } from './email.ts'
 
 export async function changeQueue(id: string, act: QueueAct, recipientIds: readonly string[]): Promise<void> {

@@ -9,7 +9,7 @@ import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readFutureTime, toFieldTime } from '../../components/form-values.ts'
-import { notify } from '../../shell/notices.tsx'
+import { notify } from '../../components/notices.tsx'
 import { changeQueue } from './change-queue.ts'
 import type { EmailPartProps, QueueAct } from './email.ts'
 

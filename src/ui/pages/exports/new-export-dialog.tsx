@@ -7,7 +7,7 @@ import { Dialog } from '../../components/dialog.tsx'
 import { ChoicesField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
-import { notify } from '../../shell/notices.tsx'
+import { notify } from '../../components/notices.tsx'
 import { readExportType, typeOptions } from './export-type.ts'
 
 interface NewExportProps {

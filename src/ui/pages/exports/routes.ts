@@ -1,5 +1,5 @@
 /** The page of exports. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const exportRoutes: readonly PageRoute[] = [
   {

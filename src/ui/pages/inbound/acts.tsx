@@ -5,7 +5,7 @@ import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { notify } from '../../shell/notices.tsx'
+import { notify } from '../../components/notices.tsx'
 import { type InboundEmail, titleOf } from './inbound-email.ts'
 import { ReplyDialog } from './reply-dialog.tsx'
 

@@ -1,6 +1,7 @@
 /** Shows what the message has: its text, its HTML in a frame, its header, its raw bytes. */
 import type { VNode } from 'preact'
 import { api, saveFile, unwrap } from '../../api/client.ts'
+import { workspace } from '../../api/session-state.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Button } from '../../components/button.tsx'
 import { formatNumber } from '../../components/format.ts'
@@ -8,7 +9,6 @@ import { Empty, Loaded } from '../../components/loaded.tsx'
 import { MessageFrame } from '../../components/message-frame.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Note } from '../../components/values.tsx'
-import { workspace } from '../../session/session-state.ts'
 import type { EmailPartProps, InboundEmail } from './inbound-email.ts'
 import { readBeginning } from './read-beginning.ts'
 

@@ -2,15 +2,15 @@
 import type { VNode } from 'preact'
 import { useState } from 'preact/hooks'
 import { api, unwrap } from '../../api/client.ts'
+import { mayAdminister } from '../../api/session-state.ts'
 import { type ListPage, loadOffsetPage, usePages } from '../../api/use-pages.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
-import { mayAdminister } from '../../session/session-state.ts'
-import { notify } from '../../shell/notices.tsx'
 import { currentWorkspaceId, type Invitation } from './member.ts'
 
 /** `changes`: another number loads the list again. */

@@ -1,6 +1,6 @@
 /** A member and an invitation as the interface has them. */
 import type { components } from '../../api/schema.d.ts'
-import { workspace } from '../../session/session-state.ts'
+import { workspace } from '../../api/session-state.ts'
 
 export type Member = components['schemas']['Member']
 export type Invitation = components['schemas']['Invitation']

@@ -1,10 +1,10 @@
 /** Removes a member from the workspace. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
+import { sessionInfo } from '../../api/session-state.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { sessionInfo } from '../../session/session-state.ts'
+import { notify } from '../../components/notices.tsx'
 import { readSession } from '../../session/sign-in.ts'
-import { notify } from '../../shell/notices.tsx'
 import { currentWorkspaceId, type MemberDialogProps, nameMember } from './member.ts'
 
 export function RemoveMemberDialog({ member, onChanged, onClose }: MemberDialogProps): VNode {

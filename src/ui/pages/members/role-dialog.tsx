@@ -1,14 +1,14 @@
 /** Changes the role of a member. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
+import { sessionInfo } from '../../api/session-state.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ChoicesField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
-import { sessionInfo } from '../../session/session-state.ts'
+import { notify } from '../../components/notices.tsx'
 import { readSession } from '../../session/sign-in.ts'
-import { notify } from '../../shell/notices.tsx'
 import { currentWorkspaceId, type MemberDialogProps, nameMember, readRole, roleOptions } from './member.ts'
 
 export function RoleDialog({ member, onChanged, onClose }: MemberDialogProps): VNode {

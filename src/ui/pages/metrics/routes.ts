@@ -1,5 +1,5 @@
 /** The pages of numbers. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const metricRoutes: readonly PageRoute[] = [
   {

@@ -12,9 +12,9 @@ import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText, readTime } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time, toWords } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { HoldRule } from './operator-types.ts'
 
 /** Milliseconds until the list is loaded again while a rule begins or ends. */

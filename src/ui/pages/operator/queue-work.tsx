@@ -5,9 +5,9 @@ import { sessionApi, unwrap } from '../../api/client.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { formatNumber } from '../../components/format.ts'
+import { notify } from '../../components/notices.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Note, Time } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { QueueAct, QueueFilters, QueueWork } from './operator-types.ts'
 
 interface ActText {

@@ -1,5 +1,5 @@
 /** The pages of the operator: all workspaces, the queue, spam training, suppressions, SMS holds, health, log. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 const group = 'Operator'
 

@@ -7,10 +7,10 @@ import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Empty, Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Note, Time } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { SmsHold } from './operator-types.ts'
 
 /** Milliseconds until the list is loaded again. */

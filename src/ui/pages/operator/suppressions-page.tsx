@@ -6,10 +6,10 @@ import { type ListPage, toCursorPage, usePages } from '../../api/use-pages.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { Time, toWords } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import type { ServiceSuppression } from './operator-types.ts'
 
 export function ServiceSuppressionsPage(): VNode {

@@ -1,6 +1,7 @@
 /** Lists what needs attention, each with the page where it is repaired. */
 import type { VNode } from 'preact'
 import { api, sessionApi, unwrap } from '../../api/client.ts'
+import { mayOperate } from '../../api/session-state.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { allowBreaks } from '../../components/allow-breaks.tsx'
 import { ButtonLink } from '../../components/button.tsx'
@@ -8,7 +9,6 @@ import { readNow } from '../../components/clock.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note } from '../../components/values.tsx'
-import { mayOperate } from '../../session/session-state.ts'
 import { type AttentionItem, listAttentionItems } from './attention-items.ts'
 
 /** Milliseconds between two looks. */

@@ -1,5 +1,5 @@
 /** The first page of a workspace. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const overviewRoutes: readonly PageRoute[] = [
   {

@@ -6,9 +6,9 @@ import type { components } from '../../api/schema.d.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { Loaded } from '../../components/loaded.tsx'
 import { Page } from '../../components/page.tsx'
+import type { PageProps } from '../../components/page-route.ts'
 import { Progress } from '../../components/progress.tsx'
 import { Note, StatusBadge, Time } from '../../components/values.tsx'
-import type { PageProps } from '../../shell/page-route.ts'
 import { ImportReport } from './import-report.tsx'
 
 type Import = components['schemas']['Import']

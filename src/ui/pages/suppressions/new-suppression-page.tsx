@@ -6,8 +6,8 @@ import { ButtonLink } from '../../components/button.tsx'
 import { SelectField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readText } from '../../components/form-values.ts'
+import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
-import { notify } from '../../shell/notices.tsx'
 import { findReason, reasonOptions } from './suppression.ts'
 
 export function NewSuppressionPage(): VNode {

@@ -11,10 +11,10 @@ import { SelectField, TextField } from '../../components/fields.tsx'
 import { FilterErrors } from '../../components/filter-errors.tsx'
 import { Filters, useFilters } from '../../components/filters.tsx'
 import { Empty } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
 import { type Column, PagedTable } from '../../components/table.tsx'
 import { StatusBadge, Time } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
 import { describeReason, findReason, reasonOptions, type Suppression } from './suppression.ts'
 
 const names = ['email', 'reason']

@@ -9,10 +9,10 @@ import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { readExactText, readText } from '../../components/form-values.ts'
 import { Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import type { PageProps } from '../../components/page-route.ts'
 import { Copy, Facts, Time } from '../../components/values.tsx'
-import { notify } from '../../shell/notices.tsx'
-import type { PageProps } from '../../shell/page-route.ts'
 import { TemplateEditor } from './template-editor.tsx'
 
 type Template = components['schemas']['Template']

@@ -1,12 +1,12 @@
 /** One delivery: what was answered, and a way to deliver its event again. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
+import { mayAdminister } from '../../api/session-state.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { capitalize } from '../../components/format.ts'
+import { notify } from '../../components/notices.tsx'
 import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
-import { mayAdminister } from '../../session/session-state.ts'
-import { notify } from '../../shell/notices.tsx'
 import type { Delivery, Webhook } from './webhook.ts'
 
 interface DeliveryDialogProps {

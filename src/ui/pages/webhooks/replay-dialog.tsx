@@ -9,7 +9,7 @@ import { ChoicesField, TextField } from '../../components/fields.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { readTime, toFieldTime } from '../../components/form-values.ts'
 import { formatNumber } from '../../components/format.ts'
-import { notify } from '../../shell/notices.tsx'
+import { notify } from '../../components/notices.tsx'
 import { listEventOptions, readEventTypes, type Webhook } from './webhook.ts'
 
 interface ReplayDialogProps {

@@ -2,12 +2,12 @@
 import type { VNode } from 'preact'
 import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
+import { chooseWorkspace } from '../../api/session-state.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Page } from '../../components/page.tsx'
-import { chooseWorkspace } from '../../session/session-state.ts'
 import { readSession } from '../../session/sign-in.ts'
-import { notify } from '../../shell/notices.tsx'
 import { readWorkspaceValues, WorkspaceFields } from './workspace-fields.tsx'
 
 export function NewWorkspacePage(): VNode {

@@ -1,5 +1,5 @@
 /** The pages of the workspace itself. */
-import type { PageRoute } from '../../shell/page-route.ts'
+import type { PageRoute } from '../../components/page-route.ts'
 
 export const workspaceRoutes: readonly PageRoute[] = [
   {

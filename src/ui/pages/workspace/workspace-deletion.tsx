@@ -4,13 +4,13 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { api, unwrap } from '../../api/client.ts'
 import type { components } from '../../api/schema.d.ts'
+import { workspace } from '../../api/session-state.ts'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Section } from '../../components/page.tsx'
 import { Note } from '../../components/values.tsx'
-import { workspace } from '../../session/session-state.ts'
 import { readSession } from '../../session/sign-in.ts'
-import { notify } from '../../shell/notices.tsx'
 
 export interface PartProps {
   readonly shown: components['schemas']['DetailedWorkspace']

@@ -1,16 +1,16 @@
 /** The workspace: its name and picture, and its deletion. */
 import type { VNode } from 'preact'
 import { api, unwrap } from '../../api/client.ts'
+import { mayAdminister, workspace } from '../../api/session-state.ts'
 import { useLoad } from '../../api/use-load.ts'
 import { ButtonLink } from '../../components/button.tsx'
 import { Form, FormActions, SubmitButton } from '../../components/form.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Loaded } from '../../components/loaded.tsx'
+import { notify } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Copy, Facts, StatusBadge, Time } from '../../components/values.tsx'
-import { mayAdminister, workspace } from '../../session/session-state.ts'
 import { readSession } from '../../session/sign-in.ts'
-import { notify } from '../../shell/notices.tsx'
 import { type PartProps, WorkspaceDeletion } from './workspace-deletion.tsx'
 import { readWorkspaceValues, WorkspaceFields } from './workspace-fields.tsx'
 

@@ -10,8 +10,8 @@
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Store } from '../../../base/storage/database.js'
-import type { Principal } from '../principal.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Principal } from '../access/principal.js'
 import { hashKey, keyByHash, keyById, touchKey } from './api-keys.js'
 import { authenticateKey, type KeyWithRole } from './key-check.js'
 

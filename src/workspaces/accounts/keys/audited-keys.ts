@@ -1,6 +1,6 @@
 /** Creates and revokes a key, each with its entry in the audit log, as writes of one commit. */
-import type { Write } from '../../../base/storage/writer/write.js'
-import { type Actor, recordAuditEntry } from '../audit-log.js'
+import type { Write } from '../../../base/storage/db/write.js'
+import { type Actor, recordAuditEntry } from '../access/audit-log.js'
 import { insertKey, type NewKey, requireKeyCreator, revokeKey, touchCreatorKey } from './api-keys.js'
 import { toCreatedKeyResource } from './key-resource.js'
 

@@ -3,7 +3,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { isInSomeNetwork, parseNetwork } from '../../../base/platform/ip-address.js'
 import type { Role } from '../../../base/storage/tables/account-tables.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import type { Principal } from '../principal.js'
+import type { Principal } from '../access/principal.js'
 import type { ApiKeyRow } from './api-keys.js'
 
 /** A key with the present role of its member; null: no longer a member. */

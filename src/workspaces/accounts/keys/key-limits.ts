@@ -8,9 +8,9 @@
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { containsNetwork, parseNetwork } from '../../../base/platform/ip-address.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import type { Principal } from '../principal.js'
+import type { Principal } from '../access/principal.js'
 import { type ApiKeyRow, keyById } from './api-keys.js'
 
 interface KeyLimits {

@@ -2,8 +2,8 @@
 import type { Config } from '../../../base/config/complete.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { isInSomeNetwork } from '../../../base/platform/ip-address.js'
-import { permissionFor } from '../permissions.js'
-import { createKeylessPrincipal, type Principal } from '../principal.js'
+import { permissionFor } from '../access/permissions.js'
+import { createKeylessPrincipal, type Principal } from '../access/principal.js'
 import type { ApiKeyCache } from './api-key-cache.js'
 
 /** SMTP knows one reply to every fault of a key, 535: each refusal becomes `bad-credentials`. */

@@ -7,9 +7,9 @@
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Store } from '../../../base/storage/database.js'
-import { WriteConflict } from '../../../base/storage/writer/write.js'
-import { findOwnerId } from '../workspaces.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { WriteConflict } from '../../../base/storage/db/write.js'
+import { findOwnerId } from '../workspace/workspaces.js'
 import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
 
 const HOUR = 3_600_000

@@ -2,8 +2,8 @@
  * Removes the buckets of `usage` that are older than every window. No index has their age, so the
  * complete table is walked in the order of its key, in small pages.
  */
-import type { Database } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { Database } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import { DAY, oldestSliceStart } from './rate-limit-window.js'
 import { CREDITS, dayWindow, EMAILS, monthWindow, SMS_SEGMENTS, SMS_SENT, windowStart } from './usage.js'
 

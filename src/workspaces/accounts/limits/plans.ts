@@ -7,8 +7,8 @@
 import type { LimitsConfig } from '../../../base/config/complete.js'
 import { limitsOfPlan, type PlanLimits } from '../../../base/config/plans.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import { allWorkspaces } from '../workspaces.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import { allWorkspaces } from '../workspace/workspaces.js'
 
 const MAX_WORKSPACES = 10_000
 

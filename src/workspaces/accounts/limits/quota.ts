@@ -14,9 +14,9 @@
  */
 import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import { findOwnerId } from '../workspaces.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
+import { findOwnerId } from '../workspace/workspaces.js'
 import type { Plan } from './plans.js'
 import {
   addUsage,

@@ -5,8 +5,8 @@
  * crash loses up to a minute of counts. Until a save is acknowledged its counts are in memory too, so
  * a read at that moment may count them twice.
  */
-import type { Read } from '../../../base/storage/prepared.js'
-import type { Commit } from '../../../base/storage/writer/write.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Commit } from '../../../base/storage/db/write.js'
 import { DAY, oldestSliceStart, type Slice } from './rate-limit-window.js'
 import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
 

@@ -30,10 +30,10 @@
  */
 import { type Compilable, type OnConflictBuilder, type RawBuilder, sql } from 'kysely'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import { findOwnerId } from '../workspaces.js'
+import { findOwnerId } from '../workspace/workspaces.js'
 import type { Plan } from './plans.js'
 import { UNLIMITED_PER_SECOND } from './rate-limit.js'
 

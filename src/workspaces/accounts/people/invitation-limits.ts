@@ -12,9 +12,9 @@ import type { Address } from '../../../base/mail/address.js'
 import { personKey } from '../../../base/mail/mailbox-key.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import {
   addUsage,
   addWithinBounds,

@@ -12,8 +12,8 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Address } from '../../../base/mail/address.js'
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite, type StatementBuilder } from '../../../base/storage/prepared.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 export const INVITATION_LIFETIME = 7 * 24 * 3_600_000

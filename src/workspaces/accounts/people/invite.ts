@@ -8,9 +8,9 @@ import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import { type Actor, recordAuditEntry } from '../audit-log.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
+import { type Actor, recordAuditEntry } from '../access/audit-log.js'
 import {
   countPending,
   expireInvitation,

@@ -8,9 +8,9 @@
  * whichever statement removes or demotes the member.
  */
 import type { Address } from '../../../base/mail/address.js'
-import { prepareRead, prepareWrite, type StatementBuilder } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type StatementBuilder } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Role } from '../../../base/storage/tables/account-tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 
 /** The owner is changed only by a transfer. */
 export const assignableRoles = ['admin', 'member'] as const

@@ -6,7 +6,7 @@
  * (`storage/maintenance/erase.ts`).
  */
 import type { Address } from '../../../base/mail/address.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 
 interface NewUser {
   readonly id: string

@@ -3,8 +3,8 @@
  * neither exists without the other. `notices/account-notice.ts` writes it.
  */
 import type { Address } from '../../../base/mail/address.js'
-import type { Store } from '../../../base/storage/database.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import type { Client } from './session-records.js'
 
 export type AccountChange =

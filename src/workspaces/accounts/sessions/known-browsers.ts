@@ -4,9 +4,9 @@
  *
  * A user has at most 20 of them; one is forgotten a year after its last sign-in, and when the password changes.
  */
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { hashToken } from './session-records.js'
 
 export const BROWSER_LIFETIME = 365 * 86_400_000

@@ -6,12 +6,12 @@
  * that reports it to the user.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
-import { type Actor, type AuditAction, recordAuditEntry } from '../audit-log.js'
-import { addressKeyOf } from '../client-address.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
+import { type Actor, type AuditAction, recordAuditEntry } from '../access/audit-log.js'
+import { addressKeyOf } from '../access/client-address.js'
 import { setPassword } from '../people/users.js'
-import { workspacesOfUser } from '../workspaces.js'
+import { workspacesOfUser } from '../workspace/workspaces.js'
 import { type AccountChange, type AccountNotice, commitWithNotices } from './account-notices.js'
 import { forgetBrowsers } from './known-browsers.js'
 import { endPasswordLinks, findPasswordLink, usePasswordLink } from './password-links.js'

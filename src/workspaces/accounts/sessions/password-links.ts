@@ -4,10 +4,10 @@
  *
  * A new password ends all links of the user, used or not.
  */
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 import { generateToken, hashToken } from './session-records.js'
 
 const HOUR = 3_600_000

@@ -9,8 +9,8 @@
 import { Secret, TOTP } from 'otpauth'
 import { encodeBase32 } from '../../../base/mail/base32.js'
 import { randomSecret } from '../../../base/platform/ids.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { hashToken } from './session-records.js'
 
 const PERIOD = 30_000

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Store } from '../../../base/storage/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { hashToken, type SessionTimes, sessionByToken, touchSession } from './session-records.js'
 
 const TOUCH_INTERVAL = 60_000

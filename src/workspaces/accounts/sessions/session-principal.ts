@@ -5,10 +5,10 @@
  * key, so nothing but the role limits what the user may do.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { Read } from '../../../base/storage/prepared.js'
-import { findOperatedBy } from '../operator-workspace.js'
-import type { Principal } from '../principal.js'
-import { roleIn } from '../workspaces.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { Principal } from '../access/principal.js'
+import { findOperatedBy } from '../workspace/operator-workspace.js'
+import { roleIn } from '../workspace/workspaces.js'
 
 /** Throws a Refusal `forbidden` for a workspace that the user does not belong to, existing or not. */
 export function findSessionPrincipal(read: Read, userId: string, workspaceId: string): Principal {

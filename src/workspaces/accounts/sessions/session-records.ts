@@ -7,10 +7,10 @@
  */
 import { createHash } from 'node:crypto'
 import { randomSecret, uuidv7 } from '../../../base/platform/ids.js'
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
 
 /** Sessions of one user; a further one ends the oldest. */
 const MAX_SESSIONS = 50

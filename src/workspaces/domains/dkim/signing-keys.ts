@@ -6,10 +6,10 @@
  */
 import { createPrivateKey } from 'node:crypto'
 import type { DomainName } from '../../../base/mail/address.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Selector } from '../../../base/storage/tables/domain-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import { createWorkspaceDomainCache, type WorkspaceDomainCache } from '../workspace-domain-cache.js'
+import { createWorkspaceDomainCache, type WorkspaceDomainCache } from '../rows/workspace-domain-cache.js'
 import type { DkimKey } from './sign.js'
 
 export const selectors = ['dkim1', 'dkim2'] as const satisfies readonly Selector[]

@@ -6,9 +6,9 @@
 import { type Address, type DomainName, domainOf } from '../../../base/mail/address.js'
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { domainByName } from '../sending-domains.js'
+import { domainByName } from '../rows/sending-domains.js'
 import { type ForwardRule, pickRule, rulesOfDomain } from './forward-rules.js'
 
 const MAX_WEIGHT = 100_000

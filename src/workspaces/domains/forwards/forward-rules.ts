@@ -14,10 +14,10 @@ import {
 } from '../../../base/mail/address.js'
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Flag, Json } from '../../../base/storage/tables/columns.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { SendingDomain } from '../sending-domains.js'
+import type { SendingDomain } from '../rows/sending-domains.js'
 
 export type ForwardRule = Selectable<Tables['forward_rules']>
 

@@ -11,12 +11,12 @@ import { sql } from 'kysely'
 import { type Address, domainOf, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
-import { isListedIn } from '../../../base/storage/json-list.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { isListedIn } from '../../../base/storage/db/json-list.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Timestamp } from '../../../base/storage/tables/columns.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import { domainByName } from '../sending-domains.js'
+import { domainByName } from '../rows/sending-domains.js'
 
 export type ForwardTarget = Selectable<Tables['forward_targets']>
 

@@ -8,10 +8,10 @@
 import { type DomainName, domainOf, formatForDisplay, tryParseAddress } from '../../../base/mail/address.js'
 import { localPartKey } from '../../../base/mail/mailbox-key.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { prepareRead, prepareWrite, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { Write } from '../../../base/storage/writer/write.js'
-import type { SendingDomain } from '../sending-domains.js'
+import type { SendingDomain } from '../rows/sending-domains.js'
 
 export const MAX_BLOCKED = 1_000
 

@@ -14,7 +14,7 @@
 import type { RandomSource } from '../../../base/platform/random.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { RecordStates } from '../../../base/storage/tables/domain-tables.js'
-import type { SendingDomain } from '../sending-domains.js'
+import type { SendingDomain } from '../rows/sending-domains.js'
 import type { Finding, Verdict } from './judge-records.js'
 
 const HOUR = 3_600_000

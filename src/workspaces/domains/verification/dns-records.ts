@@ -11,7 +11,7 @@
  */
 import type { RecordPurpose } from '../../../base/storage/tables/domain-tables.js'
 import { selectors } from '../dkim/signing-keys.js'
-import { mailHostOf, type SendingDomain } from '../sending-domains.js'
+import { mailHostOf, type SendingDomain } from '../rows/sending-domains.js'
 
 export interface DnsRecord {
   readonly type: 'CNAME'

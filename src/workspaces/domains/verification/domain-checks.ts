@@ -7,13 +7,13 @@
  */
 
 import type { RandomSource } from '../../../base/platform/random.js'
-import type { Store } from '../../../base/storage/database.js'
-import { prepareRead, prepareWrite } from '../../../base/storage/prepared.js'
-import { tryCommit, type Write } from '../../../base/storage/writer/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
+import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import type { RecordFinding } from '../../../records/events/payloads.js'
-import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/audit-log.js'
+import { type Actor, daemonActor, recordAuditEntry } from '../../accounts/access/audit-log.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
-import { domainById, type SendingDomain } from '../sending-domains.js'
+import { domainById, type SendingDomain } from '../rows/sending-domains.js'
 import {
   type CheckedRow,
   type CheckResult,

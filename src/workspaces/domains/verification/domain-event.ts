@@ -1,10 +1,10 @@
 /** The events about the state of a sending domain. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Write } from '../../../base/storage/writer/write.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { recordEvent } from '../../../records/events/event-log.js'
 import type { DomainData } from '../../../records/events/payloads.js'
-import type { SendingDomain } from '../sending-domains.js'
+import type { SendingDomain } from '../rows/sending-domains.js'
 import type { DomainEventType } from './check-outcome.js'
 
 interface DomainEvent {

@@ -16,8 +16,7 @@ import { holdsKey } from '../dkim/key-record.js'
 import { isIncomingKey } from '../dkim/rotation-step.js'
 import type { DkimKeyRow } from '../dkim/signing-keys.js'
 import { policyHostOf } from '../mta-sts/own-policy.js'
-import type { SendingDomain } from '../sending-domains.js'
-import { mxPointsToUs, spfAuthorizesUs } from '../zone/mail-host-records.js'
+import type { SendingDomain } from '../rows/sending-domains.js'
 import { type DnsRecord, dnsRecordsOf } from './dns-records.js'
 import {
   type DomainAnswers,
@@ -26,6 +25,7 @@ import {
   pointsTo,
   type ZoneNames,
 } from './look-up-records.js'
+import { mxPointsToUs, spfAuthorizesUs } from './mail-host-records.js'
 
 export interface Finding extends DnsRecord {
   readonly state: 'verified' | 'failed' | 'unknown' | 'awaited'

@@ -7,7 +7,7 @@
 import type { LookupResult, MxRecord, RecordResolver, Resolver } from '../../../base/platform/dns/resolver.js'
 import type { Selector } from '../../../base/storage/tables/domain-tables.js'
 import { policyHostOf } from '../mta-sts/own-policy.js'
-import { mailHostOf, type SendingDomain } from '../sending-domains.js'
+import { mailHostOf, type SendingDomain } from '../rows/sending-domains.js'
 import { mailTargetOf } from './dns-records.js'
 
 /** The names of the service that the records of domains lead to. */

@@ -3,9 +3,9 @@
  * notices.
  */
 import { createHash } from 'node:crypto'
-import type { Database } from '../../../base/storage/database.js'
-import { readServiceState, setServiceState } from '../../../base/storage/service-state.js'
-import { raiseZoneSerial } from '../../../base/storage/zone-serial.js'
+import type { Database } from '../../../base/storage/db/database.js'
+import { readServiceState, setServiceState } from '../../../base/storage/db/service-state.js'
+import { raiseZoneSerial } from '../../../base/storage/db/zone-serial.js'
 import { buildFixedRecords, type ZoneSettings } from './zone-records.js'
 
 const SETTINGS_HASH_KEY = 'zone_configured'

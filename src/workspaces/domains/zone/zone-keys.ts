@@ -5,7 +5,7 @@
  * These reads span all workspaces: the zone is public.
  */
 import { sql } from 'kysely'
-import { prepareRead, type queryBuilder, type Read } from '../../../base/storage/prepared.js'
+import { prepareRead, type queryBuilder, type Read } from '../../../base/storage/db/prepared.js'
 import { keyTargetOf } from '../verification/dns-records.js'
 
 export interface PublishedKey {

@@ -6,9 +6,9 @@
  * time. The cache of key names is bounded; names that do not exist cost one read of an index and are not cached.
  */
 import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
-import type { Read } from '../../../base/storage/prepared.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { readZoneSerial } from '../../../base/storage/db/zone-serial.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { readZoneSerial } from '../../../base/storage/zone-serial.js'
 import { dkimKeysOf } from '../dkim/signing-keys.js'
 import { keysOfLabel, type PublishedKey, publishedNameOf, readKeyPages } from './zone-keys.js'
 import {

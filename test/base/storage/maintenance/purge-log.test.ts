@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
 import t from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { createBackup } from '../../../../src/base/storage/maintenance/backup.js'
 import { eraseWorkspace } from '../../../../src/base/storage/maintenance/erase.js'
 import { purgeLog } from '../../../../src/base/storage/maintenance/purge-log.js'

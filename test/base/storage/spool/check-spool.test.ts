@@ -1,11 +1,11 @@
 /** Bytes that are not where the rows say, or are not those that were written. */
 import { rmSync, truncateSync } from 'node:fs'
 import t from 'tap'
+import { spoolFile, spoolFolder } from '../../../../src/base/storage/db/spool-files.js'
 import { createBackup } from '../../../../src/base/storage/maintenance/backup.js'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
 import { foldSpool } from '../../../../src/base/storage/spool/fold.js'
-import { spoolFile, spoolFolder } from '../../../../src/base/storage/spool/spool-files.js'
-import { HEAD_BYTES, readHead, readLargeRaw } from '../../../../src/records/messages/raw-message.js'
+import { HEAD_BYTES, readHead, readLargeRaw } from '../../../../src/records/messages/email/raw-message.js'
 import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
 import {
   changeByte,

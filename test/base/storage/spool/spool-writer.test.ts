@@ -8,7 +8,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
-import { listSpoolFiles, spoolFile, type WrittenPlace } from '../../../../src/base/storage/spool/spool-files.js'
+import { listSpoolFiles, spoolFile, type WrittenPlace } from '../../../../src/base/storage/db/spool-files.js'
 import { type SpooledValue, SpoolWriter } from '../../../../src/base/storage/spool/spool-writer.js'
 import { temporaryFolder } from '../../../helpers/database/database.js'
 

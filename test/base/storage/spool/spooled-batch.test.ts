@@ -1,11 +1,11 @@
 /** Messages in spool files through the writer thread: stored, read, and what a batch that fails leaves. */
 import { appendFileSync, rmSync } from 'node:fs'
 import t from 'tap'
+import { spoolFolder } from '../../../../src/base/storage/db/spool-files.js'
+import { LentBytes, MovedBytes } from '../../../../src/base/storage/db/write.js'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
 import { openDatabase } from '../../../../src/base/storage/open.js'
-import { spoolFolder } from '../../../../src/base/storage/spool/spool-files.js'
-import { LentBytes, MovedBytes } from '../../../../src/base/storage/writer/write.js'
-import { copyInboundRaw, sizeOfMessage } from '../../../../src/records/messages/raw-message.js'
+import { copyInboundRaw, sizeOfMessage } from '../../../../src/records/messages/email/raw-message.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 import {

@@ -1,9 +1,9 @@
 /** Which statements and values go to spool files. */
 import t from 'tap'
+import { MovedBytes, type Write } from '../../../../src/base/storage/db/write.js'
 import { listSpooled, toSpooledInsert, withPlace } from '../../../../src/base/storage/spool/spooled-insert.js'
-import { MovedBytes, type Write } from '../../../../src/base/storage/writer/write.js'
+import { insertRaw } from '../../../../src/records/messages/email/raw-message.js'
 import { storeRecord } from '../../../../src/records/messages/inbound/inbound-email.js'
-import { insertRaw } from '../../../../src/records/messages/raw-message.js'
 
 const insert = (raw: Buffer | MovedBytes): Write => insertRaw({ email_id: 'e', workspace_id: 'w', created_at: 1, raw })
 

@@ -1,9 +1,9 @@
 /** Deleted bytes are overwritten, files without rows removed, and not while another process reads them. */
 import { appendFileSync } from 'node:fs'
 import t from 'tap'
+import { spoolFile, spoolFolder } from '../../../../src/base/storage/db/spool-files.js'
 import { purgeSpool } from '../../../../src/base/storage/maintenance/purge-log.js'
 import { holdSpool } from '../../../../src/base/storage/spool/hold-spool.js'
-import { spoolFile, spoolFolder } from '../../../../src/base/storage/spool/spool-files.js'
 import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
 import {
   holesOf,

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Address } from '../../../../src/base/mail/address.js'
 import { type DiskSpace, readDiskSpace } from '../../../../src/base/platform/disk-space.js'
+import type { Read } from '../../../../src/base/storage/db/prepared.js'
+import { type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { hasEnoughSpace, startDiskGuard } from '../../../../src/base/storage/health/disk-guard.js'
 import { eraseWorkspace, workspaceTables } from '../../../../src/base/storage/maintenance/erase.js'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
-import type { Read } from '../../../../src/base/storage/prepared.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { type Write, WriteConflict } from '../../../../src/base/storage/writer/write.js'
 import {
   heldBytesOf,
   readHeldInboundBytes,

@@ -6,10 +6,8 @@ import SQLite from 'better-sqlite3'
 import fc from 'fast-check'
 import t from 'tap'
 import { freeMemory } from '../../../../src/base/platform/memory/free-memory.js'
-import type { ConnectionOptions } from '../../../../src/base/storage/connection.js'
-import type { WrittenBatch } from '../../../../src/base/storage/database.js'
-import { watchFaults } from '../../../../src/base/storage/health/watch-faults.js'
-import { createGroupCommit, type WriteRequest } from '../../../../src/base/storage/writer/group-commit.js'
+import type { ConnectionOptions } from '../../../../src/base/storage/db/connection.js'
+import type { WrittenBatch } from '../../../../src/base/storage/db/database.js'
 import {
   ConstraintViolated,
   LentBytes,
@@ -17,7 +15,9 @@ import {
   StorageFault,
   type Write,
   WriteConflict,
-} from '../../../../src/base/storage/writer/write.js'
+} from '../../../../src/base/storage/db/write.js'
+import { watchFaults } from '../../../../src/base/storage/health/watch-faults.js'
+import { createGroupCommit, type WriteRequest } from '../../../../src/base/storage/writer/group-commit.js'
 import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
 import { stateKeys, stateWrite } from '../../../helpers/database/state.js'
 import { waitUntil } from '../../../helpers/wait-until.js'

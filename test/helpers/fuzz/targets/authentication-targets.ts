@@ -7,7 +7,7 @@ import {
   formatAuthenticationResults,
   formatReceivedSpf,
 } from '../../../../src/inbound/receiving/authentication/result-fields.js'
-import { serviceIdOf, withTrace } from '../../../../src/inbound/receiving/trace-fields.js'
+import { serviceIdOf, withTrace } from '../../../../src/inbound/receiving/authentication/trace-fields.js'
 import { parsePublicKey } from '../../../../src/workspaces/domains/dkim/key-record.js'
 import { ed25519Key, rsaKey, signMessage } from '../../mail/sign-message.js'
 import { check, type FuzzTarget } from '../target.js'

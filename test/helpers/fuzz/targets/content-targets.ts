@@ -5,7 +5,7 @@ import { scanHeader, scanHeaderOrEmpty } from '../../../../src/base/mail/header-
 import { readHtml } from '../../../../src/base/mail/html/read-html.js'
 import { escapeHtml } from '../../../../src/base/mail/markup.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { summarizeInbound } from '../../../../src/inbound/receiving/inbound-content.js'
+import { summarizeInbound } from '../../../../src/inbound/receiving/analysis/inbound-content.js'
 import { analyzeContent } from '../../../../src/inbound/spam/content-analysis.js'
 import { composeFrame } from '../../../../src/outbound/broadcasts/compose-frame.js'
 import { buildContactMessage } from '../../../../src/outbound/broadcasts/contact-message.js'

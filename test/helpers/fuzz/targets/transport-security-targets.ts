@@ -2,6 +2,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { listUsableRecords, parseTlsa } from '../../../../src/outbound/delivery/hosts/tlsa-record.js'
 import { publicKeyOctetsOf } from '../../../../src/outbound/delivery/transport-security/certificate-key.js'
 import {
   formatStsPolicy,
@@ -9,7 +10,6 @@ import {
   parseStsPolicy,
   readStsId,
 } from '../../../../src/outbound/delivery/transport-security/sts-policy.js'
-import { listUsableRecords, parseTlsa } from '../../../../src/outbound/delivery/transport-security/tlsa-record.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 
 function readPolicy(input: Buffer): void {

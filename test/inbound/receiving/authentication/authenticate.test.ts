@@ -6,6 +6,7 @@ import type { Authentication, Connection } from '../../../../src/base/mail/authe
 import { summarizeResults } from '../../../../src/base/mail/authentication-results.js'
 import { type Clock, systemClock } from '../../../../src/base/platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../../../../src/base/platform/dns/resolver.js'
+import { summarizeInbound } from '../../../../src/inbound/receiving/analysis/inbound-content.js'
 import {
   type DmarcSetting,
   decideAcceptance,
@@ -17,7 +18,6 @@ import {
   formatAuthenticationResults,
   formatReceivedSpf,
 } from '../../../../src/inbound/receiving/authentication/result-fields.js'
-import { summarizeInbound } from '../../../../src/inbound/receiving/inbound-content.js'
 import { signDkim } from '../../../../src/workspaces/domains/dkim/sign.js'
 import { dnsServers } from '../../../helpers/config-values.js'
 import { type DnsRecord, dnsServer } from '../../../helpers/dns/dns-server.js'

@@ -5,7 +5,7 @@ import type { Authentication, DmarcPolicy } from '../../../../src/base/mail/auth
 import type { InboundPolicy } from '../../../../src/base/storage/tables/domain-tables.js'
 import type { DmarcSetting } from '../../../../src/inbound/receiving/authentication/acceptance-policy.js'
 import { decideForRecipients } from '../../../../src/inbound/receiving/authentication/recipient-decisions.js'
-import { defaultInboundPolicy } from '../../../../src/workspaces/domains/inbound-policy.js'
+import { defaultInboundPolicy } from '../../../../src/workspaces/domains/rows/inbound-policy.js'
 
 const policies: Readonly<Record<string, Partial<InboundPolicy>>> = {
   'plain@a.test': {},

@@ -1,7 +1,7 @@
 /** Filing on a real database: once, with its domain, and within the limits. */
 import t, { type Test } from 'tap'
+import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { WriteConflict } from '../../../../src/base/storage/writer/write.js'
 import {
   DomainReportFiler,
   type ReportOutcome,

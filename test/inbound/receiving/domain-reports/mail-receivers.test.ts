@@ -1,7 +1,7 @@
 /** To whom a domain has sent mail: what is noted and when, under which names a provider is known, and what is removed. */
 import t, { type Test } from 'tap'
+import type { Commit } from '../../../../src/base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../../src/base/storage/tables/tables.js'
-import type { Commit } from '../../../../src/base/storage/writer/write.js'
 import {
   MailReceivers,
   rememberReceivers,

@@ -3,8 +3,8 @@ import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { type Address, parseAddress } from '../../../../src/base/mail/address.js'
 import { type Network, parseNetwork } from '../../../../src/base/platform/ip-address.js'
-import type { Database } from '../../../../src/base/storage/database.js'
-import { StorageFault } from '../../../../src/base/storage/writer/write.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import { StorageFault } from '../../../../src/base/storage/db/write.js'
 import { Greylist } from '../../../../src/inbound/receiving/greylisting/greylist.js'
 import {
   removeExcess,

@@ -3,7 +3,7 @@ import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { type DomainName, parseAddress } from '../../../../src/base/mail/address.js'
 import { createReferenceField, createReturnPath } from '../../../../src/base/mail/recipient-token.js'
-import { RecipientPolicy } from '../../../../src/inbound/receiving/recipient-policy.js'
+import { RecipientPolicy } from '../../../../src/inbound/receiving/recipients/recipient-policy.js'
 import { verifyClaim } from '../../../../src/inbound/receiving/reports/report-claim.js'
 import { messageDigester } from '../../../../src/inbound/receiving/reports/report-digest.js'
 

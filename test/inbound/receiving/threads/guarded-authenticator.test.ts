@@ -3,8 +3,8 @@ import t from 'tap'
 import type { Authentication, Connection } from '../../../../src/base/mail/authentication-results.js'
 import { scanHeader } from '../../../../src/base/mail/header-fields.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
+import type { TraceFacts } from '../../../../src/inbound/receiving/authentication/trace-fields.js'
 import { GuardedAuthenticator } from '../../../../src/inbound/receiving/threads/guarded-authenticator.js'
-import type { TraceFacts } from '../../../../src/inbound/receiving/trace-fields.js'
 
 const raw = Buffer.from('From: a@b.test\r\n\r\ntext\r\n')
 const authentication = {} as Authentication

@@ -1,9 +1,9 @@
 /** What the classifier has learned, in the database: learning, unlearning, expiry, bounds. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { Read } from '../../../../src/base/storage/prepared.js'
+import type { Read } from '../../../../src/base/storage/db/prepared.js'
+import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import type { BayesVerdict } from '../../../../src/base/storage/tables/inbound-tables.js'
-import { WriteConflict } from '../../../../src/base/storage/writer/write.js'
 import { expireBayesData } from '../../../../src/inbound/spam/bayes/expiry.js'
 import { type BayesDeps, learnMessage } from '../../../../src/inbound/spam/bayes/learn.js'
 import { messageFingerprintOf } from '../../../../src/inbound/spam/bayes/lesson-digest.js'

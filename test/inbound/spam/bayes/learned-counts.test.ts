@@ -1,8 +1,8 @@
 /** The copy of probabilities in memory: always those of what the database has, whoever learns. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
-import type { Read } from '../../../../src/base/storage/prepared.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import type { BayesVerdict } from '../../../../src/base/storage/tables/inbound-tables.js'
 import { expireBayesData } from '../../../../src/inbound/spam/bayes/expiry.js'
 import { LearnedCounts } from '../../../../src/inbound/spam/bayes/learned-counts.js'

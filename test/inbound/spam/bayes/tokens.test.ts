@@ -4,7 +4,7 @@ import t from 'tap'
 import { tryParseAddress } from '../../../../src/base/mail/address.js'
 import { hashToken, packKeys, unpackKeys } from '../../../../src/inbound/spam/bayes/token-keys.js'
 import { packTokenKeys, tokenizeMessage } from '../../../../src/inbound/spam/bayes/tokens.js'
-import type { SpamMessage } from '../../../../src/inbound/spam/spam-message.js'
+import type { SpamMessage } from '../../../../src/inbound/spam/facts/spam-message.js'
 import { emptyMessage, messageWithText } from '../../../helpers/spam/spam-messages.js'
 
 const mailbox = (address: string, name = ''): SpamMessage['from'][number] => ({

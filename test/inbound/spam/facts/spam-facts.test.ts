@@ -11,9 +11,9 @@ import {
   foldMixedWords,
   isHomograph,
 } from '../../../../src/inbound/spam/facts/script-facts.js'
+import { buildSpamMessage } from '../../../../src/inbound/spam/facts/spam-input.js'
 import { findShownDomain, findTextUrls, parseSpamUrl } from '../../../../src/inbound/spam/facts/url-facts.js'
-import { buildSpamMessage } from '../../../../src/inbound/spam/spam-input.js'
-import { scoreByRules } from '../../../../src/inbound/spam/spam-report.js'
+import { scoreByRules } from '../../../../src/inbound/spam/rules/spam-report.js'
 import type { MimeParts } from '../../../../src/records/messages/mime/mime-parts-protocol.js'
 import { parsedMessage } from '../../../helpers/parsed-message.js'
 

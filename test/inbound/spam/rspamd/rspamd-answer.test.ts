@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseRspamdVerdict } from '../../../../src/inbound/spam/rspamd/rspamd-answer.js'
-import { collectRspamdContributions } from '../../../../src/inbound/spam/rspamd/rspamd-points.js'
-import { defaultSpamThresholds, sumScores } from '../../../../src/inbound/spam/spam-report.js'
+import { collectRspamdContributions } from '../../../../src/inbound/spam/rspamd-points.js'
+import { defaultSpamThresholds, sumScores } from '../../../../src/inbound/spam/rules/spam-report.js'
 import { buildVerdict, sumPoints } from '../../../helpers/spam/rspamd-client.js'
 
 t.test('findings of both count once, and negative points count unchanged', async (t) => {

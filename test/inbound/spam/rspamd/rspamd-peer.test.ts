@@ -2,8 +2,8 @@
 
 import t from 'tap'
 import type { RspamdVerdict } from '../../../../src/inbound/spam/rspamd/rspamd-answer.js'
-import { collectRspamdContributions } from '../../../../src/inbound/spam/rspamd/rspamd-points.js'
-import { defaultSpamThresholds, sumScores } from '../../../../src/inbound/spam/spam-report.js'
+import { collectRspamdContributions } from '../../../../src/inbound/spam/rspamd-points.js'
+import { defaultSpamThresholds, sumScores } from '../../../../src/inbound/spam/rules/spam-report.js'
 import { rspamdPeer } from '../../../helpers/programs/rspamd-peer.js'
 import { skipWithout } from '../../../helpers/programs/skip-without.js'
 import { buildVerdict, createClient, rspamdRequest, sumPoints } from '../../../helpers/spam/rspamd-client.js'

@@ -1,14 +1,14 @@
 /** Spam rules: each fires on a message of its own and none on legitimate mail; and the status that a score gives. */
 import t from 'tap'
 import { parseAuthors, parseMailboxList } from '../../../../src/base/mail/mailbox-list.js'
-import { spamRules } from '../../../../src/inbound/spam/rules/all-rules.js'
 import type {
   SpamAuthentication,
   SpamField,
   SpamMessage,
   SpamOrigin,
-} from '../../../../src/inbound/spam/spam-message.js'
-import { scoreByRules, spamStatusOf } from '../../../../src/inbound/spam/spam-report.js'
+} from '../../../../src/inbound/spam/facts/spam-message.js'
+import { spamRules } from '../../../../src/inbound/spam/rules/all-rules.js'
+import { scoreByRules, spamStatusOf } from '../../../../src/inbound/spam/rules/spam-report.js'
 
 const receivedAt = Date.UTC(2026, 10, 21, 12, 0, 5)
 

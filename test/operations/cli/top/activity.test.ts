@@ -1,6 +1,6 @@
 /** Counts of the event log: each event once, however many portions are read; of very many, a sample. */
 import t from 'tap'
-import type { Write } from '../../../../src/base/storage/writer/write.js'
+import type { Write } from '../../../../src/base/storage/db/write.js'
 import { readActivity } from '../../../../src/operations/cli/top/activity.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { buildEventWrite } from '../../../helpers/database/store-events.js'

@@ -1,7 +1,6 @@
 /** From the outcome of an attempt to the decision about its entry, and the notification of the sender. */
 import t from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
-import type { AttemptOutcome } from '../../../../src/outbound/delivery/attempt/attempt-result.js'
 import {
   type Decision,
   decideOutcome,
@@ -11,7 +10,8 @@ import {
   type ReportedMessage,
   SenderNoticeBuilder,
 } from '../../../../src/outbound/delivery/attempt/sender-notice-builder.js'
-import type { Email } from '../../../../src/records/messages/email.js'
+import type { AttemptOutcome } from '../../../../src/outbound/delivery/smtp/attempt-result.js'
+import type { Email } from '../../../../src/records/messages/email/email.js'
 import type { AttemptRecord } from '../../../../src/records/messages/queue/settle.js'
 import type { ServiceNotice } from '../../../../src/records/messages/service-email.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'

@@ -1,9 +1,9 @@
 /** Tests which messages that wait are left out, and that leaving one out undoes no other change. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import type { Write } from '../../../../src/base/storage/db/write.js'
 import type { SuppressionReason } from '../../../../src/base/storage/tables/content-tables.js'
-import type { Write } from '../../../../src/base/storage/writer/write.js'
 import { Leavers } from '../../../../src/outbound/delivery/attempt/leavers.js'
 import {
   deferEntry,

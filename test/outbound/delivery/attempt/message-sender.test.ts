@@ -7,13 +7,13 @@ import {
   mayTryAnother,
   pickMoreInformative,
 } from '../../../../src/outbound/delivery/attempt/attempt-decision.js'
-import type { AttemptResult } from '../../../../src/outbound/delivery/attempt/attempt-result.js'
 import { CallLimiter } from '../../../../src/outbound/delivery/attempt/call-limit.js'
 import { type Call, MessageSender } from '../../../../src/outbound/delivery/attempt/message-sender.js'
 import type { Destination, Host } from '../../../../src/outbound/delivery/hosts/destination.js'
-import type { Outage } from '../../../../src/outbound/delivery/hosts/unreachable-hosts.js'
 import { HostConcurrency } from '../../../../src/outbound/delivery/queue/host-concurrency.js'
 import type { SessionPool } from '../../../../src/outbound/delivery/sessions/session-pool.js'
+import type { Outage } from '../../../../src/outbound/delivery/shaping/unreachable-hosts.js'
+import type { AttemptResult } from '../../../../src/outbound/delivery/smtp/attempt-result.js'
 import type { OutboundMessage } from '../../../../src/outbound/delivery/smtp/outbound-message.js'
 import type { Exchange, SendResult } from '../../../../src/outbound/delivery/smtp/send-result.js'
 import type { Timeouts } from '../../../../src/outbound/delivery/smtp/timeouts.js'

@@ -1,9 +1,9 @@
 /** A preparer of messages over a test's database. */
 import { createSecretKey } from 'node:crypto'
 import type { Test } from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
-import type { MessageCache } from '../../../../src/outbound/delivery/attempt/message-cache.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { MessagePreparer } from '../../../../src/outbound/delivery/attempt/message-preparer.js'
+import type { MessageCache } from '../../../../src/outbound/delivery/queue/message-cache.js'
 import { createSigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../../../src/workspaces/domains/dkim/signing-thread.js'
 import { ownOwners } from '../../../helpers/free-pace.js'

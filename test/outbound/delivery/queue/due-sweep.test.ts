@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { DueSweep } from '../../../../src/outbound/delivery/queue/due-sweep.js'
 import { type LaneLimits, Lanes } from '../../../../src/outbound/delivery/queue/lanes.js'
 import type { QueueEntry } from '../../../../src/records/messages/queue/queue.js'

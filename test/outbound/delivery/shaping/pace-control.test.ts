@@ -1,7 +1,7 @@
 /** A pace against providers that count in different ways, in virtual time; and what it does with entries and permits. */
 import t from 'tap'
-import type { Outage } from '../../../../src/outbound/delivery/hosts/unreachable-hosts.js'
 import type { PaceControl, PaceDeps } from '../../../../src/outbound/delivery/shaping/pace-control.js'
+import type { Outage } from '../../../../src/outbound/delivery/shaping/unreachable-hosts.js'
 import type { SendResult } from '../../../../src/outbound/delivery/smtp/send-result.js'
 import { createFreePace } from '../../../helpers/free-pace.js'
 import { type ProviderLimits, sendFor } from '../../../helpers/shaping/limited-provider.js'

@@ -1,7 +1,7 @@
 /** Which hosts share a pace, and what survives a restart. */
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import type { Host } from '../../../../src/outbound/delivery/hosts/destination.js'
 import { pacesByChange, resetProvider } from '../../../../src/outbound/delivery/shaping/pace-store.js'
 import { viewPace } from '../../../../src/outbound/delivery/shaping/pace-view.js'

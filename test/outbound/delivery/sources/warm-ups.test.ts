@@ -1,7 +1,7 @@
 /** The counts of a warm-up in memory and on disk: over days, restarts, crashes and changes of the operator. */
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { insertWarmUp, listWarmUps, resetWarmUps } from '../../../../src/outbound/delivery/sources/warm-up-store.js'
 import { WarmUps } from '../../../../src/outbound/delivery/sources/warm-ups.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'

@@ -1,11 +1,11 @@
 /** What is counted of sessions, and that strangers cannot make it grow without end. */
 import t from 'tap'
-import type { Read } from '../../../../src/base/storage/prepared.js'
-import { StorageFault } from '../../../../src/base/storage/writer/write.js'
+import type { Read } from '../../../../src/base/storage/db/prepared.js'
+import { StorageFault } from '../../../../src/base/storage/db/write.js'
+import type { TlsSessionResult } from '../../../../src/outbound/delivery/hosts/tls-result.js'
 import { buildReport, type TlsReport } from '../../../../src/outbound/delivery/tls-reports/build-report.js'
 import { TlsResultCounter } from '../../../../src/outbound/delivery/tls-reports/result-counter.js'
 import { policiesOf, resultsOf } from '../../../../src/outbound/delivery/tls-reports/result-records.js'
-import type { TlsSessionResult } from '../../../../src/outbound/delivery/transport-security/tls-result.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 
 const day = '2026-11-23'

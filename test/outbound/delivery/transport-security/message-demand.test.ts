@@ -5,9 +5,9 @@ import {
   noPolicy,
   noSecurity,
   type TlsRule,
-} from '../../../../src/outbound/delivery/transport-security/host-security.js'
+} from '../../../../src/outbound/delivery/hosts/host-security.js'
+import { parseTlsa } from '../../../../src/outbound/delivery/hosts/tlsa-record.js'
 import { applyMessageDemand } from '../../../../src/outbound/delivery/transport-security/message-demand.js'
-import { parseTlsa } from '../../../../src/outbound/delivery/transport-security/tlsa-record.js'
 
 const security = (rule: TlsRule, isNameTrusted = false): HostSecurity => ({ rule, isNameTrusted, applied: noPolicy })
 const record = parseTlsa(`3 1 1 ${'ab'.repeat(32)}`)

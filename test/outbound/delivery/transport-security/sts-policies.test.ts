@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type { LookupResult } from '../../../../src/base/platform/dns/resolver.js'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import type { TlsFailure } from '../../../../src/outbound/delivery/hosts/tls-result.js'
 import { StsPolicies } from '../../../../src/outbound/delivery/transport-security/sts-policies.js'
 import type { StsPolicy } from '../../../../src/outbound/delivery/transport-security/sts-policy.js'
-import type { TlsFailure } from '../../../../src/outbound/delivery/transport-security/tls-result.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 

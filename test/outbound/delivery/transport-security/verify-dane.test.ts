@@ -6,7 +6,7 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { parseTlsa, type TlsaRecord } from '../../../../src/outbound/delivery/transport-security/tlsa-record.js'
+import { parseTlsa, type TlsaRecord } from '../../../../src/outbound/delivery/hosts/tlsa-record.js'
 import { verifyDane } from '../../../../src/outbound/delivery/transport-security/verify-dane.js'
 
 const read = (name: string): X509Certificate => new X509Certificate(readFileSync(`test/fixtures/dane/${name}.pem`))

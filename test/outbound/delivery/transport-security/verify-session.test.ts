@@ -1,14 +1,10 @@
 import t, { type Test } from 'tap'
 import type { Host } from '../../../../src/outbound/delivery/hosts/destination.js'
-import { UnreachableHosts } from '../../../../src/outbound/delivery/hosts/unreachable-hosts.js'
+import { noPolicy, noSecurity, type TlsRule } from '../../../../src/outbound/delivery/hosts/host-security.js'
+import type { TlsSessionResult } from '../../../../src/outbound/delivery/hosts/tls-result.js'
 import { SessionOpener } from '../../../../src/outbound/delivery/sessions/session-opener.js'
 import { SessionPool } from '../../../../src/outbound/delivery/sessions/session-pool.js'
-import {
-  noPolicy,
-  noSecurity,
-  type TlsRule,
-} from '../../../../src/outbound/delivery/transport-security/host-security.js'
-import type { TlsSessionResult } from '../../../../src/outbound/delivery/transport-security/tls-result.js'
+import { UnreachableHosts } from '../../../../src/outbound/delivery/shaping/unreachable-hosts.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
 import { createFreePace } from '../../../helpers/free-pace.js'
 import { openSink, type ScriptedSink, type SinkOptions } from '../../../helpers/smtp/scripted-sink.js'

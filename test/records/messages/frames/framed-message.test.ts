@@ -1,10 +1,10 @@
 /** Messages of broadcasts as all readers of bytes find them. */
 import t from 'tap'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
+import { readRaw, sizeOfMessage } from '../../../../src/records/messages/email/raw-message.js'
 import { encodeFrame } from '../../../../src/records/messages/frames/encode-frame.js'
 import { removeSlots } from '../../../../src/records/messages/frames/framed-message.js'
 import type { MessageFrame } from '../../../../src/records/messages/frames/message-frame.js'
-import { readRaw, sizeOfMessage } from '../../../../src/records/messages/raw-message.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 

@@ -1,9 +1,9 @@
 /** Records of inbound mail: their states, lists, bytes and retention. */
 import t from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { WriteConflict } from '../../../../src/base/storage/writer/write.js'
 import {
   hasInboundRaw,
   inboundById,

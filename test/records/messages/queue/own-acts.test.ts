@@ -1,6 +1,6 @@
 /** What members do with the queue of their workspace, and what they cannot do. */
 import t from 'tap'
-import { WriteConflict } from '../../../../src/base/storage/writer/write.js'
+import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { readEmailDetails } from '../../../../src/records/messages/email-details.js'
 import { describeNext } from '../../../../src/records/messages/email-story.js'
 import { changeOwnEntries, type OwnAct } from '../../../../src/records/messages/queue/own-acts.js'

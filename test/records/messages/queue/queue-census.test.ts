@@ -1,6 +1,6 @@
 /** Counts of the queue, by state, domain, reason and provider; a long queue is counted beside other work. */
 import t from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { createQueueCensus } from '../../../../src/records/messages/queue/queue-census.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'

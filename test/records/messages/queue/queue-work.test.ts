@@ -1,6 +1,6 @@
 /** An act on all matching entries: portions, progress, one at a time, an end in between. */
 import t from 'tap'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { QueueWork } from '../../../../src/records/messages/queue/queue-work.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'

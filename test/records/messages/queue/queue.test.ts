@@ -3,9 +3,9 @@
 import SQLite from 'better-sqlite3'
 import t from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { holdRestoredQueue, RESTORED } from '../../../../src/base/storage/maintenance/hold-queue.js'
-import { WriteConflict } from '../../../../src/base/storage/writer/write.js'
 import {
   deferEntry,
   entryById,

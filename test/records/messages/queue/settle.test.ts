@@ -2,12 +2,13 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
+import type { Write } from '../../../../src/base/storage/db/write.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
 import type { RecipientStatus } from '../../../../src/base/storage/tables/email-tables.js'
-import type { Write } from '../../../../src/base/storage/writer/write.js'
+import { toTagObject } from '../../../../src/records/messages/email/email-event.js'
+import { rollUp } from '../../../../src/records/messages/email/roll-up.js'
 import { detailsOfAnyWorkspace, readEmailDetails } from '../../../../src/records/messages/email-details.js'
-import { toTagObject } from '../../../../src/records/messages/email-event.js'
 import { reachedAttempts } from '../../../../src/records/messages/queue/attempts.js'
 import { enqueue } from '../../../../src/records/messages/queue/enqueue.js'
 import {
@@ -17,7 +18,6 @@ import {
   settleDeferred,
   settleFailed,
 } from '../../../../src/records/messages/queue/settle.js'
-import { rollUp } from '../../../../src/records/messages/roll-up.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 

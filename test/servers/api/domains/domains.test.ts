@@ -1,11 +1,11 @@
 /** Sending domains over REST: registered, refused, counted, deleted with the mail that waits. */
 import t from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
-import type { Database } from '../../../../src/base/storage/database.js'
+import type { Database } from '../../../../src/base/storage/db/database.js'
 import { createDeletedDomainRunner } from '../../../../src/records/messages/queue/deleted-domain-runner.js'
 import type { ErrorBody } from '../../../../src/servers/api/http/output/error-answer.js'
 import { countDomainCreation } from '../../../../src/workspaces/accounts/limits/hourly-limit.js'
-import { parseRegistrableName } from '../../../../src/workspaces/domains/registrable-name.js'
+import { parseRegistrableName } from '../../../../src/workspaces/domains/rows/registrable-name.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { bulkEmail, enqueueAll } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'

@@ -7,7 +7,7 @@ import { addSuppression } from '../../../../src/records/suppressions/suppression
 import { createRoute } from '../../../../src/servers/api/emails/create.js'
 import { emailRequest } from '../../../../src/servers/api/emails/email-request.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
-import { createKeylessPrincipal } from '../../../../src/workspaces/accounts/principal.js'
+import { createKeylessPrincipal } from '../../../../src/workspaces/accounts/access/principal.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import { withoutPixel } from '../../../helpers/mail/without-pixel.js'

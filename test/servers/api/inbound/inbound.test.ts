@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { uuidv7 } from '../../../../src/base/platform/ids.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { summarizeInbound } from '../../../../src/inbound/receiving/inbound-content.js'
+import { summarizeInbound } from '../../../../src/inbound/receiving/analysis/inbound-content.js'
 import { markFailed, markProcessed, storeInbound } from '../../../../src/records/messages/inbound/inbound-email.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'

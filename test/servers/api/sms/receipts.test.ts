@@ -1,7 +1,7 @@
 /** Receipts through the real listener: what gateways send, wrong tokens, limits, and faults of the storage. */
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { StorageFault } from '../../../../src/base/storage/writer/write.js'
+import { StorageFault } from '../../../../src/base/storage/db/write.js'
 import { readReport, receiptRoutes } from '../../../../src/servers/api/sms/receipts.js'
 import type { Receipt } from '../../../../src/workspaces/sms/provider.js'
 import { buildReceiptUrl } from '../../../../src/workspaces/sms/receipt-url.js'

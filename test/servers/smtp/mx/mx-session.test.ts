@@ -1,6 +1,6 @@
 /** The policy of the MX session, by tables: verbs in, replies out, without sockets and without smtp-server. */
 import t from 'tap'
-import type { ReceivedMessage } from '../../../../src/inbound/receiving/received-message.js'
+import type { ReceivedMessage } from '../../../../src/inbound/receiving/authentication/received-message.js'
 import { createMxGate, type MxGate } from '../../../../src/servers/smtp/mx/mx-gate.js'
 import { MxSession } from '../../../../src/servers/smtp/mx/mx-session.js'
 import { type MxSettings, mxSettings } from '../listener-settings.js'

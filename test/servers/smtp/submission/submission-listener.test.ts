@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../../../src/base/mail/refusal.js'
 import { createMemoryBudget } from '../../../../src/base/platform/memory/budget.js'
-import { StorageFault } from '../../../../src/base/storage/writer/write.js'
+import { StorageFault } from '../../../../src/base/storage/db/write.js'
 import { type Dialogue, dial } from '../../../helpers/smtp/smtp-dialogue.js'
 import {
   advanceToData,

@@ -5,7 +5,7 @@ import type { SubmittedMessage } from '../../../../src/outbound/sending/submitte
 import { defaultSubmissionLimits } from '../../../../src/servers/smtp/submission/submission-deps.js'
 import { createSubmissionGate, type SubmissionGate } from '../../../../src/servers/smtp/submission/submission-gate.js'
 import { SubmissionSession } from '../../../../src/servers/smtp/submission/submission-session.js'
-import { createKeylessPrincipal, type Principal } from '../../../../src/workspaces/accounts/principal.js'
+import { createKeylessPrincipal, type Principal } from '../../../../src/workspaces/accounts/access/principal.js'
 import { type SubmissionSettings, submissionSettings } from '../listener-settings.js'
 import { type Step, say, TestConnection } from '../session-driver.js'
 import type { SubmissionChanges } from '../submission-listener.js'

@@ -4,7 +4,7 @@ import { UNLIMITED } from '../../../../src/base/config/plans.js'
 import { parseAddress } from '../../../../src/base/mail/address.js'
 import { createApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
 import { generateKey, insertKey, keyByHash, revokeKey } from '../../../../src/workspaces/accounts/keys/api-keys.js'
-import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspaces.js'
+import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 

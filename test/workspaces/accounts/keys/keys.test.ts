@@ -1,7 +1,7 @@
 /** API keys: their secret, what they allow, what they may hand on, revocation. */
 import t from 'tap'
+import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { WriteConflict } from '../../../../src/base/storage/writer/write.js'
 import {
   generateKey,
   hashKey,

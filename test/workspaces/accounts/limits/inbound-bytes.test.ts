@@ -3,7 +3,7 @@
  * the disk that is left for its owner.
  */
 import t, { type Test } from 'tap'
-import type { Read } from '../../../../src/base/storage/prepared.js'
+import type { Read } from '../../../../src/base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../../src/base/storage/tables/tables.js'
 import { InboundBytes } from '../../../../src/workspaces/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../../src/workspaces/accounts/limits/plans.js'

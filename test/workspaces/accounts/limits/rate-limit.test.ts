@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { builtInPlans, type PlanLimits } from '../../../../src/base/config/plans.js'
 import { parseAddress } from '../../../../src/base/mail/address.js'
+import type { Commit } from '../../../../src/base/storage/db/write.js'
 import { eraseWorkspace } from '../../../../src/base/storage/maintenance/erase.js'
-import type { Commit } from '../../../../src/base/storage/writer/write.js'
 import {
   buildRateRefusal,
   createRateLimit,
@@ -18,7 +18,7 @@ import {
   SlidingCount,
   type WindowShape,
 } from '../../../../src/workspaces/accounts/limits/rate-limit-window.js'
-import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspaces.js'
+import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 
 /** A full hour, so that slices of every window begin here. */

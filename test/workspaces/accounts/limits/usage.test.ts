@@ -1,15 +1,15 @@
 /** What the workspaces of one owner use counts together, also of those that are deleted or given away. */
 import t, { type Test } from 'tap'
+import { tryCommit } from '../../../../src/base/storage/db/write.js'
 import { closeWorkspace } from '../../../../src/base/storage/maintenance/erase.js'
-import { tryCommit } from '../../../../src/base/storage/writer/write.js'
 import { countDomainCreation } from '../../../../src/workspaces/accounts/limits/hourly-limit.js'
 import { readHeldInboundBytes, requireRoom } from '../../../../src/workspaces/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../../src/workspaces/accounts/limits/plans.js'
 import { createBatchQuotaCheck, createEmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
 import { createRateLimit } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
 import { readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
-import { initOperatorWorkspace } from '../../../../src/workspaces/accounts/operator-workspace.js'
 import { transferOwnership } from '../../../../src/workspaces/accounts/people/members.js'
+import { initOperatorWorkspace } from '../../../../src/workspaces/accounts/workspace/operator-workspace.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
 

@@ -4,7 +4,7 @@ import { createSecretKey } from 'node:crypto'
 import t from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../../src/base/platform/ids.js'
-import { ConstraintViolated, WriteConflict } from '../../../../src/base/storage/writer/write.js'
+import { ConstraintViolated, WriteConflict } from '../../../../src/base/storage/db/write.js'
 import {
   buildInvitationToken,
   insertInvitation,

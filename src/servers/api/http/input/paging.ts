@@ -5,7 +5,7 @@
  * else: a cursor of another workspace, or a forged one, can only change where the page begins.
  */
 import { z } from 'zod'
-import type { Slice } from '../../../../base/storage/paging.js'
+import type { Slice } from '../../../../base/storage/db/paging.js'
 import { wholeNumber } from './values.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })

@@ -5,7 +5,7 @@
  * the database: the client gets a fixed text, the log gets the error.
  */
 import { Refusal, type RefusalKind } from '../../../../base/mail/refusal.js'
-import { StorageFault } from '../../../../base/storage/writer/write.js'
+import { StorageFault } from '../../../../base/storage/db/write.js'
 
 /** Every `error.code` of the interface, with its HTTP status. */
 export const statusOfCode = {

@@ -11,10 +11,10 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { Clock } from '../../../../base/platform/clock.js'
 import { uuidv7 } from '../../../../base/platform/ids.js'
-import { addressKeyOf } from '../../../../workspaces/accounts/client-address.js'
+import { addressKeyOf } from '../../../../workspaces/accounts/access/client-address.js'
+import type { Principal } from '../../../../workspaces/accounts/access/principal.js'
 import type { ApiKeyCache } from '../../../../workspaces/accounts/keys/api-key-cache.js'
 import { buildRateRefusal, type RateLimit, type RateState } from '../../../../workspaces/accounts/limits/rate-limit.js'
-import type { Principal } from '../../../../workspaces/accounts/principal.js'
 import type { OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
 import {
   findClientAddress,

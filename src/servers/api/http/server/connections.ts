@@ -17,7 +17,7 @@ import {
 } from '../../../../base/platform/connections/connection-limiter.js'
 import { socketOf } from '../../../../base/platform/http/paced-connection.js'
 import { parseIpAddress } from '../../../../base/platform/ip-address.js'
-import { originOf } from '../../../../workspaces/accounts/client-address.js'
+import { originOf } from '../../../../workspaces/accounts/access/client-address.js'
 import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-source.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'

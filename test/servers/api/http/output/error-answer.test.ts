@@ -1,7 +1,7 @@
 /** Errors as answers: code, status, details, header fields. */
 import t from 'tap'
 import { Refusal, type RefusalKind } from '../../../../../src/base/mail/refusal.js'
-import { ConstraintViolated, StorageFault, WriteConflict } from '../../../../../src/base/storage/writer/write.js'
+import { ConstraintViolated, StorageFault, WriteConflict } from '../../../../../src/base/storage/db/write.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../../../../../src/servers/api/http/output/error-answer.js'
 
 const ofRefusal = (kind: RefusalKind, details: Record<string, unknown> = {}): ErrorBody['error'] =>

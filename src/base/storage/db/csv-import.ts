@@ -1,0 +1,165 @@
+/**
+ * Imports of CSV files into the database: the parts that are the same whatever the rows are.
+ *
+ * `countRows` reads the complete file before anything is changed, so that a file that cannot be read
+ * changes nothing. `importCsvRows` then imports it in batches. Each batch is one commit, which has a
+ * note of the progress: an import that is cut off resumes after the last batch on disk, and no row
+ * is imported twice. What a batch was planned on is asserted in its commit; when something else has
+ * changed it meanwhile, the batch is planned again.
+ */
+import { Refusal } from '../../mail/refusal.js'
+import { addRefusedLines, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
+import { type CsvBytes, CsvFault, type CsvRow, readCsvRows } from '../../platform/csv/rows.js'
+import type { Commit, Write } from './write.js'
+
+/** Rows of a file, without that of the column names. */
+export const MAX_ROWS = 250_000
+/** Rows of one commit: some ten milliseconds of the writer. */
+const BATCH_ROWS = 200
+
+/** What an import notes on disk, and whether it may go on. */
+export interface ImportJournal<Report> {
+  /** Where an earlier run has ended; null: this is the first. */
+  readonly resumeFrom: { readonly rows: number; readonly report: Report } | null
+  /** For the commit of the rows up to `rows`, with the report on all of them. Misses when the import must not go on. */
+  readonly recordProgress: (rows: number, report: Report) => readonly Write[]
+  /** Throws when the import must not go on. Called before each batch, and again after each conflict. */
+  readonly assertMayContinue: () => void
+}
+
+/** The first row of a file. */
+export interface CsvHeader<Columns> {
+  /** Throws a Refusal `invalid-parameter` for a row that cannot be the column names. */
+  readonly parseColumns: (first: CsvRow) => Columns
+  /** False: the first row is data already. Absent: it is always the column names. */
+  readonly hasHeader?: (columns: Columns) => boolean
+}
+
+export interface CsvImport<Columns, Item, Report extends RefusedSummary> extends CsvHeader<Columns> {
+  readonly parseRow: (columns: Columns, row: CsvRow) => { readonly item: Item } | { readonly refused: RefusedLine }
+  /** Before the first row; `columns` null: the file has no rows. */
+  readonly emptyReport: (columns: Columns | null) => Report
+  /** What a batch changes, and the report after it. Called again after a conflict. */
+  readonly planBatch: (items: readonly Item[], before: Report) => BatchPlan<Report>
+  /** The commit failed because something else has changed what the batch was planned on. */
+  readonly isConflict: (error: unknown) => boolean
+}
+
+export interface BatchPlan<Report> {
+  readonly report: Report
+  readonly writes: readonly Write[]
+}
+
+interface CsvImportDeps<Report> {
+  readonly commit: Commit
+  readonly journal: ImportJournal<Report>
+  /** Writes for the commit of the last batch of an import that cannot be resumed. */
+  readonly noteEnd?: (report: Report) => readonly Write[]
+}
+
+/** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
+export async function countRows<Columns>(file: Buffer, header: CsvHeader<Columns>): Promise<number> {
+  let count = 0
+  let isEmpty = true
+  try {
+    for await (const rows of readCsvRows(file)) {
+      const [first] = rows
+      if (isEmpty && first !== undefined && startsWithHeader(header, header.parseColumns(first))) count -= 1
+      isEmpty = false
+      count += rows.length
+      if (count > MAX_ROWS) throw tooManyRowsRefusal()
+    }
+  } catch (error) {
+    if (!(error instanceof CsvFault)) throw error
+    const { line, message } = error
+    throw new Refusal('invalid-parameter', `file: line ${line}: ${message}`, { field: 'file', line })
+  }
+  if (isEmpty) throw new Refusal('invalid-parameter', 'file: is empty', { field: 'file' })
+  return count
+}
+
+/**
+ * Imports a file that `countRows` has accepted, from where the journal says, and resolves to the
+ * report on all rows. Rejects with what `planBatch` or the journal throws.
+ */
+export async function importCsvRows<Columns, Item, Report extends RefusedSummary>(
+  deps: CsvImportDeps<Report>,
+  file: CsvBytes,
+  spec: CsvImport<Columns, Item, Report>,
+): Promise<Report> {
+  const { resumeFrom } = deps.journal
+  let report = resumeFrom?.report ?? null
+  let rows = 0
+  let items: Item[] = []
+  let refused: RefusedLine[] = []
+  const commitRows = async (columns: Columns | null, isLast: boolean): Promise<Report> => {
+    const before = report ?? spec.emptyReport(columns)
+    const batch = { items, rows, isLast, before: { ...before, ...addRefusedLines(before, refused) } }
+    items = []
+    refused = []
+    return commitBatch(deps, batch, spec)
+  }
+  let lastColumns: Columns | null = null
+  for await (const { row, columns } of readDataRows(file, spec)) {
+    lastColumns = columns
+    rows += 1
+    if (rows <= (resumeFrom?.rows ?? 0)) continue
+    // Spreadsheets end in rows of nothing but commas.
+    if (row.cells.some((cell) => cell !== '')) {
+      const parsed = spec.parseRow(columns, row)
+      if ('refused' in parsed) refused.push(parsed.refused)
+      else items.push(parsed.item)
+    }
+    if (rows % BATCH_ROWS === 0) report = await commitRows(columns, false)
+  }
+  return commitRows(lastColumns, true)
+}
+
+async function* readDataRows<Columns>(
+  file: CsvBytes,
+  header: CsvHeader<Columns>,
+): AsyncGenerator<{ readonly row: CsvRow; readonly columns: Columns }> {
+  let columns: Columns | null = null
+  for await (const rows of readCsvRows(file)) {
+    for (const row of rows) {
+      const isFirst = columns === null
+      columns ??= header.parseColumns(row)
+      if (!isFirst || !startsWithHeader(header, columns)) yield { row, columns }
+    }
+  }
+}
+
+function startsWithHeader<Columns>({ hasHeader }: CsvHeader<Columns>, columns: Columns): boolean {
+  return hasHeader?.(columns) ?? true
+}
+
+interface Batch<Item, Report extends RefusedSummary> {
+  readonly items: readonly Item[]
+  /** Number of rows of the file up to the end of the batch. */
+  readonly rows: number
+  readonly isLast: boolean
+  /** On the rows before the batch, with the lines of the batch that were refused. */
+  readonly before: Report
+}
+
+async function commitBatch<Item, Report extends RefusedSummary>(
+  { commit, journal, noteEnd }: CsvImportDeps<Report>,
+  { items, rows, isLast, before }: Batch<Item, Report>,
+  { planBatch, isConflict }: Pick<CsvImport<never, Item, Report>, 'planBatch' | 'isConflict'>,
+): Promise<Report> {
+  for (;;) {
+    journal.assertMayContinue()
+    const { report, writes } = planBatch(items, before)
+    const all = [...journal.recordProgress(rows, report), ...writes, ...(isLast ? (noteEnd?.(report) ?? []) : [])]
+    try {
+      if (all.length > 0) await commit(all)
+      return report
+    } catch (error) {
+      if (!isConflict(error)) throw error
+    }
+  }
+}
+
+function tooManyRowsRefusal(): Refusal {
+  return new Refusal('too-large', `file: has more than ${MAX_ROWS} lines`, { field: 'file', limit: MAX_ROWS })
+}

@@ -1,0 +1,54 @@
+/**
+ * The open database: one reading connection on this thread, one writer in a worker.
+ */
+import type { Read } from './prepared.js'
+import type { SpoolPlace } from './spool-files.js'
+import type { Commit } from './write.js'
+
+/** The part of the database that most rooms use. */
+export interface Store {
+  /** Synchronous, for short reads. Long reads go in pages, or the WAL is never checkpointed. */
+  readonly read: Read
+  readonly commit: Commit
+}
+
+/** Bytes of a page of the file. */
+export const PAGE_BYTES = 4_096
+
+/** What one turn of the writer has committed. */
+export interface WrittenBatch {
+  /** Those that failed included. */
+  readonly requests: number
+  /** Milliseconds of the COMMIT statement, which syncs; null: nothing was committed. */
+  readonly syncTime: number | null
+}
+
+export interface Database extends Store {
+  /** Calls back after another process (the command line) has committed something. */
+  readonly onForeignCommit: (listener: () => void) => void
+  /** Commits that the writer has made: many requests share one. */
+  readonly countCommits: () => number
+  /** Calls back after each batch of the writer. */
+  readonly onBatch: (listener: (batch: WrittenBatch) => void) => void
+  /** Milliseconds in which the writer thread was busy, since its start. */
+  readonly readBusyTime: () => number
+  /** Gives up to `pages` free pages back to the file system, as periodic work after deletions. */
+  readonly reclaimPages: (pages: number) => Promise<void>
+  /**
+   * Removes from the log what was deleted before, which needs a restart of the log. Rejects with `StorageFault` while a
+   * reader still uses the log: to be tried again. `goesOn`: it is such a try, for which a restart since the first one suffices.
+   */
+  readonly purgeLog: (options?: { readonly goesOn: boolean }) => Promise<void>
+  /**
+   * One step of the sweep of spool files: overwrites some of these holes; without any, removes files that no row names.
+   * For the daemon alone. Rejects with `StorageFault` while another process holds the files.
+   */
+  readonly sweepSpool: (holes: readonly SpoolPlace[]) => Promise<void>
+  /** Completes pending requests, then closes both connections. */
+  readonly close: () => Promise<void>
+}
+
+/** Pages of the file that deletions have emptied and that `reclaimPages` gives back. */
+export function countFreePages(read: Read): number {
+  return read<{ freelist_count: number }>('pragma freelist_count', [])[0]?.freelist_count ?? 0
+}

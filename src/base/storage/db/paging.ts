@@ -1,0 +1,73 @@
+/**
+ * Pages of lists that may be long. What comes before an offset is walked over along an index alone,
+ * in steps (`stepped-walk.ts`), so that a deep page holds nothing else up.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import type { Timestamp } from '../tables/columns.js'
+import { prepareRead, type Read, type StatementBuilder } from './prepared.js'
+import { INDEX_STEP, waitForStep } from './stepped-walk.js'
+
+/** The part of a list that is asked for. */
+export interface Slice {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Greater than any id, which is hexadecimal: where a list that begins with the newest id starts. */
+export const MAX_ID = 'g'
+
+/**
+ * The place of the last of `offset` rows behind `top`; null: there are fewer. `skip` finds the row that
+ * comes behind `place` and `count` more rows.
+ */
+export async function seekOffset<Place>(
+  top: Place,
+  offset: number,
+  skip: (position: Place, count: number) => Place | undefined,
+): Promise<Place | null> {
+  let position = top
+  for (let left = offset; left > 0; left -= INDEX_STEP) {
+    if (left < offset) await waitForStep()
+    const next = skip(position, Math.min(left, INDEX_STEP) - 1)
+    if (next === undefined) return null
+    position = next
+  }
+  return position
+}
+
+/** A place in the order of creation. */
+interface CreationPlace {
+  readonly created_at: Timestamp
+  readonly id: string
+}
+
+export type CreationPage = CreationPlace & { readonly workspaceId: string; readonly limit: number }
+
+/** For the `where` of a page in the order of creation: rows behind a place. */
+export function isAfterPlace<Values extends CreationPlace>({ slot }: StatementBuilder<Values>): RawBuilder<boolean> {
+  return sql<boolean>`("created_at", "id") > (${slot('created_at')}, ${slot('id')})`
+}
+
+/** Slices of a workspace's rows in the order of creation; `pageAfter` reads those behind a place. */
+export function slicesByCreation<Row>(
+  table: 'api_keys' | 'domains',
+  pageAfter: (read: Read, page: CreationPage) => readonly Row[],
+): (read: Read, workspaceId: string, slice: Slice) => Promise<readonly Row[]> {
+  const skipRows = prepareRead<CreationPlace & { workspaceId: string; skip: number }>()((builder) =>
+    builder.db
+      .selectFrom(table)
+      .select(['created_at', 'id'])
+      .where('workspace_id', '=', builder.slot('workspaceId'))
+      .where(isAfterPlace(builder))
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(1)
+      .offset(builder.slot('skip')),
+  )
+  return async (read, workspaceId, { offset, limit }) => {
+    const skip = (position: CreationPlace, count: number) =>
+      skipRows(read, { workspaceId, ...position, skip: count })[0]
+    const position = await seekOffset<CreationPlace>({ created_at: -1, id: '' }, offset, skip)
+    return position === null ? [] : pageAfter(read, { workspaceId, ...position, limit })
+  }
+}

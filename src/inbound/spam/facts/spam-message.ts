@@ -1,0 +1,72 @@
+/** The input of spam scoring: parsed once, and the same for rules and classifier. */
+import type { Author, Mailbox } from '../../../base/mail/mailbox-list.js'
+
+export interface SpamField {
+  /** Lower case. */
+  readonly name: string
+  /** Unfolded, not decoded. */
+  readonly value: string
+}
+
+export interface SpamAttachment {
+  readonly filename: string | null
+  /** `type/subtype` in lower case. */
+  readonly contentType: string
+  /** Bytes, decoded. */
+  readonly size: number
+}
+
+/** A part as its own header declares it. */
+export interface SpamPart {
+  /** `type/subtype` in lower case; empty where it is not said. */
+  readonly contentType: string
+  /** Lower case; empty where it is not said. */
+  readonly charset: string
+  /** Content-Transfer-Encoding in lower case; empty where it is not said. */
+  readonly encoding: string
+  /** It is a file besides the bodies: its disposition says so, or it has a name. */
+  readonly attached: boolean
+}
+
+/** How it arrived; a message from a file has none. */
+export interface SpamOrigin {
+  /** Envelope sender; empty: the null return path. */
+  readonly envelopeFrom: string
+  readonly clientAddress: string
+  readonly helo: string
+  /** The name that the address maps to and that maps back to it (RFC 8601 iprev). */
+  readonly reverseName: string | null
+}
+
+/** Results of RFC 8601 section 2.7. */
+export interface SpamAuthentication {
+  readonly spf: string
+  readonly dkim: string
+  readonly dmarc: string
+  readonly iprev: string
+}
+
+export interface SpamMessage {
+  /** In their order. */
+  readonly fields: readonly SpamField[]
+  /** Decoded. */
+  readonly subject: string
+  readonly from: readonly Author[]
+  readonly replyTo: readonly Mailbox[]
+  readonly to: readonly Mailbox[]
+  /** Decoded parts; null: there is none. */
+  readonly text: string | null
+  readonly html: string | null
+  readonly attachments: readonly SpamAttachment[]
+  /** The message itself first, then the parts in it, in their order. */
+  readonly parts: readonly SpamPart[]
+  /** Programs differ in which parts it has or in how they are decoded. */
+  readonly isAmbiguous: boolean
+  /** Content of attached web pages, decoded. */
+  readonly pages: readonly string[]
+  /** Bytes of the whole message. */
+  readonly size: number
+  readonly receivedAt: number
+  readonly origin: SpamOrigin | null
+  readonly authentication: SpamAuthentication | null
+}

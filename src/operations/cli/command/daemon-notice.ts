@@ -1,0 +1,65 @@
+/**
+ * A command that revokes or deletes something ends when its change is in effect in the running daemon: from then on
+ * a revoked key is refused, and a deleted domain cannot send.
+ *
+ * Each of its commits announces a change. The command waits up to 5 s for the acknowledgement, and warns if none
+ * comes.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  announceChange,
+  readAcknowledgedChange,
+  readAnnouncedChange,
+} from '../../../base/storage/db/change-acknowledgement.js'
+import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Answer } from './command.js'
+
+const MAX_WAIT = 5_000
+const POLL_INTERVAL = 20
+
+export interface NoticeWait {
+  readonly database: Store
+  /** The answer with the result of the wait; at once if nothing was changed. */
+  readonly afterNotice: (answer: Answer) => Promise<Answer>
+}
+
+/** `folder`: the data folder. `maxWait`: milliseconds. */
+export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): NoticeWait {
+  let changed = false
+  const commit: Store['commit'] = async (writes) => {
+    await opened.commit([...writes, announceChange()])
+    changed = true
+  }
+  return {
+    database: { ...opened, commit },
+    afterNotice: async (answer) => {
+      if (!changed) return answer
+      switch (await waitForNotice(opened, folder, maxWait)) {
+        case 'given':
+          return answer
+        case 'no daemon':
+          return { ...answer, lines: [...answer.lines, 'No daemon runs here: it counts from the next start.'] }
+        case 'silent':
+          return { ...answer, failed: true, warnings: [...(answer.warnings ?? []), noNoticeWarning] }
+      }
+    },
+  }
+}
+
+const noNoticeWarning = 'it is stored, but the running daemon has not taken note of it yet'
+
+async function waitForNotice(
+  { read }: Store,
+  folder: string,
+  maxWait: number,
+): Promise<'given' | 'no daemon' | 'silent'> {
+  // Other commands may have announced changes since: those come after ours.
+  const announced = readAnnouncedChange(read)
+  for (let waited = 0; waited < maxWait; waited += POLL_INTERVAL) {
+    if (readAcknowledgedChange(read) >= announced) return 'given'
+    if (!isDataFolderHeld(folder)) return 'no daemon'
+    await pause(POLL_INTERVAL)
+  }
+  return 'silent'
+}

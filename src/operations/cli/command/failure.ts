@@ -1,0 +1,55 @@
+/** Prints an error on standard error: one line if the operator can fix it, the entire stack if it is a bug. */
+import { Refusal } from '../../../base/mail/refusal.js'
+import { errorCodeOf } from '../../../base/platform/errors.js'
+import { DataFolderHeld } from '../../../base/storage/db/data-lock.js'
+import { DevelopmentDatabase, EarlierDatabase, NewerDatabase } from '../../../base/storage/db/schema-errors.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
+import { CommandFailed, UsageError } from './command.js'
+import { currentUser } from './process-user.js'
+
+const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, DevelopmentDatabase, EarlierDatabase, NewerDatabase]
+
+interface Failure {
+  readonly status: 1 | 2
+  readonly text: string
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof UsageError) {
+    return {
+      status: 2,
+      text: `${error.message}\n"posthorn help" lists the commands, "posthorn help COMMAND" the options of one`,
+    }
+  }
+  if (!(error instanceof Error)) return { status: 1, text: String(error) }
+  if (fixableErrors.some((kind) => error instanceof kind)) return { status: 1, text: error.message }
+  if (error instanceof StorageFault) return { status: 1, text: describeStorageFault(error) }
+  return { status: 1, text: describeSystemFault(error) ?? error.stack ?? error.message }
+}
+
+const fixes: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there: stop it, or choose another port',
+  EADDRNOTAVAIL: 'this machine has no such address',
+}
+
+/** For missing rights, SQLite's message names neither the file nor the user. */
+const rightsMissing = /^SQLITE_(?:CANTOPEN|READONLY|PERM)/
+
+function describeStorageFault({ message, code }: StorageFault): string {
+  const text = `the database: ${message} (${code})`
+  return rightsMissing.test(code) ? `${text}, as the user ${currentUser()}: "posthorn check" says more` : text
+}
+
+/** A command started as root works as the daemon's user, so the text says whose rights are missing. */
+function describeMissingRights(syscall: string): string {
+  const why = syscall === 'listen' || syscall === 'bind' ? ': a port below 1024 needs more rights' : ''
+  return `not permitted for the user ${currentUser()}${why}`
+}
+
+/** A failed system call, with its usual fix. */
+function describeSystemFault(error: Error): string | null {
+  const code = errorCodeOf(error)
+  if (code === '' || !('syscall' in error) || typeof error.syscall !== 'string') return null
+  const fix = code === 'EACCES' ? describeMissingRights(error.syscall) : fixes[code]
+  return fix === undefined ? error.message : `${error.message}: ${fix}`
+}

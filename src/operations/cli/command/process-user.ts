@@ -1,0 +1,83 @@
+/**
+ * A command that is started as root works as the daemon's user: it must not create files that the daemon cannot open,
+ * and must not accept files that the daemon cannot read.
+ *
+ * That user is the owner of the data folder. Before the folder exists (systemd creates it at the first start), it is
+ * the unit's user `posthorn`, if the machine has one.
+ */
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { errorCodeOf } from '../../../base/platform/errors.js'
+import { CommandFailed } from './command.js'
+
+/** The user of the systemd unit. */
+const UNIT_USER = 'posthorn'
+
+/** Missing in the types of Node.js. */
+interface Initgroups {
+  readonly initgroups?: (user: string | number, extraGroup: string | number) => void
+}
+
+interface Ids {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** For commands that use the data folder. If there is none, root stays root. */
+export function becomeOwner(folder: string): void {
+  switchUser(statSync(folder, { throwIfNoEntry: false }) ?? null)
+}
+
+/** A file of a closed folder looks as if it were not there: "no daemon runs", "there is no database". */
+export function requireFolderAccess(folder: string): void {
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK)
+  } catch (error) {
+    if (errorCodeOf(error) !== 'EACCES') return
+    const remedy = 'run the command as root, or as the user of the daemon'
+    throw new CommandFailed(`${folder}: not permitted for the user ${currentUser()}: ${remedy}`)
+  }
+}
+
+/** For commands that check what the daemon can do. */
+export function becomeDaemonUser(folder: string): void {
+  if (process.getuid?.() !== 0) return
+  switchUser(statSync(folder, { throwIfNoEntry: false }) ?? findIds(UNIT_USER))
+}
+
+function switchUser(ids: Ids | null): void {
+  if (process.getuid?.() !== 0 || ids === null || ids.uid === 0) return
+  setSupplementaryGroups(ids)
+  process.setgid?.(ids.gid)
+  process.setuid?.(ids.uid)
+}
+
+/** The name of this process's user, or its number if it has no name. */
+export function currentUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** Sets all groups of the user, as systemd does: a certificate may be readable by one of them only. */
+function setSupplementaryGroups({ uid, gid }: Ids): void {
+  try {
+    ;(process as Initgroups).initgroups?.(uid, gid)
+  } catch {
+    // The user has no entry in the user database.
+    process.setgroups?.([gid])
+  }
+}
+
+function findIds(user: string): Ids | null {
+  const id = (option: string): number =>
+    Number(execFileSync('id', [option, user], { stdio: ['ignore', 'pipe', 'ignore'] }))
+  try {
+    return { uid: id('-u'), gid: id('-g') }
+  } catch {
+    return null
+  }
+}

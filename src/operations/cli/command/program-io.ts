@@ -1,0 +1,47 @@
+/** Defines what the program reads and writes through, and prints an answer. With `--json` it is one JSON value. */
+import { rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import type { Answer } from './command.js'
+import { escapeControls, maskControls } from './mask-controls.js'
+import type { CommandLine } from './parse-line.js'
+import type { Terminal } from './screen.js'
+
+export interface ProgramIo {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly print: (text: string) => void
+  /** Resolves when everything is written. */
+  readonly printBytes: (bytes: Readable) => Promise<void>
+  readonly printError: (text: string) => void
+  /** Reads a line without echo. */
+  readonly readSecret: (prompt: string) => Promise<string>
+  /** The rest of this process comes after all others that want the processor. It cannot be taken back. */
+  readonly lowerPriority: () => void
+  /** Absent: standard input and output are no terminal. */
+  readonly terminal?: Terminal | undefined
+}
+
+export async function printAnswer(io: ProgramIo, line: CommandLine, answer: Answer): Promise<number> {
+  if (answer.file === undefined) return printText(io, line, answer)
+  const bytes = (await open(answer.file)).createReadStream()
+  // The open file stays readable, and nothing is left if the process is killed.
+  rmSync(answer.file)
+  await io.printBytes(bytes)
+  return 0
+}
+
+/** Prints the answer and returns the exit status. */
+export function printText(
+  { print, printError }: ProgramIo,
+  { options }: CommandLine,
+  { json, lines, failed, status, warnings = [] }: Answer,
+): number {
+  for (const warning of warnings) printError(`posthorn: ${maskControls(warning)}\n`)
+  print(
+    options['json'] === true
+      ? `${escapeControls(JSON.stringify(json))}\n`
+      : lines.map((line) => `${maskControls(line)}\n`).join(''),
+  )
+  return status ?? (failed === true ? 1 : 0)
+}

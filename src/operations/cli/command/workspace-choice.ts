@@ -1,0 +1,22 @@
+/** The workspace of a command: that of `--workspace ID`, or the only one. */
+
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
+import { CommandFailed, type OptionValues, textOption } from './command.js'
+
+export function chooseWorkspace(read: Read, options: OptionValues): string {
+  const workspaces = allWorkspaces(read, {})
+  const requested = textOption(options, 'workspace')
+  if (requested !== undefined) {
+    const found = workspaces.find(({ id, slug }) => id === requested || slug === requested)
+    if (found === undefined) throw new CommandFailed(`no such workspace: ${requested}`)
+    return found.id
+  }
+  const [only, ...others] = workspaces
+  if (only === undefined) throw new CommandFailed('there is no workspace yet: run "posthorn setup" first')
+  if (others.length > 0) {
+    const names = workspaces.map(({ id, name }) => `${id} (${name})`).join(', ')
+    throw new CommandFailed(`there are several workspaces, choose one with --workspace: ${names}`)
+  }
+  return only.id
+}

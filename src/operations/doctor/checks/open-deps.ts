@@ -1,0 +1,34 @@
+/** Opens what checks ask: DNS without a long memory, the network, the clock, and the machine. */
+import type { Config } from '../../../base/config/complete.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import { createDialer, type Dialer } from '../../../base/platform/dialer.js'
+import { openResolver, type ResolverSettings } from '../../../base/platform/dns/resolver.js'
+import { listOwnAddresses } from '../../../base/platform/processes/host-facts.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import type { CheckDeps, DoctorResolver } from '../check.js'
+import { readClockState } from './clock-checks.js'
+
+/** Short: with a dead server an answer is given up after 4.5 seconds. The cache lives for one run. */
+const resolverSettings: Omit<ResolverSettings, 'servers'> = { timeout: 1_500, tries: 2, cacheSize: 5_000 }
+
+interface DoctorEdges {
+  readonly config: Config
+  readonly clock: Clock
+  readonly read: Read | null
+  /** Default: the configured servers. */
+  readonly resolver?: DoctorResolver | null
+  readonly dialer?: Dialer
+  readonly authorities?: string | undefined
+}
+
+export function openCheckDeps(edges: DoctorEdges, signal: AbortSignal): CheckDeps {
+  const { config, clock, read, authorities } = edges
+  return {
+    ...{ config, clock, read, authorities, signal },
+    resolver: edges.resolver ?? openResolver({ ...resolverSettings, servers: config.dns.servers }, clock, signal),
+    openServerResolver: (server) => openResolver({ ...resolverSettings, servers: [server] }, clock, signal),
+    dialer: edges.dialer ?? createDialer(authorities),
+    readClockState,
+    ownAddresses: listOwnAddresses(),
+  }
+}

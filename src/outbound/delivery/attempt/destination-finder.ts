@@ -1,0 +1,180 @@
+/**
+ * Finds where mail for a domain goes: by a route, else its MX hosts, else its own address.
+ *
+ * RFC 5321 section 5.1; null MX: RFC 7505. The result is `temporary` whenever a look-up failed; a
+ * refusal needs authoritative answers. As with Postfix by default, a domain is refused if none of
+ * its MX hosts has an address. Addresses from DNS must pass the guard; those of a route need not.
+ *
+ * Known limits: at most 10 hosts and 20 addresses; a chain of routes is not followed.
+ */
+import { isIP } from 'node:net'
+import type { Config } from '../../../base/config/complete.js'
+import { followSetting } from '../../../base/config/follow-setting.js'
+import type { DomainName } from '../../../base/mail/address.js'
+import type { Route } from '../../../base/mail/route.js'
+import { type AddressGuard, createAddressGuard } from '../../../base/platform/address-guard.js'
+import type { LookupResult, Resolver } from '../../../base/platform/dns/resolver.js'
+import type { RandomSource } from '../../../base/platform/random.js'
+import type { ReceivingDomainCache } from '../../../workspaces/domains/receiving-domain-cache.js'
+import type { Destination, Host } from '../hosts/destination.js'
+import { interleaveFamilies, orderMxHosts } from '../hosts/mx-order.js'
+import { createRouteFinder, type FindRoute, type RouteMatch } from '../hosts/routes.js'
+import type { DestinationSecurer } from '../transport-security/secure-destination.js'
+
+export interface DestinationDeps {
+  readonly resolver: Resolver
+  readonly settings: () => Pick<Config['outbound'], 'routes' | 'port' | 'allowed_private_networks'>
+  readonly random: RandomSource
+  /** Names under which this server may be an MX itself; mail is sent to them for domains alone that it receives mail for. */
+  readonly ownNames: ReadonlySet<string>
+  readonly receiving: Pick<ReceivingDomainCache, 'receives'>
+  /** Adds the TLS policies of the domain; null: there are none. */
+  readonly security: Pick<DestinationSecurer, 'secure'> | null
+  /** Goes before routes. */
+  readonly simulatorDomain: DomainName
+}
+
+const MAX_ADDRESSES = 20
+const NO_NAMES: ReadonlySet<string> = new Set()
+
+export class DestinationFinder {
+  private readonly routes: () => FindRoute
+  private readonly guard: () => AddressGuard
+
+  constructor(private readonly deps: DestinationDeps) {
+    const { settings } = deps
+    this.routes = followSetting(() => settings().routes, createRouteFinder)
+    this.guard = followSetting(() => settings().allowed_private_networks, createAddressGuard)
+  }
+
+  async find(domain: DomainName): Promise<Destination> {
+    if (domain === this.deps.simulatorDomain) return { kind: 'scripted', host: domain }
+    const routed = this.routes()(domain)
+    if (routed !== null) return await this.findByRoute(routed)
+    const finding = this.findByMx(domain)
+    return await (this.deps.security?.secure(domain, finding) ?? finding)
+  }
+
+  async findByRoute({ route, final }: RouteMatch): Promise<Destination> {
+    const { resolver, random } = this.deps
+    const lookup: LookupResult<string> =
+      isIP(route.host) === 0 ? await resolver.resolveAddresses(route.host) : { kind: 'records', records: [route.host] }
+    // A fault of our configuration or DNS must not bounce mail.
+    if (lookup.kind !== 'records')
+      return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(lookup)}`)
+    return toDestination(interleaveFamilies(lookup.records, random).map((address) => toHost(route, address, final)))
+  }
+
+  private async findByMx(domain: DomainName): Promise<Destination> {
+    const { resolver, ownNames, random, receiving } = this.deps
+    const lookup = await resolver.resolveMx(domain)
+    switch (lookup.kind) {
+      case 'failure':
+        return toTemporaryFailure(`the MX records of ${domain} cannot be looked up: ${describeLookup(lookup)}`)
+      case 'no-domain':
+        return toBadDomainRefusal('5.1.2', `the domain ${domain} does not exist`)
+      case 'no-data':
+        return await this.findByAddress(domain)
+      case 'records':
+        break
+    }
+    const strict = orderMxHosts(lookup.records, ownNames, random)
+    const isLocal = strict.kind === 'loop' && receiving.receives(domain)
+    const order = isLocal ? orderMxHosts(lookup.records, NO_NAMES, random) : strict
+    return order.kind === 'hosts' ? await this.findByHosts(domain, order.hosts) : refuseOrder(domain, order.kind)
+  }
+
+  /** Implicit MX: a domain without MX records, but with an address. */
+  private async findByAddress(domain: DomainName): Promise<Destination> {
+    const lookup = await this.deps.resolver.resolveAddresses(domain)
+    if (lookup.kind === 'failure')
+      return toTemporaryFailure(`the addresses of ${domain} cannot be looked up: ${describeLookup(lookup)}`)
+    if (lookup.kind !== 'records')
+      return toBadDomainRefusal('5.1.2', `the domain ${domain} has neither MX host nor address`)
+    return this.chooseHosts(domain, [{ host: domain, lookup }])
+  }
+
+  private async findByHosts(domain: DomainName, names: readonly DomainName[]): Promise<Destination> {
+    const lookups = await Promise.all(
+      names.map(async (host) => ({ host, lookup: await this.deps.resolver.resolveAddresses(host) })),
+    )
+    return this.chooseHosts(domain, lookups)
+  }
+
+  private chooseHosts(domain: DomainName, lookups: readonly HostLookup[]): Destination {
+    const { random, settings } = this.deps
+    const known = lookups.flatMap(({ host, lookup }) =>
+      lookup.kind === 'records'
+        ? interleaveFamilies(lookup.records, random).map((address) => ({ mx: host, address }))
+        : [],
+    )
+    const mayDial = this.guard()
+    const { port } = settings()
+    const allowed = known.filter(({ address }) => mayDial(address)).slice(0, MAX_ADDRESSES)
+    if (allowed.length > 0)
+      return toDestination(allowed.map((known) => ({ ...known, port, tls: 'opportunistic', auth: null, final: true })))
+    const failed = lookups.find(({ lookup }) => lookup.kind === 'failure')
+    if (failed !== undefined)
+      return toTemporaryFailure(`the addresses of ${failed.host} cannot be looked up: ${describeLookup(failed.lookup)}`)
+    const [internal] = known
+    if (internal === undefined) return toBadDomainRefusal('5.4.4', `no MX host of ${domain} has an address`)
+    const response = `the mail host ${internal.mx} of ${domain} points at ${internal.address}, which is no public address`
+    return toRefusal('private-address', '5.4.4', response)
+  }
+}
+
+interface HostLookup {
+  readonly host: DomainName
+  readonly lookup: LookupResult<string>
+}
+
+function toHost({ host, port, tls, auth }: Route, address: string, final: boolean): Host {
+  return { mx: host, address, port, tls, auth, final, isRouted: true }
+}
+
+function refuseOrder(domain: DomainName, kind: 'null-mx' | 'loop' | 'junk'): Destination {
+  switch (kind) {
+    case 'null-mx':
+      return {
+        ...toRefusal('null-mx', '5.1.10', `the domain ${domain} accepts no mail (null MX)`),
+        recipientsFault: true,
+      }
+    case 'loop':
+      return toRefusal(
+        'routing-loop',
+        '5.4.6',
+        `the best MX host of ${domain} is this server, which does not accept mail for it`,
+      )
+    case 'junk':
+      return toBadDomainRefusal('5.4.4', `no MX record of ${domain} names a host`)
+  }
+}
+
+type RefusedDestination = Extract<Destination, { kind: 'refused' }>
+
+function toDestination(hosts: readonly Host[]): Destination {
+  return { kind: 'hosts', hosts: hosts.slice(0, MAX_ADDRESSES) }
+}
+
+function toRefusal(reason: RefusedDestination['reason'], status: string, response: string): RefusedDestination {
+  return { kind: 'refused', reason, status, response, recipientsFault: false }
+}
+
+function toBadDomainRefusal(status: string, response: string): RefusedDestination {
+  return toRefusal('bad-domain', status, response)
+}
+
+function toTemporaryFailure(response: string): Destination {
+  return { kind: 'temporary', reason: 'dns', response }
+}
+
+function describeLookup(lookup: LookupResult<unknown>): string {
+  switch (lookup.kind) {
+    case 'failure':
+      return lookup.detail
+    case 'no-domain':
+      return 'no such name'
+    default:
+      return 'no such record'
+  }
+}

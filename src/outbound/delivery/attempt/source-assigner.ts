@@ -1,0 +1,232 @@
+/**
+ * Says which source address a message is sent from to each host of its destination, before the first of them is called.
+ *
+ * Hosts of a family of which the pool has no address that is free are left out. If that leaves none because the addresses
+ * have sent what they may today, the message goes by the route for such mail, and waits without one.
+ */
+import type { Config } from '../../../base/config/complete.js'
+import { followSetting } from '../../../base/config/follow-setting.js'
+import { providerGroupOfHost } from '../../../base/mail/mailbox-providers.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
+import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import type { QueueEntry } from '../../../records/messages/queue/queue.js'
+import type { Destination, Host } from '../hosts/destination.js'
+import type { Outage } from '../shaping/unreachable-hosts.js'
+import type { SendResult } from '../smtp/send-result.js'
+import { type ChosenSources, chooseSources, familiesOf, seedOf } from '../sources/choose-source.js'
+import type { MissingSources } from '../sources/missing-sources.js'
+import type { NewDomains } from '../sources/new-domains.js'
+import { readSenderDomain } from '../sources/sender-domain.js'
+import { compilePools, familyOf, type Source, type SourcePool, type SourcePools } from '../sources/source-pools.js'
+import { warmUpResultOf } from '../sources/warm-up-result.js'
+import type { WarmUpKey } from '../sources/warm-up-store.js'
+import type { WarmUpClaim, WarmUps } from '../sources/warm-ups.js'
+import type { DestinationFinder } from './destination-finder.js'
+
+export interface SourceAssignment {
+  readonly destination: Destination
+  /** Not null: the message may not be sent yet. */
+  readonly wait: Outage | null
+  /** Other entries of the lane may leave from another address. */
+  readonly isOfEntry: boolean
+  /** What the call of a host came to. */
+  readonly count: (host: Host, sent: SendResult) => void
+  /** To be called when the attempt has ended, or is not made. */
+  readonly release: () => void
+}
+
+type SourceSettings = Pick<
+  Config['outbound'],
+  'source_addresses' | 'sources' | 'pool_rules' | 'domain_warm_up' | 'warm_up_route' | 'routes'
+>
+
+interface AssignDeps {
+  readonly read: Read
+  readonly settings: () => SourceSettings
+  readonly warmUps: Pick<WarmUps, 'findWait' | 'claim' | 'drop' | 'stop'>
+  readonly missing: Pick<MissingSources, 'has' | 'add'>
+  readonly newDomains: Pick<NewDomains, 'has' | 'drop'>
+  readonly destinations: Pick<DestinationFinder, 'findByRoute'>
+}
+
+export class SourceAssigner {
+  /** A reload replaces each setting, changed or not, and all of them at once. Null: no source address is configured. */
+  private readonly pools: () => SourcePools | null
+
+  constructor(private readonly deps: AssignDeps) {
+    const { settings } = deps
+    this.pools = followSetting(
+      () => settings().sources,
+      () => compilePools(settings()),
+    )
+  }
+
+  async assign(entry: QueueEntry, found: Destination): Promise<SourceAssignment> {
+    const { deps } = this
+    const pools = this.pools()
+    const { domain_warm_up: warmsDomains } = deps.settings()
+    if (found.kind !== 'hosts' || (pools === null && !warmsDomains)) return assign(found)
+    let domain: string | null | undefined
+    const readDomain = (): string | null => {
+      domain ??= readSenderDomain(deps.read, entry)
+      return domain
+    }
+    const pool = pools?.find(entry, readDomain) ?? null
+    const keys = warmUpKeysOf(deps, entry, found.hosts, warmsDomains ? readDomain : null)
+    const choice = chooseHosts(deps, entry, pool, found.hosts, keys)
+    if (choice.kind === 'hosts') {
+      const isOfEntry = pools !== null && (pools.dependsOnDomain || choice.hasOthers)
+      return { ...(await claimFor(deps, choice, keys)), isOfEntry }
+    }
+    if (choice.kind === 'none') return assign({ kind: 'temporary', reason: 'local-error', response: choice.response })
+    const overflow = await findOverflow(deps)
+    if (overflow !== null) return assign(sendBeyond(deps, entry, pool, overflow))
+    const isOfEntry = choice.isOfDomain || (pools?.dependsOnDomain ?? false)
+    return { ...assign(found), isOfEntry, wait: isOfEntry ? { ...choice.wait, isOfEntry } : choice.wait }
+  }
+
+  /** The address is none of this machine; it is left out from now on. */
+  noteMissing(address: string): void {
+    this.deps.missing.add(address)
+  }
+
+  /** To be called after a foreign commit. */
+  drop(): void {
+    this.deps.warmUps.drop()
+    this.deps.newDomains.drop()
+  }
+
+  /** To be called when no attempt is under way any more. */
+  stop(): Promise<void> {
+    return this.deps.warmUps.stop()
+  }
+}
+
+/** Where mail beyond a cap goes; null: nowhere, it waits. */
+async function findOverflow({ settings, destinations }: AssignDeps): Promise<Destination | null> {
+  const { warm_up_route, routes } = settings()
+  const route = warm_up_route ?? routes['*'] ?? null
+  return route === null ? null : await destinations.findByRoute({ route, final: false })
+}
+
+function assign(destination: Destination): SourceAssignment {
+  return { destination, wait: null, isOfEntry: false, count: () => undefined, release: () => undefined }
+}
+
+/** What is counted for a message; null: nothing is, because its hosts only pass mail on. */
+interface WarmUpKeys {
+  readonly provider: string
+  /** Null: the sender's domain is not new. */
+  readonly domain: WarmUpKey | null
+}
+
+function warmUpKeysOf(
+  { newDomains }: AssignDeps,
+  { workspace_id: workspaceId }: QueueEntry,
+  [host]: readonly Host[],
+  readDomain: (() => string | null) | null,
+): WarmUpKeys | null {
+  if (host?.final !== true) return null
+  const provider = providerGroupOfHost(host.mx)
+  const domain = workspaceId === SERVICE_WORKSPACE ? null : (readDomain?.() ?? null)
+  const isNew = domain !== null && newDomains.has(workspaceId, domain)
+  return { provider, domain: isNew ? { workspaceId, subject: domain, provider } : null }
+}
+
+function keyOfSource({ address }: Source, { provider }: WarmUpKeys): WarmUpKey {
+  return { workspaceId: SERVICE_WORKSPACE, subject: address, provider }
+}
+
+type HostChoice =
+  | {
+      readonly kind: 'hosts'
+      readonly hosts: readonly Host[]
+      readonly sources: readonly Source[]
+      /** The pool has more addresses than these. */
+      readonly hasOthers: boolean
+    }
+  | { readonly kind: 'full'; readonly wait: Outage; readonly isOfDomain: boolean }
+  | { readonly kind: 'none'; readonly response: string }
+
+function chooseHosts(
+  { warmUps, missing }: AssignDeps,
+  entry: QueueEntry,
+  pool: SourcePool | null,
+  hosts: readonly Host[],
+  keys: WarmUpKeys | null,
+): HostChoice {
+  const domainWait = keys?.domain == null ? null : warmUps.findWait(keys.domain)
+  if (domainWait !== null) return { kind: 'full', wait: domainWait, isOfDomain: true }
+  if (pool === null) return { kind: 'hosts', hosts, sources: [], hasOthers: false }
+  const findWait = (source: Source): Outage | null =>
+    keys === null || !source.isWarming ? null : warmUps.findWait(keyOfSource(source, keys))
+  const chosen = chooseSources(pool, familiesOf(hosts), seedOf(entry.id), (source) => {
+    if (missing.has(source.address)) return 'missing'
+    return findWait(source) === null ? 'free' : 'full'
+  })
+  const sent = fromSources(hosts, chosen)
+  if (sent.length > 0) {
+    const sources = Object.values(chosen.sources)
+    const hasOthers = pool.sources.some((source) => !sources.includes(source))
+    return { kind: 'hosts', hosts: sent, sources, hasOthers }
+  }
+  const [full] = chosen.full
+  const wait = full === undefined ? null : findWait(full)
+  if (wait !== null) return { kind: 'full', wait, isOfDomain: false }
+  if (pool.isLenient && chosen.missing.length === 0) return { kind: 'hosts', hosts, sources: [], hasOthers: false }
+  return { kind: 'none', response: describeNone(pool, chosen) }
+}
+
+function fromSources(hosts: readonly Host[], { sources }: ChosenSources): readonly Host[] {
+  return hosts.flatMap((host) => {
+    const source = sources[familyOf(host.address)]
+    if (source === undefined) return []
+    const { address, hello } = source
+    return [{ ...host, source: address, ...(hello === null ? {} : { hello }) }]
+  })
+}
+
+function describeNone({ name }: SourcePool, { missing }: ChosenSources): string {
+  const [source] = missing
+  if (source !== undefined) return `the source address ${source.address} of the pool "${name}" is none of this machine`
+  return `no source address of the pool "${name}" is of the family of the hosts' addresses`
+}
+
+/** By the hosts of the overflow, whose reputation is not ours: nothing is counted. */
+function sendBeyond(deps: AssignDeps, entry: QueueEntry, pool: SourcePool | null, overflow: Destination): Destination {
+  if (overflow.kind !== 'hosts') return overflow
+  const choice = chooseHosts(deps, entry, pool, overflow.hosts, null)
+  if (choice.kind === 'hosts') return { kind: 'hosts', hosts: choice.hosts }
+  const response = choice.kind === 'none' ? choice.response : choice.wait.why
+  return { kind: 'temporary', reason: 'local-error', response }
+}
+
+async function claimFor(
+  { warmUps }: AssignDeps,
+  { hosts, sources }: Extract<HostChoice, { kind: 'hosts' }>,
+  keys: WarmUpKeys | null,
+): Promise<SourceAssignment> {
+  const destination: Destination = { kind: 'hosts', hosts }
+  if (keys === null) return assign(destination)
+  const bySource = new Map<string, WarmUpClaim>()
+  for (const source of sources) {
+    const claim = source.isWarming ? warmUps.claim(keyOfSource(source, keys)) : null
+    if (claim !== null) bySource.set(source.address, claim)
+  }
+  const ofDomain = keys.domain === null ? null : warmUps.claim(keys.domain)
+  const claims = [...bySource.values(), ...(ofDomain === null ? [] : [ofDomain])]
+  if (claims.length === 0) return assign(destination)
+  const release = (): void => {
+    for (const claim of claims) claim.release()
+  }
+  await Promise.all(claims.map(({ isReserved }) => isReserved)).catch((error: unknown) => {
+    release()
+    throw error
+  })
+  const count = (host: Host, sent: SendResult): void => {
+    const result = warmUpResultOf(sent)
+    bySource.get(host.source ?? '')?.count(result)
+    ofDomain?.count(result)
+  }
+  return { ...assign(destination), count, release }
+}

@@ -1,0 +1,300 @@
+/**
+ * Takes the entries whose turn it is, and sees each one through to its outcome.
+ *
+ * A fresh message comes in by `offer`, from memory, and already counted where its attempt can begin at once (`claim`).
+ * Retries, scheduled messages and what memory had no room for come by the sweep.
+ * After a fault of the database nothing is taken for a second, but no outcome is lost: what the remote server answered
+ * is written as soon as the disk takes it. Any other fault of ours defers that one entry alone. Stopping lets attempts
+ * finish; those that outlast the limit are released, and attempted again at the next start.
+ */
+import { createLoadMeter } from '../../base/platform/thread-load.js'
+import { StorageFault } from '../../base/storage/db/write.js'
+import type { EnqueuedEmail } from '../../records/messages/queue/enqueue.js'
+import { entryById, holdForOperator, type QueueEntry, recoverLeases } from '../../records/messages/queue/queue.js'
+import { buildLocalDeferral } from './attempt/local-fault.js'
+import { type AttemptTurn, type FinishedAttempt, type MakeAttemptDeps, makeAttempt } from './attempt/make-attempt.js'
+import { releaseScheduled } from './attempt/message-preparer.js'
+import { BulkPace } from './queue/bulk-pace.js'
+import { DueSweep } from './queue/due-sweep.js'
+import { Lanes, laneLimits } from './queue/lanes.js'
+import { type Claim, Leases } from './queue/leases.js'
+import { buildFreshMessage, type FreshCopies } from './queue/message-cache.js'
+import { Postponements } from './queue/postponements.js'
+import type { RunnerDeps } from './runner-deps.js'
+import { RunningTurns } from './running-turns.js'
+
+const POLL_INTERVAL = 500
+/** Milliseconds after a page of which nothing had room; reading it takes one. */
+const REFUSED_PAUSE = 20
+/** Milliseconds until messages of broadcasts that had to yield are looked at again. */
+const PACE_INTERVAL = 5
+/** Milliseconds until messages that wait for a slot are looked at again. */
+const SLOT_INTERVAL = 50
+/** How long nothing is taken after a fault of the database. */
+const FAULT_PAUSE = 1_000
+/** How long attempts that were cut off may take to end. */
+const ABORT_GRACE = 2_000
+/** A sweep keeps its position; it starts over at times, in case an entry became due behind it. */
+const FULL_SWEEP_INTERVAL = 5 * 60_000
+const MAX_PER_LANE = 400
+const MAX_PER_WORKSPACE = 4_000
+
+interface Turn extends AttemptTurn {
+  isActive: boolean
+  /** The entry may be due again by now, behind the position of the sweep. */
+  needsRecheck: boolean
+}
+
+const PARKED_REASON = 'held: the outcome of the last attempt could not be stored, and the message may have arrived'
+const CUT_OFF_RESPONSE = 'stopped while waiting for the reply to the end of the message, which may arrive twice'
+
+export class QueueRunner {
+  private readonly pace = new BulkPace({ now: () => performance.now(), readLoad: createLoadMeter() })
+  private readonly lanes: Lanes
+  private readonly sweep: DueSweep
+  private readonly turns = new RunningTurns()
+  private readonly leases: Leases
+  private readonly attemptDeps: MakeAttemptDeps
+  private timer: NodeJS.Timeout | null = null
+  private nextSweep: NodeJS.Timeout | null = null
+  private pauseTimer: NodeJS.Timeout | null = null
+  private waitTimer: NodeJS.Timeout | null = null
+  private lastFullSweepAt = 0
+  private isStopping = false
+  private readonly abortController = new AbortController()
+
+  constructor(private readonly deps: RunnerDeps) {
+    const waiting = { perLane: MAX_PER_LANE, perWorkspace: MAX_PER_WORKSPACE }
+    this.lanes = new Lanes(laneLimits(waiting, deps.connections), this.pace, deps.owners, deps.paces.find)
+    deps.paces.onRoom(() => this.startTurns())
+    this.sweep = new DueSweep(deps.read, this.lanes, MAX_PER_LANE)
+    this.leases = new Leases(deps)
+    const shared = { ...deps, lanes: this.lanes, leases: this.leases }
+    const postponements = new Postponements({
+      ...shared,
+      releaseMessage: ({ id, email_id }) => deps.messageCache.release(email_id, id),
+      onDueMoved: (workspaceId, from) => this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: from }),
+    })
+    this.attemptDeps = { ...shared, postponements, abortSignal: this.abortController.signal }
+  }
+
+  async start(): Promise<void> {
+    await this.deps.commit([recoverLeases({ at: this.deps.clock() })])
+    this.timer = setInterval(() => this.runSweep(), POLL_INTERVAL)
+    this.runSweep()
+  }
+
+  /** Lets the commit of a message count its attempt too, because that can begin at once; null: it cannot. */
+  claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
+    if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
+    if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
+    if (this.deps.holdRules.find(entry, email.from_email) !== null) return null
+    return this.leases.claim()
+  }
+
+  /** Takes a message whose commit, with this claim, is on disk. `raw`: empty where it has to be read back. */
+  offer(enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null = null, copies?: FreshCopies): void {
+    const { email, entries, dsnRequests } = enqueued
+    const isDue = email.scheduled_for === null
+    if (claim !== null) this.leases.confirmClaim(enqueued, claim)
+    if (isDue && raw.length > 0) {
+      const ids = entries.map(({ id }) => id)
+      this.deps.messageCache.put(buildFreshMessage({ email, raw, dsnRequests }, copies), ids)
+    }
+    for (const entry of entries) {
+      if (!isDue || !this.lanes.add(entry, claim !== null)) this.sweep.rewindTo(entry)
+    }
+    this.startTurns()
+  }
+
+  /** Entries of a workspace are due from this moment, which the sweep may have passed. */
+  markDue(workspaceId: string, at: number): void {
+    this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: at })
+    this.runSweep()
+  }
+
+  /**
+   * Nothing of the broadcast is attempted from now on, except what is on the wire. Its entries may have kept others of
+   * their lanes out of memory, behind the position of the sweep.
+   */
+  stopBroadcast(broadcastId: string): void {
+    const dropped = this.lanes.stopBroadcast(broadcastId)
+    for (const { id, email_id: emailId } of dropped) this.deps.messageCache.release(emailId, id)
+    for (const workspaceId of new Set(dropped.map((entry) => entry.workspace_id))) this.markDue(workspaceId, 0)
+  }
+
+  /** Its entries are due as before. */
+  resumeBroadcast(broadcastId: string, workspaceId: string): void {
+    this.lanes.resumeBroadcast(broadcastId)
+    this.markDue(workspaceId, 0)
+  }
+
+  get activeCount(): number {
+    return this.lanes.active
+  }
+
+  /** Other mail goes out, to which broadcasts yield. */
+  get isYielding(): boolean {
+    return this.pace.isYielding
+  }
+
+  /** Entries between their look-up and their outcome. */
+  countTurns(): number {
+    return this.turns.size
+  }
+
+  /** Another process changed the queue: all of it is read again. */
+  wake(): void {
+    this.deps.messageCache.clear()
+    this.sweep.reset()
+    this.runSweep()
+  }
+
+  /** Takes no more entries; waits up to `limit` milliseconds for attempts, then releases the others. */
+  async stop(limit: number): Promise<void> {
+    this.isStopping = true
+    if (this.timer !== null) clearInterval(this.timer)
+    for (const timer of [this.nextSweep, this.pauseTimer, this.waitTimer]) if (timer !== null) clearTimeout(timer)
+    await this.turns.wait(limit)
+    this.abortController.abort()
+    await this.turns.wait(ABORT_GRACE)
+    await this.leases.releaseAll()
+  }
+
+  /** One page of the sweep at a time. Where a million wait for one host, all but the first few are refused. */
+  private runSweep(): void {
+    if (this.isStopping || this.pauseTimer !== null) return
+    if (this.nextSweep !== null) clearTimeout(this.nextSweep)
+    this.nextSweep = null
+    const now = this.deps.clock()
+    if (Math.abs(now - this.lastFullSweepAt) >= FULL_SWEEP_INTERVAL) {
+      this.lastFullSweepAt = now
+      this.sweep.reset()
+    }
+    const step = this.tryRead(() => this.sweep.step(now)) ?? 'done'
+    this.startTurns()
+    if (step === 'done') return
+    this.nextSweep = setTimeout(() => this.runSweep(), step === 'more' ? 0 : REFUSED_PAUSE)
+  }
+
+  private startTurns(): void {
+    if (this.isStopping || this.pauseTimer !== null) return
+    this.tryRead(() => this.sweep.refillShortLanes(this.deps.clock()))
+    for (let entry = this.lanes.take(); entry !== null; entry = this.lanes.take()) {
+      this.turns.add(this.runTurn(entry))
+    }
+    const { waitsForPace, waitsForSlot } = this.lanes
+    if (this.waitTimer !== null || !(waitsForPace || waitsForSlot)) return
+    const goOn = (): void => {
+      this.waitTimer = null
+      this.startTurns()
+    }
+    this.waitTimer = setTimeout(goOn, waitsForPace ? PACE_INTERVAL : SLOT_INTERVAL)
+  }
+
+  private async runTurn(entry: QueueEntry): Promise<void> {
+    const turn: Turn = { entry, at: this.deps.clock(), isActive: true, isHandedOver: false, needsRecheck: false }
+    let finished: FinishedAttempt | 'changed' | 'waits'
+    try {
+      finished = await makeAttempt(turn, this.attemptDeps)
+    } catch (error) {
+      finished = await this.handleFault(turn, error)
+    }
+    if (finished === 'waits') {
+      this.startTurns()
+      return
+    }
+    const { signal } = this.abortController
+    // The commit of the outcome begins before other attempts do: until it is on disk, a crash repeats this one.
+    const ended = finished === 'changed' ? this.leases.release(entry, signal) : this.settle(turn, finished)
+    this.endAttempt(turn)
+    await ended
+    this.lanes.forget(entry)
+    const isTaken = finished !== 'changed' && finished.result.outcome.kind === 'accepted'
+    this.deps.messageCache.release(entry.email_id, entry.id, isTaken)
+    if (turn.needsRecheck || finished === 'changed') this.recheckDue(entry)
+  }
+
+  private endAttempt(turn: Turn): void {
+    if (!turn.isActive) return
+    turn.isActive = false
+    this.lanes.endAttempt(turn.entry)
+    this.startTurns()
+  }
+
+  /**
+   * Keeps the outcome while the database does not take it, until the process ends. If a bug keeps it
+   * from being written, the entry is held: the message may have arrived.
+   */
+  private async settle(turn: Turn, finished: FinishedAttempt): Promise<void> {
+    const { id, email_id: email } = finished.entry
+    this.leases.forget(id)
+    const onStorageFault = (): void => {
+      turn.needsRecheck = true
+      this.pauseAfterFault()
+    }
+    try {
+      await this.deps.settler.settle(finished, { signal: this.abortController.signal, onStorageFault, queue: this })
+    } catch (error) {
+      this.deps.log.error({ err: error, entry: id, email }, 'an outcome was not stored')
+      if (this.abortController.signal.aborted || error instanceof StorageFault) return
+      await this.deps.commit([holdForOperator({ id, why: PARKED_REASON })]).catch(() => this.pauseAfterFault())
+    }
+  }
+
+  /** A fault of ours is a deferral like any other: counted, logged, and final when the message expires. */
+  private async handleFault(turn: Turn, error: unknown): Promise<FinishedAttempt | 'changed'> {
+    const { entry, at, isHandedOver } = turn
+    if (this.abortController.signal.aborted)
+      return isHandedOver ? this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
+    // Its workspace was erased together with all that the entry needs: no fault.
+    if (!this.leases.has(entry.id) && this.isGone(entry)) return 'changed'
+    this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
+    if (error instanceof StorageFault) {
+      this.pauseAfterFault()
+      return 'changed'
+    }
+    try {
+      const leased =
+        this.leases.has(entry.id) || (await this.leases.take(entry, at, releaseScheduled(entry))) !== 'changed'
+      return leased ? this.buildDeferral(turn, 'local error') : 'changed'
+    } catch {
+      this.pauseAfterFault()
+      return 'changed'
+    }
+  }
+
+  private buildDeferral(turn: Turn, response: string): FinishedAttempt | 'changed' {
+    const readyMessage = this.tryRead(() => this.deps.messages.buildMinimal(turn.entry)) ?? null
+    return buildLocalDeferral(turn, readyMessage, response)
+  }
+
+  private isGone({ id }: QueueEntry): boolean {
+    return this.tryRead(() => entryById(this.deps.read, { id }))?.length === 0
+  }
+
+  /** A change of the entry may have made it due at a moment that the sweep has passed. */
+  private recheckDue({ id }: QueueEntry): void {
+    const [current] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
+    if (current?.held === 0) this.sweep.rewindTo(current)
+  }
+
+  /** Undefined, and a pause, when the database cannot be read. */
+  private tryRead<Result>(work: () => Result): Result | undefined {
+    try {
+      return work()
+    } catch (error) {
+      this.deps.log.error({ err: error }, 'the queue cannot be read')
+      this.pauseAfterFault()
+      return undefined
+    }
+  }
+
+  private pauseAfterFault(): void {
+    if (this.pauseTimer !== null || this.isStopping) return
+    this.pauseTimer = setTimeout(() => {
+      this.pauseTimer = null
+      this.runSweep()
+    }, FAULT_PAUSE)
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Messages in memory between their commit and their first attempt.
+ *
+ * A fresh message is sent without being read back. The cache is bounded in bytes, counted with the
+ * record and objects of each message; when it is full, a message is not cached and is read from the
+ * database when its turn comes. It leaves when its last recipient is settled.
+ *
+ * Messages that are read back are bounded in bytes too: an entry whose message does not fit waits until
+ * others have left. An owner of workspaces may hold three times as many bytes as are free, and an owner that holds none may have
+ * one message in any case, so that large messages on their way to slow hosts do not keep back those of others. Messages of
+ * up to 256 KB never wait; the number of attempts and their bytes bound them (`queue/attempt-slots.ts`).
+ */
+import { domainOf } from '../../../base/mail/address.js'
+import { freeMemory } from '../../../base/platform/memory/free-memory.js'
+import type { Email } from '../../../records/messages/email/email.js'
+import type { RecipientCopy } from '../../../records/messages/email/recipient-copies.js'
+import type { DsnRequest } from '../../../records/messages/email/recipients.js'
+
+export interface SignedBytes {
+  /** The DKIM-Signature field, when made; null: no key signs for the message. */
+  signature?: Promise<string | null> | undefined
+  isSignatureStored: boolean
+}
+
+export interface CachedCopy extends SignedBytes, RecipientCopy {}
+
+export interface CachedMessage extends SignedBytes {
+  readonly email: Email
+  readonly raw: Buffer
+  /** By entry id; absent if the message was read back. */
+  readonly dsnRequests?: ReadonlyMap<string, DsnRequest>
+  /** Messages of single recipients, by entry id; others may be read from the database. */
+  readonly copies: Map<string, CachedCopy>
+  /** Settles when the last of its large copies is signed. */
+  lastSigned?: Promise<void>
+}
+
+/** By entry id; others are read back. */
+export type FreshCopies = ReadonlyMap<string, RecipientCopy>
+
+/** A message as its commit stored it. */
+export function buildFreshMessage(
+  message: Required<Pick<CachedMessage, 'email' | 'raw' | 'dsnRequests'>>,
+  copies: FreshCopies = new Map(),
+): CachedMessage {
+  const own = new Map([...copies].map(([id, copy]) => [id, { ...copy, isSignatureStored: false }]))
+  return { ...message, copies: own, isSignatureStored: false }
+}
+
+/** Heap bytes of the record, addresses, objects and signature of one message. */
+const RECORD_SIZE = 4096
+/** Bytes of larger messages that are read back at a time; one always fits. Owners that hold none have as many again. */
+const MAX_READ_BACK = 64 * 1_048_576
+/** Bytes that an owner may hold for each that is free. */
+const OWNER_SHARE = 3
+/** Bytes of a message that never waits to be read back. */
+export const SMALL_MESSAGE_SIZE = 262_144
+
+/** What is reserved for a message that is read back. */
+interface Room {
+  readonly ownerId: string
+  readonly bytes: number
+}
+
+interface CacheEntry {
+  readonly message: CachedMessage
+  /** Ids of the entries that use the message or will use it. */
+  readonly holders: Set<string>
+  /** Other entries of a message that was read back are not known, and are added when they come. */
+  readonly isReadBack: boolean
+  /** What it counts for the cache. */
+  readonly size: number
+  /** If it was read back. */
+  readonly room: Room
+  /** A socket may still be writing the bytes. */
+  mayBeInUse: boolean
+}
+
+export class MessageCache {
+  private readonly messages = new Map<string, CacheEntry>()
+  private bytes = 0
+  private reservedBytes = 0
+  private readonly reservedByOwner = new Map<string, number>()
+  /** Entries that wait to read a message back, those of an owner in order of arrival. */
+  private readonly waiters = new Set<{ readonly room: Room; readonly resolve: () => void }>()
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly maxReadBack = MAX_READ_BACK,
+  ) {}
+
+  /** Caches a fresh message for these entries, if there is room. */
+  put(message: CachedMessage, entryIds: readonly string[]): void {
+    const size = memorySizeOf(message)
+    if (entryIds.length === 0 || this.bytes + size > this.maxBytes) return
+    this.store({ message, holders: new Set(entryIds), isReadBack: false, size, room: noRoom, mayBeInUse: false })
+  }
+
+  /** Resolves when a message of this size may be read back: then call `addReadBack`, else `releaseRoom`. */
+  async reserveRoom(ownerId: string, bytes: number): Promise<Room> {
+    const room = { ownerId, bytes: bytes <= SMALL_MESSAGE_SIZE ? 0 : bytes }
+    if (room.bytes === 0) return room
+    const isBehind = [...this.waiters].some((waiter) => waiter.room.ownerId === ownerId)
+    if (!isBehind && this.hasRoomFor(room)) this.countRoom(room, room.bytes)
+    else await new Promise<void>((resolve) => this.waiters.add({ room, resolve }))
+    return room
+  }
+
+  releaseRoom(room: Room): void {
+    if (room.bytes === 0) return
+    this.countRoom(room, -room.bytes)
+    const waiting = new Set<string>()
+    for (const waiter of this.waiters) {
+      const { ownerId } = waiter.room
+      if (waiting.has(ownerId) || !this.hasRoomFor(waiter.room)) {
+        waiting.add(ownerId)
+        continue
+      }
+      this.waiters.delete(waiter)
+      this.countRoom(waiter.room, waiter.room.bytes)
+      waiter.resolve()
+    }
+  }
+
+  /**
+   * Adds a message that an entry has read back, even if the cache is full: it is in memory anyway. `room`: what was
+   * reserved for it.
+   */
+  addReadBack(message: CachedMessage, entryId: string, room: Room): void {
+    const size = memorySizeOf(message)
+    this.store({ message, holders: new Set([entryId]), isReadBack: true, size, room, mayBeInUse: false })
+  }
+
+  /** The entry calls `release` afterwards. */
+  get(emailId: string, entryId: string): CachedMessage | undefined {
+    const cached = this.messages.get(emailId)
+    if (cached?.isReadBack === true) cached.holders.add(entryId)
+    return cached?.message
+  }
+
+  /** Entries of the domain's messages were removed from the queue and will never release them. */
+  dropDomain(workspaceId: string, domain: string): void {
+    for (const [id, { message }] of this.messages) {
+      const { workspace_id, from_email } = message.email
+      if (workspace_id === workspaceId && domainOf(from_email) === domain) this.drop(id)
+    }
+  }
+
+  /** Another process changed the queue: entries that it removed will never release their messages. */
+  clear(): void {
+    for (const id of [...this.messages.keys()]) this.drop(id)
+  }
+
+  /**
+   * The entry does not use the message any more. `isTaken`: its host has accepted the message, so that
+   * no socket reads the bytes any more. Only then is the memory freed before garbage collection.
+   *
+   * An entry that is no holder changes nothing: it never called `get`, or it had the message that was
+   * here before `dropDomain` or `clear`, while others use this one.
+   */
+  release(emailId: string, entryId: string, isTaken = false): void {
+    const cached = this.messages.get(emailId)
+    if (cached?.holders.delete(entryId) !== true) return
+    if (!isTaken) cached.mayBeInUse = true
+    cached.message.copies.delete(entryId)
+    if (cached.holders.size > 0) return
+    const { raw } = cached.message
+    this.drop(emailId)
+    if (cached.isReadBack && !cached.mayBeInUse) freeMemory(raw)
+  }
+
+  private hasRoomFor({ ownerId, bytes }: Room): boolean {
+    const held = this.reservedByOwner.get(ownerId) ?? 0
+    const free = this.maxReadBack - this.reservedBytes
+    if (held === 0) return this.reservedBytes === 0 || bytes <= free + this.maxReadBack
+    return held + bytes <= OWNER_SHARE * free
+  }
+
+  private countRoom({ ownerId }: Room, change: number): void {
+    this.reservedBytes += change
+    const held = (this.reservedByOwner.get(ownerId) ?? 0) + change
+    if (held > 0) this.reservedByOwner.set(ownerId, held)
+    else this.reservedByOwner.delete(ownerId)
+  }
+
+  private drop(emailId: string): void {
+    const cached = this.messages.get(emailId)
+    if (cached === undefined) return
+    this.messages.delete(emailId)
+    this.bytes -= cached.size
+    if (cached.isReadBack) this.releaseRoom(cached.room)
+  }
+
+  private store(entry: CacheEntry): void {
+    const { id } = entry.message.email
+    if (this.messages.has(id)) return
+    this.messages.set(id, entry)
+    this.bytes += entry.size
+  }
+}
+
+const noRoom: Room = { ownerId: '', bytes: 0 }
+
+function memorySizeOf({ raw, copies }: CachedMessage): number {
+  let size = raw.length + RECORD_SIZE
+  for (const { bytes } of copies.values()) size += bytes.length + RECORD_SIZE
+  return size
+}

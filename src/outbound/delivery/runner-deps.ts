@@ -1,0 +1,20 @@
+/** Lists what the queue runner needs. */
+
+import type { Log } from '../../base/platform/log.js'
+import type { Store } from '../../base/storage/db/database.js'
+import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { AttemptSettler } from './attempt/attempt-settler.js'
+import type { AttemptParts } from './attempt/make-attempt.js'
+import type { MessageCache } from './queue/message-cache.js'
+import type { ConnectionLimits } from './sessions/session-pool.js'
+import type { Paces } from './shaping/paces.js'
+
+export interface RunnerDeps extends Store, AttemptParts {
+  readonly log: Log
+  readonly messageCache: MessageCache
+  readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
+  readonly paces: Pick<Paces, 'find' | 'findPause' | 'onRoom'>
+  readonly settler: Pick<AttemptSettler, 'settle'>
+  /** Asked for each attempt that begins. */
+  readonly connections: () => ConnectionLimits
+}

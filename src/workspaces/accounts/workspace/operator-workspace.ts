@@ -1,0 +1,76 @@
+/**
+ * The operator's workspace, which receives mail to `postmaster` and `abuse` of the service.
+ *
+ * It is the first workspace that the command line creates, until the operator chooses another. Its id
+ * is stored, so that it never changes by itself. It cannot be closed (`storage/maintenance/erase.ts`).
+ */
+import { sql } from 'kysely'
+import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
+import { initServiceState, OPERATOR_WORKSPACE_KEY } from '../../../base/storage/db/service-state.js'
+import type { Write } from '../../../base/storage/db/write.js'
+import { roleIn } from './workspaces.js'
+
+const storedOperatorWorkspace = prepareRead<{ key: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('service_state')
+    .innerJoin('workspaces', 'workspaces.id', 'service_state.value')
+    .select('workspaces.id')
+    .where('service_state.key', '=', slot('key')),
+)
+
+/** Null: there is none yet. */
+export function findOperatorWorkspace(read: Read): string | null {
+  return storedOperatorWorkspace(read, { key: OPERATOR_WORKSPACE_KEY })[0]?.id ?? null
+}
+
+/** The operator's workspace, of which the user is owner or admin; null: the user does not operate the service. */
+export function findOperatedBy(read: Read, userId: string): string | null {
+  const workspaceId = findOperatorWorkspace(read)
+  const role = workspaceId === null ? undefined : roleIn(read, { workspaceId, userId })[0]?.role
+  return role === 'owner' || role === 'admin' ? workspaceId : null
+}
+
+/** Only the command line changes it. While there is none, it is read each time: the quickstart makes one in its own process. */
+export class OperatorWorkspaceCache {
+  private known: string | null = null
+
+  constructor(private readonly deps: { readonly read: Read }) {}
+
+  /** The same as `findOperatorWorkspace`. */
+  find(): string | null {
+    this.known ??= findOperatorWorkspace(this.deps.read)
+    return this.known
+  }
+
+  /** Another process has changed the database. */
+  drop(): void {
+    this.known = null
+  }
+}
+
+/** Makes a workspace that the operator creates the operator's, if there is none yet. */
+export function initOperatorWorkspace(id: string): Write {
+  return initServiceState({ key: OPERATOR_WORKSPACE_KEY, value: id })
+}
+
+const upsertOperatorWorkspace = prepareWrite<{ key: string; id: string }>(
+  ({ db, slot }) =>
+    db
+      .insertInto('service_state')
+      .columns(['key', 'value'])
+      .expression((eb) =>
+        eb
+          .selectFrom('workspaces')
+          .select([sql<string>`${slot('key')}`.as('key'), 'workspaces.id as value'])
+          .where('workspaces.id', '=', slot('id')),
+      )
+      .onConflict((conflict) =>
+        conflict.column('key').doUpdateSet({ value: sql<string>`${sql.ref('excluded.value')}` }),
+      ),
+  1,
+)
+
+/** Misses when the workspace does not exist. */
+export function setOperatorWorkspace(id: string): Write {
+  return upsertOperatorWorkspace({ key: OPERATOR_WORKSPACE_KEY, id })
+}

@@ -1,0 +1,109 @@
+/**
+ * Checks every domain that is due, a few at a time.
+ *
+ * Each check sets the time of the next one. A domain that could not be checked, because of a fault or because another
+ * workspace has the name verified, is postponed, so that it does not delay the others.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DomainName } from '../../base/mail/address.js'
+import type { Clock } from '../../base/platform/clock.js'
+import type { Log } from '../../base/platform/log.js'
+import { prepareWrite } from '../../base/storage/db/prepared.js'
+import { ConstraintViolated, StorageFault } from '../../base/storage/db/write.js'
+import { advanceRotation, type RotationDeps } from './rotate-keys.js'
+import { type SendingDomain, verifiedByName } from './rows/sending-domains.js'
+import type { DomainEventType } from './verification/check-outcome.js'
+import { type CheckedDomain, checkDomain, domainsToCheck } from './verification/domain-checks.js'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const PAGE_SIZE = 5
+const PAUSE = 20
+
+export interface RecheckDeps extends RotationDeps {
+  readonly clock: Clock
+  readonly log: Pick<Log, 'error' | 'warn' | 'info'>
+  /** Called when a domain changed: caches drop it. */
+  readonly onChanged: (place: { readonly workspaceId: string; readonly domain: DomainName }) => void
+}
+
+const postponeCheck = prepareWrite<{ workspaceId: string; id: string; until: number }>(({ db, slot }) =>
+  db
+    .updateTable('domains')
+    .set({ next_check_at: slot('until') })
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('id', '=', slot('id')),
+)
+
+/**
+ * Resolves when no domain is due, or after the current page once `signal` is aborted. Rejects if nothing can be stored;
+ * the next round tries again.
+ */
+export async function recheckDomains(deps: RecheckDeps, signal: AbortSignal): Promise<void> {
+  const { read, clock } = deps
+  let cursor = { afterTime: -1, afterId: '' }
+  while (!signal.aborted) {
+    const page = domainsToCheck(read, { ...cursor, now: clock(), limit: PAGE_SIZE })
+    const last = page.at(-1)
+    if (last === undefined) return
+    await Promise.all(page.map((row) => recheck(deps, row)))
+    cursor = { afterTime: last.next_check_at ?? 0, afterId: last.id }
+    await sleep(PAUSE)
+  }
+}
+
+async function recheck(deps: RecheckDeps, row: SendingDomain): Promise<void> {
+  const { read, commit, clock, log } = deps
+  const { id, workspace_id: workspaceId, domain } = row
+  const postpone = (wait: number): Promise<void> => commit([postponeCheck({ workspaceId, id, until: clock() + wait })])
+  try {
+    if (verifiedByName(read, { domain }).some((other) => other.id !== id)) await postpone(DAY)
+    else await handleChecked(deps, row, await checkDomain(deps, row, null, clock()))
+  } catch (err) {
+    if (err instanceof StorageFault) throw err
+    // Another workspace was first, or there is a fault: an immediate second check would not help.
+    if (!(err instanceof ConstraintViolated)) log.error({ err, domain }, 'a sending domain cannot be checked')
+    await postpone(HOUR).catch((fault: unknown) =>
+      log.error({ err: fault, domain }, 'the check of a sending domain cannot be postponed'),
+    )
+  }
+}
+
+async function handleChecked(
+  deps: RecheckDeps,
+  before: SendingDomain,
+  checked: CheckedDomain | undefined,
+): Promise<void> {
+  if (checked === undefined) return
+  const { row, event, findings } = checked
+  const about = { workspaceId: row.workspace_id, domain: row.domain }
+  if (event !== null) logEvent(deps.log, row, event)
+  const unseen = findings.filter(
+    ({ state, purpose, visible }) => state === 'verified' && purpose !== 'mail_cname' && !visible,
+  )
+  if (unseen.length > 0) {
+    const names = unseen.map(({ name }) => name)
+    deps.log.warn({ ...about, names }, 'the CNAME is right, but the service zone does not answer with the key')
+  }
+  if (row.status !== before.status) deps.onChanged(about)
+  if (row.status !== 'verified' || row.rotation_asked_at === null) return
+  if ((await advanceRotation(deps, row, deps.clock())).kind !== 'done') return
+  deps.log.info(about, 'another DKIM key signs from now on')
+  deps.onChanged(about)
+}
+
+const logMessages: Readonly<Record<DomainEventType, string>> = {
+  'domain.verified': 'DNS has all records of the domain: it is verified',
+  'domain.broken': 'DNS does not have all records of the domain any more: it fails in 72 hours',
+  'domain.failed': 'DNS did not have all records of the domain for 72 hours: nothing is sent from it any more',
+}
+
+function logEvent(
+  log: RecheckDeps['log'],
+  { workspace_id: workspaceId, domain }: SendingDomain,
+  eventType: DomainEventType,
+): void {
+  const about = { workspaceId, domain }
+  if (eventType === 'domain.verified') log.info(about, logMessages[eventType])
+  else log.warn(about, logMessages[eventType])
+}

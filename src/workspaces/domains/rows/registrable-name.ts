@@ -1,0 +1,60 @@
+/**
+ * Decides which names may become sending domains: fully qualified ones that are not the service's own.
+ *
+ * Public suffixes (`co.uk`, `github.io`) are refused, since they belong to all registrants below them. Reserved names
+ * (RFC 2606, RFC 6761, RFC 7686, RFC 9476) are refused at once, since they never exist in DNS. Names of closed networks
+ * are allowed: `.test`, `.local`, `.internal`, and names below `home.arpa`.
+ *
+ * Known limit: the list of public suffixes is as old as the installed package.
+ */
+import { parse } from 'tldts'
+import { type DomainName, explainAddress, formatForDisplay, tryParseDomainName } from '../../../base/mail/address.js'
+import { Refusal } from '../../../base/mail/refusal.js'
+
+export interface ServiceNames {
+  readonly hostname: string
+  readonly zone: string
+}
+
+/** In lower-case A-labels. Throws a Refusal that names the field `domain`. */
+export function parseRegistrableName(text: string, { hostname, zone }: ServiceNames): DomainName {
+  const name = tryParseDomainName(text)
+  if (name === null || !/\.(?!\d+$)[^.]+$/.test(name)) {
+    throw buildRefusal(
+      text,
+      explainAddress(`@${text}`, 'a domain name of two labels or more, such as news.your-company.com'),
+    )
+  }
+  if ([hostname, zone].some((own) => name === own || name.endsWith(`.${own}`))) {
+    throw buildRefusal(text, 'any domain but those of the service itself')
+  }
+  if (isReserved(name)) throw buildRefusal(text, 'any name that is not reserved: this one never exists in DNS')
+  if (isPublicSuffix(name)) throw buildRefusal(text, 'a domain below a public suffix, not the suffix itself')
+  return name
+}
+
+const reservedNames = [
+  'localhost',
+  'invalid',
+  'example',
+  'example.com',
+  'example.net',
+  'example.org',
+  'onion',
+  'alt',
+  'arpa',
+]
+
+function isReserved(name: DomainName): boolean {
+  return reservedNames.some((one) => name.endsWith(`.${one}`) || name === one) && !name.endsWith('.home.arpa')
+}
+
+function isPublicSuffix(name: DomainName): boolean {
+  const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
+  return publicSuffix === name && (isIcann === true || isPrivate === true)
+}
+
+function buildRefusal(text: string, allowed: string): Refusal {
+  const value = formatForDisplay(text)
+  return new Refusal('invalid-parameter', `domain: found "${value}", allowed: ${allowed}`, { field: 'domain', value })
+}

@@ -33,7 +33,7 @@ import { prepareMessage, summarizeMessage } from '../../dist/src/outbound/sendin
 import { readServiceFields } from '../../dist/src/outbound/sending/service-headers.js'
 import { findCopyFrame } from '../../dist/src/outbound/sending/token-places.js'
 import { linkUrlOf } from '../../dist/src/outbound/tracking/link-url.js'
-import { isMachineAgent } from '../../dist/src/outbound/tracking/machine-agents.js'
+import { isMachineAgent } from '../../dist/src/outbound/tracking/machine.js'
 import { toLocation } from '../../dist/src/outbound/tracking/resolve-click.js'
 import { restoreHtml } from '../../dist/src/outbound/tracking/restore-html.js'
 import { rewriteHtml } from '../../dist/src/outbound/tracking/rewrite-html.js'

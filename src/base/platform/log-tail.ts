@@ -3,7 +3,6 @@
  *
  * Limits: 1,000 lines, and 4,000 characters of each; of a longer line the time, the level and the message are kept.
  */
-import { parseLogLine } from './log-line.js'
 
 const MAX_LINES = 1_000
 const MAX_LINE = 4_000
@@ -52,4 +51,25 @@ export function createLogTail(): LogTail {
 function shorten(line: string): string {
   const { time = '', level = 0, message = '' } = parseLogLine(line) ?? {}
   return JSON.stringify({ time, level, msg: `${message.slice(0, MAX_LINE / 2)} (the line was too long)` })
+}
+
+interface LogLine {
+  readonly time: string
+  readonly level: number
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Reads the JSON of a log line.
+ *
+ * Null: it is no line of our log.
+ */
+export function parseLogLine(text: string): LogLine | null {
+  try {
+    const { time, level, msg, ...fields }: Readonly<Record<string, unknown>> = JSON.parse(text)
+    return { time: String(time), level: Number(level), message: typeof msg === 'string' ? msg : '', fields }
+  } catch {
+    return null
+  }
 }

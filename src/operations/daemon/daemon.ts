@@ -6,14 +6,21 @@
  */
 import { mkdir } from 'node:fs/promises'
 import type { Config } from '../../base/config/complete.js'
-import { createLiveConfig, type LiveConfig, type ReloadedSettings } from '../../base/config/live-config.js'
+import {
+  createLiveConfig,
+  type LiveConfig,
+  type ReloadedSettings,
+  type StartSettings,
+} from '../../base/config/live-config.js'
 import type { ListenAddress } from '../../base/config/network-values.js'
+import type { Log } from '../../base/platform/log.js'
 import { createRoomLogs } from '../../base/platform/room-logs.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import { createChangeAcknowledger } from '../../base/storage/db/change-acknowledgement.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
+import { StandbyRunner } from '../../base/storage/standby/standby-runner.js'
 import { holdLog } from '../../base/storage/wal/hold-log.js'
 import { createSuppressionCache, type SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import type { ApiEndpoint } from '../../servers/api/http/server/listener.js'
@@ -29,7 +36,6 @@ import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
 import { foldForStandby, startSweeps, usesSpool } from './spool.js'
-import { startStandby } from './standby.js'
 import { readinessProbe, watchCommits } from './storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
@@ -217,4 +223,12 @@ function endpointsOf({ submission, mx, zone, api, routes, browserRoutes }: Liste
     zone: zone.endpoints,
     api: api.endpoints,
   }
+}
+
+/** Starts the copy of the database to the standby folder, if one is set. */
+async function startStandby({ service, standby }: StartSettings, log: Log): Promise<StandbyRunner | null> {
+  const { data_dir: dataDir } = service
+  const { folder, interval, snapshot_every: snapshotEvery, keep } = standby
+  if (folder === '') return null
+  return StandbyRunner.open({ file: databaseFile(dataDir), dataDir, folder, interval, snapshotEvery, keep }, log)
 }

@@ -11,6 +11,7 @@ import {
 import type { Log } from '../../base/platform/log.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { Delivery } from '../../outbound/delivery/delivery.js'
+import { Paces } from '../../outbound/delivery/shaping/paces.js'
 import { createPolicyFetcher } from '../../outbound/delivery/transport-security/fetch-sts-policy.js'
 import { DestinationSecurer } from '../../outbound/delivery/transport-security/secure-destination.js'
 import { type OnTlsResult, toPolicyFailureResult } from '../../outbound/delivery/transport-security/session-result.js'
@@ -19,7 +20,6 @@ import type { Observers } from '../monitoring/monitoring.js'
 import type { BreakerService } from './breaker.js'
 import type { StopSteps } from './daemon-options.js'
 import type { Edges } from './edges.js'
-import { openPaces } from './paces.js'
 
 /** Milliseconds that mail waits for the first policy of its domain. */
 const FIRST_POLICY_WAIT = 5_000
@@ -92,4 +92,26 @@ function openSecurity(
   })
   stopSteps.push(() => stsPolicies.stop())
   return new DestinationSecurer({ resolver, stsPolicies, settings: outbound })
+}
+
+interface PacesDeps {
+  readonly clock: Clock
+  readonly log: Log
+  readonly database: Database
+  readonly observers: Observers | null
+}
+
+/** Wires the paces of providers: a steady clock, metrics, and what was learned before the last stop. */
+function openPaces({ database: { read, commit }, clock, log, observers }: PacesDeps): Paces {
+  const timer = {
+    now: () => performance.now(),
+    after: (milliseconds: number, run: () => void) => {
+      const timeout = setTimeout(run, milliseconds).unref()
+      return () => clearTimeout(timeout)
+    },
+  }
+  const paces = new Paces({ read, commit, clock, log, timer, onRefused: observers?.onPaceRefused ?? (() => undefined) })
+  paces.load()
+  observers?.watchPaces(() => paces.list())
+  return paces
 }

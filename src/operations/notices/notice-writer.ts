@@ -8,19 +8,24 @@
 import type { Address } from '../../base/mail/address.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
+import type { Read } from '../../base/storage/db/prepared.js'
 import { StorageFault } from '../../base/storage/db/write.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import type { ChecksFailedData } from '../../records/events/payloads.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'
-import { buildDoctorNotices } from './doctor-notice.js'
+import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
-import { composeNotice, type NoticeMail } from './notice-mail.js'
+import { composeNotice, formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
 import { buildReleaseNotices, buildSendingNotices } from './sending-notice.js'
 import { buildSmsNotices } from './sms-notice.js'
 import { buildWebhookNotices } from './webhook-notice.js'
+
+/** Findings of one mail that are described; the others are counted. */
+const MAX_DESCRIBED = 50
 
 const POLL_INTERVAL = 1_000
 const PAGE_SIZE = 20
@@ -146,4 +151,44 @@ export class NoticeWriter {
         return buildDomainNotices(read, workspaceId, event.type, parseJson(event.data))
     }
   }
+}
+
+/**
+ * Notices of what the daily checks found newly, with what to do, to the owner and the admins of the operator's workspace.
+ */
+export function buildDoctorNotices(read: Read, workspaceId: string, data: ChecksFailedData): readonly NoticeMail[] {
+  const { findings } = data
+  const failures = findings.filter(({ state }) => state === 'fail').length
+  const subject = `The daily check found ${describeCounts(failures, findings.length - failures)}`
+  const pieces = buildPieces(data, subject)
+  return administratorsOf(read, { workspaceId }).map(({ email }) => ({ to: email, subject, pieces }))
+}
+
+function describeCounts(failures: number, warnings: number): string {
+  const counts = [formatCount(failures, 'failure'), formatCount(warnings, 'warning')]
+  return counts.filter((text) => text !== '').join(' and ')
+}
+
+function formatCount(count: number, what: string): string {
+  if (count === 0) return ''
+  return count === 1 ? `a ${what}` : `${count} ${what}s`
+}
+
+function buildPieces({ checked_at, findings }: ChecksFailedData, subject: string): readonly Piece[] {
+  const sorted = findings.toSorted((one, other) => Number(other.state === 'fail') - Number(one.state === 'fail'))
+  const left = sorted.length - MAX_DESCRIBED
+  return [
+    { kind: 'text', text: `${subject}, at ${formatTime(Date.parse(checked_at))}:` },
+    ...sorted.slice(0, MAX_DESCRIBED).flatMap(buildFinding),
+    ...(left > 0 ? [{ kind: 'text', text: `${left} more are not listed here.` } as const] : []),
+    { kind: 'text', text: 'All findings, and whether they are still there:' },
+    { kind: 'list', lines: ['posthorn doctor'] },
+    { kind: 'text', text: 'There is at most one such notice a day, and none about what was in an earlier one.' },
+  ]
+}
+
+function buildFinding({ check, subject, state, text, remedy }: ChecksFailedData['findings'][number]): readonly Piece[] {
+  const lines = remedy.map(toOneLine)
+  const sentence = toOneLine(`${state === 'fail' ? 'Failure' : 'Warning'} (${check}) ${subject}: ${text}`)
+  return [{ kind: 'text', text: sentence }, ...(lines.length === 0 ? [] : [{ kind: 'list', lines } as const])]
 }

@@ -5,7 +5,12 @@
  * command of the command line does. Everything is stopped in reverse order, because the daemon's last attempts need
  * the sink.
  */
+
+import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { destination, pino } from 'pino'
 import type { Config } from '../../base/config/complete.js'
@@ -13,6 +18,7 @@ import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import { type AddressHider, createAddressHider } from '../../base/platform/log-privacy.js'
 import { createLogTail, type LogTail } from '../../base/platform/log-tail.js'
+import { ownValueOf } from '../../base/platform/records.js'
 import { loadTlsFiles, type TlsFiles } from '../../base/platform/tls-files.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -23,9 +29,8 @@ import { CannotStart } from './cannot-start.js'
 import { configure, type SandboxConfig } from './configuration.js'
 import { publishedKeyFinder, verifyDkimSignature } from './dkim-verdict.js'
 import { refuseBusyPorts } from './free-ports.js'
-import { type SandboxPaths, sandboxPaths } from './paths.js'
-import { submitByRest } from './rest-sample.js'
-import { submitBySmtp, waitUntilSettled } from './sample.js'
+import { DOMAIN, type SandboxPaths, sandboxPaths } from './paths.js'
+import { type Endpoint, submitBySmtp, throwDiskFull, waitUntilSettled } from './sample.js'
 import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
@@ -165,4 +170,45 @@ function waitForAbort(signal: AbortSignal): Promise<void> {
 
 function pathFromHere(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
+}
+
+/**
+ * Submits a sample message over REST the way an HTTPS client does: a verified certificate, the key in a header field, a
+ * JSON body.
+ *
+ * Returns the id of the email.
+ */
+async function submitByRest(endpoint: Endpoint): Promise<string> {
+  const { status, body } = await post(endpoint, {
+    from: { name: 'Posthorn', address: `quickstart@${DOMAIN}` },
+    to: `you@${DOMAIN}`,
+    subject: 'It works over REST',
+    text: 'Handed in as JSON, composed, kept in the queue, signed, and delivered to the sink.\n',
+    html: '<p>Handed in as <b>JSON</b>, composed, kept in the queue, signed, and delivered to the sink.</p>',
+  })
+  if (status === 503) throwDiskFull()
+  const id = status === 201 ? parseId(body) : null
+  if (id === null) throw new CannotStart(`the sample by REST was answered ${status}: ${body}`)
+  return id
+}
+
+async function post({ listen, ca, key }: Endpoint, email: object): Promise<{ status: number; body: string }> {
+  const clientRequest = request({
+    ...listen,
+    path: '/v1/emails',
+    method: 'POST',
+    ca,
+    servername: `mail.${DOMAIN}`,
+    // No kept connection, for which the stopping daemon would wait.
+    agent: false,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  })
+  clientRequest.end(JSON.stringify(email))
+  const answer: IncomingMessage = (await once(clientRequest, 'response'))[0]
+  return { status: answer.statusCode ?? 0, body: await text(answer) }
+}
+
+function parseId(body: string): string | null {
+  const id = ownValueOf(JSON.parse(body), 'id')
+  return typeof id === 'string' ? id : null
 }

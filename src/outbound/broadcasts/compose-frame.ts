@@ -10,19 +10,19 @@
  */
 import { isAscii } from 'node:buffer'
 import { type DomainName, domainOf } from '../../base/mail/address.js'
+import { escapeHtml } from '../../base/mail/markup.js'
 import { createMessageId } from '../../base/mail/message-id.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { randomSecret } from '../../base/platform/ids.js'
+import { encodeFullLines, SOFT_BREAK } from '../../records/messages/frames/encode-slot.js'
 import type { FrameSlot, MessageFrame } from '../../records/messages/frames/message-frame.js'
 import { textOfHtml } from '../../records/messages/mime/text-of-html.js'
 import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
 import { buildListFields, buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
 import { type BroadcastContent, type ParsedContent, parseContent } from './broadcast-content.js'
-import { type BodyForm, encodeBody } from './frame-body.js'
-import { FrameValues, Marks, markText, type SplitText, toSubject } from './message-text.js'
+import { FrameValues, Marks, markText, type SplitText, toSubject, type ValuePlace } from './message-text.js'
 import { trackBroadcast } from './track-broadcast.js'
-import { buildHtmlFooter, buildTextFooter } from './unsubscribe-footer.js'
 
 export interface BroadcastIds {
   readonly broadcastId: string
@@ -176,4 +176,63 @@ function checkFixed(pieces: Pieces): void {
   if (size <= MAX_FIXED) return
   const message = `the messages would have ${size} bytes or more, allowed: ${MAX_FIXED}`
   throw new Refusal('too-large', message, { size, limit: MAX_FIXED })
+}
+
+/**
+ * A body of a broadcast as pieces of its frame, in quoted-printable. Each piece and each slot begins and ends at the
+ * start of a line; the body ends with a line end.
+ *
+ * `text-of-html`: text that was made from the HTML.
+ */
+type BodyForm = 'html' | 'text' | 'text-of-html'
+
+function encodeBody(parts: SplitText, form: BodyForm, values: FrameValues): readonly (Buffer | FrameSlot)[] {
+  const pieces: (Buffer | FrameSlot)[] = []
+  for (const part of withLineEnd(parts)) {
+    if (typeof part === 'string') {
+      pieces.push(encodeFullLines(part.replace(/\r\n|\r|\n/g, '\r\n')))
+      continue
+    }
+    const slot = toSlot(part, form, values)
+    pieces.push(slot)
+    // The other encodings end at the start of a line by themselves.
+    if (slot.encoding === 'verbatim') pieces.push(Buffer.from(SOFT_BREAK))
+  }
+  return pieces
+}
+
+function withLineEnd(parts: SplitText): SplitText {
+  const last = parts.at(-1)
+  if (typeof last !== 'string') return [...parts, '\r\n']
+  return /[\r\n]$/.test(last) ? parts : [...parts.slice(0, -1), `${last}\r\n`]
+}
+
+function toSlot({ value, raw }: ValuePlace, form: BodyForm, values: FrameValues): FrameSlot {
+  switch (value.kind) {
+    case 'variable': {
+      const isMarkup = form === 'text-of-html' && raw
+      const kind = isMarkup ? 'text-of-variable' : 'variable'
+      const isEscaped = form === 'html' && !raw
+      return values.slotOf({ ...value, kind }, isEscaped ? 'quoted-printable-html' : 'quoted-printable-text')
+    }
+    case 'link':
+      return values.slotOf(value, 'quoted-printable-html')
+    default:
+      return values.slotOf(value, 'verbatim')
+  }
+}
+
+/**
+ * Writes the footer of a body that has no unsubscribe link of its own.
+ *
+ * Readable in any colours of the message, because it has its own.
+ */
+function buildHtmlFooter(url: string): string {
+  const box = 'margin:24px 0 0;padding:16px;background-color:#ffffff;color:#444444;font:14px/1.5 Arial,sans-serif'
+  const link = `<a href="${escapeHtml(url)}" style="color:#1a4fa0;text-decoration:underline">Unsubscribe</a>`
+  return `<div style="${box};text-align:center">You get this email because you are subscribed. ${link}</div>`
+}
+
+function buildTextFooter(url: string): string {
+  return `\n\nYou get this email because you are subscribed. Unsubscribe:\n${url}\n`
 }

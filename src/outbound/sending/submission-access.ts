@@ -1,12 +1,14 @@
 /** Decides who may submit by SMTP, and as which sender. */
 
+import type { Config } from '../../base/config/complete.js'
 import type { ReadSettings } from '../../base/config/live-config.js'
 import type { Address } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
-import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import { isInSomeNetwork } from '../../base/platform/ip-address.js'
+import { permissionFor } from '../../workspaces/accounts/access/permissions.js'
+import { createKeylessPrincipal, type Principal } from '../../workspaces/accounts/access/principal.js'
 import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
-import { authenticateSender, findTrustedPrincipal } from '../../workspaces/accounts/keys/submission-principal.js'
 import { buildRateRefusal, type RateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import { checkEnvelopeSender } from './sender-policy.js'
@@ -41,4 +43,29 @@ export class SubmissionAccess {
     if (!rate.allowed) throw buildRateRefusal(rate)
     checkEnvelopeSender(principal, envelopeFrom, domains.findVerified)
   }
+}
+
+/**
+ * Decides who submits mail over SMTP: the principal of an API key, or of a trusted network.
+ *
+ * SMTP knows one reply to every fault of a key, 535: each refusal becomes `bad-credentials`.
+ */
+function authenticateSender(apiKeyCache: ApiKeyCache, password: string, address: string): Principal {
+  const principal = authenticateKey(apiKeyCache, password, address)
+  if (permissionFor(principal, 'send') !== 'yes') throw new Refusal('bad-credentials', 'the key lacks the scope "send"')
+  return principal
+}
+
+function authenticateKey(apiKeyCache: ApiKeyCache, password: string, address: string): Principal {
+  try {
+    return apiKeyCache.authenticate(password, address)
+  } catch (error) {
+    throw error instanceof Refusal ? new Refusal('bad-credentials', error.message) : error
+  }
+}
+
+/** The principal of the first trusted network that contains the address. */
+function findTrustedPrincipal({ trusted }: Pick<Config['submission'], 'trusted'>, address: string): Principal | null {
+  const match = trusted.find(({ network }) => isInSomeNetwork([network], address))
+  return match === undefined ? null : createKeylessPrincipal(match.workspace)
 }

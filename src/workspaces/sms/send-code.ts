@@ -5,6 +5,7 @@
  * older one of the phone ends, in the commit that follows the provider's acceptance: a failed send changes neither.
  */
 import type { KeyObject } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
@@ -13,14 +14,23 @@ import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
-import { askProvider, MAX_PROVIDER_TIME } from './ask-provider.js'
 import { generateCode, hashCode } from './code-hash.js'
 import { type Destination, judgeNumber } from './judge-number.js'
 import { buildMessageText, checkTemplate } from './message-text.js'
-import type { SmsProvider } from './provider.js'
+import type { SendOutcome, SmsMessage, SmsProvider } from './provider.js'
 import { settleSend } from './settle-send.js'
 import { insertCode, type NewCode } from './sms-records.js'
 import { type EncodedText, encodeText } from './text-encoding.js'
+
+/**
+ * Asks the provider to send a message. The answer comes in time, even if a provider breaks its own promise.
+ *
+ * Milliseconds from the request to the provider's answer: a client is answered within 15 s.
+ */
+const MAX_PROVIDER_TIME = 12_000
+
+/** Milliseconds beyond the deadline that a provider is waited for. */
+const DEADLINE_TOLERANCE = 1_000
 
 interface CodeRequest {
   readonly workspaceId: string
@@ -169,5 +179,35 @@ async function logRefusals<T>(deps: CodeSenderDeps, request: CodeRequest, admit:
       deps.log.info({ workspace_id: workspaceId, phone: formatForDisplay(phone), reason }, 'code refused')
     }
     throw error
+  }
+}
+
+interface Patience {
+  readonly clock: Clock
+  readonly deadline: number
+}
+
+/** Never rejects. */
+async function askProvider(
+  provider: SmsProvider,
+  message: SmsMessage,
+  { clock, deadline }: Patience,
+): Promise<SendOutcome> {
+  const timeLeft = deadline - clock()
+  if (timeLeft <= 0) return { kind: 'refused', reason: 'no time was left to ask the provider' }
+  const abortController = new AbortController()
+  const { signal } = abortController
+  // At most so long, even if the clock was set back.
+  const patience = Math.min(timeLeft, MAX_PROVIDER_TIME) + DEADLINE_TOLERANCE
+  const lateness: SendOutcome = { kind: 'silent', reason: 'the provider has not kept its deadline' }
+  const late = sleep(patience, lateness, { signal })
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([provider.send(message, deadline), late])
+  } catch (error) {
+    // The message of the error may contain the text that was sent.
+    return { kind: 'silent', reason: `the provider failed: ${error instanceof Error ? error.name : 'unknown'}` }
+  } finally {
+    abortController.abort()
   }
 }

@@ -6,7 +6,7 @@ import { OPERATOR_WORKSPACE_KEY, setServiceState } from '../../../src/base/stora
 import { storeDailyRun } from '../../../src/operations/doctor/daily-run.js'
 import type { Finding, FindingState } from '../../../src/operations/doctor/finding.js'
 import { readFindings, readLastRun } from '../../../src/operations/doctor/findings-store.js'
-import { buildDoctorNotices } from '../../../src/operations/notices/doctor-notice.js'
+import { buildDoctorNotices } from '../../../src/operations/notices/notice-writer.js'
 import type { ChecksFailedData } from '../../../src/records/events/payloads.js'
 import { insertMember } from '../../../src/workspaces/accounts/people/members.js'
 import { insertUser } from '../../../src/workspaces/accounts/people/users.js'

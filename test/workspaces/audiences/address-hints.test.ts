@@ -3,8 +3,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import { mailboxProviders } from '../../../src/base/mail/mailbox-providers.js'
-import { addHints, createHintFinder, MAX_HINTS, noHints } from '../../../src/workspaces/audiences/address-hints.js'
-import { findIntendedDomain, isOneSlip } from '../../../src/workspaces/audiences/mistyped-domain.js'
+import {
+  addHints,
+  createHintFinder,
+  findIntendedDomain,
+  isOneSlip,
+  MAX_HINTS,
+  noHints,
+} from '../../../src/workspaces/audiences/address-hints.js'
 
 t.test('what is said about an address', async (t) => {
   const findHints = await createHintFinder()

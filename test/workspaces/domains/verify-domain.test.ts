@@ -19,11 +19,12 @@ import {
   judgeInboundMx,
   judgePolicyHost,
   judgeRecords,
+  mxPointsToUs,
+  spfAuthorizesUs,
   type Verdict,
   verdictOf,
 } from '../../../src/workspaces/domains/verification/judge-records.js'
 import { lookUpRecords } from '../../../src/workspaces/domains/verification/look-up-records.js'
-import { mxPointsToUs, spfAuthorizesUs } from '../../../src/workspaces/domains/verification/mail-host-records.js'
 import { createCheckLimiter } from '../../../src/workspaces/domains/verify-domain.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 

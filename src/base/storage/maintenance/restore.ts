@@ -8,22 +8,23 @@
  * The old database keeps its spool files, by a second name each; those that are left under the first one after a crash
  * are removed by the start of the daemon, since the new database names none.
  */
+
 import { chmodSync, copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../db/connection.js'
 import { DataFolderHeld, lockDataFolder } from '../db/data-lock.js'
-import { listAppliedMigrations, type Migrations, refuseUnknown } from '../db/migrate.js'
+import { listAppliedMigrations, type Migrations, migrate, refuseUnknown } from '../db/migrate.js'
 import { migrations as ours } from '../db/migrations.js'
 import { listSpoolFiles, registerSpooledBytes, spoolFile, spoolFolder } from '../db/spool-files.js'
 import { LostBytes } from '../db/write.js'
 import { foldCopy } from '../spool/fold.js'
 import { syncFile } from './backup.js'
-import { findForeignPrograms } from './foreign-schema.js'
 import { holdRestoredQueue } from './hold-queue.js'
-import { pauseRestoredBroadcasts } from './pause-broadcasts.js'
 import { findIntegrityProblems } from './verify.js'
+
+const NOTE = 'restored from a backup: contacts that got their message after the backup get it again'
 
 /** The backup is not a sound database of this program. */
 export class UnusableBackup extends Error {
@@ -154,4 +155,64 @@ async function checkpointWal(file: string, aside: string): Promise<void> {
     }
     for (const name of [`${file}-wal`, `${file}-shm`]) rmSync(name, { force: true })
   }
+}
+
+/**
+ * Finds triggers and views of a database that our migrations do not make.
+ *
+ * They are programs: a trigger of a file from elsewhere would run with each write of the daemon. The
+ * expected ones come from an empty database with the same migrations.
+ *
+ * Their names.
+ */
+async function findForeignPrograms(db: SQLite.Database, migrations: Migrations): Promise<readonly string[]> {
+  const applied = new Set(listAppliedMigrations(db))
+  const known = Object.fromEntries(Object.entries(migrations).filter(([name]) => applied.has(name)))
+  const own = new SQLite(':memory:')
+  try {
+    await migrate(own, known)
+    const expected = new Set(listPrograms(own).map(({ form }) => form))
+    return listPrograms(db).flatMap(({ name, form }) => (expected.has(form) ? [] : [name]))
+  } finally {
+    own.close()
+  }
+}
+
+interface Program {
+  readonly name: string
+  /** Its statement without quotes and spaces, which versions of SQLite write differently after a rename. */
+  readonly form: string
+}
+
+function listPrograms(db: SQLite.Database): readonly Program[] {
+  return db
+    .prepare<[], { name: string; sql: string }>(
+      `select name, sql from sqlite_schema where type in ('trigger', 'view') order by name`,
+    )
+    .all()
+    .map(({ name, sql }) => ({ name, form: sql.replace(/["\s]/g, '') }))
+}
+
+/**
+ * Pauses the broadcasts of a restored backup: what they have sent since the backup is not in it, so going on by themselves
+ * would send it again. Those whose time came meanwhile are paused at their first contact.
+ *
+ * Returns how many were paused. `db`: of any version.
+ */
+function pauseRestoredBroadcasts(db: SQLite.Database, now: number): number {
+  const table = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'broadcasts'`).get()
+  if (table === undefined) return 0
+  const begin = db.prepare(
+    `update broadcasts set status = 'sending', started_at = :now, ceiling = coalesce((select max(c.id) from contacts as c
+       where c.workspace_id = broadcasts.workspace_id and c.audience_id = broadcasts.audience_id), '')
+     where status = 'scheduled' and scheduled_for <= :now`,
+  )
+  const pause = db.prepare(
+    `update broadcasts set status = 'paused', waits_until = null, note = :note, version = version + 1, updated_at = :now
+     where status = 'sending'`,
+  )
+  return db.transaction(() => {
+    begin.run({ now })
+    return pause.run({ now, note: NOTE }).changes
+  })()
 }

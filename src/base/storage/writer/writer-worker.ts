@@ -8,10 +8,12 @@
  * opens a new one. Commits of other processes change `data_version`, which is compared before each batch
  * and four times a second.
  */
+
+import { closeSync, openSync, readSync } from 'node:fs'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type SQLite from 'better-sqlite3'
 import { freeMemory } from '../../platform/memory/free-memory.js'
-import { openConnection } from '../db/connection.js'
+import { MAX_LOG_BYTES, openConnection } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
 import { type SpoolPlace, spooledTables, spoolFolder } from '../db/spool-files.js'
 import { MovedBytes, StorageFault } from '../db/write.js'
@@ -19,7 +21,6 @@ import { toStorageFault } from '../health/faults.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
-import { beginLogPurge, type LogPurge } from './log-purge.js'
 import {
   type FromWriter,
   failureToWire,
@@ -28,6 +29,9 @@ import {
   type ToWriter,
   type WriterThreadOptions,
 } from './writer-protocol.js'
+
+/** A value of its own each time: SQLite writes no page whose content stays the same. */
+const COMMIT_ONE_PAGE = `insert or replace into service_state (key, value) values ('log_purge', hex(randomblob(8)))`
 
 /** Requests of one batch: limits a commit, and so the wait for an answer, to some tens of milliseconds. */
 const MAX_BATCH = 2000
@@ -232,4 +236,39 @@ try {
   new WriterThread(parentPort, workerData)
 } catch (error) {
   parentPort.postMessage({ kind: 'cannot-open', failure: failureToWire(toStorageFault(error), 0) } satisfies FromWriter)
+}
+
+/**
+ * Cuts off what an earlier run of the log has left behind its end, where deleted bytes would stay for long.
+ *
+ * SQLite cuts the log to `journal_size_limit` in the first commit after a restart of the log. The limit is 0 until then;
+ * afterwards it is large again, because growing the file would cost each commit.
+ *
+ * True: the log was restarted since the purge began. To be called again while it is false.
+ */
+type LogPurge = () => boolean
+
+function beginLogPurge(db: SQLite.Database, file: string): LogPurge {
+  const before = readSalts(file)
+  db.pragma('journal_size_limit = 0')
+  return () => {
+    if (readSalts(file) === before) {
+      db.pragma('wal_checkpoint(PASSIVE)')
+      db.exec(COMMIT_ONE_PAGE)
+    }
+    if (readSalts(file) === before) return false
+    db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`)
+    return true
+  }
+}
+
+/** The salts of the log, which change when it is restarted; empty: it has no header yet. */
+function readSalts(file: string): string {
+  const log = openSync(`${file}-wal`, 'r')
+  try {
+    const salts = Buffer.alloc(8)
+    return readSync(log, salts, 0, 8, 16) === 8 ? salts.toString('hex') : ''
+  } finally {
+    closeSync(log)
+  }
 }

@@ -9,11 +9,17 @@ import { findAuthor } from '../../../base/mail/mailbox-list.js'
 import { isThrowawayDomain } from './host-kinds.js'
 import { collectHtmlFacts, type HtmlFacts } from './html-facts.js'
 import { collectImpersonationFacts, type ImpersonationFacts, parseFormUrls } from './impersonation-facts.js'
-import { collectPageFacts, type PageFacts } from './page-facts.js'
 import { readWordsOf } from './readable-words.js'
 import type { SpamField, SpamMessage } from './spam-message.js'
 import { findTextUrls, parseImageUrls, parseLinkUrls, registeredDomainOf, type SpamUrl } from './url-facts.js'
 import { WordedText } from './wording.js'
+
+const MAX_PAGES = 3
+
+const MAX_PAGE = 65_536
+
+const unpackingPattern =
+  /\b(?:atob|unescape|fromcharcode|document\.write(?:ln)?|eval|location\.(?:href|replace|assign)|window\.location|createobjecturl)\b/i
 
 const MAX_BODY_LENGTH = 40_000
 const BEGINNING_LENGTH = 6_000
@@ -124,4 +130,28 @@ function describeAuthor({ from }: SpamMessage): Author | null {
   const at = author.address.lastIndexOf('@')
   const domain = author.address.slice(at + 1)
   return { ...author, local: author.address.slice(0, at), domain, organization: registeredDomainOf(domain) }
+}
+
+/**
+ * Finds what an attached web page does once it is opened in a browser, beyond the reach of filters.
+ *
+ * Limits: the first three pages, 64 KB of each.
+ */
+interface PageFacts {
+  /** It has a password field, or a form that is sent to another site. */
+  readonly asksForInput: boolean
+  /** It redirects by itself, or its own script writes it. */
+  readonly unpacksItself: boolean
+}
+
+function collectPageFacts(pages: readonly string[]): PageFacts {
+  const facts = pages.slice(0, MAX_PAGES).map((whole) => {
+    const page = whole.slice(0, MAX_PAGE)
+    const { passwordInputs, tags, hasRefresh, actions } = collectHtmlFacts(page)
+    return {
+      asks: passwordInputs > 0 || actions.some((action) => /^\s{0,20}https?:/i.test(action)),
+      unfolds: hasRefresh || (tags.has('script') && unpackingPattern.test(page)),
+    }
+  })
+  return { asksForInput: facts.some(({ asks }) => asks), unpacksItself: facts.some(({ unfolds }) => unfolds) }
 }

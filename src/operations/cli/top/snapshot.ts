@@ -10,15 +10,30 @@ import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { measureSpool, spoolFolder } from '../../../base/storage/db/spool-files.js'
+import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { databaseFile } from '../../../base/storage/open.js'
 import { createQueueCensus, type QueueCensus } from '../../../records/messages/queue/queue-census.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
 import { type Activity, readActivity } from './activity.js'
 import { type Destination, readDestinations } from './destinations.js'
-import { type InboundVerdicts, readInboundVerdicts } from './inbound-spam.js'
+
+const MAX_AGE = 3_600_000
+
+/** Portions that are looked at: 1,000 messages. */
+const MAX_PORTIONS = 4
+
+const newestInbound = prepareRead<{ time: number; id: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('inbound_emails')
+    .select(['id', 'received_at', 'kind', 'spam_status'])
+    .where((eb) => eb(eb.refTuple('received_at', 'id'), '<', eb.tuple(slot('time'), slot('id'))))
+    .orderBy('received_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(slot('limit')),
+)
 
 /** Seconds of the stretches whose rates are shown. */
 const STRETCHES = [10, 60] as const
@@ -130,4 +145,29 @@ async function readDisk(folder: string): Promise<TopSnapshot['disk']> {
   const { free, total } = await readDiskSpace(folder)
   const [database, wal] = [await sizeOf(file), await sizeOf(`${file}-wal`)]
   return { free, total, database, wal, spool: await measureSpool(spoolFolder(file)) }
+}
+
+/** Counts the spam verdicts of the newest inbound messages of the last hour. */
+interface InboundVerdicts {
+  readonly clean: number
+  readonly suspicious: number
+  readonly spam: number
+  /** Waiting to be read, or not scored. */
+  readonly unscored: number
+  /** False: there are more in the last hour than were counted. */
+  readonly complete: boolean
+}
+
+function readInboundVerdicts(read: Read, now: number): InboundVerdicts {
+  const counts = { clean: 0, suspicious: 0, spam: 0, unscored: 0 }
+  let place = { time: Number.MAX_SAFE_INTEGER, id: '' }
+  for (let portion = 0; portion < MAX_PORTIONS; portion += 1) {
+    const page = newestInbound(read, { ...place, limit: ROW_STEP })
+    const recent = page.filter(({ received_at }) => received_at >= now - MAX_AGE)
+    for (const { kind, spam_status } of recent) if (kind === 'mail') counts[spam_status ?? 'unscored'] += 1
+    const last = page.at(-1)
+    if (last === undefined || recent.length < ROW_STEP) return { ...counts, complete: true }
+    place = { time: last.received_at, id: last.id }
+  }
+  return { ...counts, complete: false }
 }

@@ -1,13 +1,18 @@
 /** Checks port 25: out, to hosts of large providers, and in, as far as this machine can see. */
+
+import type { Socket } from 'node:net'
 import type { Config } from '../../../base/config/complete.js'
 import { listConfiguredSources } from '../../../base/config/configured-sources.js'
+import { toPrintableAscii } from '../../../base/mail/printable.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
 import { isLoopback } from '../../../base/platform/ip-address.js'
 import { describeMissing } from '../answers.js'
-import { readBanner } from '../banner.js'
 import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
 import { failure, good, type Judgement, undecided, warning } from '../finding.js'
 import { isPublicAddress, listSourceAddresses } from '../sources.js'
+
+/** Octets; a reply line has at most 512 (RFC 5321 section 4.5.3.1.5). */
+const MAX_BANNER = 512
 
 const SMTP_PORT = 25
 /** Octets of a greeting that are shown. */
@@ -149,4 +154,30 @@ export function judgeListener(
     'systemctl status posthorn',
     'journalctl -u posthorn -n 50',
   ])
+}
+
+/**
+ * The first line that an SMTP server sends.
+ *
+ * Says QUIT and closes the socket. Empty: the server closed it without a line, or said nothing in time.
+ */
+function readBanner(socket: Socket, timeout: number): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    const finish = (): void => {
+      clearTimeout(timer)
+      socket.removeAllListeners().on('error', () => undefined)
+      socket.end('QUIT\r\n')
+      setTimeout(() => socket.destroy(), 1_000).unref()
+      socket.resume()
+      resolve(toPrintableAscii(text.split('\n', 1)[0]?.trimEnd() ?? ''))
+    }
+    const timer = setTimeout(finish, timeout)
+    socket.on('data', (chunk) => {
+      text = (text + chunk.toString('latin1')).slice(0, MAX_BANNER)
+      if (text.includes('\n') || text.length === MAX_BANNER) finish()
+    })
+    socket.on('error', finish)
+    socket.on('close', finish)
+  })
 }

@@ -6,8 +6,9 @@
  */
 import type { Config } from '../../../base/config/complete.js'
 import { followSetting } from '../../../base/config/follow-setting.js'
+import { domainOf } from '../../../base/mail/address.js'
 import { providerGroupOfHost } from '../../../base/mail/mailbox-providers.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
+import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import type { Destination, Host } from '../hosts/destination.js'
@@ -16,12 +17,19 @@ import type { SendResult } from '../smtp/send-result.js'
 import { type ChosenSources, chooseSources, familiesOf, seedOf } from '../sources/choose-source.js'
 import type { MissingSources } from '../sources/missing-sources.js'
 import type { NewDomains } from '../sources/new-domains.js'
-import { readSenderDomain } from '../sources/sender-domain.js'
 import { compilePools, familyOf, type Source, type SourcePool, type SourcePools } from '../sources/source-pools.js'
 import { warmUpResultOf } from '../sources/warm-up-result.js'
 import type { WarmUpKey } from '../sources/warm-up-store.js'
 import type { WarmUpClaim, WarmUps } from '../sources/warm-ups.js'
 import type { DestinationFinder } from './destination-finder.js'
+
+const senderOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
+  db
+    .selectFrom('emails')
+    .select('from_email')
+    .where('id', '=', slot('id'))
+    .where('workspace_id', '=', slot('workspaceId')),
+)
 
 export interface SourceAssignment {
   readonly destination: Destination
@@ -229,4 +237,17 @@ async function claimFor(
     ofDomain?.count(result)
   }
   return { ...assign(destination), count, release }
+}
+
+/**
+ * The domain of the sender of an entry's message.
+ *
+ * Null: the message is gone.
+ */
+function readSenderDomain(
+  read: Read,
+  { email_id: id, workspace_id: workspaceId }: Pick<QueueEntry, 'email_id' | 'workspace_id'>,
+): string | null {
+  const [email] = senderOfEmail(read, { id, workspaceId })
+  return email === undefined ? null : domainOf(email.from_email)
 }

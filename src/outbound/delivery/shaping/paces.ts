@@ -5,7 +5,6 @@
  * seconds later. A provider that has never refused anything has no row. Limit: the paces and hosts that were used last
  * are remembered.
  */
-
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -16,8 +15,20 @@ import { PaceControl } from './pace-control.js'
 import type { PaceId, PaceState, PaceTimer } from './pace-state.js'
 import { MAX_PACES, removePace, resetPaces, restorePaces, storePace } from './pace-store.js'
 import { providerKeyOf } from './provider-key.js'
-import { startingLimitsOf } from './provider-limits.js'
 import type { Outage } from './unreachable-hosts.js'
+
+const unknownProvider: StartingLimits = { sessions: 2, messagesPerSession: null }
+
+const byProvider: Readonly<Record<string, StartingLimits>> = {
+  google: { sessions: 4, messagesPerSession: 100 },
+  microsoft: { sessions: 4, messagesPerSession: null },
+  yahoo: { sessions: 3, messagesPerSession: 20 },
+  apple: { sessions: 2, messagesPerSession: 50 },
+  proton: { sessions: 2, messagesPerSession: 50 },
+  gmx: { sessions: 3, messagesPerSession: 100 },
+  orange: { sessions: 2, messagesPerSession: 50 },
+  mailru: { sessions: 3, messagesPerSession: 50 },
+}
 
 const MAX_HOSTS = 20_000
 /** Milliseconds from a change to its commit. */
@@ -182,4 +193,24 @@ function stateAtFirst({ provider }: PaceId, { isRouted }: Host): PaceState {
 
 function keyOf({ provider, source }: PaceId): string {
   return `${provider} ${source}`
+}
+
+interface StartingLimits {
+  /** Sessions at first; the window grows from there. */
+  readonly sessions: number
+  /** Null: as many as our own limit allows. */
+  readonly messagesPerSession: number | null
+}
+
+/**
+ * Says with how many sessions mail to a provider begins, and how many messages a session gets, until its replies teach
+ * more.
+ *
+ * Cautious guesses of November 2026, made by hand from what is commonly known of these providers. They were not compared
+ * with the providers' own pages, and nothing needs them to be right: they only save the first refusals.
+ *
+ * `provider`: an id of `mail/mailbox-providers`, or another name.
+ */
+function startingLimitsOf(provider: string): StartingLimits {
+  return byProvider[provider] ?? unknownProvider
 }

@@ -11,7 +11,6 @@
  *
  * `sessions/tls-policy` decides on falling back to plain text.
  */
-
 import type { Clock } from '../../../base/platform/clock.js'
 import { DialError, type Dialer } from '../../../base/platform/dialer.js'
 import { isLoopback } from '../../../base/platform/ip-address.js'
@@ -21,13 +20,14 @@ import { demandsTls, securityOf, type TlsRule } from '../hosts/host-security.js'
 import type { TlsFailure } from '../hosts/tls-result.js'
 import { judgeSession } from '../transport-security/verify-session.js'
 import { type Capabilities, noCapabilities, parseCapabilities } from './capabilities.js'
-import { readReply, sendCommand, toSmtpFailure } from './command.js'
+import { type CommandResult, type ExpectedReply, readReply, sendCommand, toSmtpFailure } from './command.js'
 import { SmtpConnection, toConnectionFailure } from './connection.js'
-import { login } from './login.js'
 import type { SmtpFailure } from './send-result.js'
 import { SmtpSession } from './smtp-session.js'
 import type { Timeouts } from './timeouts.js'
 import { Transcript } from './transcript.js'
+
+const HIDDEN = '(credentials)'
 
 export interface SmtpClientDeps {
   readonly dialer: Dialer
@@ -207,4 +207,52 @@ async function encrypt(context: HandshakeContext, stage: Stage): Promise<SmtpFai
   if (why === null) return null
   context.tlsFailure ??= { type: 'validation-failure', detail: why.detail }
   return toSmtpFailure(stage, why)
+}
+
+/**
+ * Logs in at a smarthost by AUTH: PLAIN, else LOGIN (RFC 4954, RFC 4616).
+ *
+ * The caller makes sure that the connection is encrypted to a verified peer, or is a loopback
+ * connection. The transcript never holds credentials.
+ *
+ * Null: the login succeeded.
+ */
+async function login(
+  connection: SmtpConnection,
+  auth: NonNullable<Host['auth']>,
+  mechanisms: readonly string[],
+  timeout: number,
+): Promise<SmtpFailure | null> {
+  const expected: ExpectedReply = { stage: 'auth', yes: 2, timeout }
+  if (mechanisms.includes('PLAIN')) {
+    const response = encodeBase64(`\0${auth.user}\0${auth.pass}`)
+    return smtpFailureOf(await sendCommand(connection, `AUTH PLAIN ${response}`, expected, `AUTH PLAIN ${HIDDEN}`))
+  }
+  if (mechanisms.includes('LOGIN')) return loginInSteps(connection, auth, expected)
+  return {
+    kind: 'failed',
+    stage: 'auth',
+    failure: 'protocol',
+    detail: 'the server offers neither AUTH PLAIN nor LOGIN',
+  }
+}
+
+async function loginInSteps(
+  connection: SmtpConnection,
+  auth: NonNullable<Host['auth']>,
+  expected: ExpectedReply,
+): Promise<SmtpFailure | null> {
+  const userPrompt = await sendCommand(connection, 'AUTH LOGIN', { ...expected, yes: 3 })
+  if (userPrompt.kind !== 'yes') return userPrompt
+  const passwordPrompt = await sendCommand(connection, encodeBase64(auth.user), { ...expected, yes: 3 }, HIDDEN)
+  if (passwordPrompt.kind !== 'yes') return passwordPrompt
+  return smtpFailureOf(await sendCommand(connection, encodeBase64(auth.pass), expected, HIDDEN))
+}
+
+function smtpFailureOf(result: CommandResult): SmtpFailure | null {
+  return result.kind === 'yes' ? null : result
+}
+
+function encodeBase64(text: string): string {
+  return Buffer.from(text).toString('base64')
 }

@@ -17,11 +17,34 @@ import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import { createSemaphore } from '../../../base/platform/semaphore.js'
 import type { Store } from '../../../base/storage/db/database.js'
+import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
+import type { StsPoliciesTable } from '../../../base/storage/tables/delivery-tables.js'
 import type { TlsFailure } from '../hosts/tls-result.js'
 import type { FetchStsPolicy } from './fetch-sts-policy.js'
 import { readStsId, type StsPolicy } from './sts-policy.js'
-import { listStsPolicies, putStsPolicy, removeStsPolicy } from './sts-store.js'
+
+/**
+ * The MTA-STS policies in the database, which hold until they expire, across restarts. They belong to no workspace.
+ */
+const listStsPolicies = prepareRead<{ limit: number }>()(({ db, slot }) =>
+  db.selectFrom('sts_policies').selectAll().orderBy('domain').limit(slot('limit')),
+)
+
+const putStsPolicy = prepareWrite<StsPoliciesTable>(({ db, slot }) =>
+  db.replaceInto('sts_policies').values({
+    domain: slot('domain'),
+    policy_id: slot('policy_id'),
+    mode: slot('mode'),
+    patterns: slot('patterns'),
+    max_age: slot('max_age'),
+    fetched_at: slot('fetched_at'),
+  }),
+)
+
+const removeStsPolicy = prepareWrite<{ domain: string }>(({ db, slot }) =>
+  db.deleteFrom('sts_policies').where('domain', '=', slot('domain')),
+)
 
 interface StsPoliciesDeps extends Store {
   readonly clock: Clock

@@ -3,13 +3,13 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { listUsableRecords, parseTlsa } from '../../../../src/outbound/delivery/hosts/tlsa-record.js'
-import { publicKeyOctetsOf } from '../../../../src/outbound/delivery/transport-security/certificate-key.js'
 import {
   formatStsPolicy,
   matchesStsPolicy,
   parseStsPolicy,
   readStsId,
 } from '../../../../src/outbound/delivery/transport-security/sts-policy.js'
+import { publicKeyOctetsOf } from '../../../../src/outbound/delivery/transport-security/verify-dane.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 
 function readPolicy(input: Buffer): void {

@@ -111,6 +111,12 @@ const faulty: readonly (readonly [rule: string, offence: RegExp, ...sources: rea
     source('src/base/mail/a.ts', "import { connect as dial } from 'tls'"),
   ],
   ['a dial by the module', /net\.createConnection/, source('src/base/mail/a.ts', 'net.createConnection(25)')],
+  ['a library elsewhere', /tldts belongs to base/, source('src/base/mail/a.ts', "import { parse } from 'tldts'")],
+  [
+    'a part of a library elsewhere',
+    /mailauth belongs to inbound/,
+    source('src/servers/smtp/a.ts', "import { spf } from 'mailauth/lib/spf'"),
+  ],
   ['the environment', /process\.env/, source('src/base/platform/a.ts', 'const path = process.env.PATH')],
   ['a long file', /301 lines, more than 300/, source('src/base/mail/a.ts', ...Array<string>(300).fill('//'))],
   [

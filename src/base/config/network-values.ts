@@ -4,9 +4,8 @@
  * Names are not resolved here.
  */
 import { isIP } from 'node:net'
-import ipaddr from 'ipaddr.js'
 import { type DomainName, tryParseDomainName } from '../mail/address.js'
-import { isLoopback } from '../platform/ip-address.js'
+import { isLoopback, isPublishable } from '../platform/ip-address.js'
 
 export interface ListenAddress {
   /** Name or address, without brackets. */
@@ -77,11 +76,9 @@ export function parseAddress(text: string): string | undefined {
   return isIP(text) === 0 ? undefined : text
 }
 
-/** An address that DNS can publish: of one machine, not IPv4-mapped, without a zone identifier. */
+/** An address that DNS can publish. */
 export function parseHostAddress(text: string): string | undefined {
-  if (isIP(text) === 0 || text.includes('%')) return undefined
-  const unpublishable = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
-  return unpublishable.includes(ipaddr.parse(text).range()) ? undefined : text
+  return isPublishable(text) ? text : undefined
 }
 
 /** The left side of a route: a domain, or `*` for all the others. */

@@ -53,3 +53,21 @@ export function containsNetwork(outer: Network, inner: Network): boolean {
 export function isLoopback(address: string): boolean {
   return parseIpAddress(address)?.range() === 'loopback'
 }
+
+/** `192.0.2.99` as `99.2.0.192`, IPv6 as its 32 nibbles, as DNS lists name it; null if the address is not public. */
+export function reverseAddress(text: string): string | null {
+  const address = parseIpAddress(text)
+  if (address?.range() !== 'unicast') return null
+  if (address instanceof ipaddr.IPv4) return address.octets.toReversed().join('.')
+  return [...address.toNormalizedString().split(':')]
+    .flatMap((part) => [...part.padStart(4, '0')])
+    .toReversed()
+    .join('.')
+}
+
+const unpublishable = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
+
+/** Whether DNS can publish it: the address of one machine, not IPv4-mapped, without a zone identifier. */
+export function isPublishable(text: string): boolean {
+  return isIP(text) !== 0 && !text.includes('%') && !unpublishable.includes(ipaddr.parse(text).range())
+}

@@ -7,9 +7,9 @@
  *
  * Addresses that are not public are not queried. Answers are cached by the resolver.
  */
-import ipaddr from 'ipaddr.js'
+import { isIP } from 'node:net'
 import type { Resolver } from '../../base/platform/dns/resolver.js'
-import { parseIpAddress } from '../../base/platform/ip-address.js'
+import { reverseAddress } from '../../base/platform/ip-address.js'
 
 interface BlockList {
   readonly zone: string
@@ -74,21 +74,10 @@ export function totalWeight(clientListings: readonly Listing[]): number {
 }
 
 function isListing(answer: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(answer) && answer.startsWith('127.') && !isRefusedQuery(answer)
+  return isIP(answer) === 4 && answer.startsWith('127.') && !isRefusedQuery(answer)
 }
 
 /** Answers about the query, not about the client: too many queries, or a public resolver (Spamhaus, dnswl.org). */
 export function isRefusedQuery(answer: string): boolean {
   return answer === '127.0.0.255' || /^127\.255\.255\.\d{1,3}$/.test(answer)
-}
-
-/** `192.0.2.99` as `99.2.0.192`, IPv6 as its 32 nibbles; null if the address is not public. */
-export function reverseAddress(client: string): string | null {
-  const address = parseIpAddress(client)
-  if (address?.range() !== 'unicast') return null
-  if (address instanceof ipaddr.IPv4) return address.octets.toReversed().join('.')
-  return [...address.toNormalizedString().split(':')]
-    .flatMap((part) => [...part.padStart(4, '0')])
-    .toReversed()
-    .join('.')
 }

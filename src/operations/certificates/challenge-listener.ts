@@ -9,8 +9,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import type { ListenAddress } from '../../base/config/network-values.js'
 import { boundAddressOf } from '../../base/platform/bound-address.js'
+import { addressKeyOf } from '../../base/platform/connections/client-address.js'
 import { answerInTurn, paceConnections } from '../../base/platform/http/paced-connection.js'
-import { addressKeyOf } from '../../workspaces/accounts/access/client-address.js'
 import type { ChallengeAnswers } from './challenge-answers.js'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'

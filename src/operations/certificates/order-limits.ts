@@ -4,8 +4,9 @@
  * Let's Encrypt allows an account 300 orders in 3 hours, a registered domain 50 certificates in a week, and the same
  * name 5 certificates in a week. The limits here are lower, so that other machines of the same owner have room.
  */
-import { getDomain } from 'tldts'
+
 import type { DomainName } from '../../base/mail/address.js'
+import { findOwnerDomain } from '../../base/mail/public-suffix.js'
 
 const HOUR = 3_600_000
 const WEEK = 7 * 24 * HOUR
@@ -93,5 +94,5 @@ function addTime(times: number[], at: number, { within }: Limit): void {
 
 /** The domain that a registrar sold; the name itself in a closed network. */
 function domainOf(name: DomainName): string {
-  return getDomain(name, { allowPrivateDomains: true }) ?? name
+  return findOwnerDomain(name) ?? name
 }

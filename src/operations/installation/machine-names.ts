@@ -5,8 +5,8 @@
  * Nothing here fails: a question without an answer leaves its part empty. The caller limits the time.
  */
 import type { NetworkInterfaceInfo } from 'node:os'
-import { getDomain } from 'tldts'
 import { parseHostName } from '../../base/config/network-values.js'
+import { findOwnerDomain } from '../../base/mail/public-suffix.js'
 import { createAddressGuard } from '../../base/platform/address-guard.js'
 import type { LookupResult, RecordResolver, Resolver } from '../../base/platform/dns/resolver.js'
 import { parseIpAddress } from '../../base/platform/ip-address.js'
@@ -88,7 +88,7 @@ export function toInternetName(text: string): string | null {
 
 /** A name below a suffix that is on no list, as `mail.example.test`, belongs to its last two labels. */
 function registeredDomainOf(name: string | null): string | null {
-  return name === null ? null : (getDomain(name, { allowPrivateDomains: true }) ?? name.split('.').slice(-2).join('.'))
+  return name === null ? null : (findOwnerDomain(name) ?? name.split('.').slice(-2).join('.'))
 }
 
 function isLinkLocal(address: string): boolean {

@@ -7,8 +7,8 @@
  * last; 1,000 of each pair.
  */
 
+import { addressKeyOf } from '../../base/platform/connections/client-address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
-import { addressKeyOf } from '../../workspaces/accounts/access/client-address.js'
 
 /** Milliseconds. */
 const SWEEP_TIME = 10_000

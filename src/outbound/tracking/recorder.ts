@@ -11,12 +11,12 @@
  */
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Clock } from '../../base/platform/clock.js'
+import { addressKeyOf } from '../../base/platform/connections/client-address.js'
 import type { Log } from '../../base/platform/log.js'
 import { TokenBuckets } from '../../base/platform/token-buckets.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { StorageFault } from '../../base/storage/db/write.js'
 import { isEventRecorded } from '../../records/events/event-log.js'
-import { addressKeyOf } from '../../workspaces/accounts/access/client-address.js'
 import { FirstHits } from './first-hits.js'
 import { type Hit, sizeOfHit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'

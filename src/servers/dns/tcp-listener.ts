@@ -1,6 +1,7 @@
 /** The TCP listener: it limits the connections, and ends them when it stops. */
 import { createServer, type Server, type Socket } from 'node:net'
 import { boundAddressOf } from '../../base/platform/bound-address.js'
+import { originOf } from '../../base/platform/connections/client-address.js'
 import {
   type ConnectionLimiter,
   type ConnectionSlot,
@@ -9,7 +10,6 @@ import {
 } from '../../base/platform/connections/connection-limiter.js'
 import { parseIpAddress } from '../../base/platform/ip-address.js'
 import type { Log } from '../../base/platform/log.js'
-import { originOf } from '../../workspaces/accounts/access/client-address.js'
 import type { Responder } from './responder.js'
 import { type DnsConnection, serveConnection } from './tcp-connection.js'
 

@@ -6,6 +6,7 @@ import {
   type Network,
   parseIpAddress,
   parseNetwork,
+  reverseAddress,
 } from '../../../src/base/platform/ip-address.js'
 import { networks } from '../../helpers/config-values.js'
 
@@ -56,4 +57,14 @@ t.test('only an address can be loopback', async (t) => {
   for (const text of ['128.0.0.1', '::2', 'localhost', '127.1', '']) t.notOk(isLoopback(text), text)
   t.equal(parseIpAddress('::ffff:192.0.2.1')?.toString(), '192.0.2.1')
   t.equal(parseIpAddress('0x7f000001'), null)
+})
+
+t.test('addresses are reversed for DNS, IPv6 by its nibbles, and private ones are not', async (t) => {
+  t.equal(reverseAddress('198.51.100.7'), null, 'a documentation network is not public')
+  t.equal(reverseAddress('8.8.4.1'), '1.4.8.8')
+  t.equal(reverseAddress('::ffff:8.8.4.1'), '1.4.8.8')
+  t.equal(reverseAddress('2a00:1450:4001::99'), '9.9.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.0.4.0.5.4.1.0.0.a.2')
+  for (const address of ['127.0.0.1', '10.1.2.3', '::1', 'fe80::1', 'nonsense', '']) {
+    t.equal(reverseAddress(address), null, address)
+  }
 })

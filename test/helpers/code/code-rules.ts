@@ -19,7 +19,7 @@ export function ruleOffences(source: Source): readonly string[] {
   const file = parseSource(source)
   const found = [...textOffences(source)]
   const visit = (node: ts.Node): void => {
-    const fault = faultOf(node, roomOf(source.path))
+    const fault = faultOf(node, roomOf(source.path)) ?? libraryFault(node, source.path)
     if (fault !== null) found.push(`${source.path}:${lineOf(file, node.getStart())}: ${fault}`)
     ts.forEachChild(node, visit)
   }
@@ -122,6 +122,40 @@ function worldFault(node: ts.Node, room: string): string | null {
     return 'new Date() belongs to platform/'
   }
   return ts.isImportDeclaration(node) ? importFault(node) : null
+}
+
+/** A library is known to these files or folders alone, so that it can be replaced, and is used in one way. */
+const libraryHomes: Readonly<Record<string, readonly string[]>> = {
+  '@koa/router': ['servers/api/http/'],
+  'better-sqlite3': ['base/storage/'],
+  'html-to-text': ['records/messages/mime/text-of-html.ts'],
+  'iconv-lite': ['base/mail/charset.ts'],
+  'ipaddr.js': ['base/platform/'],
+  koa: ['servers/api/http/'],
+  'libphonenumber-js': ['base/platform/phone-number.ts'],
+  'lru-cache': ['base/platform/lru-cache.ts'],
+  mailauth: ['inbound/receiving/authentication/', 'operations/sandbox/dkim-verdict.ts'],
+  'node-cron': ['base/platform/cron-task.ts'],
+  // Its parts serve apart: composing, the table of media types, lists of addresses, and a client.
+  nodemailer: [
+    'outbound/sending/',
+    'operations/cli/commands/email-commands.ts',
+    'workspaces/content/file-type.ts',
+    'base/mail/mailbox-list.ts',
+    'operations/sandbox/sample.ts',
+  ],
+  'smtp-server': ['servers/smtp/server/', 'operations/sandbox/sink.ts'],
+  tldts: ['base/mail/public-suffix.ts'],
+  undici: ['base/platform/http/http-client.ts'],
+}
+
+function libraryFault(node: ts.Node, path: string): string | null {
+  if (!ts.isImportDeclaration(node) || !ts.isStringLiteral(node.moduleSpecifier)) return null
+  const { text } = node.moduleSpecifier
+  const library = Object.keys(libraryHomes).find((name) => text === name || text.startsWith(`${name}/`)) ?? ''
+  const homes = libraryHomes[library]
+  if (homes === undefined || homes.some((home) => path.startsWith(`src/${home}`))) return null
+  return `${library} belongs to ${homes.join(', ')}`
 }
 
 /** The dashboard has one file that reads the clock. */

@@ -9,8 +9,8 @@
  * loses is noted again with the next message.
  */
 import { sql } from 'kysely'
-import { getDomain } from 'tldts'
 import { mailboxProviders } from '../../../base/mail/mailbox-providers.js'
+import { findRegistryDomain } from '../../../base/mail/public-suffix.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -176,7 +176,7 @@ export async function removeOldReceivers({ read, commit }: Store, before: number
 
 function organizationOf(name: string): string {
   const lower = name.toLowerCase()
-  return getDomain(lower) ?? lower
+  return findRegistryDomain(lower) ?? lower
 }
 
 /** The names of each provider, as organizational domains, by each of them. */

@@ -3,9 +3,10 @@
  * `dmarc@` and `tlsrpt@`, so a report counts only if authentication proved a domain for its message, and is filed under
  * the organizational domain of that: what it says about its author is shown, and believed by no one.
  */
-import { getDomain } from 'tldts'
+
 import { type DomainName, tryParseDomainName } from '../../../base/mail/address.js'
 import type { Authentication } from '../../../base/mail/authentication-results.js'
+import { findRegistryDomain } from '../../../base/mail/public-suffix.js'
 
 /** Labels of a name whose parents are looked for. */
 const MAX_LABELS = 10
@@ -18,7 +19,7 @@ export function findReporter({ dmarc, dkim = [], spf }: Partial<Authentication>)
   const proved = author ?? signer ?? sender
   if (proved === null) return null
   const name = proved.toLowerCase()
-  return getDomain(name) ?? name
+  return findRegistryDomain(name) ?? name
 }
 
 /** The name and those above it, the nearest first, without top-level domains. */

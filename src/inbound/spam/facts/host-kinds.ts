@@ -3,7 +3,7 @@
  *
  * None is bad in itself, each has honest users. The rules weigh what is asked for there.
  */
-import { getDomain, getPublicSuffix } from 'tldts'
+import { findOwnerDomain, findRegistryDomain, registrySuffixOf } from '../../../base/mail/public-suffix.js'
 
 export const freeMailDomains: ReadonlySet<string> = new Set([
   ...['gmail.com', 'yahoo.com', 'hotmail.com', 'outlook.com', 'aol.com', 'msn.com', 'live.com', 'gmx.net', 'gmx.de'],
@@ -115,7 +115,7 @@ const moreShorteners: ReadonlySet<string> = new Set([
 ])
 
 export function isShortener(host: string): boolean {
-  return shorteners.has(host) || moreShorteners.has(host) || moreShorteners.has(getDomain(host) ?? host)
+  return shorteners.has(host) || moreShorteners.has(host) || moreShorteners.has(findRegistryDomain(host) ?? host)
 }
 
 /** `path` with its leading slash. */
@@ -157,13 +157,13 @@ export function isCompanySuffix(host: string): boolean {
 
 /** The label before the public suffix; empty if there is none. */
 export function registeredLabelOf(host: string): string {
-  const domain = getDomain(host, { allowPrivateDomains: true })
+  const domain = findOwnerDomain(host)
   return domain === null ? '' : domain.slice(0, domain.indexOf('.'))
 }
 
 /** A suffix with controlled registration: com, net, org, or one of a country. */
 export function isGuardedSuffix(host: string): boolean {
-  const suffix = getPublicSuffix(host) ?? ''
+  const suffix = registrySuffixOf(host)
   const last = suffix.slice(suffix.lastIndexOf('.') + 1)
   return /^(?:com|net|org|gov|edu|bank|email)$/.test(last) || (last.length === 2 && !throwawayTlds.has(last))
 }

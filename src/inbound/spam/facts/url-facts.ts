@@ -4,7 +4,7 @@
  * Limits: 500 of each kind, 2,000 characters each, the first 256 KB of text.
  */
 import { domainToASCII } from 'node:url'
-import { getDomain } from 'tldts'
+import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { HtmlLink } from './html-facts.js'
 
 const MAX_URLS = 500
@@ -83,5 +83,5 @@ export function findShownDomain(words: string): string | null {
 }
 
 export function registeredDomainOf(host: string): string {
-  return getDomain(host, { allowPrivateDomains: true }) ?? host
+  return findOwnerDomain(host) ?? host
 }

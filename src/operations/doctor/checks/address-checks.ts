@@ -1,7 +1,7 @@
 /** Checks of the addresses that mail leaves from: configured, with a confirmed reverse name, and the EHLO name. */
 import { listConfiguredSources } from '../../../base/config/configured-sources.js'
 import type { LookupResult } from '../../../base/platform/dns/resolver.js'
-import { reverseAddress } from '../../../inbound/spam/dnsbl.js'
+import { reverseAddress } from '../../../base/platform/ip-address.js'
 import { addressRecords, describeMissing, listTexts, recordsOf } from '../answers.js'
 import type { Check, CheckDeps, DoctorResolver } from '../check.js'
 import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'

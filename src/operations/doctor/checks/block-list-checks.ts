@@ -5,7 +5,7 @@
  * is dead. Answers in 127.255.255.0/24 are no listings: lists say so that a resolver asks too often, or is a public one.
  */
 import type { LookupResult } from '../../../base/platform/dns/resolver.js'
-import { reverseAddress } from '../../../inbound/spam/dnsbl.js'
+import { reverseAddress } from '../../../base/platform/ip-address.js'
 import { describeMissing, recordsOf } from '../answers.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, undecided, warning } from '../finding.js'

@@ -6,8 +6,8 @@
  * customers must not slow down the mail of all others to the provider.
  */
 import { isIP } from 'node:net'
-import { getDomain } from 'tldts'
 import { providerOfHost } from '../../../base/mail/mailbox-providers.js'
+import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { Host } from '../hosts/destination.js'
 
 /** Labels above the names of machines that are let: of Amazon, Hetzner, OVHcloud, GoDaddy and others. */
@@ -21,7 +21,7 @@ export function providerKeyOf({ mx, port, isRouted }: Pick<Host, 'mx' | 'port' |
   const provider = providerOfHost(mx)
   if (provider !== null) return isOfCustomer(mx) ? mx : provider
   // Private suffixes: names under them belong to customers too.
-  return getDomain(mx, { allowPrivateDomains: true }) ?? mx
+  return findOwnerDomain(mx) ?? mx
 }
 
 function isOfCustomer(mx: string): boolean {

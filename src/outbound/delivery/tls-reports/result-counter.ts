@@ -6,7 +6,7 @@
  * faults are counted without host and addresses; beyond the limit of all domains, new domains are left out.
  */
 import { createHash } from 'node:crypto'
-import { getDomain } from 'tldts'
+import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
@@ -99,7 +99,7 @@ export class TlsResultCounter {
     const known = this.domains.get(name)
     if (known !== undefined) return known
     if (this.domains.size >= this.limits.domains || this.rowsOfDay >= this.limits.rows) return null
-    const owner = getDomain(name, { allowPrivateDomains: true }) ?? name
+    const owner = findOwnerDomain(name) ?? name
     const count = this.owned.get(owner) ?? 0
     if (count >= this.limits.domainsOfOwner) return null
     this.owned.set(owner, count + 1)

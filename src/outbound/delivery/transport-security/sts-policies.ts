@@ -10,7 +10,7 @@
  * The names under one registrable domain have an owner who can make up any number of them. So they share a small part of
  * the memory and of the fetches: no owner can push out the policies of others, and thereby their encryption.
  */
-import { getDomain } from 'tldts'
+import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { DnssecResolver } from '../../../base/platform/dns/resolver.js'
 import type { Log } from '../../../base/platform/log.js'
@@ -259,5 +259,5 @@ function isDue({ fetchedAt, maxAge, usedAt }: KnownPolicy, now: number): boolean
 }
 
 function ownerOf(domain: string): string {
-  return getDomain(domain, { allowPrivateDomains: true }) ?? domain
+  return findOwnerDomain(domain) ?? domain
 }

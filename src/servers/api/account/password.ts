@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
-import { addressKeyOf } from '../../../workspaces/accounts/access/client-address.js'
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { userByEmail } from '../../../workspaces/accounts/people/users.js'
 import { changeOwnPassword, setPasswordByLink } from '../../../workspaces/accounts/sessions/own-account.js'
 import { type AccountLimit, takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'

@@ -1,10 +1,10 @@
 /** Holds what all sessions of an MX listener share: limits, rates by address, and the counts of refusals. */
 
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { ClientLog } from '../../../base/platform/connections/client-log.js'
 import { createConnectionLimiter } from '../../../base/platform/connections/connection-limiter.js'
 import { createMemoryBudget } from '../../../base/platform/memory/budget.js'
 import { createMemoryShares } from '../../../base/platform/memory/shares.js'
-import { addressKeyOf } from '../../../workspaces/accounts/access/client-address.js'
 import { createRateLimit, type RateLimit } from '../../../workspaces/accounts/limits/rate-limit.js'
 import type { SessionFacts, SessionGate } from '../session/session-gate.js'
 import { ByteRate } from './byte-rate.js'

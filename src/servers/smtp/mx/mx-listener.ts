@@ -5,9 +5,9 @@
  * who receives mail here. A message is answered 250 once `InboundAcceptor.accept` has resolved.
  */
 
+import { originOf } from '../../../base/platform/connections/client-address.js'
 import { isInSomeNetwork } from '../../../base/platform/ip-address.js'
 import type { TlsPair } from '../../../base/platform/tls-files.js'
-import { originOf } from '../../../workspaces/accounts/access/client-address.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
 import type { ListenerRules } from '../server/smtp-server-adapter.js'
 import type { SmtpReply } from '../session/smtp-reply.js'

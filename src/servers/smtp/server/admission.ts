@@ -5,6 +5,7 @@
  * closed without a reply, because a reply would cost us the handshake.
  */
 import type { Socket } from 'node:net'
+import { originOf } from '../../../base/platform/connections/client-address.js'
 import type {
   ConnectionOrigin,
   ConnectionSlot,
@@ -12,7 +13,6 @@ import type {
   LimitedConnection,
   ReachedLimit,
 } from '../../../base/platform/connections/connection-limiter.js'
-import { originOf } from '../../../workspaces/accounts/access/client-address.js'
 import type { CommonReason, SessionGate } from '../session/session-gate.js'
 import { tooManyConnections, tooManyFromAddress, tooManyFromNetwork } from '../session/session-replies.js'
 import { formatReplyText, type SmtpReply } from '../session/smtp-reply.js'

@@ -6,9 +6,9 @@
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { TransferWatch } from '../../../base/platform/connections/transfer-pace.js'
 import { type MemoryReservation, RESERVE_FROM_BYTES, reserveMemory } from '../../../base/platform/memory/reservation.js'
-import { addressKeyOf } from '../../../workspaces/accounts/access/client-address.js'
 import { ClientGone, IncomingMessage } from './incoming-message.js'
 import type { SessionGate } from './session-gate.js'
 import { type SmtpReply, storageFull } from './smtp-reply.js'

@@ -6,8 +6,8 @@
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { isLoopback } from '../../../base/platform/ip-address.js'
-import { addressKeyOf } from '../../../workspaces/accounts/access/client-address.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { keyPrefixOf } from '../../../workspaces/accounts/keys/api-keys.js'
 import type { SessionFacts } from '../session/session-gate.js'

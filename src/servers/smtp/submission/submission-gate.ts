@@ -1,10 +1,10 @@
 /** Holds what all sessions of a submission listener share: limits, dependencies, log. */
 
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { ClientLog } from '../../../base/platform/connections/client-log.js'
 import { createConnectionLimiter } from '../../../base/platform/connections/connection-limiter.js'
 import { createMemoryBudget } from '../../../base/platform/memory/budget.js'
 import { createMemoryShares } from '../../../base/platform/memory/shares.js'
-import { addressKeyOf } from '../../../workspaces/accounts/access/client-address.js'
 import type { CommonReason, SessionFacts, SessionGate } from '../session/session-gate.js'
 import { type AuthLimit, createAuthLimit } from './auth-limit.js'
 import { defaultSubmissionLimits, type SubmissionDeps, type SubmissionLimits } from './submission-deps.js'

@@ -1,8 +1,8 @@
 /** The submission listener: all its sockets, and what they share. */
 
+import { originOf } from '../../../base/platform/connections/client-address.js'
 import type { ConnectionOrigin } from '../../../base/platform/connections/connection-limiter.js'
 import type { TlsPair } from '../../../base/platform/tls-files.js'
-import { originOf } from '../../../workspaces/accounts/access/client-address.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
 import type { ListenerRules } from '../server/smtp-server-adapter.js'

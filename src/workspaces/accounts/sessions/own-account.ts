@@ -6,10 +6,10 @@
  * that reports it to the user.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, type AuditAction, recordAuditEntry } from '../access/audit-log.js'
-import { addressKeyOf } from '../access/client-address.js'
 import { setPassword } from '../people/users.js'
 import { workspacesOfUser } from '../workspace/workspaces.js'
 import { type AccountChange, type AccountNotice, commitWithNotices } from './account-notices.js'

@@ -4,11 +4,10 @@
  * Public suffixes (`co.uk`, `github.io`) are refused, since they belong to all registrants below them. Reserved names
  * (RFC 2606, RFC 6761, RFC 7686, RFC 9476) are refused at once, since they never exist in DNS. Names of closed networks
  * are allowed: `.test`, `.local`, `.internal`, and names below `home.arpa`.
- *
- * Known limit: the list of public suffixes is as old as the installed package.
  */
-import { parse } from 'tldts'
+
 import { type DomainName, explainAddress, formatForDisplay, tryParseDomainName } from '../../../base/mail/address.js'
+import { isPublicSuffix } from '../../../base/mail/public-suffix.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 
 export interface ServiceNames {
@@ -47,11 +46,6 @@ const reservedNames = [
 
 function isReserved(name: DomainName): boolean {
   return reservedNames.some((one) => name.endsWith(`.${one}`) || name === one) && !name.endsWith('.home.arpa')
-}
-
-function isPublicSuffix(name: DomainName): boolean {
-  const { publicSuffix, isIcann, isPrivate } = parse(name, { allowPrivateDomains: true })
-  return publicSuffix === name && (isIcann === true || isPrivate === true)
 }
 
 function buildRefusal(text: string, allowed: string): Refusal {

@@ -1,7 +1,7 @@
 /** The limits of log lines about clients. */
 import t from 'tap'
+import { addressKeyOf } from '../../../../src/base/platform/connections/client-address.js'
 import { ClientLog } from '../../../../src/base/platform/connections/client-log.js'
-import { addressKeyOf } from '../../../../src/workspaces/accounts/access/client-address.js'
 
 t.test('lines about clients are limited for each client and in total, and those left out are counted', async (t) => {
   const written: unknown[] = []

@@ -1,7 +1,7 @@
 /** The bytes that a client network brings in a minute: what has room, what is owed, and who is served beside a flood. */
 import t from 'tap'
+import { originOf } from '../../../../src/base/platform/connections/client-address.js'
 import { ByteRate, SessionBytes } from '../../../../src/servers/smtp/mx/byte-rate.js'
-import { originOf } from '../../../../src/workspaces/accounts/access/client-address.js'
 
 const MINUTE = 60_000
 

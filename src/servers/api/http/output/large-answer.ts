@@ -9,9 +9,9 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Refusal } from '../../../../base/mail/refusal.js'
+import { addressKeyOf } from '../../../../base/platform/connections/client-address.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import type { Spool, SpoolFile } from '../../../../base/platform/spool-file.js'
-import { addressKeyOf } from '../../../../workspaces/accounts/access/client-address.js'
 import type { ApiContext } from '../pipeline/api-context.js'
 import { headersOf, type Reply, send } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'

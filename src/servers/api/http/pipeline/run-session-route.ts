@@ -5,7 +5,7 @@
  */
 
 import { Refusal } from '../../../../base/mail/refusal.js'
-import { addressKeyOf } from '../../../../workspaces/accounts/access/client-address.js'
+import { addressKeyOf } from '../../../../base/platform/connections/client-address.js'
 import type { OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
 import { readJsonBytes } from '../input/json-body.js'
 import type { PeopleRoute } from '../session-route.js'

@@ -11,7 +11,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { Clock } from '../../../../base/platform/clock.js'
-import { addressKeyOf } from '../../../../workspaces/accounts/access/client-address.js'
+import { addressKeyOf } from '../../../../base/platform/connections/client-address.js'
 import type { Principal } from '../../../../workspaces/accounts/access/principal.js'
 import type { RateLimit } from '../../../../workspaces/accounts/limits/rate-limit.js'
 import { BROWSER_LIFETIME } from '../../../../workspaces/accounts/sessions/known-browsers.js'

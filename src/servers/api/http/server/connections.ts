@@ -8,6 +8,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../../base/platform/clock.js'
+import { originOf } from '../../../../base/platform/connections/client-address.js'
 import {
   type ConnectionLimiter,
   type ConnectionLimitSettings,
@@ -17,7 +18,6 @@ import {
 } from '../../../../base/platform/connections/connection-limiter.js'
 import { socketOf } from '../../../../base/platform/http/paced-connection.js'
 import { parseIpAddress } from '../../../../base/platform/ip-address.js'
-import { originOf } from '../../../../workspaces/accounts/access/client-address.js'
 import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-source.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'

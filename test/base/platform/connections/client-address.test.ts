@@ -1,7 +1,7 @@
 /** The keys by which clients are counted. */
 
 import t from 'tap'
-import { addressKeyOf, networkKeyOf } from '../../../../src/workspaces/accounts/access/client-address.js'
+import { addressKeyOf, networkKeyOf } from '../../../../src/base/platform/connections/client-address.js'
 
 t.test('an IPv4 client counts by its address, an IPv6 client by its /64', async (t) => {
   t.equal(addressKeyOf('192.0.2.1'), '192.0.2.1')

@@ -5,8 +5,8 @@
  * network is the /48 of its site; the network of an IPv4 client is its /24.
  */
 import ipaddr from 'ipaddr.js'
-import type { ConnectionOrigin } from '../../../base/platform/connections/connection-limiter.js'
-import { parseIpAddress } from '../../../base/platform/ip-address.js'
+import { parseIpAddress } from '../ip-address.js'
+import type { ConnectionOrigin } from './connection-limiter.js'
 
 /** The IPv4 address, the /64 of the IPv6 address, or the text itself if it is not an address. */
 export function addressKeyOf(remoteAddress: string): string {

@@ -55,31 +55,38 @@ interface Deps {
   readonly database: Database
 }
 
-interface Housekeeping {
-  /** After the clock was set back. */
-  readonly reschedule: () => void
-  /** A run under way ends after its step. */
-  readonly stop: () => Promise<void>
-}
+export class Housekeeping {
+  private readonly abortController = new AbortController()
+  private task: ReturnType<typeof startCronTask> | null = null
+  private running: Promise<void> | null = null
 
-export function startHousekeeping(deps: Deps): Housekeeping {
-  const abortController = new AbortController()
-  let running: Promise<void> | null = null
-  const run = (): void => {
-    running ??= runHousekeeping(deps, abortController.signal).finally(() => {
-      running = null
-    })
+  constructor(private readonly deps: Deps) {}
+
+  start(): void {
+    this.task = startCronTask('17 * * * *', () => void this.run())
+    const { clock, database } = this.deps
+    const last = Number(readServiceState(database.read, { key: LAST_RUN })[0]?.value ?? 0)
+    if (clock() - last > HOUR) void this.run()
   }
-  const task = startCronTask('17 * * * *', run)
-  const last = Number(readServiceState(deps.database.read, { key: LAST_RUN })[0]?.value ?? 0)
-  if (deps.clock() - last > HOUR) run()
-  return {
-    reschedule: task.reschedule,
-    stop: async () => {
-      abortController.abort()
-      task.stop()
-      await running
-    },
+
+  /** Calls share a run that is under way. Never rejects. */
+  run(): Promise<void> {
+    this.running ??= runHousekeeping(this.deps, this.abortController.signal).finally(() => {
+      this.running = null
+    })
+    return this.running
+  }
+
+  /** After the clock was set back. */
+  reschedule(): void {
+    this.task?.reschedule()
+  }
+
+  /** A run under way ends after its step. */
+  async stop(): Promise<void> {
+    this.abortController.abort()
+    this.task?.stop()
+    await this.running
   }
 }
 

@@ -43,7 +43,7 @@ import { openDelivery } from './delivery.js'
 import { type Doctor, wireDoctor } from './doctor.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type Edges, systemEdges } from './edges.js'
-import { startHousekeeping } from './housekeeping.js'
+import { Housekeeping } from './housekeeping.js'
 import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
 import { openReceiving } from './receiving.js'
@@ -111,7 +111,8 @@ export async function openServices(
   const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
-  const housekeeping = registerStop(stopSteps, startHousekeeping(common))
+  const housekeeping = registerStop(stopSteps, new Housekeeping(common))
+  housekeeping.start()
   const { delivery } = engines
   const removals = openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))

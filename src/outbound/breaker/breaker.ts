@@ -76,16 +76,17 @@ export class Breaker {
 
   start(): void {
     this.storedAt = this.deps.clock()
-    this.timer = setInterval(() => this.wake(), LOOK_INTERVAL).unref()
-    this.wake()
+    this.timer = setInterval(() => void this.wake(), LOOK_INTERVAL).unref()
+    void this.wake()
   }
 
-  /** Looks now, unless a look is under way. */
-  wake(): void {
-    if (this.isStopping || this.working !== null) return
-    this.working = this.look().finally(() => {
+  /** Looks now, unless a look is under way; resolves when it has ended. */
+  async wake(): Promise<void> {
+    if (this.isStopping) return
+    this.working ??= this.look().finally(() => {
       this.working = null
     })
+    await this.working
   }
 
   /** Stores what was counted. After delivery has stopped. */

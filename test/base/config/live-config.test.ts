@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { z } from 'zod'
 import type { Config } from '../../../src/base/config/complete.js'
 import { followSetting } from '../../../src/base/config/follow-setting.js'
-import { createLiveConfig, isReloadable, settingsByEffect, tables } from '../../../src/base/config/live-config.js'
+import { createLiveConfig, isReloadable, settingsByEffect } from '../../../src/base/config/live-config.js'
 import { parseConfig } from '../../../src/base/config/load.js'
-import { settings } from '../../../src/base/config/schema.js'
+import { listSettings } from '../../helpers/config-settings.js'
 
 function config(text: string): Config {
   const loaded = parseConfig(text, null, { hostname: 'mx.test', home: '/root', isRoot: true, stateHome: undefined })
@@ -51,17 +50,8 @@ credits = 1
   t.same(settings(), config(''))
 })
 
-/** Names such as `tls.acme.email` of all settings that the schema has. */
-function listSettings(schema: z.core.$ZodType, path: string): readonly string[] {
-  const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
-  if (!(inner instanceof z.ZodObject) || tables.has(path)) return [path]
-  return Object.entries(inner.shape).flatMap(([key, value]) =>
-    listSettings(value, path === '' ? key : `${path}.${key}`),
-  )
-}
-
 t.test('each setting of the schema is either applied by a reload or needs a restart', async (t) => {
-  const all = listSettings(settings, '')
+  const all = listSettings()
   t.ok(all.includes('tls.acme.email') && all.includes('limits.plans') && all.length > 120, `${all.length} settings`)
   const holds = (entry: string, name: string): boolean => name === entry || name.startsWith(`${entry}.`)
   for (const name of all) {

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import { readServiceState } from '../../../src/base/storage/db/service-state.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { startHousekeeping } from '../../../src/operations/daemon/housekeeping.js'
+import { Housekeeping } from '../../../src/operations/daemon/housekeeping.js'
 import { insertIdempotency, removeExpiredKeys } from '../../../src/outbound/sending/idempotency.js'
 import { createLinkId } from '../../../src/outbound/tracking/link-id.js'
 import { insertHtmlEdits, insertLinks } from '../../../src/outbound/tracking/links.js'
@@ -191,7 +191,12 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   const used = (at: number) => addUsage({ workspace_id: 'ws_1', kind: domainUsageKind('a.test'), bucket: at, count: 1 })
   await database.commit([used(now - 2 * day), used(now)])
 
-  const first = startHousekeeping(parts)
+  const begin = (): Housekeeping => {
+    const housekeeping = new Housekeeping(parts)
+    housekeeping.start()
+    return housekeeping
+  }
+  const first = begin()
   await waitUntil('the first run', () => lastRun() === String(now))
   await first.stop()
   t.match(counts(database), { emails: 1, raw_messages: 0 })
@@ -201,11 +206,11 @@ t.test('overdue housekeeping runs at the start and logs it', async (t) => {
   t.same(database.read('select created_at from links', []), [{ created_at: now - 4.5 * day }], 'after its message')
 
   now += 600_000
-  const second = startHousekeeping(parts)
+  const second = begin()
   await second.stop()
   t.equal(lastRun(), String(10 * day), 'a start soon after does nothing')
   now += day
-  const third = startHousekeeping(parts)
+  const third = begin()
   await waitUntil('the third', () => lastRun() === String(now))
   await third.stop()
   t.equal(counts(database)['emails'], 0)

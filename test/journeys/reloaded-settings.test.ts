@@ -4,13 +4,15 @@ import { isReloadable } from '../../src/base/config/live-config.js'
 import { listSettings } from '../helpers/config-settings.js'
 import { waitUntil } from '../helpers/wait-until.js'
 import { accountSettings } from './reloaded/account-settings.js'
+import { gatewaySettings } from './reloaded/gateway-settings.js'
 import { inboundSettings, inboundZone } from './reloaded/inbound-settings.js'
 import { listenerSettings } from './reloaded/listener-settings.js'
 import { MxClients } from './reloaded/mx-clients.js'
 import { ReloadedDaemon } from './reloaded/observation.js'
 import { openSinks, outboundSettings, outboundZone } from './reloaded/outbound-settings.js'
+import { policySettings } from './reloaded/policy-settings.js'
 import { openRecorder } from './reloaded/recorder.js'
-import { serviceSettings } from './reloaded/service-settings.js'
+import { doctorZone, upkeepSettings } from './reloaded/upkeep-settings.js'
 
 const sinks = await openSinks()
 t.teardown(() => Promise.all([sinks.one, sinks.two, sinks.deferring, sinks.holding].map((sink) => sink.close())))
@@ -29,9 +31,10 @@ const here = await ReloadedDaemon.start(
     ...{ 'sms.provider': 'http', 'sms.allowed_countries': ['DE', 'US'], 'sms.http.url': gateway.url },
     ...{ 'sms.http.username': 'AC1', 'sms.http.password': 'secret', 'sms.sender': '+15005550006' },
     ...{ 'sms.limits.min_verified_percent': 0, 'sms.limits.per_workspace_per_minute': 10_000 },
+    'service.public_addresses': ['8.8.4.9'],
     ...{ 'doctor.mx_domains': [], 'doctor.block_lists': [], 'doctor.time_url': '', 'log.level': 'error' },
   },
-  { ...inboundZone, ...outboundZone },
+  { ...inboundZone, ...outboundZone, ...doctorZone },
 )
 const { app } = here
 for (const [domain, ...more] of [['home.test', '--inbound'], ['new.test']])
@@ -46,9 +49,11 @@ await waitUntil('the listener knows the domain', async () =>
 const observations = {
   ...(await listenerSettings(here)),
   ...inboundSettings(here, mx, rspamd),
-  ...outboundSettings(here, mx, sinks),
+  ...outboundSettings(here, sinks),
+  ...policySettings(here, mx, sinks),
   ...(await accountSettings(here)),
-  ...(await serviceSettings(here, mx, gateway)),
+  ...(await gatewaySettings(here, gateway)),
+  ...(await upkeepSettings(here, mx)),
 }
 
 t.test('each of them is observed', async (t) => {

@@ -10,6 +10,7 @@ export function findInboundContradictions({ dnsbl, dnswl, greylisting }: Setting
   ]
 }
 
+/** A list that is queried twice would count twice. */
 function findRepeatedLists(name: string, lists: readonly { readonly zone: string }[]): readonly Problem[] {
   return lists.flatMap(({ zone }, at) => {
     const first = lists.findIndex((other) => other.zone === zone)

@@ -27,7 +27,8 @@ function limitSettings(here: ReloadedDaemon): Observations {
       `${made.status}`
     )
   }
-  const invite = (): Promise<number> => post('/v1/members', { email: `n${here.next()}@b.test`, role: 'member' })
+  const invite = (): Promise<number> =>
+    post('/v1/members', { email: `n${here.next()}@b.test`, role: 'member', workspaceId: app.workspaceId })
   const inboundBytes = new InboundBytes({
     ...{ read: app.daemon.database.read, clock: app.now, settings: () => here.settings().limits },
     ...{ plans: { find: () => ({ name: '', limits: {} }) }, operatorWorkspace: { find: () => null } },

@@ -137,8 +137,12 @@ function apiSettings(app: App): Observations {
   return {
     // Pages are refused over plain HTTP, which only a proxy that is trusted can report.
     'api.trusted_proxies': {
-      ...{ from: [], to: ['127.0.0.0/8'], sees: [404, 400] },
-      look: async () => (await app.rest('GET', '/unsubscribe', { headers: { 'x-forwarded-proto': 'http' } })).status,
+      ...{ from: [], to: ['127.0.0.0/8'], sees: [401, 400] },
+      look: async () => {
+        // It holds for the next connection.
+        const headers = { 'x-forwarded-proto': 'http', 'sec-fetch-site': 'same-origin', connection: 'close' }
+        return (await app.rest('GET', '/ui/api/session', { key: null, headers })).status
+      },
     },
     'api.max_connections': { from: 1000, to: 1, look: () => secureTwo(app, ['127.0.0.2', '127.0.0.3']), sees },
     'api.max_connections_per_address': {

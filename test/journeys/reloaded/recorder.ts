@@ -11,7 +11,7 @@ export interface RecordedRequest {
   readonly body: string
 }
 
-interface Recorder {
+export interface Recorder {
   readonly url: string
   readonly requests: readonly RecordedRequest[]
 }

@@ -83,8 +83,8 @@ async function openBench(t: Test) {
     )
   /** Looks until the states are these; each look is one of the timer's. */
   const expectStates = async (...expected: readonly string[]): Promise<void> => {
-    await waitUntil(`states: ${expected.join(', ')}`, () => {
-      breaker.wake()
+    await waitUntil(`states: ${expected.join(', ')}`, async () => {
+      await breaker.wake()
       return JSON.stringify(states()) === JSON.stringify(expected)
     })
   }
@@ -126,8 +126,8 @@ t.test('a warning, then a hold, then cooled', async (t) => {
 t.test('what was too few is judged in the minute in which it becomes enough', async (t) => {
   const { database, bench, breaker, send, expectStates } = await openBench(t)
   send(0, 60)
-  await waitUntil('the bounces are stored', () => {
-    breaker.wake()
+  await waitUntil('the bounces are stored', async () => {
+    await breaker.wake()
     return database.read('select 1 from breaker_counts', []).length > 0
   })
   await expectStates()
@@ -228,14 +228,14 @@ t.test('what is too little in each workspace is judged for their owner, and one 
 t.test('what an owner has sent counts on when its workspace is deleted', async (t) => {
   const { database, breaker, send, states } = await openBench(t)
   send(48, 12, null, 'b.test', 'ws_2')
-  await waitUntil('it is stored', () => {
-    breaker.wake()
+  await waitUntil('it is stored', async () => {
+    await breaker.wake()
     return database.read("select 1 from breaker_counts where subject = 'owner'", []).length > 0
   })
   await database.commit(closeWorkspace('ws_2', 1))
   send(48, 12)
-  await waitUntil('the other is held', () => {
-    breaker.wake()
+  await waitUntil('the other is held', async () => {
+    await breaker.wake()
     return states().includes('workspace ws_1 held')
   })
 })

@@ -56,9 +56,9 @@ export function wireOperator(deps: OperatorDeps): Operator {
       certificate: describeCertificate(deps.served),
       queue: {
         complete: queue.complete,
-        total: queue.total,
-        held: queue.states.held,
-        oldest_at: queue.oldestAt === null ? null : formatTimestamp(queue.oldestAt),
+        total: queue.all.total,
+        held: queue.all.states.held,
+        oldest_at: queue.all.total === 0 ? null : formatTimestamp(queue.all.oldestAt),
       },
       webhooks: { enabled: webhooks, failing, behind },
       listeners: listEndpoints(deps.listeners),

@@ -4,8 +4,7 @@
  */
 
 import { AGE_BOUNDS, type QueueCensus } from '../../records/messages/queue/queue-census.js'
-import { queueStatuses } from '../../records/messages/queue/queue-status.js'
-import { type WaitReason, waitReasons } from '../../records/messages/queue/wait-reason.js'
+import { queueStatuses, type WaitReason, waitReasons } from '../../records/messages/queue/wait-reason.js'
 import type { Metrics } from './registry.js'
 
 interface ReportedQueue {
@@ -39,18 +38,18 @@ export function reportQueue(metrics: Metrics, { readCensus, now }: ReportedQueue
   })
   metrics.onScrape(async () => {
     const census = await readCensus()
-    for (const state of queueStatuses) entries.set([state], census.states[state])
+    for (const state of queueStatuses) entries.set([state], census.all.states[state])
     const reasons = sumByReason(census)
     for (const reason of waitReasons) byReason.set([reason], reasons.get(reason) ?? 0)
     for (const [bound, count] of Object.entries(census.ages)) byAge.set([bound], count)
-    oldest.set([], census.oldestAt === null ? 0 : Math.max(0, now() - census.oldestAt) / 1_000)
+    oldest.set([], census.all.total === 0 ? 0 : Math.max(0, now() - census.all.oldestAt) / 1_000)
     counted.set([], census.countedAt / 1_000)
   })
 }
 
 function sumByReason({ providers }: QueueCensus): ReadonlyMap<WaitReason, number> {
   const sums = new Map<WaitReason, number>()
-  for (const { reasons } of providers)
-    for (const { reason, total } of reasons.values()) sums.set(reason, (sums.get(reason) ?? 0) + total)
+  for (const { reasons } of providers.values())
+    for (const [reason, { total }] of reasons) sums.set(reason, (sums.get(reason) ?? 0) + total)
   return sums
 }

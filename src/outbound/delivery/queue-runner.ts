@@ -276,7 +276,7 @@ export class QueueRunner {
   /** A change of the entry may have made it due at a moment that the sweep has passed. */
   private recheckDue({ id }: QueueEntry): void {
     const [current] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
-    if (current?.held === 0) this.sweep.rewindTo(current)
+    if (current !== undefined) this.sweep.rewindTo(current)
   }
 
   /** Undefined, and a pause, when the database cannot be read. */

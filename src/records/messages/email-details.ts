@@ -6,13 +6,15 @@ import type { Reason } from '../../base/mail/reasons.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { parseJson } from '../../base/storage/tables/columns.js'
-import type { Hold, Tag } from '../../base/storage/tables/email-tables.js'
+import type { Tag } from '../../base/storage/tables/email-tables.js'
+import { HOLD, type Hold } from '../../base/storage/tables/hold.js'
 import { type Email, emailById, emailOfAnyWorkspace } from './email/email.js'
 import { countRecipients, type RecipientCounts } from './email/recipient-counts.js'
 import { recipientOfAnyWorkspace, recipientsOfEmail } from './email/recipients.js'
 import { rollUp } from './email/roll-up.js'
 import { attemptsOfEmail } from './queue/attempts.js'
-import { entryById, waitsForOf } from './queue/queue.js'
+import { entryById } from './queue/queue.js'
+import { waitsForOf } from './queue/waits-for.js'
 
 type Attempt = ReturnType<typeof attemptsOfEmail>[number]
 type Recipient = ReturnType<typeof recipientsOfEmail>[number]
@@ -194,7 +196,7 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
     mx: recipient.mx,
     // During an attempt the time in the queue is the end of the lease; a paused broadcast has no time.
     next_attempt_at: toTimestamp(
-      entry === undefined || entry.leased === 1 || entry.held === 2 ? null : entry.next_attempt_at,
+      entry === undefined || entry.leased === 1 || entry.held === HOLD.byBroadcast ? null : entry.next_attempt_at,
     ),
     waits_for: entry === undefined ? null : waitsForOf(entry),
     held: holderOf(entry?.held) !== null,
@@ -206,9 +208,9 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
 
 /** Those of a paused broadcast wait for it. */
 function holderOf(held: Hold | undefined): RecipientDetails['held_by'] {
-  if (held === 1) return 'operator'
-  if (held === 3) return 'workspace'
-  return held === 4 ? 'rule' : null
+  if (held === HOLD.byOperator) return 'operator'
+  if (held === HOLD.byMember) return 'workspace'
+  return held === HOLD.byRule ? 'rule' : null
 }
 
 function toAttemptDetails(attempt: Attempt): AttemptDetails {

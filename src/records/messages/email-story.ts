@@ -1,7 +1,6 @@
 /** Tells what happened to a recipient after its last attempt, and what comes next, in words for people. */
 import type { RecipientDetails } from './email-details.js'
-import { isProviderPause } from './queue/provider-pause.js'
-import { isWarmUpWait } from './queue/warm-up-wait.js'
+import { isProviderPause, isWarmUpWait } from './queue/waits-for.js'
 
 /** A sentence with a moment in it, which its reader writes as is usual there. */
 interface TimedText {

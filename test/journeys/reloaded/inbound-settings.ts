@@ -12,7 +12,7 @@ const MINUTE = 60_000
 const DAY = 86_400_000
 
 /** In the block list and, under other names, in the allow list of the zone. */
-export const LISTED_CLIENT = '8.8.4.7'
+const LISTED_CLIENT = '8.8.4.7'
 export const inboundZone = {
   '7.4.8.8.bl.test': { addresses: ['127.0.0.2'] },
   '7.4.8.8.wl.test': { addresses: ['127.0.5.2'] },

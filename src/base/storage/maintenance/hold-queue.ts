@@ -2,6 +2,7 @@
  * Holds all entries of a restored queue: what was sent after the backup is not known to it, and would be sent again.
  */
 import type SQLite from 'better-sqlite3'
+import { HOLD } from '../tables/hold.js'
 
 /** What `waits_for` of such an entry says until it is released. */
 export const RESTORED = 'posthorn queue release: it was restored, and may have been sent since the backup'
@@ -16,6 +17,7 @@ export function holdRestoredQueue(db: SQLite.Database): number {
   const reason = columns.includes('waits_for') ? ', waits_for = :reason' : ''
   const rule = columns.includes('hold_rule') ? ', hold_rule = null' : ''
   // Leases are those of a process that is gone.
-  const hold = db.prepare(`update queue set held = 1, leased = 0${reason}${rule} where held in (0, 4)`)
+  const hold = db.prepare(`update queue set held = ${HOLD.byOperator}, leased = 0${reason}${rule}
+    where held in (${HOLD.none}, ${HOLD.byRule})`)
   return (reason === '' ? hold.run() : hold.run({ reason: RESTORED })).changes
 }

@@ -7,6 +7,7 @@ import type { Address, DomainName } from '../../mail/address.js'
 import type { Reason } from '../../mail/reasons.js'
 import type { TlsRequired } from '../../mail/tls-required.js'
 import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
+import type { Hold } from './hold.js'
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
 /** States of an email and of each of its recipients: see `messages/roll-up.ts`. */
@@ -132,8 +133,6 @@ export interface RecipientsTable {
   complained_at: Generated<Timestamp | null>
 }
 
-export type Hold = 0 | 1 | 2 | 3 | 4
-
 export interface QueueTable {
   /** The recipient's id. */
   id: string
@@ -149,7 +148,6 @@ export interface QueueTable {
   /** In the future: not due, or leased. */
   next_attempt_at: Timestamp
   leased: Flag
-  /** 1: by the operator; 2: its broadcast is paused or cancelled; 3: by a member of the workspace; 4: by a hold rule. */
   held: Hold
   /** A "delayed" DSN was sent. */
   noticed: Flag
@@ -157,7 +155,7 @@ export interface QueueTable {
   /** The host that is not dialled before `next_attempt_at`, and why; null: the entry waits for its time only. */
   waits_for: string | null
   broadcast_id: string | null
-  /** The id of the rule that holds it; null unless `held` is 4. */
+  /** The id of the rule that holds it; null unless it is held by one. */
   hold_rule: string | null
 }
 

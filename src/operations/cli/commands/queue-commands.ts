@@ -4,18 +4,11 @@ import { providerOf } from '../../../base/mail/mailbox-providers.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { changeEntries, type QueueAct } from '../../../records/messages/queue/change-entries.js'
-import { describeWait } from '../../../records/messages/queue/provider-pause.js'
-import { waitsForOf } from '../../../records/messages/queue/queue.js'
-import {
-  type ListedEntry,
-  listEntries,
-  type QueueFilter,
-  queueStatusOf,
-} from '../../../records/messages/queue/queue-admin.js'
+import { type ListedEntry, listEntries, type QueueFilter } from '../../../records/messages/queue/queue-admin.js'
 import { walkEntries } from '../../../records/messages/queue/queue-pages.js'
 import { type QueueSummary, summarizeQueue } from '../../../records/messages/queue/queue-summary.js'
-import { describeWaitReason, waitReasonOf } from '../../../records/messages/queue/wait-reason.js'
-import { isWarmUpWait } from '../../../records/messages/queue/warm-up-wait.js'
+import { describeWaitReason, queueStatusOf, waitReasonOf } from '../../../records/messages/queue/wait-reason.js'
+import { describeWait, waitsForOf } from '../../../records/messages/queue/waits-for.js'
 import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
 import {
   type Answer,
@@ -40,7 +33,8 @@ export async function summarize(call: Call): Promise<Answer> {
   const filter = parseFilter(call)
   const { read } = await call.database()
   const onStep = (looked: number): void => call.showProgress(`${looked} entries of the queue looked at`)
-  const summary = await summarizeQueue(read, resolveFilter(read, call, filter), onStep)
+  const query = { filter: resolveFilter(read, call, filter), now: call.clock() }
+  const summary = await summarizeQueue(read, query, onStep)
   return { json: toSummaryResource(summary), lines: summaryLines(summary) }
 }
 
@@ -60,20 +54,12 @@ export async function list(call: Call): Promise<Answer> {
           queueStatusOf(row),
           String(row.attempts),
           row.leased === 1 ? 'now' : formatTimestamp(row.next_attempt_at),
-          toReason(row).slice(0, 80),
+          (describeWait(row) ?? row.last_response ?? '').slice(0, 80),
         ]),
       ),
       `${rows.length} in the queue`,
     ],
   }
-}
-
-/** The reply, or what it waits for. */
-function toReason(row: ListedEntry): string {
-  const waitsFor = waitsForOf(row)
-  if (waitsFor === null) return row.last_response ?? ''
-  if (row.held === 4) return `held by ${waitsFor}`
-  return isWarmUpWait(waitsFor) ? waitsFor : describeWait(waitsFor)
 }
 
 export async function show({ words, database }: Call): Promise<Answer> {
@@ -152,7 +138,7 @@ async function changeQueue(call: Call, act: QueueAct, done: string): Promise<Ans
 function toSummaryResource({ total, groups }: QueueSummary): Answer['json'] {
   return {
     total,
-    groups: groups.map(({ provider, domain, reason, count, oldestAt, nextAt, lastReply }) => ({
+    groups: groups.map(({ provider, domain, reason, entries: { total: count, oldestAt, nextAt, lastReply } }) => ({
       ...{ provider, domain, reason, count },
       oldest_at: formatTimestamp(oldestAt),
       next_attempt_at: nextAt === null ? null : formatTimestamp(nextAt),
@@ -162,7 +148,7 @@ function toSummaryResource({ total, groups }: QueueSummary): Answer['json'] {
 }
 
 function summaryLines({ total, groups }: QueueSummary): string[] {
-  const rows = groups.map(({ provider, domain, reason, count, oldestAt, nextAt, lastReply }) => [
+  const rows = groups.map(({ provider, domain, reason, entries: { total: count, oldestAt, nextAt, lastReply } }) => [
     provider ?? domain ?? '',
     reason,
     String(count),

@@ -14,6 +14,7 @@ import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { measureSpool, spoolFolder } from '../../../base/storage/db/spool-files.js'
 import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { databaseFile } from '../../../base/storage/open.js'
+import { listLargest } from '../../../records/messages/queue/entry-groups.js'
 import { createQueueCensus, type QueueCensus } from '../../../records/messages/queue/queue-census.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
@@ -74,7 +75,7 @@ interface QueueState {
   readonly complete: boolean
   readonly counted_at: string
   readonly total: number
-  readonly states: QueueCensus['states']
+  readonly states: QueueCensus['all']['states']
   readonly oldest_at: string | null
   readonly reasons: readonly { readonly reason: string; readonly total: number }[]
 }
@@ -117,15 +118,14 @@ async function readDaemon(folder: string, now: number): Promise<DaemonState> {
   return { state: status !== null && isStatusFresh(status, now) ? 'running' : 'silent', status }
 }
 
-function describeQueue({ complete, countedAt, total, states, oldestAt, reasons }: QueueCensus): QueueState {
-  const largest = [...reasons.values()].sort((one, other) => other.total - one.total).slice(0, MAX_GROUPS)
+function describeQueue({ complete, countedAt, all, reasons }: QueueCensus): QueueState {
   return {
     complete,
     counted_at: formatTimestamp(countedAt),
-    total,
-    states: { ...states },
-    oldest_at: oldestAt === null ? null : formatTimestamp(oldestAt),
-    reasons: largest.map((group) => ({ reason: group.reason, total: group.total })),
+    total: all.total,
+    states: all.states,
+    oldest_at: all.total === 0 ? null : formatTimestamp(all.oldestAt),
+    reasons: listLargest(reasons, MAX_GROUPS).map(([reason, { total }]) => ({ reason, total })),
   }
 }
 

@@ -8,6 +8,7 @@
  */
 
 import type { Read } from '../../../base/storage/db/prepared.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
 import {
   dueEntriesOfWorkspace,
   dueIdsOfLane,
@@ -120,6 +121,6 @@ export class DueSweep {
 
   /** It may have changed since its id was read. */
   private readDue(id: string, now: number): readonly QueueEntry[] {
-    return entryById(this.read, { id }).filter((entry) => entry.held === 0 && entry.next_attempt_at <= now)
+    return entryById(this.read, { id }).filter((entry) => entry.held === HOLD.none && entry.next_attempt_at <= now)
   }
 }

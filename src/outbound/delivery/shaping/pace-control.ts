@@ -10,7 +10,7 @@
  * Times are milliseconds of a steady clock.
  */
 import type { Reply, Stage } from '../../../base/mail/reply.js'
-import { describePause } from '../../../records/messages/queue/provider-pause.js'
+import { describePause } from '../../../records/messages/queue/waits-for.js'
 import { classifyReply } from '../../../records/messages/replies/classify-reply.js'
 import type { PaceSignal } from '../../../records/messages/replies/pace-signal.js'
 import type { SendResult } from '../smtp/send-result.js'

@@ -1,7 +1,7 @@
 /** A pace as the operator sees it, on the command line and over REST. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { describePause, nameProvider } from '../../../records/messages/queue/provider-pause.js'
+import { describePause, nameProvider } from '../../../records/messages/queue/waits-for.js'
 import type { PaceRow } from './pace-store.js'
 
 export const paceStates = ['open', 'limited', 'paused', 'probing'] as const

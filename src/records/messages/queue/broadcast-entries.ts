@@ -6,15 +6,12 @@
  */
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
-import type { Hold } from '../../../base/storage/tables/email-tables.js'
+import { HOLD, type Hold } from '../../../base/storage/tables/hold.js'
 import type { QueueEntry } from './queue.js'
 
 /** Entries of one commit. Measured: 2.5 ms of the writer to hold or give back as many, 5 ms to cancel as many. */
 const HOLD_PORTION = 200
 const CANCEL_PORTION = 100
-
-/** Held because their broadcast is paused. */
-const PAUSED: Hold = 2
 
 interface OfBroadcast {
   readonly broadcastId: string
@@ -25,7 +22,7 @@ const freshEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot
     .selectFrom('queue')
     .select('id')
     .where('broadcast_id', '=', slot('broadcastId'))
-    .where('held', '=', 0)
+    .where('held', '=', HOLD.none)
     .where('attempts', '=', 0)
     .where('waits_for', 'is', null)
     .limit(1)
@@ -37,7 +34,7 @@ const ruledEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot
     .selectFrom('queue')
     .select('id')
     .where('broadcast_id', '=', slot('broadcastId'))
-    .where('held', '=', 4)
+    .where('held', '=', HOLD.byRule)
     .limit(1)
     .offset(slot('offset')),
 )
@@ -74,12 +71,12 @@ const unleasedEntry = prepareRead<OfBroadcast & { held: Hold }>()(({ db, slot })
 
 /** Is there an entry that a pause has to hold? */
 export function hasEntriesToHold(read: Read, of: OfBroadcast): boolean {
-  return unleasedEntry(read, { ...of, held: 0 }).length > 0
+  return unleasedEntry(read, { ...of, held: HOLD.none }).length > 0
 }
 
 /** Is there an entry that a pause has held? */
 export function hasPausedEntries(read: Read, of: OfBroadcast): boolean {
-  return unleasedEntry(read, { ...of, held: PAUSED }).length > 0
+  return unleasedEntry(read, { ...of, held: HOLD.byBroadcast }).length > 0
 }
 
 const anyUnleased = prepareRead<OfBroadcast>()(({ db, slot }) =>
@@ -96,7 +93,7 @@ const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
     .selectFrom('queue')
     .select('id')
     .where('broadcast_id', '=', slot('broadcastId'))
-    .where('held', '=', 0)
+    .where('held', '=', HOLD.none)
     .where('leased', '=', 1)
     .limit(1),
 )
@@ -123,12 +120,12 @@ const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: numbe
 
 /** Holds a portion. Those that the operator holds stay as they are. */
 export function holdPortion(broadcastId: string): Write {
-  return moveHold({ broadcastId, from: 0, to: PAUSED, limit: HOLD_PORTION })
+  return moveHold({ broadcastId, from: HOLD.none, to: HOLD.byBroadcast, limit: HOLD_PORTION })
 }
 
 /** Gives back a portion of what `holdPortion` has held. They are due as before. */
 export function unholdPortion(broadcastId: string): Write {
-  return moveHold({ broadcastId, from: PAUSED, to: 0, limit: HOLD_PORTION })
+  return moveHold({ broadcastId, from: HOLD.byBroadcast, to: HOLD.none, limit: HOLD_PORTION })
 }
 
 /** The same entries in each statement of a commit that does not change the queue before the last one. */
@@ -199,7 +196,7 @@ export const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' |
       .where('id', '=', slot('id'))
       .where('attempts', '=', slot('attempts'))
       .where('next_attempt_at', '=', slot('next_attempt_at'))
-      .where('held', '=', 0),
+      .where('held', '=', HOLD.none),
   1,
 )
 

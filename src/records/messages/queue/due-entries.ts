@@ -6,6 +6,7 @@
  */
 import type { DomainName } from '../../../base/mail/address.js'
 import { prepareRead } from '../../../base/storage/db/prepared.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
 
 interface DueQuery {
   readonly workspaceId: string
@@ -22,7 +23,7 @@ export const dueEntriesOfWorkspace = prepareRead<DueQuery>()(({ db, slot }) =>
     .selectFrom('queue')
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
-    .where('held', '=', 0)
+    .where('held', '=', HOLD.none)
     .where('next_attempt_at', '<=', slot('now'))
     .where((eb) => eb(eb.refTuple('next_attempt_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
     .orderBy('next_attempt_at')
@@ -46,7 +47,7 @@ export const dueIdsOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId'))
     .where('domain', '=', slot('domain'))
     .where('priority', '=', slot('priority'))
-    .where('held', '=', 0)
+    .where('held', '=', HOLD.none)
     .where('next_attempt_at', '<=', slot('now'))
     .orderBy('next_attempt_at')
     .limit(slot('limit')),

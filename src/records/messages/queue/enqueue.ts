@@ -7,6 +7,7 @@ import { type Address, domainOf } from '../../../base/mail/address.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { recordEvent } from '../../events/event-log.js'
 import { type Email, insertEmail } from '../email/email.js'
@@ -224,7 +225,7 @@ function toQueueEntry(
     enqueued_at: email.scheduled_for ?? email.created_at,
     next_attempt_at: email.scheduled_for ?? email.created_at,
     leased: 0,
-    held: 0,
+    held: HOLD.none,
     noticed: 0,
     last_response: null,
     waits_for: null,

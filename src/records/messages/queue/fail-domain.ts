@@ -10,7 +10,7 @@ import { type DomainName, domainOf } from '../../../base/mail/address.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead } from '../../../base/storage/db/prepared.js'
 import { type Commit, tryCommit } from '../../../base/storage/db/write.js'
-import type { Hold } from '../../../base/storage/tables/email-tables.js'
+import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
 import { deleteEntry, type RemovedEntry } from './queue-admin.js'
 
 const PAGE_SIZE = 200
@@ -54,7 +54,7 @@ export async function failMailOfDomain(
   signal?: AbortSignal,
 ): Promise<number> {
   let failed = 0
-  for (const held of [0, 1, 2, 3] as const) {
+  for (const held of allHolds) {
     let cursor: QueueCursor | null = { workspaceId: gone.workspaceId, held, afterTime: -1, afterId: '' }
     while (cursor !== null) {
       signal?.throwIfAborted()

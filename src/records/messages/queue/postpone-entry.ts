@@ -1,5 +1,6 @@
 /** Postpones one entry that is not leased: it waits for something that its lane does not wait for. */
 import { prepareWrite } from '../../../base/storage/db/prepared.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { QueueEntry } from './queue.js'
 
 type Read = Pick<QueueEntry, 'id' | 'attempts'> & { readonly dueAt: number }
@@ -14,5 +15,5 @@ export const postponeEntry = prepareWrite<Read & { readonly until: number; reado
       .where('attempts', '=', slot('attempts'))
       .where('next_attempt_at', '=', slot('dueAt'))
       .where('leased', '=', 0)
-      .where('held', '=', 0),
+      .where('held', '=', HOLD.none),
 )

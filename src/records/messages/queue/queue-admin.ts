@@ -11,15 +11,15 @@ import { prepareWrite, queryBuilder, type Read, runQuery } from '../../../base/s
 import type { Write } from '../../../base/storage/db/write.js'
 import { RESTORED } from '../../../base/storage/maintenance/hold-queue.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
-import type { Hold, RecipientStatus } from '../../../base/storage/tables/email-tables.js'
+import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
+import { HOLD, type Hold } from '../../../base/storage/tables/hold.js'
 import { SERVICE_WORKSPACE, type Tables } from '../../../base/storage/tables/tables.js'
 import { recordEvent } from '../../events/event-log.js'
 import type { Email } from '../email/email.js'
 import { buildEmailEvent } from '../email/email-event.js'
 import { changeRecipientStatus } from '../email/recipients.js'
 import { rollUpEmail } from '../email/roll-up.js'
-import type { QueueStatus } from './queue-status.js'
-import type { WaitReason } from './wait-reason.js'
+import type { QueueStatus, WaitReason } from './wait-reason.js'
 
 export interface QueueFilter {
   readonly workspaceId?: string | undefined
@@ -116,32 +116,19 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
       return narrow
     case 'held':
       // Literals, here and below: partial indexes are not used for parameters.
-      return narrow.where('queue.held', '<>', sql.lit(0))
+      return narrow.where('queue.held', '<>', sql.lit(HOLD.none))
     case 'sending':
       return narrow.where('queue.leased', '=', sql.lit(1))
     case 'scheduled':
-      return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', 0)
+      return narrow.where('recipients.status', '=', 'scheduled').where('queue.held', '=', HOLD.none)
     case 'deferred':
     case 'queued':
       return narrow
         .where('recipients.status', '=', 'queued')
-        .where('queue.held', '=', 0)
+        .where('queue.held', '=', HOLD.none)
         .where('queue.leased', '=', 0)
         .where('queue.attempts', status === 'queued' ? '=' : '>', 0)
   }
-}
-
-/** An entry's status, as lists show it. */
-export function queueStatusOf({
-  held,
-  leased,
-  attempts,
-  recipient_status,
-}: Pick<ListedEntry, 'held' | 'leased' | 'attempts' | 'recipient_status'>): QueueStatus {
-  if (held !== 0) return 'held'
-  if (leased === 1) return 'sending'
-  if (recipient_status === 'scheduled') return 'scheduled'
-  return attempts === 0 ? 'queued' : 'deferred'
 }
 
 const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; at: number }>(
@@ -154,7 +141,7 @@ const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; a
         // A rule, or a restore with its queue held; a host that is down stays.
         waits_for: eb
           .case()
-          .when(eb.or([eb('held', '=', 4), eb('waits_for', '=', RESTORED)]))
+          .when(eb.or([eb('held', '=', HOLD.byRule), eb('waits_for', '=', RESTORED)]))
           .then(null)
           .else(eb.ref('waits_for'))
           .end(),
@@ -166,21 +153,25 @@ const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; a
 )
 
 /** An entry that a rule holds stays held when the rule ends. */
-export const holdEntry = (id: string, at: number): Write => setHeld({ id, held: 1, was: 0, orWas: 4, at })
+export const holdEntry = (id: string, at: number): Write =>
+  setHeld({ id, held: HOLD.byOperator, was: HOLD.none, orWas: HOLD.byRule, at })
 /** Misses those that a rule holds: they would be held again. */
-export const releaseEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 1, orWas: 3, at })
+export const releaseEntry = (id: string, at: number): Write =>
+  setHeld({ id, held: HOLD.none, was: HOLD.byOperator, orWas: HOLD.byMember, at })
 
 /** For members, who cannot release what the operator holds. */
-export const holdOwnEntry = (id: string, at: number): Write => setHeld({ id, held: 3, was: 0, orWas: 0, at })
-export const releaseOwnEntry = (id: string, at: number): Write => setHeld({ id, held: 0, was: 3, orWas: 3, at })
+export const holdOwnEntry = (id: string, at: number): Write =>
+  setHeld({ id, held: HOLD.byMember, was: HOLD.none, orWas: HOLD.none, at })
+export const releaseOwnEntry = (id: string, at: number): Write =>
+  setHeld({ id, held: HOLD.none, was: HOLD.byMember, orWas: HOLD.byMember, at })
 
 const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
   ({ db, slot }) =>
     db
       .updateTable('queue')
-      .set({ next_attempt_at: slot('at'), held: 0, leased: 0, waits_for: null })
+      .set({ next_attempt_at: slot('at'), held: HOLD.none, leased: 0, waits_for: null })
       .where('id', '=', slot('id'))
-      .where('held', 'not in', [2, 4, slot('spared')])
+      .where('held', 'not in', [HOLD.byBroadcast, HOLD.byRule, slot('spared')])
       .where((eb) => eb.or([eb('leased', '=', 0), eb('next_attempt_at', '<=', slot('at'))])),
   1,
 )
@@ -190,10 +181,10 @@ const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
  * holds it.
  */
 export const retryEntry = ({ id, at }: { readonly id: string; readonly at: number }): Write =>
-  makeDue({ id, at, spared: 2 })
+  makeDue({ id, at, spared: HOLD.byBroadcast })
 
 /** The same for members; misses if the operator holds it. */
-export const retryOwnEntry = (id: string, at: number): Write => makeDue({ id, at, spared: 1 })
+export const retryOwnEntry = (id: string, at: number): Write => makeDue({ id, at, spared: HOLD.byOperator })
 
 const removeUnleased = prepareWrite<{ id: string; at: number }>(
   ({ db, slot }) =>

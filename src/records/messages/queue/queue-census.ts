@@ -5,16 +5,15 @@
  * one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once: it
  * rests ten times as long as it took.
  */
+import { providerGroupOf } from '../../../base/mail/mailbox-providers.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
-import { type ProviderCount, ProviderCounts } from './provider-counts.js'
-import { queueStatusOf } from './queue-admin.js'
-import { reasonOfEntry } from './queue-reason.js'
-import { type QueueStatus, queueStatuses } from './queue-status.js'
+import { EntryGroup, groupOf, OTHERS, ReasonedGroup } from './entry-groups.js'
+import { describeEntry } from './wait-reason.js'
 
-/** Groups that are counted; entries of further ones are counted together. */
-const MAX_GROUPS = 20_000
+/** Domains, and reasons, that are counted; entries of further ones are counted together. */
+const bounded = { max: 20_000, others: OTHERS }
 /** Milliseconds that a caller waits for a count. */
 const MAX_WAIT = 100
 const REST = 10
@@ -29,34 +28,18 @@ export const AGE_BOUNDS: Readonly<Record<string, number>> = {
 }
 const ageBounds = Object.entries(AGE_BOUNDS)
 
-export type StateCounts = Readonly<Record<QueueStatus, number>>
-
-interface DomainCount extends StateCounts {
-  readonly domain: string
-  readonly total: number
-  /** When the oldest of them was accepted. */
-  readonly oldestAt: number
-}
-
-interface ReasonCount {
-  readonly reason: string
-  /** One of their replies. */
-  readonly sample: string | null
-  readonly total: number
-}
-
 export interface QueueCensus {
   readonly complete: boolean
   /** When it began. */
   readonly countedAt: number
-  readonly total: number
-  readonly states: StateCounts
-  readonly oldestAt: number | null
+  readonly all: EntryGroup
   /** Entries that are older, by the names of the bounds. */
   readonly ages: Readonly<Record<string, number>>
-  readonly domains: ReadonlyMap<string, DomainCount>
-  readonly reasons: ReadonlyMap<string, ReasonCount>
-  readonly providers: readonly ProviderCount[]
+  readonly domains: ReadonlyMap<string, EntryGroup>
+  /** By the words of `describeEntry`. */
+  readonly reasons: ReadonlyMap<string, EntryGroup>
+  /** By `providerGroups`. */
+  readonly providers: ReadonlyMap<string, ReasonedGroup>
 }
 
 const entriesAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
@@ -82,35 +65,26 @@ const entriesAfter = prepareRead<{ after: string; limit: number }>()(({ db, slot
     .limit(slot('limit')),
 )
 
-type CountedEntry = ReturnType<typeof entriesAfter>[number]
-
-type Writable<Group> = { -readonly [Field in keyof Group]: Group[Field] }
-
 class Count implements QueueCensus {
   complete = false
-  total = 0
-  oldestAt: number | null = null
-  readonly states = emptyStates()
+  readonly all = new EntryGroup()
   readonly ages = Object.fromEntries(ageBounds.map(([name]) => [name, 0]))
-  readonly domains = new Map<string, Writable<DomainCount>>()
-  readonly reasons = new Map<string, Writable<ReasonCount>>()
-  private readonly byProvider = new ProviderCounts()
+  readonly domains = new Map<string, EntryGroup>()
+  readonly reasons = new Map<string, EntryGroup>()
+  readonly providers = new Map<string, ReasonedGroup>()
 
   constructor(readonly countedAt: number) {}
 
-  get providers(): readonly ProviderCount[] {
-    return this.byProvider.list()
-  }
-
-  add(entry: CountedEntry): void {
-    const state = queueStatusOf(entry)
-    this.total += 1
-    this.states[state] += 1
-    this.oldestAt = Math.min(this.oldestAt ?? entry.enqueued_at, entry.enqueued_at)
+  add(entry: ReturnType<typeof entriesAfter>[number]): void {
+    const create = (): EntryGroup => new EntryGroup()
+    const groups = [
+      this.all,
+      groupOf(this.domains, entry.domain, create, bounded),
+      groupOf(this.reasons, describeEntry(entry), create, bounded),
+      groupOf(this.providers, providerGroupOf(entry), () => new ReasonedGroup()),
+    ]
+    for (const group of groups) group.add(entry, this.countedAt)
     this.addAge(this.countedAt - entry.enqueued_at)
-    this.addDomain(entry, state)
-    this.addReason(entry, state)
-    this.byProvider.add(entry, this.countedAt)
   }
 
   private addAge(age: number): void {
@@ -119,30 +93,6 @@ class Count implements QueueCensus {
       this.ages[name] = (this.ages[name] ?? 0) + 1
     }
   }
-
-  private addDomain({ domain, enqueued_at }: CountedEntry, state: QueueStatus): void {
-    const name = this.domains.has(domain) || this.domains.size < MAX_GROUPS ? domain : OTHERS
-    const group = this.domains.get(name) ?? { domain: name, total: 0, oldestAt: enqueued_at, ...emptyStates() }
-    group.total += 1
-    group[state] += 1
-    group.oldestAt = Math.min(group.oldestAt, enqueued_at)
-    this.domains.set(name, group)
-  }
-
-  private addReason(entry: CountedEntry, state: QueueStatus): void {
-    const found = reasonOfEntry(entry, state)
-    const reason = this.reasons.has(found) || this.reasons.size < MAX_GROUPS ? found : OTHERS
-    const group = this.reasons.get(reason) ?? { reason, sample: entry.last_response, total: 0 }
-    group.total += 1
-    this.reasons.set(reason, group)
-  }
-}
-
-/** The group of entries beyond `MAX_GROUPS`. */
-const OTHERS = '(others)'
-
-function emptyStates(): Record<QueueStatus, number> {
-  return Object.fromEntries(queueStatuses.map((status) => [status, 0])) as Record<QueueStatus, number>
 }
 
 export function createQueueCensus({

@@ -6,7 +6,8 @@
  */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
-import type { Hold } from '../../../base/storage/tables/email-tables.js'
+import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
+import { type WaitReason, waitReasonOf } from './wait-reason.js'
 
 /** Entries that are counted of each kind of hold. */
 const MAX_COUNTED = 10_000
@@ -22,7 +23,7 @@ interface Position {
 const nextEntries = prepareRead<Position>()(({ db, slot }) =>
   db
     .selectFrom('queue')
-    .select(['id', 'attempts', 'leased', 'next_attempt_at', 'waits_for'])
+    .select(['id', 'attempts', 'leased', 'held', 'next_attempt_at', 'waits_for'])
     .where('workspace_id', '=', slot('workspaceId'))
     .where('held', '=', slot('held'))
     .where((eb) => eb(eb.refTuple('next_attempt_at', 'id'), '>', eb.tuple(slot('afterTime'), slot('afterId'))))
@@ -40,7 +41,7 @@ const noCounts = {
   sending: 0,
   /** An attempt failed for now; they are retried. */
   deferred: 0,
-  /** All hosts of the recipient are known to be down. */
+  /** All hosts of the recipient are known to be down, or a provider or a warm-up allows no more for now. */
   unreachable: 0,
   /** To be sent later. */
   scheduled: 0,
@@ -71,26 +72,33 @@ export async function countQueue(read: Read, workspaceId: string, now: number): 
       }
       if (counted > 0) await waitForStep()
       const entries = nextEntries(read, position)
-      for (const entry of entries) counts[kindOf(entry, held, now)] += 1
+      for (const entry of entries) counts[kindOf(entry, now)] += 1
       const last = entries.at(-1)
       if (last === undefined || entries.length < ROW_STEP) return
       position = { ...position, afterTime: last.next_attempt_at, afterId: last.id }
     }
   }
-  for (const held of [0, 1, 2, 3, 4] as const) await count(held)
+  for (const held of allHolds) await count(held)
   return { ...counts, isComplete }
 }
 
-function kindOf(
-  { attempts, leased, next_attempt_at: at, waits_for: host }: Entry,
-  held: Hold,
-  now: number,
-): keyof Counts {
-  if (held === 1 || held === 4) return 'held'
-  if (held === 2) return 'paused'
-  if (held === 3) return 'heldByMembers'
-  if (leased === 1 && at > now) return 'sending'
-  if (host !== null) return 'unreachable'
-  if (attempts > 0) return 'deferred'
-  return at > now ? 'scheduled' : 'waiting'
+const kinds: Readonly<Partial<Record<WaitReason, keyof Counts>>> = {
+  held: 'held',
+  'hold-rule': 'held',
+  'paused-broadcast': 'paused',
+  'held-by-workspace': 'heldByMembers',
+  sending: 'sending',
+  'provider-pause': 'unreachable',
+  'warming-up': 'unreachable',
+  'host-down': 'unreachable',
+  scheduled: 'scheduled',
+  'not-tried': 'waiting',
+}
+
+/** Judged without the recipient: what was never attempted and is not due is scheduled, and a lease that is over is none. */
+function kindOf(entry: Entry, now: number): keyof Counts {
+  const isLater = entry.next_attempt_at > now
+  const leased = isLater ? entry.leased : 0
+  const reason = waitReasonOf({ ...entry, leased, recipient_status: isLater ? 'scheduled' : 'queued', reason: null })
+  return kinds[reason] ?? 'deferred'
 }

@@ -8,8 +8,8 @@ import { domainOf } from '../../../base/mail/address.js'
 import { providerGroupOf } from '../../../base/mail/mailbox-providers.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
-import { type ListedEntry, listEntries, type QueueFilter, queueStatusOf } from './queue-admin.js'
-import { waitReasonOf } from './wait-reason.js'
+import { type ListedEntry, listEntries, type QueueFilter } from './queue-admin.js'
+import { queueStatusOf, waitReasonOf } from './wait-reason.js'
 
 /** Steps of one page: 5,000 entries. */
 const MAX_STEPS = 20

@@ -5,13 +5,13 @@
  */
 import { providerOf } from '../../../base/mail/mailbox-providers.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
+import { EntryGroup, groupOf, OTHERS } from './entry-groups.js'
 import type { ListedEntry, QueueFilter } from './queue-admin.js'
 import { walkEntries } from './queue-pages.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'
 
 /** Groups that are counted; entries of further ones are counted together, by reason. */
 const MAX_GROUPS = 10_000
-const OTHERS = '(others)'
 
 interface SummaryGroup {
   /** Id of a provider; null: none of the list. */
@@ -19,13 +19,7 @@ interface SummaryGroup {
   /** Null for a provider, whose domains are counted together. */
   readonly domain: string | null
   readonly reason: WaitReason
-  readonly count: number
-  /** When the oldest of them was accepted, or became due. */
-  readonly oldestAt: number
-  /** The first next attempt of them; null: all of them are held or being sent. */
-  readonly nextAt: number | null
-  /** The reply that the newest of them had, or what it waits for. */
-  readonly lastReply: string | null
+  readonly entries: EntryGroup
 }
 
 export interface QueueSummary {
@@ -36,38 +30,26 @@ export interface QueueSummary {
 
 export async function summarizeQueue(
   read: Read,
-  filter: QueueFilter,
+  { filter, now }: { readonly filter: QueueFilter; readonly now: number },
   onStep: (looked: number) => void,
 ): Promise<QueueSummary> {
   const groups = new Map<string, SummaryGroup>()
   let total = 0
   for await (const entries of walkEntries(read, filter, onStep)) {
     total += entries.length
-    for (const entry of entries) addEntry(groups, entry)
+    for (const entry of entries) findGroup(groups, entry).entries.add(entry, now)
   }
-  return { total, groups: [...groups.values()].sort((one, other) => other.count - one.count) }
+  return { total, groups: [...groups.values()].sort((one, other) => other.entries.total - one.entries.total) }
 }
 
-function addEntry(groups: Map<string, SummaryGroup>, entry: ListedEntry): void {
+function findGroup(groups: Map<string, SummaryGroup>, entry: ListedEntry): SummaryGroup {
   const provider = providerOf(entry)
   const reason = waitReasonOf(entry)
   const place = provider ?? entry.domain
-  const isKnown = groups.has(`${place} ${reason}`) || groups.size < MAX_GROUPS
-  const key = `${isKnown ? place : OTHERS} ${reason}`
-  const nextAt = entry.held !== 0 || entry.leased === 1 ? null : entry.next_attempt_at
-  const found = groups.get(key)
-  const domain = isKnown ? entry.domain : OTHERS
-  groups.set(key, {
-    provider: isKnown ? provider : null,
-    domain: isKnown && provider !== null ? null : domain,
-    reason,
-    count: (found?.count ?? 0) + 1,
-    oldestAt: Math.min(found?.oldestAt ?? entry.enqueued_at, entry.enqueued_at),
-    nextAt: earlier(found?.nextAt ?? null, nextAt),
-    lastReply: entry.waits_for ?? entry.last_response ?? found?.lastReply ?? null,
-  })
-}
-
-function earlier(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : Math.min(one, other)
+  const others = `${OTHERS} ${reason}`
+  const create = (): SummaryGroup =>
+    groups.size < MAX_GROUPS
+      ? { provider, domain: provider === null ? entry.domain : null, reason, entries: new EntryGroup() }
+      : { provider: null, domain: OTHERS, reason, entries: new EntryGroup() }
+  return groupOf(groups, `${place} ${reason}`, create, { max: MAX_GROUPS, others })
 }

@@ -11,22 +11,11 @@ import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Flag } from '../../../base/storage/tables/columns.js'
 import type { Priority } from '../../../base/storage/tables/email-tables.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 /** Without the rule that holds it: what is attempted is not held. */
 export type QueueEntry = Omit<Selectable<Tables['queue']>, 'hold_rule'>
-
-const PAUSED = 'its broadcast, which is paused'
-
-/** What an entry waits for besides its time: a host that is down, or its broadcast; null: nothing. */
-export function waitsForOf({
-  leased,
-  held,
-  waits_for,
-}: Pick<QueueEntry, 'leased' | 'held' | 'waits_for'>): string | null {
-  if (leased === 1) return null
-  return held === 2 ? PAUSED : waits_for
-}
 
 export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
 
@@ -66,7 +55,7 @@ const updateLease = prepareWrite<Lease & { next: number }>(
       .where('id', '=', slot('id'))
       .where('attempts', '=', slot('attempts'))
       .where('next_attempt_at', '=', slot('dueAt'))
-      .where('held', '=', 0),
+      .where('held', '=', HOLD.none),
   1,
 )
 
@@ -129,7 +118,7 @@ export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
         .where('workspace_id', '=', slot('workspaceId'))
         .where('domain', '=', slot('domain'))
         .where('priority', '=', slot('priority'))
-        .where('held', '=', 0)
+        .where('held', '=', HOLD.none)
         .where('next_attempt_at', '<=', slot('now'))
         .where(limit, '>', slot('now'))
         .orderBy('next_attempt_at')
@@ -155,7 +144,7 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
 export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
     .updateTable('queue')
-    .set({ held: 1, leased: 0, last_response: slot('why') })
+    .set({ held: HOLD.byOperator, leased: 0, last_response: slot('why') })
     .where('id', '=', slot('id')),
 )
 

@@ -8,6 +8,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
 import { describeHoldRule, type HoldRule, workspaceOfRule } from './hold-rules.js'
 import type { QueueEntry } from './queue.js'
 
@@ -15,9 +16,6 @@ import type { QueueEntry } from './queue.js'
 const PORTION = 300
 /** Ids are hexadecimal: all of them come before this. */
 const AFTER_ALL_IDS = 'g'
-
-/** Held by a rule. */
-const RULED = 4
 
 interface HeldRange {
   readonly rule: string
@@ -46,7 +44,7 @@ function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Va
     .select('queue.id')
     .where('queue.id', '>', sql<string>`${slot('after')}`)
     .where('queue.id', '<=', sql<string>`${slot('upto')}`)
-    .where('queue.held', '=', 0)
+    .where('queue.held', '=', HOLD.none)
     .where('queue.leased', '=', 0)
     .where(sql<SqlBool>`(${workspaceId} is null or queue.workspace_id = ${workspaceId}
       or queue.workspace_id in (${owned}))`)
@@ -57,7 +55,7 @@ function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Va
 const holdRange = prepareWrite<HeldRange>((builder) =>
   builder.db
     .updateTable('queue')
-    .set({ held: RULED, hold_rule: builder.slot('rule'), waits_for: builder.slot('why') })
+    .set({ held: HOLD.byRule, hold_rule: builder.slot('rule'), waits_for: builder.slot('why') })
     .where('id', 'in', selectRange(builder))
     .where(isLasting(builder.slot('rule'))),
 )
@@ -65,7 +63,7 @@ const holdRange = prepareWrite<HeldRange>((builder) =>
 const holdRangeOfDomain = prepareWrite<HeldRange & { domain: DomainName }>((builder) =>
   builder.db
     .updateTable('queue')
-    .set({ held: RULED, hold_rule: builder.slot('rule'), waits_for: builder.slot('why') })
+    .set({ held: HOLD.byRule, hold_rule: builder.slot('rule'), waits_for: builder.slot('why') })
     .where('id', 'in', selectRange(builder).where('queue.domain', '=', builder.slot('domain')))
     .where(isLasting(builder.slot('rule'))),
 )
@@ -128,9 +126,9 @@ function holdReasonOf(rule: HoldRule): string {
 const holdOne = prepareWrite<{ id: string; rule: string; why: string }>(({ db, slot }) =>
   db
     .updateTable('queue')
-    .set({ held: RULED, hold_rule: slot('rule'), waits_for: slot('why') })
+    .set({ held: HOLD.byRule, hold_rule: slot('rule'), waits_for: slot('why') })
     .where('id', '=', slot('id'))
-    .where('held', '=', 0)
+    .where('held', '=', HOLD.none)
     .where('leased', '=', 0)
     .where(isLasting(slot('rule'))),
 )
@@ -166,7 +164,7 @@ export function countHeldEntries(read: Read, { id }: HoldRule, limit: number): n
 const releasePortion = prepareWrite<{ rule: string; limit: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
-    .set({ held: 0, hold_rule: null, waits_for: null })
+    .set({ held: HOLD.none, hold_rule: null, waits_for: null })
     .where('id', 'in', (eb) =>
       eb.selectFrom('queue').select('id').where('hold_rule', '=', slot('rule')).limit(slot('limit')),
     ),

@@ -1,12 +1,34 @@
 /**
- * Says why an entry is in the queue, as one word of a closed list: the reason of its last attempt, or what stands
- * before its next one. Filters and summaries use it; `reasonOfEntry` tells more of a single reply.
+ * Says why an entry is in the queue, as one word of a closed list: the reason of its last attempt, or what stands before its
+ * next one. Lists, filters, counts and metrics use it; `describeEntry` tells more of a single reply.
  */
 import { describeReason, type Reason, reasons } from '../../../base/mail/reasons.js'
-import type { Flag } from '../../../base/storage/tables/columns.js'
-import type { Hold, RecipientStatus } from '../../../base/storage/tables/email-tables.js'
-import { isProviderPause } from './provider-pause.js'
-import { isWarmUpWait } from './warm-up-wait.js'
+import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
+import { HOLD } from '../../../base/storage/tables/hold.js'
+import type { QueueEntry } from './queue.js'
+import { describeWait, isProviderPause, isWarmUpWait } from './waits-for.js'
+
+interface Judged extends Pick<QueueEntry, 'held' | 'leased' | 'attempts' | 'waits_for'> {
+  readonly recipient_status: RecipientStatus
+  /** Why the last attempt failed. */
+  readonly reason: Reason | null
+}
+
+/** The states of entries, as lists and filters name them. */
+export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
+export type QueueStatus = (typeof queueStatuses)[number]
+
+export function queueStatusOf({
+  held,
+  leased,
+  attempts,
+  recipient_status,
+}: Pick<Judged, 'held' | 'leased' | 'attempts' | 'recipient_status'>): QueueStatus {
+  if (held !== HOLD.none) return 'held'
+  if (leased === 1) return 'sending'
+  if (recipient_status === 'scheduled') return 'scheduled'
+  return attempts === 0 ? 'queued' : 'deferred'
+}
 
 const states = {
   held: 'Held by the operator.',
@@ -22,7 +44,12 @@ const states = {
 
 export type WaitReason = Reason | keyof typeof states
 
-const holds = { 1: 'held', 2: 'paused-broadcast', 3: 'held-by-workspace', 4: 'hold-rule' } as const
+const holds = {
+  [HOLD.byOperator]: 'held',
+  [HOLD.byBroadcast]: 'paused-broadcast',
+  [HOLD.byMember]: 'held-by-workspace',
+  [HOLD.byRule]: 'hold-rule',
+} as const
 
 function isState(word: string): word is keyof typeof states {
   return Object.hasOwn(states, word)
@@ -35,13 +62,12 @@ export function describeWaitReason(reason: WaitReason): string {
   return isState(reason) ? states[reason] : describeReason(reason)
 }
 
-interface Judged {
-  readonly held: Hold
-  readonly leased: Flag
-  readonly attempts: number
-  readonly waits_for: string | null
-  readonly recipient_status: RecipientStatus
-  readonly reason: Reason | null
+export function waitReasonOf({ held, leased, attempts, waits_for, recipient_status, reason }: Judged): WaitReason {
+  if (held !== HOLD.none) return holds[held]
+  if (leased === 1) return 'sending'
+  if (waits_for !== null) return reasonOfWait(waits_for)
+  if (attempts > 0) return reason ?? 'unclassified'
+  return recipient_status === 'scheduled' ? 'scheduled' : 'not-tried'
 }
 
 function reasonOfWait(waitsFor: string): WaitReason {
@@ -49,10 +75,25 @@ function reasonOfWait(waitsFor: string): WaitReason {
   return isWarmUpWait(waitsFor) ? 'warming-up' : 'host-down'
 }
 
-export function waitReasonOf({ held, leased, attempts, waits_for, recipient_status, reason }: Judged): WaitReason {
-  if (held !== 0) return holds[held]
-  if (leased === 1) return 'sending'
-  if (waits_for !== null) return reasonOfWait(waits_for)
-  if (attempts > 0) return reason ?? 'unclassified'
-  return recipient_status === 'scheduled' ? 'scheduled' : 'not-tried'
+/** In a few words that many entries share. */
+const words: Readonly<Partial<Record<WaitReason, string>>> = {
+  held: 'held by the operator',
+  'held-by-workspace': 'held by a member of its workspace',
+  sending: 'being sent',
+  scheduled: 'scheduled for later',
+  'not-tried': 'not tried yet',
+}
+/** Reply code, and enhanced status code if there is one. */
+const codesForm = /^([245]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})\b|\b)/
+/** Characters of a reply without a code, and of what an entry waits for. */
+const [MAX_REPLY, MAX_WAIT] = [80, 160]
+
+/** A reply is told by its codes: servers write texts of their own into each. */
+export function describeEntry(entry: Judged & Pick<QueueEntry, 'last_response'>): string {
+  const shared = words[waitReasonOf(entry)] ?? describeWait(entry)?.slice(0, MAX_WAIT)
+  if (shared !== undefined) return shared
+  if (entry.last_response === null) return 'not tried yet'
+  const [, code, enhanced] = codesForm.exec(entry.last_response) ?? []
+  if (code === undefined) return entry.last_response.slice(0, MAX_REPLY)
+  return enhanced === undefined ? `answer ${code}` : `answer ${code} ${enhanced}`
 }

@@ -3,13 +3,18 @@ import { z } from 'zod'
 import { nameProviderGroup } from '../../../base/mail/mailbox-providers.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { queueActs } from '../../../records/messages/queue/change-entries.js'
-import type { ProviderCount } from '../../../records/messages/queue/provider-counts.js'
-import { waitsForOf } from '../../../records/messages/queue/queue.js'
-import { type ListedEntry, queueStatusOf } from '../../../records/messages/queue/queue-admin.js'
-import type { QueueCensus, StateCounts } from '../../../records/messages/queue/queue-census.js'
-import { queueStatuses } from '../../../records/messages/queue/queue-status.js'
+import { listLargest, type ReasonedGroup, type StateCounts } from '../../../records/messages/queue/entry-groups.js'
+import type { ListedEntry } from '../../../records/messages/queue/queue-admin.js'
+import type { QueueCensus } from '../../../records/messages/queue/queue-census.js'
 import type { QueueWorkState } from '../../../records/messages/queue/queue-work.js'
-import { describeWaitReason, waitReasonOf, waitReasons } from '../../../records/messages/queue/wait-reason.js'
+import {
+  describeWaitReason,
+  queueStatuses,
+  queueStatusOf,
+  waitReasonOf,
+  waitReasons,
+} from '../../../records/messages/queue/wait-reason.js'
+import { waitsForOf } from '../../../records/messages/queue/waits-for.js'
 import { pageSchema } from '../http/input/paging.js'
 import { timestamp } from '../http/input/values.js'
 
@@ -105,37 +110,37 @@ export const workView = z
   })
   .meta({ id: 'QueueWork' })
 
-export function showCensus(census: QueueCensus): z.output<typeof censusView> {
-  const { complete, countedAt, total, oldestAt } = census
-  const domains = selectLargest(census.domains)
-  const reasons = selectLargest(census.reasons)
+export function showCensus({ complete, countedAt, all, ...census }: QueueCensus): z.output<typeof censusView> {
+  const { total, states, oldestAt } = all
+  const domains = listLargest(census.domains, MAX_SHOWN)
+  const reasons = listLargest(census.reasons, MAX_SHOWN)
   return {
     complete,
     counted_at: iso(countedAt),
     total,
-    ...showStates(census.states),
-    oldest_at: oldestAt === null ? null : iso(oldestAt),
-    domains: domains.map((group) => ({
-      domain: group.domain,
+    ...showStates(states),
+    oldest_at: total === 0 ? null : iso(oldestAt),
+    domains: domains.map(([domain, group]) => ({
+      domain,
       total: group.total,
-      ...showStates(group),
+      ...showStates(group.states),
       oldest_at: iso(group.oldestAt),
     })),
     other_domains: total - sumOf(domains),
-    reasons: reasons.map(({ reason, sample, total }) => ({ reason, sample, total })),
+    reasons: reasons.map(([reason, group]) => ({ reason, sample: group.lastResponse, total: group.total })),
     other_reasons: total - sumOf(reasons),
-    providers: sortLargest(census.providers).map(showProvider),
+    providers: listLargest(census.providers).map(showProvider),
   }
 }
 
-function showProvider(count: ProviderCount): z.output<typeof providerView> {
-  const { provider, total, due, waiting, sending, held, releasable, oldestAt } = count
-  const reasons = sortLargest([...count.reasons.values()]).slice(0, MAX_REASONS)
+function showProvider([provider, group]: [string, ReasonedGroup]): z.output<typeof providerView> {
+  const { total, due, waiting, releasable, states, oldestAt } = group
+  const reasons = listLargest(group.reasons, MAX_REASONS)
   return {
-    ...{ provider, name: nameProviderGroup(provider), total, due, waiting, sending, held, releasable },
-    oldest_at: iso(oldestAt),
-    reasons: reasons.map(({ reason, total, lastReply }) => ({
-      ...{ reason, description: describeWaitReason(reason), total, last_reply: lastReply },
+    ...{ provider, name: nameProviderGroup(provider), total, due, waiting, releasable },
+    ...{ sending: states.sending, held: states.held, oldest_at: iso(oldestAt) },
+    reasons: reasons.map(([reason, entries]) => ({
+      ...{ reason, description: describeWaitReason(reason), total: entries.total, last_reply: entries.lastReply },
     })),
     other_reasons: total - sumOf(reasons),
   }
@@ -145,16 +150,8 @@ function showStates({ queued, deferred, scheduled, sending, held }: StateCounts)
   return { queued, deferred, scheduled, sending, held }
 }
 
-function selectLargest<Group extends { readonly total: number }>(groups: ReadonlyMap<string, Group>): Group[] {
-  return sortLargest([...groups.values()]).slice(0, MAX_SHOWN)
-}
-
-function sortLargest<Group extends { readonly total: number }>(groups: readonly Group[]): Group[] {
-  return groups.toSorted((one, other) => other.total - one.total)
-}
-
-function sumOf(groups: readonly { readonly total: number }[]): number {
-  return groups.reduce((sum, { total }) => sum + total, 0)
+function sumOf(groups: readonly [unknown, { readonly total: number }][]): number {
+  return groups.reduce((sum, [, { total }]) => sum + total, 0)
 }
 
 export function showEntry(entry: ListedEntry): z.output<typeof entryPage>['data'][number] {

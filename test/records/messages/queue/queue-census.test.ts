@@ -30,15 +30,15 @@ t.test('entries are counted by state, domain and reason', async (t) => {
   await change(ids[4], `next_attempt_at = ${NOW + 60_000}, waits_for = 'mx.b.test: no answer'`)
   const census = await createQueueCensus({ read: database.read, clock: () => NOW })()
   t.equal(census.complete, true)
-  t.same(census.states, { queued: 2, deferred: 1, scheduled: 1, sending: 1, held: 1 })
+  t.same(census.all.states, { queued: 2, deferred: 1, scheduled: 1, sending: 1, held: 1 })
   t.same(
-    [...census.domains.values()].map(({ domain, total, oldestAt }) => [domain, total, oldestAt]),
+    [...census.domains].map(([domain, { total, oldestAt }]) => [domain, total, oldestAt]),
     [
       ['even.test', 3, NOW - 1_000],
       ['odd.test', 3, NOW - 1_000],
     ],
   )
-  t.same(Object.fromEntries([...census.reasons.values()].map(({ reason, total }) => [reason, total])), {
+  t.same(Object.fromEntries([...census.reasons].map(([reason, { total }]) => [reason, total])), {
     'held by the operator': 1,
     'answer 451 4.7.1': 1,
     'being sent': 1,
@@ -69,7 +69,10 @@ t.test('entries are counted by provider, and by reason within each', async (t) =
   await change(7, 'recipients', "mx = 'b-test.mail.protection.outlook.com'")
   const { providers } = await createQueueCensus({ read: database.read, clock: () => NOW })()
   t.same(
-    providers.map(({ reasons, ...counts }) => ({ ...counts, reasons: [...reasons.values()] })),
+    [...providers].map(([provider, { total, due, waiting, releasable, states, oldestAt, reasons }]) => ({
+      ...{ provider, total, due, waiting, sending: states.sending, held: states.held, releasable, oldestAt },
+      reasons: [...reasons].map(([reason, group]) => ({ reason, total: group.total, lastReply: group.lastReply })),
+    })),
     [
       {
         ...{ provider: 'google', total: 4, due: 1, waiting: 2, sending: 0, held: 1, releasable: 0 },
@@ -124,7 +127,7 @@ t.test('a long queue is counted in steps, once for all callers', async (t) => {
   const [one, other] = await Promise.all([readCensus(), readCensus()])
   await waitUntil('the count is complete', () => one.complete)
   t.equal(reads, 7, 'each read has at most 250 entries')
-  t.equal(one.total, 1_600)
+  t.equal(one.all.total, 1_600)
   t.equal(other, one)
 })
 
@@ -138,5 +141,5 @@ t.test('a count that fails is the error of its caller, and the next one counts a
   const readCensus = createQueueCensus({ read, clock: () => NOW })
   await t.rejects(readCensus(), /no database/)
   broken = false
-  t.match(await readCensus(), { complete: true, total: 0, oldestAt: null })
+  t.match(await readCensus(), { complete: true, all: { total: 0 } })
 })

@@ -1,9 +1,9 @@
 /** Pages of the queue: every filter, in steps, and each entry once. */
 import t from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'
-import { type QueueFilter, queueStatusOf } from '../../../../src/records/messages/queue/queue-admin.js'
+import type { QueueFilter } from '../../../../src/records/messages/queue/queue-admin.js'
 import { readQueuePage } from '../../../../src/records/messages/queue/queue-pages.js'
-import { queueStatuses } from '../../../../src/records/messages/queue/queue-status.js'
+import { queueStatuses, queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 

@@ -23,12 +23,11 @@ import {
   type ListedEntry,
   listEntries as listPage,
   type QueueFilter,
-  queueStatusOf,
   releaseEntry,
   retryEntry,
 } from '../../../../src/records/messages/queue/queue-admin.js'
 import { walkEntries } from '../../../../src/records/messages/queue/queue-pages.js'
-import { queueStatuses } from '../../../../src/records/messages/queue/queue-status.js'
+import { queueStatuses, queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 

@@ -19,17 +19,18 @@ import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { BodyThread } from '../../servers/api/http/input/body-thread.js'
 import { bodyPace } from '../../servers/api/http/input/read-body.js'
-import { createLargeAnswers } from '../../servers/api/http/output/large-answer.js'
-import { type ApiApp, createApiApp } from '../../servers/api/http/pipeline/api-app.js'
-import { createReadinessCheck } from '../../servers/api/http/pipeline/readiness.js'
-import { createIdentityResolver } from '../../servers/api/http/pipeline/request-identity.js'
+import { LargeAnswers } from '../../servers/api/http/output/large-answer.js'
+import { AnswerSender } from '../../servers/api/http/output/send-answer.js'
+import { AccessLog } from '../../servers/api/http/pipeline/access-log.js'
+import { ApiApp } from '../../servers/api/http/pipeline/api-app.js'
+import { Readiness } from '../../servers/api/http/pipeline/readiness.js'
+import { KeyIdentities } from '../../servers/api/http/pipeline/request-identity.js'
 import { createProxyCheck } from '../../servers/api/http/pipeline/request-source.js'
 import type { Route } from '../../servers/api/http/route.js'
 import { listenerTimeouts } from '../../servers/api/http/server/api-server.js'
 import { Connections } from '../../servers/api/http/server/connections.js'
 import { type ApiListener, startApiListener } from '../../servers/api/http/server/listener.js'
 import { createValidations } from '../../servers/api/http/server/validations.js'
-import type { BrowserRoute } from '../../servers/api/http/session-route.js'
 import { nameOfLargeBody } from '../../servers/api/large-bodies.js'
 import { buildOpenApiDocument } from '../../servers/api/openapi/openapi.js'
 import { appFolder, loadAppFiles } from '../../servers/pages/app-files.js'
@@ -85,7 +86,7 @@ interface Api {
 export interface ServedRoutes {
   readonly routes: readonly Route[]
   /** Those of people in a browser. */
-  readonly browserRoutes: readonly BrowserRoute[]
+  readonly browserRoutes: readonly Route[]
 }
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
@@ -113,12 +114,8 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
       const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: config.service.public_url })
       const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, buildDocument, files })
       const browser = config.ui.enabled ? wireBrowserApi(routeDeps) : undefined
-      app.serve(
-        routes,
-        runOnce(() => JSON.stringify(buildDocument())),
-        pages,
-        browser,
-      )
+      const readDocument = runOnce(() => JSON.stringify(buildDocument()))
+      app.serve({ routes, readDocument, pages, browser })
       return { routes, browserRoutes: browser?.routes ?? [] }
     },
   }
@@ -158,31 +155,28 @@ interface AppDeps {
 }
 
 function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool, bodies }: AppDeps): ApiApp {
-  const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy } = deps
-  const { requests, clients, open, shareByOwner } = deps.limits
+  const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy, limits } = deps
+  const { shareByOwner } = limits
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
-  return createApiApp({
-    identityResolver: createIdentityResolver({ apiKeyCache, requests, clients, open, isProxy, clock }),
-    checkReadiness: createReadinessCheck({ hasRoom: hasDiskSpace, probe, clock }),
-    peerOf: ({ socket }) => connections.peerOf(socket),
+  const answers = new LargeAnswers({
+    ...ANSWER_LIMITS,
+    memory: shareByOwner(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
+    held: shareByOwner(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
+    spool,
+  })
+  const sender = new AnswerSender(answers, {
+    slots: shareByOwner(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
+    patience: STREAM_LIMITS.milliseconds,
+    pace: ANSWER_LIMITS.pace,
+  })
+  return new ApiApp({
+    keys: new KeyIdentities(apiKeyCache, limits, isProxy, clock),
+    readiness: new Readiness(hasDiskSpace, probe, clock),
+    accessLog: new AccessLog(log, lines, clock),
     memory: shareByOwner(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,
-    answers: createLargeAnswers({
-      ...ANSWER_LIMITS,
-      memory: shareByOwner(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
-      held: shareByOwner(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
-      spool,
-    }),
-    streamLimits: {
-      slots: shareByOwner(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
-      patience: STREAM_LIMITS.milliseconds,
-      pace: ANSWER_LIMITS.pace,
-    },
-    bodies: { nameOf: nameOfLargeBody, parse: (job) => bodies.parse(job) },
-    clock,
-    log,
-    lines,
-    findPolicy,
+    bodies: { nameOf: nameOfLargeBody, thread: bodies },
     onRequest: deps.observers?.onRequest,
+    ...{ connections, sender, clock, log, findPolicy },
   })
 }

@@ -1,6 +1,5 @@
 /** Wires the interface of pages in a browser: sessions, and the routes of people, in the order of their document. */
 
-import type { PlanLimits } from '../../base/config/plans.js'
 import { runOnce } from '../../base/platform/run-once.js'
 import { version } from '../../base/platform/version.js'
 import { buildUnsubscribeUrl } from '../../outbound/sending/unsubscribe-links.js'
@@ -16,9 +15,9 @@ import { queueActRoutes } from '../../servers/api/emails/queue-acts.js'
 import { searchRoute } from '../../servers/api/emails/search.js'
 import { storyRoute } from '../../servers/api/emails/story.js'
 import { exportViewRoute } from '../../servers/api/exports/export-view.js'
-import type { BrowserApi } from '../../servers/api/http/pipeline/browser-api.js'
-import { createSessionResolver } from '../../servers/api/http/pipeline/session-identity.js'
-import type { BrowserRoute } from '../../servers/api/http/session-route.js'
+import type { BrowserApi } from '../../servers/api/http/pipeline/api-app.js'
+import { SessionIdentities } from '../../servers/api/http/pipeline/session-identity.js'
+import type { Route } from '../../servers/api/http/route.js'
 import { frameRoutes } from '../../servers/api/message-views/frames.js'
 import { buildBrowserDocument } from '../../servers/api/openapi/openapi.js'
 import { doctorRoutes } from '../../servers/api/operator/doctor.js'
@@ -33,14 +32,9 @@ import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
 import { queueRoute } from '../../servers/api/overview/queue.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
-import { createRateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
-import { findSessionPrincipal, requireOperator } from '../../workspaces/accounts/sessions/session-principal.js'
 import { buildExportDeps, type RouteDeps } from './api-routes.js'
 
-/** Requests of one user: enough for pages that refresh themselves in several tabs. */
-const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
-
-function buildBrowserRoutes(deps: RouteDeps): readonly BrowserRoute[] {
+function buildBrowserRoutes(deps: RouteDeps): readonly Route[] {
   const { accountDeps, certificateOf, config, database, mime, onDueChanged } = deps
   const { read, commit } = database
   return [
@@ -72,7 +66,7 @@ function operatorRoutes({
   database: { read, commit },
   limits,
   operator,
-}: RouteDeps): readonly BrowserRoute[] {
+}: RouteDeps): readonly Route[] {
   const { plans, inboundBytes } = limits
   const naming = { publicUrl: config.service.public_url, planSettings: () => settings().limits }
   return [
@@ -95,12 +89,6 @@ export function wireBrowserApi(deps: RouteDeps): BrowserApi {
     readDocument: runOnce(() =>
       JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
     ),
-    sessions: createSessionResolver({
-      ...{ checkSession, clock, clients: limits.clients },
-      findPrincipal: (userId, workspaceId) => findSessionPrincipal(read, userId, workspaceId),
-      users: createRateLimit({ limitsOf: () => USER_LIMITS }),
-    }),
-    requireOperator: (userId) => requireOperator(read, userId),
-    countRequest: (workspaceId) => limits.requests.take(workspaceId, clock()),
+    sessions: new SessionIdentities(read, checkSession, limits, clock),
   }
 }

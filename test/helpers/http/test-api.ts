@@ -16,10 +16,12 @@ import { openSpool, type Spool } from '../../../src/base/platform/spool-file.js'
 import { json } from '../../../src/servers/api/http/answer.js'
 import { MAX_BODY } from '../../../src/servers/api/http/input/json-body.js'
 import { type BodyPace, bodyPace } from '../../../src/servers/api/http/input/read-body.js'
-import { createLargeAnswers } from '../../../src/servers/api/http/output/large-answer.js'
-import { type ApiApp, createApiApp } from '../../../src/servers/api/http/pipeline/api-app.js'
-import { createReadinessCheck } from '../../../src/servers/api/http/pipeline/readiness.js'
-import { createIdentityResolver } from '../../../src/servers/api/http/pipeline/request-identity.js'
+import { LargeAnswers } from '../../../src/servers/api/http/output/large-answer.js'
+import { AnswerSender } from '../../../src/servers/api/http/output/send-answer.js'
+import { AccessLog } from '../../../src/servers/api/http/pipeline/access-log.js'
+import { ApiApp } from '../../../src/servers/api/http/pipeline/api-app.js'
+import { Readiness } from '../../../src/servers/api/http/pipeline/readiness.js'
+import { KeyIdentities } from '../../../src/servers/api/http/pipeline/request-identity.js'
 import { createProxyCheck } from '../../../src/servers/api/http/pipeline/request-source.js'
 import { type Route, type RouteSpec, route } from '../../../src/servers/api/http/route.js'
 import { type ListenerTimeouts, listenerTimeouts } from '../../../src/servers/api/http/server/api-server.js'
@@ -171,7 +173,7 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
   const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
   const listener = await startApiListener(listen, deps)
   t.teardown(() => listener.close())
-  const serve = (): void => app.serve(routes, () => '{}')
+  const serve = (): void => app.serve({ routes, readDocument: () => '{}' })
   if (options.serving !== false) serve()
   const port = (at = 0): number => {
     const endpoint = listener.endpoints[at]
@@ -207,49 +209,43 @@ interface AppParts {
 
 function buildApp(options: TestApiOptions, { connections, log, lines, spool }: AppParts): ApiApp {
   const { requests = 1000, unauthenticatedRequests = 1000, openRequests = 1000, clock = systemClock } = options
-  return createApiApp({
-    identityResolver: createIdentityResolver({
-      apiKeyCache: {
-        authenticate: (secret) => {
-          options.keyCheck?.(secret)
-          return keys[secret] ?? refuseKey()
-        },
-      },
-      requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
-      clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
-      open: createRateLimit({ limitsOf: () => ({ requests_per_minute: openRequests }) }),
-      isProxy: createProxyCheck(networks(...(options.trustedProxies ?? []))),
-      clock,
-    }),
-    bodies: { nameOf: () => null, parse: () => Promise.reject(new Error('there is no thread for bodies')) },
-    checkReadiness: createReadinessCheck({
-      hasRoom: options.hasRoom ?? (() => true),
-      probe: options.probe ?? (() => Promise.resolve()),
-      clock,
-    }),
-    peerOf: ({ socket }) => connections.peerOf(socket),
+  const keyCheck = {
+    authenticate: (secret: string): Principal => {
+      options.keyCheck?.(secret)
+      return keys[secret] ?? refuseKey()
+    },
+  }
+  const limits = {
+    requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
+    clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
+    open: createRateLimit({ limitsOf: () => ({ requests_per_minute: openRequests }) }),
+  }
+  const answers = new LargeAnswers({
+    memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+    held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
+    spool,
+    spoolAfter: options.answerMoment ?? 60_000,
+    patience: options.answerLimit ?? 60_000,
+    pace: 1_000_000_000,
+  })
+  const { hasRoom = () => true, probe = () => Promise.resolve(), streamSlots = 2 } = options
+  return new ApiApp({
+    keys: new KeyIdentities(keyCheck, limits, createProxyCheck(networks(...(options.trustedProxies ?? []))), clock),
+    bodies: { nameOf: () => null, thread: { parse: () => Promise.reject(new Error('there is no thread for bodies')) } },
+    readiness: new Readiness(hasRoom, probe, clock),
     findPolicy: async () => ({ kind: 'none' }),
     memory: createMemoryShares(
       options.memory ?? createMemoryBudget(100_000_000),
       options.share ?? Number.POSITIVE_INFINITY,
     ),
     pace: { ...bodyPace, ...options.pace },
-    streamLimits: {
-      slots: createMemoryShares(createMemoryBudget(options.streamSlots ?? 2), options.streamSlots ?? 2),
+    sender: new AnswerSender(answers, {
+      slots: createMemoryShares(createMemoryBudget(streamSlots), streamSlots),
       patience: options.streamPatience ?? 1_000,
       pace: options.streamPace ?? 1_000_000_000,
-    },
-    answers: createLargeAnswers({
-      memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
-      held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
-      spool,
-      spoolAfter: options.answerMoment ?? 60_000,
-      patience: options.answerLimit ?? 60_000,
-      pace: 1_000_000_000,
     }),
-    clock,
-    log,
-    lines,
+    accessLog: new AccessLog(log, lines, clock),
+    ...{ connections, clock, log },
   })
 }
 

@@ -11,7 +11,6 @@ import { z } from 'zod'
 import { workspaceTables } from '../../../src/base/storage/maintenance/erase.js'
 import { type ErrorBody, statusOfCode } from '../../../src/servers/api/http/output/error-answer.js'
 import { isKeyless, type Route } from '../../../src/servers/api/http/route.js'
-import type { BrowserRoute } from '../../../src/servers/api/http/session-route.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { arbitraryOf } from '../../helpers/http/arbitrary-of-schema.js'
 import { givePassword, openBrowser } from '../../helpers/http/browser-client.js'
@@ -57,20 +56,18 @@ const words = [
   '',
 ]
 
-type AnyRoute = Route | BrowserRoute
-
 function encodeSegment(text: string): string {
   // A lone surrogate cannot be sent as text.
   return encodeURIComponent(Buffer.from(text).toString())
 }
 
 /** A path with a value at every parameter: an id that exists, one that does not, anything. */
-function paths({ path }: AnyRoute, ids: readonly string[]): fc.Arbitrary<string> {
+function paths({ path }: Route, ids: readonly string[]): fc.Arbitrary<string> {
   const value = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...ids) }, fc.string({ unit: 'binary' }))
   return value.map((id) => path.replace(/:\w+/g, encodeSegment(id) || 'x'))
 }
 
-function queries({ query }: AnyRoute, more: readonly string[]): fc.Arbitrary<string> {
+function queries({ query }: Route, more: readonly string[]): fc.Arbitrary<string> {
   const names = query instanceof z.ZodObject ? Object.keys(query.shape) : []
   const name = fc.oneof(fc.constantFrom('limit', ...names), fc.string({ maxLength: 5 }))
   const value = fc.oneof(
@@ -102,9 +99,9 @@ interface Given {
   readonly headers: Readonly<Record<string, string>>
 }
 
-function requestsOf(route: AnyRoute, all: readonly string[]): fc.Arbitrary<Given> {
+function requestsOf(route: Route, all: readonly string[]): fc.Arbitrary<Given> {
   const { body } = route
-  if ('fileDescription' in route) return forms(all)
+  if (route.file !== null) return forms(all)
   if (body === null) return fc.constant({ body: undefined, headers: {} })
   const bodies = fc.oneof({ weight: 12, arbitrary: arbitraryOf(body, all) }, { weight: 1, arbitrary: hostile })
   return bodies.map((value) => ({ body: value, headers: {} }))
@@ -185,7 +182,7 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
   const workspaces = [app.workspaceId, app.otherWorkspaceId]
   /** Ids that our answers contained; they may be stored and returned again. */
   const known = new Set<string>()
-  const fuzz = async (route: AnyRoute, send: Send): Promise<void> => {
+  const fuzz = async (route: Route, send: Send): Promise<void> => {
     const requests = fc.record({
       // The id of a pixel is all that its request needs, so a foreign one would rightly change something.
       path: paths(route, route.area === 'tracking' ? own.ids : ids),
@@ -232,7 +229,7 @@ t.test('no request makes the API answer a 5xx, hang, or reveal or change anythin
 type Send = (target: string, given: Given) => Promise<RestAnswer>
 
 /** The routes under `/ui/api`: those of the API that need a key, and those of people. */
-function browserRoutes({ daemon }: TestDaemon): readonly { readonly route: AnyRoute; readonly base: string }[] {
+function browserRoutes({ daemon }: TestDaemon): readonly { readonly route: Route; readonly base: string }[] {
   return [
     ...daemon.routes.filter((route) => !isKeyless(route)).map((route) => ({ route, base: '/v1' })),
     ...daemon.browserRoutes.map((route) => ({ route, base: '' })),

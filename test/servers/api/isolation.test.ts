@@ -10,9 +10,8 @@ import { parseAddress } from '../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Role, Scope } from '../../../src/base/storage/tables/account-tables.js'
 import { storeInbound } from '../../../src/records/messages/inbound/inbound-email.js'
-import type { TrackingRoute } from '../../../src/servers/api/http/open-route.js'
 import type { ErrorBody } from '../../../src/servers/api/http/output/error-answer.js'
-import { isKeyless, type PublicRoute, type Route, type SignedLinkRoute } from '../../../src/servers/api/http/route.js'
+import { isKeyless, type Route } from '../../../src/servers/api/http/route.js'
 import { generateKey, insertKey } from '../../../src/workspaces/accounts/keys/api-keys.js'
 import { insertMember } from '../../../src/workspaces/accounts/people/members.js'
 import { insertUser } from '../../../src/workspaces/accounts/people/users.js'
@@ -238,20 +237,19 @@ const tracking: readonly string[] = ['GET /track/open/:emailId', 'GET /track/cli
 const sms = { provider: 'log', allowed_countries: ['DE'] }
 
 const soon = (now: number): string => new Date(now + 3_600_000).toISOString()
-type ClosedRoute = Exclude<Route, SignedLinkRoute | PublicRoute | TrackingRoute>
 
 const lineOf = ({ method, path }: Route): string => `${method} ${path}`
 const error = (answer: RestAnswer): ErrorBody['error'] => answer.json<ErrorBody>().error
 
-function expected(route: ClosedRoute): Expected {
+function expected(route: Route): Expected {
   const found = table[lineOf(route)]
   if (found === undefined) throw new Error(`${lineOf(route)}: who may use it, and whose is it? Say it in this table`)
   return found
 }
 
 /** Routes that need a key. */
-function keyRoutes(app: TestDaemon): readonly ClosedRoute[] {
-  return app.daemon.routes.filter((route): route is ClosedRoute => !isKeyless(route))
+function keyRoutes(app: TestDaemon): readonly Route[] {
+  return app.daemon.routes.filter((route) => !isKeyless(route))
 }
 
 /** One resource of each kind in a workspace. */
@@ -421,14 +419,13 @@ t.test('an id of another workspace does not exist at any route, and its rows sta
   const before = everythingOf(app, app.otherWorkspaceId)
   const own = everythingOf(app, app.workspaceId)
   const routes = keyRoutes(app).filter(({ path }) => path.includes(':'))
-  const ask = async (route: ClosedRoute, id: string, key: string): Promise<RestAnswer> => {
+  const ask = async (route: Route, id: string, key: string): Promise<RestAnswer> => {
     const { body, named } = expected(route)
     const workspaceId = workspaceOf(app, key)
     const query = named === 'query' ? `?workspaceId=${workspaceId}` : ''
     const path = `/v1${route.path.replace(':id', encodeURIComponent(id))}${query}`
     const given = { ...body?.(app.now()), ...(named === 'body' ? { workspaceId } : {}) }
-    const request =
-      'fileDescription' in route ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
+    const request = route.file !== null ? fileForm('email\nnew@b.test\n') : body === undefined ? {} : { body: given }
     return app.rest(route.method, path, { key, ...request })
   }
   for (const route of routes) {
@@ -443,7 +440,7 @@ t.test('an id of another workspace does not exist at any route, and its rows sta
   t.same(everythingOf(app, app.otherWorkspaceId), before)
   t.same(everythingOf(app, app.workspaceId), own)
 
-  const last = ({ method, path }: ClosedRoute): number =>
+  const last = ({ method, path }: Route): number =>
     path === '/workspaces/:id' && method === 'DELETE' ? 3 : method === 'DELETE' ? 2 : path.endsWith('/cancel') ? 1 : 0
   for (const route of [...routes].sort((one, other) => last(one) - last(other))) {
     const { of = 'emails', refused } = expected(route)
@@ -519,14 +516,9 @@ t.test('every role and scope is allowed at every route what the interface says, 
 })
 
 /** With an unknown id and an invalid body, an allowed key gets past the check of permissions. */
-async function walkRoles(
-  t: Test,
-  app: TestDaemon,
-  route: ClosedRoute,
-  keys: ReadonlyMap<string, string>,
-): Promise<void> {
+async function walkRoles(t: Test, app: TestDaemon, route: Route, keys: ReadonlyMap<string, string>): Promise<void> {
   const { roles, scopes: enough } = expected(route).who
-  const request = 'fileDescription' in route ? fileForm('') : route.body === null ? {} : { body: {} }
+  const request = route.file !== null ? fileForm('') : route.body === null ? {} : { body: {} }
   for (const role of allRoles) {
     for (const scopes of scopeSets) {
       const key = keys.get(`${role} ${scopes}`) ?? ''

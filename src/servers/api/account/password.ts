@@ -13,7 +13,7 @@ import { changeOwnPassword, setPasswordByLink } from '../../../workspaces/accoun
 import { type AccountLimit, takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
+import { openRoute, type Route, sessionRoute } from '../http/route.js'
 import { type AccountDeps, answerSignIn, code, toClient } from './session.js'
 import { sessionView } from './session-view.js'
 
@@ -44,7 +44,7 @@ const linkUse = z
 
 const tag = 'Own account'
 
-export function passwordRoutes(deps: PasswordDeps): readonly BrowserRoute[] {
+export function passwordRoutes(deps: PasswordDeps): readonly Route[] {
   return [
     sessionRoute({
       method: 'POST',
@@ -66,10 +66,11 @@ export function passwordRoutes(deps: PasswordDeps): readonly BrowserRoute[] {
   ]
 }
 
-function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordDeps): BrowserRoute {
-  return signInRoute({
+function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordDeps): Route {
+  return openRoute({
     method: 'POST',
     path: '/password-links',
+    area: 'sign-in',
     tag,
     summary: 'Ask for a link that sets a new password, by mail',
     description: 'The answer does not tell whether the address has an account. The link works once, for an hour.',
@@ -86,10 +87,11 @@ function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordD
   })
 }
 
-function confirmRoute(deps: PasswordDeps): BrowserRoute {
-  return signInRoute({
+function confirmRoute(deps: PasswordDeps): Route {
+  return openRoute({
     method: 'POST',
     path: '/password-links/confirm',
+    area: 'sign-in',
     tag,
     summary: 'Set a password by a link, and sign in',
     description: 'All sessions from before end. The second factor, where it is enabled, is needed as for a sign-in.',

@@ -5,13 +5,13 @@ import { tryCommit } from '../../../base/storage/db/write.js'
 import { setName } from '../../../workspaces/accounts/people/users.js'
 import { json } from '../http/answer.js'
 import { name } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 import type { AccountDeps } from './session.js'
 import { buildSessionView, sessionView } from './session-view.js'
 
 const profile = z.strictObject({ full_name: name }).meta({ id: 'Profile', example: { full_name: 'Ann Lee' } })
 
-export function profileRoute({ read, commit, names }: AccountDeps): BrowserRoute {
+export function profileRoute({ read, commit, names }: AccountDeps): Route {
   return sessionRoute({
     method: 'PATCH',
     path: '/profile',

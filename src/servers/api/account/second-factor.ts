@@ -9,7 +9,7 @@ import {
 import type { SignInDeps } from '../../../workspaces/accounts/sessions/sign-in.js'
 import { json, noContent } from '../http/answer.js'
 import { password } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 import { code, toClient } from './session.js'
 
 const beginRequest = z
@@ -41,11 +41,11 @@ const recoveryCodes = z
 
 const tag = 'Own account'
 
-export function secondFactorRoutes(deps: SignInDeps): readonly BrowserRoute[] {
+export function secondFactorRoutes(deps: SignInDeps): readonly Route[] {
   return [beginRoute(deps), confirmRoute(deps), disableRoute(deps), recoveryCodesRoute(deps)]
 }
 
-function beginRoute(deps: SignInDeps): BrowserRoute {
+function beginRoute(deps: SignInDeps): Route {
   return sessionRoute({
     method: 'POST',
     path: '/totp',
@@ -60,7 +60,7 @@ function beginRoute(deps: SignInDeps): BrowserRoute {
   })
 }
 
-function confirmRoute(deps: SignInDeps): BrowserRoute {
+function confirmRoute(deps: SignInDeps): Route {
   return sessionRoute({
     method: 'POST',
     path: '/totp/confirm',
@@ -78,7 +78,7 @@ function confirmRoute(deps: SignInDeps): BrowserRoute {
   })
 }
 
-function disableRoute(deps: SignInDeps): BrowserRoute {
+function disableRoute(deps: SignInDeps): Route {
   return sessionRoute({
     method: 'DELETE',
     path: '/totp',
@@ -96,7 +96,7 @@ function disableRoute(deps: SignInDeps): BrowserRoute {
   })
 }
 
-function recoveryCodesRoute(deps: SignInDeps): BrowserRoute {
+function recoveryCodesRoute(deps: SignInDeps): Route {
   return sessionRoute({
     method: 'POST',
     path: '/recovery-codes',

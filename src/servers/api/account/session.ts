@@ -19,8 +19,13 @@ import {
 } from '../../../workspaces/accounts/sessions/sign-in.js'
 import { type Answer, json } from '../http/answer.js'
 import { address, notFound, password, timestamp } from '../http/input/values.js'
-import { endedCookie, formatBrowserCookie, formatSessionCookie } from '../http/pipeline/session-identity.js'
-import { type BrowserRoute, sessionRoute, signInRoute } from '../http/session-route.js'
+import {
+  endedCookie,
+  formatBrowserCookie,
+  formatSessionCookie,
+  readBrowserToken,
+} from '../http/pipeline/session-identity.js'
+import { type Input, openRoute, type Route, sessionRoute } from '../http/route.js'
 import { buildSessionView, type ServiceNames, sessionView } from './session-view.js'
 
 export interface AccountDeps extends SignInDeps {
@@ -54,7 +59,7 @@ const allQuery = z.strictObject({
 const tag = 'Session'
 const removedCookie = { 'Set-Cookie': endedCookie }
 
-export function sessionRoutes(deps: AccountDeps): readonly BrowserRoute[] {
+export function sessionRoutes(deps: AccountDeps): readonly Route[] {
   return [
     showRoute(deps),
     createRoute(deps),
@@ -81,12 +86,14 @@ export function answerSignIn(
   }
 }
 
+type ClientFields = Pick<Input, 'remoteAddress' | 'header'>
+
 /** The browser that makes a request. */
-export function toClient({ remoteAddress, userAgent, browserToken }: SignInClient): SignInClient {
-  return { remoteAddress, userAgent, browserToken }
+export function toClient({ remoteAddress, header }: ClientFields): SignInClient {
+  return { remoteAddress, userAgent: header('user-agent') ?? '', browserToken: readBrowserToken(header('cookie')) }
 }
 
-function showRoute({ read, names }: AccountDeps): BrowserRoute {
+function showRoute({ read, names }: AccountDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/session',
@@ -99,10 +106,11 @@ function showRoute({ read, names }: AccountDeps): BrowserRoute {
   })
 }
 
-function createRoute(deps: AccountDeps): BrowserRoute {
-  return signInRoute({
+function createRoute(deps: AccountDeps): Route {
+  return openRoute({
     method: 'POST',
     path: '/session',
+    area: 'sign-in',
     tag,
     summary: 'Sign in',
     description:
@@ -120,10 +128,11 @@ function createRoute(deps: AccountDeps): BrowserRoute {
   })
 }
 
-function endRoute({ commit }: AccountDeps): BrowserRoute {
-  return signInRoute({
+function endRoute({ commit }: AccountDeps): Route {
+  return openRoute({
     method: 'DELETE',
     path: '/session',
+    area: 'sign-in',
     tag,
     summary: 'Sign out',
     answers: { 204: { description: 'The session has ended, or there was none.' } },
@@ -135,7 +144,7 @@ function endRoute({ commit }: AccountDeps): BrowserRoute {
   })
 }
 
-function listRoute({ read, sessionTimes }: AccountDeps): BrowserRoute {
+function listRoute({ read, sessionTimes }: AccountDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/sessions',
@@ -161,7 +170,7 @@ function listRoute({ read, sessionTimes }: AccountDeps): BrowserRoute {
   })
 }
 
-function removeRoute({ commit }: AccountDeps): BrowserRoute {
+function removeRoute({ commit }: AccountDeps): Route {
   return sessionRoute({
     method: 'DELETE',
     path: '/sessions/:id',
@@ -178,7 +187,7 @@ function removeRoute({ commit }: AccountDeps): BrowserRoute {
   })
 }
 
-function removeOthersRoute({ commit }: AccountDeps): BrowserRoute {
+function removeOthersRoute({ commit }: AccountDeps): Route {
   return sessionRoute({
     method: 'DELETE',
     path: '/sessions',

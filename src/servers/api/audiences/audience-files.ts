@@ -36,12 +36,20 @@ function importRoute(deps: ImportRouteDeps): Route {
     summary: 'Import contacts from a CSV file',
     description: 'An address that the audience has is changed by what its line says; the others are added.',
     query: importQuery,
-    limit: importFileLimit,
-    fileDescription: `CSV with the column names in its first line, one of them \`email\`; up to ${MAX_ROWS} lines.`,
-    fileExample: 'email,first_name\r\nbob@example.com,Bob\r\n',
+    file: {
+      limit: importFileLimit,
+      description: `CSV with the column names in its first line, one of them \`email\`; up to ${MAX_ROWS} lines.`,
+      example: 'email,first_name\r\nbob@example.com,Bob\r\n',
+    },
     answers: { 200: { description: 'The result for the lines.', schema: contactReport }, 202: acceptedAnswer },
     refusals: ['audience_not_found', 'payload_too_large'],
-    run: async ({ principal: { workspaceId }, params: { id: audienceId = '' }, query: { resubscribe }, file, now }) => {
+    run: async ({
+      principal: { workspaceId },
+      params: { id: audienceId = '' },
+      query: { resubscribe },
+      body: file,
+      now,
+    }) => {
       const check = (): unknown => requireAudience(deps.read, workspaceId, audienceId)
       check()
       return runFileImport<ContactImportReport>(deps, file, {

@@ -9,7 +9,7 @@ import type { Contact } from '../../../workspaces/audiences/contacts.js'
 import { countSubscribed } from '../../../workspaces/audiences/count-subscribed.js'
 import { json } from '../http/answer.js'
 import { buildPage, cursorSchema, limit, pageSchema } from '../http/input/paging.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { audienceId, contact, toContactList } from './contact-fields.js'
 
 const MAX_SEARCH = 320
@@ -35,11 +35,11 @@ const numbers = z.strictObject({
   subscribed: z.int().meta({ example: 1_204, description: 'Those that a broadcast goes to, unless suppressed.' }),
 })
 
-export function audiencePageRoutes(read: Read): readonly KeyRoute[] {
+export function audiencePageRoutes(read: Read): readonly Route[] {
   return [contactsRoute(read), numbersRoute(read)]
 }
 
-function contactsRoute(read: Read): KeyRoute {
+function contactsRoute(read: Read): Route {
   return route({
     method: 'GET',
     path: '/contacts',
@@ -78,7 +78,7 @@ function toPlace(cursor: string | undefined): AddressPlace | null {
   }
 }
 
-function numbersRoute(read: Read): KeyRoute {
+function numbersRoute(read: Read): Route {
   return route({
     method: 'GET',
     path: '/audiences/:id/numbers',

@@ -4,7 +4,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { listClickedLinks } from '../../../outbound/broadcasts/broadcast-clicks.js'
 import { requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
 import { json } from '../http/answer.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { broadcastRefOf, tag } from './broadcasts.js'
 
 const MAX_LINKS = 100
@@ -13,7 +13,7 @@ const links = z.strictObject({
   data: z.array(z.strictObject({ url: z.string().meta({ example: 'https://example.com/spring' }), clicks: z.int() })),
 })
 
-export function broadcastLinksRoute(read: Read): KeyRoute {
+export function broadcastLinksRoute(read: Read): Route {
   return route({
     method: 'GET',
     path: '/broadcasts/:id/links',

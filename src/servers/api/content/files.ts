@@ -8,7 +8,7 @@ import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { contentType, filename } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type UploadRoute, uploadRoute } from '../http/route.js'
+import { type Route, uploadRoute } from '../http/route.js'
 
 interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'hasDiskSpace'> {}
 
@@ -26,7 +26,7 @@ const storedFile = z
   .strictObject({ message: z.string().meta({ example: 'the file is stored' }), data: cachedFile })
   .meta({ id: 'StoredFile' })
 
-export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
+export function fileRoutes(deps: FileDeps): readonly Route[] {
   return [
     uploadRoute({
       method: 'POST',
@@ -36,12 +36,14 @@ export function fileRoutes(deps: FileDeps): readonly UploadRoute[] {
       summary: 'Store a file, to send it by its key',
       description: '`attachments` and `inline_images` of emails of this workspace may refer to its `file_cache_key`.',
       query: z.strictObject({ name: filename }),
-      limit: { bytes: MAX_FILE_BYTES, tooLarge: 'attachment-too-large' },
-      fileDescription: 'Its type is that of the part, else derived from `name`.',
-      fileExample: 'The terms, as bytes.',
+      file: {
+        limit: { bytes: MAX_FILE_BYTES, tooLarge: 'attachment-too-large' },
+        description: 'Its type is that of the part, else derived from `name`.',
+        example: 'The terms, as bytes.',
+      },
       answers: { 200: { description: 'It is stored.', schema: storedFile } },
       refusals: ['missing_required_field', 'attachment_too_large', 'insufficient_quota'],
-      run: async ({ principal: { workspaceId }, query: { name }, file }) => {
+      run: async ({ principal: { workspaceId }, query: { name }, body: file }) => {
         requireDiskSpace(deps)
         const declared = contentType.safeParse(file.contentType)
         const type = detectFileType(declared.success ? declared.data : null, name)

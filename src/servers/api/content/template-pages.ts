@@ -15,7 +15,7 @@ import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { templateRecord } from './template-fields.js'
 
 export const previewRequest = z
@@ -43,11 +43,11 @@ export function templatePageRoutes(
   read: Read,
   sampleUnsubscribeUrl: string,
   previewLarge: ComposeThread['preview'],
-): readonly KeyRoute[] {
+): readonly Route[] {
   return [listRoute(read), previewRoute(sampleUnsubscribeUrl, previewLarge)]
 }
 
-function listRoute(read: Read): KeyRoute {
+function listRoute(read: Read): Route {
   return route({
     method: 'GET',
     path: '/templates',
@@ -70,7 +70,7 @@ function listRoute(read: Read): KeyRoute {
 }
 
 /** `unsubscribeUrl`: it unsubscribes no recipient. */
-function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['preview']): KeyRoute {
+function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['preview']): Route {
   return route({
     method: 'POST',
     path: '/template-previews',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { searchVerifiedDomains } from '../../../workspaces/domains/domain-search.js'
 import { json } from '../http/answer.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 /** Names of one answer. */
 const MAX_SHOWN = 100
@@ -21,7 +21,7 @@ const found = z.strictObject({
   has_more: z.boolean().meta({ description: 'Whether there may be others with that beginning.' }),
 })
 
-export function domainSearchRoute({ read }: { readonly read: Read }): KeyRoute {
+export function domainSearchRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/sending-domains',

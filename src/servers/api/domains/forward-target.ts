@@ -8,8 +8,8 @@ import type { KeyObject } from 'node:crypto'
 import type { Store } from '../../../base/storage/db/database.js'
 import { changeAgreement, parseTargetToken, targetById } from '../../../workspaces/domains/forwards/forward-targets.js'
 import type { Answer } from '../http/answer.js'
-import { type PageCall, pageRoute } from '../http/open-route.js'
-import type { Route } from '../http/route.js'
+import { readShortForm } from '../http/input/short-form.js'
+import { type OpenCall, openRoute, type Route } from '../http/route.js'
 
 interface Page {
   readonly status: number
@@ -45,8 +45,8 @@ export function forwardTargetRoutes(deps: TargetPageDeps): readonly Route[] {
 }
 
 function askRoute(deps: TargetPageDeps): Route {
-  return pageRoute({
-    ...{ method: 'GET', path, tag, params },
+  return openRoute({
+    ...{ method: 'GET', area: 'page', path, tag, params },
     summary: 'Show the page that asks whether an address takes forwarded mail',
     description: 'Needs no key. Changes nothing.',
     answers: { 200: { description: 'The page', type: 'text/html', example }, 404: unknown },
@@ -56,21 +56,22 @@ function askRoute(deps: TargetPageDeps): Route {
 }
 
 function actRoute(deps: TargetPageDeps): Route {
-  return pageRoute({
-    ...{ method: 'POST', path, tag, params },
+  return openRoute({
+    ...{ method: 'POST', area: 'page', path, tag, params },
+    readBody: readShortForm,
     summary: 'Agree to get forwarded mail, or withdraw',
     description: 'Needs no key. The form field `stop` withdraws.',
     answers: { 200: { description: 'The page that says what is in force', type: 'text/html', example }, 404: unknown },
     refusals: [],
     run: async (call) => {
       const id = idOf(deps, call)
-      if (id !== null) await deps.commit([changeAgreement(id, call.form.has('stop') ? null : call.now)])
+      if (id !== null) await deps.commit([changeAgreement(id, call.body.has('stop') ? null : call.now)])
       return answer(deps, id)
     },
   })
 }
 
-function idOf({ secret }: TargetPageDeps, { params: { token = '' } }: PageCall): string | null {
+function idOf({ secret }: TargetPageDeps, { params: { token = '' } }: OpenCall): string | null {
   return parseTargetToken(secret, token)
 }
 

@@ -14,7 +14,7 @@ import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { toInputRefusal } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { type Call, type KeyRoute, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { type CreateDeps, requireDiskSpace } from './create.js'
 import { type CreatedEmail, createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
@@ -82,7 +82,7 @@ export interface BatchDeps extends CreateDeps {
   readonly refusalOf: BatchQuotaCheck
 }
 
-export function batchRoute(deps: BatchDeps): KeyRoute {
+export function batchRoute(deps: BatchDeps): Route {
   return route({
     method: 'POST',
     path: '/emails/batch',

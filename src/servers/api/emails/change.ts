@@ -5,7 +5,7 @@ import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { type ResourceDeps, readChangedEmail } from '../../../records/messages/email-resource.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../../records/messages/scheduled-change.js'
 import { json } from '../http/answer.js'
-import { type Call, type KeyRoute, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { emailRecord } from './email-record.js'
 import { releaseText } from './email-request.js'
 import { viewerOf } from './show.js'
@@ -24,7 +24,7 @@ const body = z
   })
   .meta({ id: 'EmailChange' })
 
-export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
+export function rescheduleRoute(deps: EmailChangeDeps): Route {
   return route({
     method: 'PATCH',
     path: '/emails/:id',
@@ -45,7 +45,7 @@ export function rescheduleRoute(deps: EmailChangeDeps): KeyRoute {
   })
 }
 
-export function cancelRoute(deps: EmailChangeDeps): KeyRoute {
+export function cancelRoute(deps: EmailChangeDeps): Route {
   return route({
     method: 'POST',
     path: '/emails/:id/cancel',

@@ -7,7 +7,7 @@ import type { EmailCommitter } from '../../../outbound/sending/email-committer.j
 import { findEarlierUse } from '../../../outbound/sending/idempotency.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
-import { type Call, type KeyRoute, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer } from './idempotency-key.js'
@@ -24,7 +24,7 @@ export interface CreateDeps {
   readonly hasDiskSpace: () => boolean
 }
 
-export function createRoute(deps: CreateDeps): KeyRoute {
+export function createRoute(deps: CreateDeps): Route {
   return route<undefined, EmailRequest>({
     method: 'POST',
     path: '/emails',

@@ -4,7 +4,7 @@ import { requireVisibleEmail } from '../../../records/messages/email-resource.js
 import { changeOwnEntries, type OwnAct } from '../../../records/messages/queue/own-acts.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import type { EmailChangeDeps } from './change.js'
 import { MAX_RECIPIENTS } from './email-fields.js'
 import { viewerOf } from './show.js'
@@ -28,11 +28,11 @@ const summaries: Readonly<Record<OwnAct, string>> = {
 
 type ActDeps = Pick<EmailChangeDeps, 'read' | 'commit' | 'onDueChanged'>
 
-export function queueActRoutes(deps: ActDeps): readonly KeyRoute[] {
+export function queueActRoutes(deps: ActDeps): readonly Route[] {
   return [actRoute('hold', deps), actRoute('release', deps), actRoute('retry', deps)]
 }
 
-function actRoute(act: OwnAct, deps: ActDeps): KeyRoute {
+function actRoute(act: OwnAct, deps: ActDeps): Route {
   return route<undefined, z.output<typeof body>>({
     method: 'POST',
     path: `/emails/:id/${act}`,

@@ -12,7 +12,7 @@ import { type FoundEmail, searchEmails } from '../../../records/messages/email-s
 import { json } from '../http/answer.js'
 import { encodeCursor, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { domainName, moment, timestamp } from '../http/input/values.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { emailStatus, recipientCounts } from './email-record.js'
 
 /** Characters. */
@@ -67,7 +67,7 @@ const page = pageSchema(foundEmail).extend({
   searched_to: timestamp.nullable().meta({ description: 'Older emails were not compared yet; null: all were.' }),
 })
 
-export function searchRoute({ read }: { readonly read: Read }): KeyRoute {
+export function searchRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({
     method: 'GET',
     path: '/emails',

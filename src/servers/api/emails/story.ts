@@ -7,7 +7,7 @@ import { requireVisibleEmail } from '../../../records/messages/email-resource.js
 import { describeLaterReport, describeNext } from '../../../records/messages/email-story.js'
 import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { attempt, emailRecord, recipientStatus } from './email-record.js'
 import { viewerOf } from './show.js'
 
@@ -51,7 +51,7 @@ const {
 } = emailRecord.shape
 const story = z.object({ ...facts, recipients: z.array(storyRecipient) }).meta({ id: 'EmailStory' })
 
-export function storyRoute({ read }: { readonly read: Read }): KeyRoute {
+export function storyRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/emails/:id/story',

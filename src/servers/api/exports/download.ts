@@ -47,12 +47,10 @@ export function exportDownloadRoute(deps: DownloadDeps): Route {
     },
     refusals: ['not_found', 'conflict', 'missing_required_field', 'validation_error'],
     run: ({ principal: { workspaceId }, params: { id = '' }, now }) => buildDownload(deps, { id, workspaceId }, now),
-    link: {
-      run: ({ params: { id = '' }, query: { workspace: workspaceId, expires: expiresAt, signature }, now }) => {
-        verifyExportLink(deps.secret, { workspaceId, exportId: id, expiresAt }, signature)
-        if (now >= expiresAt) throw exportNotFound(id)
-        return buildDownload(deps, { id, workspaceId }, now)
-      },
+    byLink: ({ params: { id = '' }, query: { workspace: workspaceId, expires: expiresAt, signature }, now }) => {
+      verifyExportLink(deps.secret, { workspaceId, exportId: id, expiresAt }, signature)
+      if (now >= expiresAt) throw exportNotFound(id)
+      return buildDownload(deps, { id, workspaceId }, now)
     },
   })
 }

@@ -4,7 +4,7 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { listExports } from '../../../records/exports/export-records.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { type ExportDeps, exportResource, toExportResource } from './exports.js'
 
 const exportView = exportResource
@@ -16,7 +16,7 @@ const exportView = exportResource
   })
   .meta({ id: 'ExportView' })
 
-export function exportViewRoute(deps: ExportDeps): KeyRoute {
+export function exportViewRoute(deps: ExportDeps): Route {
   const { read } = deps
   return route({
     method: 'GET',

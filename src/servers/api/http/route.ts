@@ -1,179 +1,185 @@
 /**
- * A route as data: method, path, permission, schemas, answers, and the function `run`.
+ * A route as data: method, path, who may call it, schemas, answers, and the function `run`.
  *
  * One list of routes gives the router, the permission checks, the parsing of input and the OpenAPI document, so that
- * they cannot disagree. There are seven kinds, by who may call them: with a key (`route`), with a key and a file
- * (`uploadRoute`), with a link that we signed (`signedLinkRoute`), without a key (`publicRoute`), programs that show our
- * mail (`trackingRoute`), readers of our mail (`pageRoute`), services that report to us (`callbackRoute`). `run` calls
- * the rooms below and builds the answer; a client's fault is thrown as a Refusal.
+ * they cannot disagree. There are four kinds: `route` acts in a workspace, for a key or for a session in a browser;
+ * `uploadRoute` does so with a file; `sessionRoute` is for people in a browser; `openRoute` needs no key. `run` calls the
+ * rooms below and builds the answer; a client's fault is thrown as a Refusal.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
+import type { ReservableMemory } from '../../../base/platform/memory/reservation.js'
 import type { Area } from '../../../workspaces/accounts/access/permissions.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
+import type { OpenSession } from '../../../workspaces/accounts/sessions/session-check.js'
 import type { Answer } from './answer.js'
 import type { Common } from './documented-route.js'
-import type { LinkQuery } from './input/link-signature.js'
-import type { FileLimit, UploadedFile } from './input/upload.js'
-import type { CallbackRoute, PageRoute, TrackingRoute } from './open-route.js'
+import { type LinkQuery, linkQuery } from './input/link-signature.js'
+import type { BodyPace } from './input/read-body.js'
+import type { FileForm, UploadedFile } from './input/upload.js'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-export interface Call<Query = unknown, Body = unknown> {
-  readonly principal: Principal
-  /** If not null, the caller may see only what this key has sent. */
-  readonly ownKey: string | null
+/** Served under `/ui/api` only. An `operator` is an owner or admin of the operator's workspace. */
+type SessionArea = 'session' | 'operator'
+
+/**
+ * What needs no key. `link`: `run` verifies the signature in the query. `public`: it verifies the secret in the body.
+ * `sign-in`: for people without a session, under `/ui/api` only. `tracking`: programs that show our mail. `page`: readers
+ * of our mail, by a token in the path. `callback`: services at URLs that we gave them.
+ */
+const openAreas = ['link', 'public', 'sign-in', 'tracking', 'page', 'callback'] as const
+type OpenArea = (typeof openAreas)[number]
+
+/** What `run` gets of every request, its input parsed with the schemas of the route. */
+export interface Input<Query = unknown, Body = unknown> {
   /** Parameters of the path, such as `{ id }`. */
   readonly params: Readonly<Record<string, string>>
   readonly query: Query
   readonly body: Body
+  /** The query as it came. */
+  readonly search: () => URLSearchParams
   /** The fingerprint of the route and the body as received. */
   readonly fingerprint: () => string
   /** A header field of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined
+  readonly isHead: boolean
   readonly remoteAddress: string
   readonly now: number
 }
 
-interface KeyCommon extends Common {
+/** A request that acts in a workspace. */
+export interface Call<Query = unknown, Body = unknown> extends Input<Query, Body> {
+  readonly principal: Principal
+  /** If not null, the caller may see only what this key has sent. */
+  readonly ownKey: string | null
+}
+
+interface SessionCall<Query, Body> extends Input<Query, Body> {
+  readonly session: OpenSession
+}
+
+export interface OpenCall<Query = unknown, Body = unknown> extends Input<Query, Body> {
+  /** That of a `sign-in` route if there is one, else null. */
+  readonly session: OpenSession | null
+}
+
+type Run<Call> = (call: Call) => Promise<Answer> | Answer
+
+/** Reads a body that is no JSON. */
+export type ReadBody<Body> = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  memory: ReservableMemory,
+  pace: BodyPace,
+) => Promise<Body>
+
+interface Spec<Query, Body> extends Common {
   readonly method: Method
-  /** The permission that the key needs. */
+  readonly query?: z.ZodType<Query>
+  /** The schema of a JSON body. */
+  readonly body?: z.ZodType<Body>
+  /** Bytes of a JSON body; absent: 64 KB, or 16 KB without a workspace. A larger one is among `large-bodies`. */
+  readonly maxBody?: number
+}
+
+interface WorkspaceSpec<Query, Body> extends Spec<Query, Body> {
+  /** The permission that the caller needs. */
   readonly area: Area
+}
+
+export interface RouteSpec<Query, Body> extends WorkspaceSpec<Query, Body> {
   /** Keys with the scope `send` alone may use it for what they have sent. */
   readonly own?: true
-  /** What a signed link does here: a request with a `signature` in its query is authorized by it, without a key. */
-  readonly link?: SignedLink
+  /** Runs for a request with a `signature` in its query, which needs no key: it verifies that signature. */
+  readonly byLink?: Run<OpenCall<LinkQuery, undefined>>
+  readonly run: Run<Call<Query, Body>>
 }
 
-/** `run` verifies the signature. */
-interface SignedLink {
-  readonly run: (call: SignedLinkCall<LinkQuery>) => Promise<Answer> | Answer
+interface UploadSpec<Query> extends WorkspaceSpec<Query, UploadedFile> {
+  readonly method: 'POST'
+  readonly file: FileForm
+  readonly run: Run<Call<Query, UploadedFile>>
 }
 
-export interface RouteSpec<Query, Body> extends KeyCommon {
-  readonly query?: z.ZodType<Query>
-  readonly body?: z.ZodType<Body>
-  /** Bytes of the body; absent: `DEFAULT_BODY`. A larger one is among `large-bodies`. */
-  readonly maxBody?: number
-  readonly run: (call: Call<Query, Body>) => Promise<Answer> | Answer
+interface SessionSpec<Query, Body> extends Spec<Query, Body> {
+  readonly area: SessionArea
+  readonly run: Run<SessionCall<Query, Body>>
+}
+
+/** `tracking`, `page` and `callback` ignore the query, whose schema is for the OpenAPI document alone. */
+interface OpenSpec<Query, Body> extends Spec<Query, Body> {
+  readonly area: OpenArea
+  readonly readBody?: ReadBody<Body>
+  /** Of a `callback`: whether the token in the path is right. If not, the answer is 404, and no body is read. */
+  readonly isAuthorized?: (params: Input['params']) => boolean
+  readonly run: Run<OpenCall<Query, Body>>
+}
+
+/** A route without its input types: the pipeline parses the input with the route's schemas before `run`. */
+export interface Route extends Common {
+  readonly method: Method
+  readonly area: Area | SessionArea | OpenArea
+  readonly own: boolean
+  readonly query: z.ZodType | null
+  readonly body: z.ZodType | null
+  readonly maxBody: number
+  readonly readBody: ReadBody<unknown> | null
+  readonly file: FileForm | null
+  readonly isAuthorized: ((params: Input['params']) => boolean) | null
+  /** What answers a request with a signature in its query. */
+  readonly byLink: Route | null
+  readonly run: Run<unknown>
 }
 
 /** Bytes: what is parsed on the main thread. */
 export const DEFAULT_BODY = 65_536
-
-/** A route without its input types: the pipeline parses the input with the route's schemas before `run`. */
-export interface KeyRoute extends KeyCommon {
-  readonly query: z.ZodType | null
-  readonly body: z.ZodType | null
-  readonly maxBody: number
-  readonly run: (call: Call) => Promise<Answer> | Answer
-}
-
-/** A request that uploads one file. */
-export interface UploadCall<Query = unknown> {
-  readonly principal: Principal
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Query
-  readonly file: UploadedFile
-  readonly now: number
-}
-
-interface UploadCommon extends KeyCommon {
-  readonly method: 'POST'
-  /** The limit of the part `file`. */
-  readonly limit: FileLimit
-  /** What the file must be, for the OpenAPI document. */
-  readonly fileDescription: string
-  /** An example of its content, for the OpenAPI document. */
-  readonly fileExample?: string
-}
-
-interface UploadSpec<Query> extends UploadCommon {
-  readonly query?: z.ZodType<Query>
-  readonly run: (call: UploadCall<Query>) => Promise<Answer>
-}
-
-export interface UploadRoute extends UploadCommon {
-  readonly query: z.ZodType | null
-  readonly body: null
-  readonly run: (call: UploadCall) => Promise<Answer>
-}
-
-/** A request by a signed link, with or without a key. */
-export interface SignedLinkCall<Query = unknown> {
-  readonly params: Readonly<Record<string, string>>
-  readonly query: Query
-  readonly now: number
-}
-
-interface SignedLinkCommon extends Common {
-  readonly method: 'GET'
-  /** No key is needed: `run` verifies the signature of the link. */
-  readonly area: 'link'
-}
-
-interface SignedLinkSpec<Query> extends SignedLinkCommon {
-  readonly query: z.ZodType<Query>
-  readonly run: (call: SignedLinkCall<Query>) => Promise<Answer> | Answer
-}
-
-export interface SignedLinkRoute extends SignedLinkCommon {
-  readonly query: z.ZodType
-  readonly body: null
-  readonly run: (call: SignedLinkCall) => Promise<Answer> | Answer
-}
-
-/** A request without a key, authorized by a secret in its body. */
-interface PublicCall<Body = unknown> {
-  readonly body: Body
-  readonly remoteAddress: string
-  readonly now: number
-}
-
-interface PublicCommon extends Common {
-  readonly method: 'POST'
-  /** No key is needed: `run` verifies the secret in the body. */
-  readonly area: 'public'
-}
-
-interface PublicSpec<Body> extends PublicCommon {
-  readonly body: z.ZodType<Body>
-  readonly run: (call: PublicCall<Body>) => Promise<Answer> | Answer
-}
-
-export interface PublicRoute extends PublicCommon {
-  readonly query: null
-  readonly body: z.ZodType
-  readonly run: (call: PublicCall) => Promise<Answer> | Answer
-}
-
-export type Route = KeyRoute | UploadRoute | SignedLinkRoute | PublicRoute | TrackingRoute | PageRoute | CallbackRoute
+/** Bytes of a body that has a secret and a few short fields. */
+const SHORT_BODY = 16_384
 
 /** Whether the route needs no key. */
 export function isKeyless({ area }: { readonly area: string }): boolean {
-  return ['sign-in', 'link', 'public', 'tracking', 'page', 'callback'].includes(area)
+  return isOpenArea(area)
 }
 
-/** `run` without the types of its input: the pipeline parses the input with the schemas of the route first. */
-export function withoutTypes<Typed, Result>(run: (call: Typed) => Result): (call: unknown) => Result {
+export function isOpenArea(area: string): area is OpenArea {
+  return openAreas.some((open) => open === area)
+}
+
+export function isSessionArea(area: string): area is SessionArea {
+  return area === 'session' || area === 'operator'
+}
+
+/** `run` without the types of its input. */
+function untyped<Typed>(run: Run<Typed>): Run<unknown> {
   return (call) => run(call as Typed)
 }
 
-export function publicRoute<Body>(spec: PublicSpec<Body>): PublicRoute {
-  const { run, ...common } = spec
-  return { ...common, query: null, run: withoutTypes(run) }
+const nothingElse = {
+  own: false,
+  query: null,
+  body: null,
+  readBody: null,
+  file: null,
+  isAuthorized: null,
+  byLink: null,
 }
 
-export function signedLinkRoute<Query>(spec: SignedLinkSpec<Query>): SignedLinkRoute {
-  const { run, ...common } = spec
-  return { ...common, body: null, run: withoutTypes(run) }
+export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): Route {
+  const { byLink, run, ...common } = spec
+  const whole: Route = { ...nothingElse, maxBody: DEFAULT_BODY, ...common, run: untyped(run) }
+  if (byLink === undefined) return whole
+  return { ...whole, byLink: { ...whole, area: 'link', query: linkQuery, run: untyped(byLink) } }
 }
 
-export function route<Query = undefined, Body = undefined>(spec: RouteSpec<Query, Body>): KeyRoute {
-  const { query = null, body = null, maxBody = DEFAULT_BODY, run, ...common } = spec
-  return { ...common, query, body, maxBody, run: withoutTypes(run) }
+export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): Route {
+  return { ...nothingElse, maxBody: 0, ...spec, run: untyped(spec.run) }
 }
 
-export function uploadRoute<Query = undefined>(spec: UploadSpec<Query>): UploadRoute {
-  const { query = null, run, ...common } = spec
-  return { ...common, query, body: null, run: withoutTypes(run) }
+export function sessionRoute<Query = undefined, Body = undefined>(spec: SessionSpec<Query, Body>): Route {
+  return { ...nothingElse, maxBody: SHORT_BODY, ...spec, run: untyped(spec.run) }
+}
+
+export function openRoute<Query = undefined, Body = undefined>(spec: OpenSpec<Query, Body>): Route {
+  return { ...nothingElse, maxBody: SHORT_BODY, ...spec, run: untyped(spec.run) }
 }

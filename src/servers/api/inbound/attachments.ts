@@ -15,7 +15,7 @@ import { type Answer, json } from '../http/answer.js'
 import { type LinkQuery, linkQuery } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
-import { type Route, route, type SignedLinkCall, type SignedLinkRoute, signedLinkRoute } from '../http/route.js'
+import { type OpenCall, openRoute, type Route, route } from '../http/route.js'
 import { downloadTypeOf, fileNameOf } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
@@ -85,8 +85,8 @@ function toAttachmentResource(
   }
 }
 
-export function downloadRoute(deps: AttachmentDeps): SignedLinkRoute {
-  return signedLinkRoute<LinkQuery>({
+export function downloadRoute(deps: AttachmentDeps): Route {
+  return openRoute<LinkQuery>({
     method: 'GET',
     path: `${path}/:place`,
     area: 'link',
@@ -116,7 +116,7 @@ async function downloadAttachment(
     params: { id = '', place: rawPlace = '' },
     query: { workspace: workspaceId, expires, signature },
     now,
-  }: SignedLinkCall<LinkQuery>,
+  }: OpenCall<LinkQuery>,
 ): Promise<Answer> {
   // Our links have no leading zeros.
   const place = /^(?:0|[1-9]\d{0,5})$/.test(rawPlace) ? Number(rawPlace) : -1

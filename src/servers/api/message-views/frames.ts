@@ -17,7 +17,7 @@ import { findSessionPrincipal } from '../../../workspaces/accounts/sessions/sess
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { HTML_TYPE } from '../http/output/send-reply.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 import { requireInboundEmail } from '../inbound/show.js'
 import { type DisplayFacts, messageRenderer, renderNote } from './message-html.js'
 import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'
@@ -50,12 +50,12 @@ const previewId = z.strictObject({ id: z.string().meta({ example: 'n4bQgYhMfWWaL
 /** Bytes of a preview as JSON. */
 const MAX_BODY = 4 * 1_048_576
 
-export function frameRoutes(deps: FrameDeps): readonly BrowserRoute[] {
+export function frameRoutes(deps: FrameDeps): readonly Route[] {
   const previews = createPreviews()
   return [emailRoute(deps), inboundRoute(deps), addPreviewRoute(previews), previewRoute(deps, previews)]
 }
 
-function emailRoute({ read, mime }: FrameDeps): BrowserRoute {
+function emailRoute({ read, mime }: FrameDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/frames/:workspaceId/emails/:id',
@@ -75,7 +75,7 @@ function emailRoute({ read, mime }: FrameDeps): BrowserRoute {
   })
 }
 
-function inboundRoute({ read, mime }: FrameDeps): BrowserRoute {
+function inboundRoute({ read, mime }: FrameDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/frames/:workspaceId/inbound/:id',
@@ -94,7 +94,7 @@ function inboundRoute({ read, mime }: FrameDeps): BrowserRoute {
   })
 }
 
-function addPreviewRoute(previews: Previews): BrowserRoute {
+function addPreviewRoute(previews: Previews): Route {
   return sessionRoute({
     method: 'POST',
     path: '/previews',
@@ -110,7 +110,7 @@ function addPreviewRoute(previews: Previews): BrowserRoute {
   })
 }
 
-function previewRoute({ mime }: FrameDeps, previews: Previews): BrowserRoute {
+function previewRoute({ mime }: FrameDeps, previews: Previews): Route {
   return sessionRoute({
     method: 'GET',
     path: '/frames/previews/:id',

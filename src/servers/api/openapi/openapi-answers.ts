@@ -9,7 +9,6 @@ import type { DocumentedAnswer } from '../http/documented-route.js'
 import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
 import { isKeyless, type Route } from '../http/route.js'
-import type { BrowserRoute } from '../http/session-route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
@@ -69,7 +68,7 @@ function headerRefs(headers: readonly HeaderName[] = []): NonNullable<ZodOpenApi
 }
 
 /** All answers of a route, by status. */
-export function answersOf(route: Route | BrowserRoute): ZodOpenApiResponsesObject {
+export function answersOf(route: Route): ZodOpenApiResponsesObject {
   const good = Object.entries(route.answers).map(([status, answer]) => [status, successResponse(answer)])
   const refused = refusalGroupsOf(route).map(({ status, codes }) => [
     status,
@@ -79,9 +78,7 @@ export function answersOf(route: Route | BrowserRoute): ZodOpenApiResponsesObjec
 }
 
 /** The refusals of all routes, by their names. */
-export function refusalResponses(
-  routes: readonly (Route | BrowserRoute)[],
-): Readonly<Record<string, ZodOpenApiResponseObject>> {
+export function refusalResponses(routes: readonly Route[]): Readonly<Record<string, ZodOpenApiResponseObject>> {
   return Object.fromEntries(
     routes.flatMap(refusalGroupsOf).map(({ codes }) => [refusalNameOf(codes), refusalResponse(codes)]),
   )
@@ -105,7 +102,7 @@ interface RefusalGroup {
 }
 
 /** One group for each status, with its codes. */
-function refusalGroupsOf(route: Route | BrowserRoute): readonly RefusalGroup[] {
+function refusalGroupsOf(route: Route): readonly RefusalGroup[] {
   const codes = codesOf(route)
   const statuses = [...new Set(codes.map((code) => statusOfCode[code]))].sort()
   return statuses.map((status) => ({
@@ -131,7 +128,7 @@ function refusalResponse(codes: readonly ErrorCode[]): ZodOpenApiResponseObject 
 }
 
 /** Every code that a route may answer. */
-function codesOf(route: Route | BrowserRoute): readonly ErrorCode[] {
+function codesOf(route: Route): readonly ErrorCode[] {
   const { refusals, query, area } = route
   if (area === 'tracking') return [...commonCodes, ...refusals]
   const ofInput = bodyCodesOf(route) ?? (query !== null ? ['validation_error'] : [])
@@ -140,13 +137,13 @@ function codesOf(route: Route | BrowserRoute): readonly ErrorCode[] {
   ]
 }
 
-function callerCodesOf(route: Route | BrowserRoute): readonly ErrorCode[] {
+function callerCodesOf(route: Route): readonly ErrorCode[] {
   if (route.area === 'sign-in') return ['insufficient_permissions']
   if (route.area === 'session' || route.area === 'operator') return sessionCodes
   return isKeyless(route) ? [] : keyCodes
 }
 
-function bodyCodesOf(route: Route | BrowserRoute): readonly ErrorCode[] | null {
-  if ('fileDescription' in route) return uploadCodes
+function bodyCodesOf(route: Route): readonly ErrorCode[] | null {
+  if (route.file !== null) return uploadCodes
   return route.body === null ? null : bodyCodes
 }

@@ -4,12 +4,17 @@
  * output form.
  */
 import { z } from 'zod'
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi'
+import {
+  createDocument,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiRequestBodyObject,
+} from 'zod-openapi'
 import { acceptsValue } from '../http/input/absent-fields.js'
 import { linkQuery } from '../http/input/link-signature.js'
+import type { FileForm } from '../http/input/upload.js'
 import { headerFields } from '../http/output/header-fields.js'
-import { isKeyless, type Route, type UploadRoute } from '../http/route.js'
-import type { BrowserRoute } from '../http/session-route.js'
+import { isKeyless, type Route } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -89,15 +94,11 @@ export function buildOpenApiDocument(routes: readonly Route[], info: ApiInfo): o
 }
 
 /** The document of the routes under `/ui/api` that are not those of the API. */
-export function buildBrowserDocument(routes: readonly BrowserRoute[], info: ApiInfo): object {
+export function buildBrowserDocument(routes: readonly Route[], info: ApiInfo): object {
   return buildDocument(routes, info, 'browser')
 }
 
-function buildDocument(
-  routes: readonly (Route | BrowserRoute)[],
-  { version, server }: ApiInfo,
-  kind: keyof typeof kinds,
-): object {
+function buildDocument(routes: readonly Route[], { version, server }: ApiInfo, kind: keyof typeof kinds): object {
   const { prefix, title, scheme } = kinds[kind]
   const document = createDocument(
     {
@@ -125,7 +126,7 @@ function toTag(name: string): { readonly name: string; readonly description?: st
   return description === undefined ? { name } : { name, description }
 }
 
-function pathsOf(routes: readonly (Route | BrowserRoute)[], prefix: string): ZodOpenApiPathsObject {
+function pathsOf(routes: readonly Route[], prefix: string): ZodOpenApiPathsObject {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {}
   for (const route of routes) {
     const path = `${prefix}${route.path.replace(/:(\w+)/g, '{$1}')}`
@@ -134,7 +135,7 @@ function pathsOf(routes: readonly (Route | BrowserRoute)[], prefix: string): Zod
   return paths
 }
 
-function toOperation(route: Route | BrowserRoute): ZodOpenApiOperationObject {
+function toOperation(route: Route): ZodOpenApiOperationObject {
   const { tag, summary, description } = route
   return {
     tags: [tag],
@@ -144,42 +145,35 @@ function toOperation(route: Route | BrowserRoute): ZodOpenApiOperationObject {
     requestParams: toParameters(route),
     ...toRequestBody(route),
     ...(isKeyless(route) ? { security: [] } : {}),
-    ...(hasLink(route) ? { security: [{ key: [] }, {}] } : {}),
+    ...(route.byLink !== null ? { security: [{ key: [] }, {}] } : {}),
     responses: answersOf(route),
   }
 }
 
-function hasLink(route: Route | BrowserRoute): boolean {
-  return 'link' in route && route.link !== undefined
-}
-
-function toRequestBody(route: Route | BrowserRoute): Pick<ZodOpenApiOperationObject, 'requestBody'> {
-  const { body } = route
+function toRequestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  const { body, file } = route
   if (body !== null) {
     const { value } = exampleOf(body)
     const content = { schema: body, ...(value === undefined ? {} : { example: value }) }
     const required = !acceptsValue(body, undefined)
     return { requestBody: { required, content: { 'application/json': content } } }
   }
-  return 'fileDescription' in route ? { requestBody: toFormBody(route) } : {}
+  return file === null ? {} : { requestBody: toFormBody(file) }
 }
 
 /** The file part of a form, as OpenAPI 3.1 describes binary parts. */
-function toFormBody({
-  fileDescription,
-  fileExample,
-}: UploadRoute): NonNullable<ZodOpenApiOperationObject['requestBody']> {
+function toFormBody({ description, example: content }: FileForm): ZodOpenApiRequestBodyObject {
   const file = {
     type: 'string',
     contentMediaType: 'application/octet-stream',
-    description: `The file, with a filename. ${fileDescription}`,
+    description: `The file, with a filename. ${description}`,
   } as const
   const schema = { type: 'object' as const, required: ['file'], properties: { file }, additionalProperties: false }
-  const example = fileExample === undefined ? {} : { example: { file: fileExample } }
+  const example = content === undefined ? {} : { example: { file: content } }
   return { required: true, content: { 'multipart/form-data': { schema, ...example } } }
 }
 
-function toParameters(route: Route | BrowserRoute): NonNullable<ZodOpenApiOperationObject['requestParams']> {
+function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requestParams']> {
   const { path, query, headers, tag, params = {} } = route
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   const described: Readonly<Record<string, string>> = { id: `Id of the ${resourceNameOf(tag)}.`, ...params }
@@ -187,7 +181,7 @@ function toParameters(route: Route | BrowserRoute): NonNullable<ZodOpenApiOperat
   return {
     ...(names.length === 0 ? {} : { path: z.object(Object.fromEntries(inPath)) }),
     ...(query instanceof z.ZodObject ? { query } : {}),
-    ...(hasLink(route) ? { query: linkParameters } : {}),
+    ...(route.byLink !== null ? { query: linkParameters } : {}),
     ...(headers === undefined ? {} : { header: headers }),
   }
 }

@@ -6,7 +6,7 @@ import { findingStates } from '../../../operations/doctor/finding.js'
 import { readFindings, readLastRun } from '../../../operations/doctor/findings-store.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 
 export interface DoctorRouteDeps {
   /** Runs all checks and stores what they find. */
@@ -31,7 +31,7 @@ const doctorView = z
   })
   .meta({ id: 'DoctorFindings' })
 
-export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly read: Read }): readonly BrowserRoute[] {
+export function doctorRoutes({ read, runDoctor }: DoctorRouteDeps & { readonly read: Read }): readonly Route[] {
   const answers = { 200: { description: 'The last run, and what is wrong since then.', schema: doctorView } }
   return [
     sessionRoute({

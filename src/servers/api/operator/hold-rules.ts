@@ -20,7 +20,7 @@ import { countHeldEntries } from '../../../records/messages/queue/ruled-entries.
 import { workspaceById } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { json, noContent } from '../http/answer.js'
 import { domainName, notFound, timestamp } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 
 interface HoldRuleRouteDeps extends Store {
   /** To be called after a change: the rules are in effect when it returns. */
@@ -73,11 +73,11 @@ const addRequest = z
   )
   .meta({ id: 'HoldRuleRequest', example: { domain: 'example.com', until: '2030-01-31T09:00:00Z' } })
 
-export function holdRuleRoutes(deps: HoldRuleRouteDeps): readonly BrowserRoute[] {
+export function holdRuleRoutes(deps: HoldRuleRouteDeps): readonly Route[] {
   return [listRoute(deps), addRoute(deps), removeRoute(deps)]
 }
 
-function listRoute({ read }: HoldRuleRouteDeps): BrowserRoute {
+function listRoute({ read }: HoldRuleRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/queue/rules',
@@ -99,7 +99,7 @@ function listRoute({ read }: HoldRuleRouteDeps): BrowserRoute {
   })
 }
 
-function addRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): BrowserRoute {
+function addRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): Route {
   return sessionRoute({
     method: 'POST',
     path: '/operator/queue/rules',
@@ -124,7 +124,7 @@ function addRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): BrowserR
   })
 }
 
-function removeRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): BrowserRoute {
+function removeRoute({ read, commit, onQueueChanged }: HoldRuleRouteDeps): Route {
   return sessionRoute({
     method: 'DELETE',
     path: '/operator/queue/rules/:id',

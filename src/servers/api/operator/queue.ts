@@ -12,7 +12,7 @@ import type { Actor } from '../../../workspaces/accounts/access/audit-log.js'
 import { json, noContent } from '../http/answer.js'
 import { idCursor, limit, toCursor } from '../http/input/paging.js'
 import { domainName } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 import { censusView, entryPage, showCensus, showEntry, showWork, workView } from './queue-views.js'
 
 export interface QueueRouteDeps extends Store {
@@ -66,11 +66,11 @@ const actAnswer = z.strictObject({
   }),
 })
 
-export function queueRoutes(deps: QueueRouteDeps): readonly BrowserRoute[] {
+export function queueRoutes(deps: QueueRouteDeps): readonly Route[] {
   return [censusRoute(deps), entriesRoute(deps), actRoute(deps), startRoute(deps), workRoute(deps), stopRoute(deps)]
 }
 
-function censusRoute({ readCensus }: QueueRouteDeps): BrowserRoute {
+function censusRoute({ readCensus }: QueueRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/queue',
@@ -84,7 +84,7 @@ function censusRoute({ readCensus }: QueueRouteDeps): BrowserRoute {
   })
 }
 
-function entriesRoute({ read }: QueueRouteDeps): BrowserRoute {
+function entriesRoute({ read }: QueueRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/queue/entries',
@@ -116,7 +116,7 @@ function actorOfSession(userId: string): Actor {
   return { id: userId, keyId: null }
 }
 
-function actRoute({ read, commit, onQueueChanged }: QueueRouteDeps): BrowserRoute {
+function actRoute({ read, commit, onQueueChanged }: QueueRouteDeps): Route {
   return sessionRoute({
     method: 'POST',
     path: '/operator/queue/acts',
@@ -141,7 +141,7 @@ function withAbsent({ changed, missed }: ChangedEntries, ids: readonly string[])
   return { changed, missed: [...missed, ...new Set(ids.filter((id) => !known.has(id)))] }
 }
 
-function startRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
+function startRoute({ queueWork }: QueueRouteDeps): Route {
   return sessionRoute({
     method: 'POST',
     path: '/operator/queue/work',
@@ -158,7 +158,7 @@ function startRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
   })
 }
 
-function workRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
+function workRoute({ queueWork }: QueueRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/queue/work',
@@ -179,7 +179,7 @@ function workRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
   })
 }
 
-function stopRoute({ queueWork }: QueueRouteDeps): BrowserRoute {
+function stopRoute({ queueWork }: QueueRouteDeps): Route {
   return sessionRoute({
     method: 'DELETE',
     path: '/operator/queue/work',

@@ -11,7 +11,7 @@ import { recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.
 import { json, noContent } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { notFound, timestamp, uuid } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 import { type Health, healthView } from './health-view.js'
 
 export interface ServiceRouteDeps extends Store {
@@ -37,11 +37,11 @@ const suppression = z
   .strictObject({ id: uuid, email: z.string(), reason: z.enum(suppressionReasons), created_at: timestamp })
   .meta({ id: 'ServiceSuppression' })
 
-export function serviceRoutes(deps: ServiceRouteDeps): readonly BrowserRoute[] {
+export function serviceRoutes(deps: ServiceRouteDeps): readonly Route[] {
   return [healthRoute(deps), logRoute(deps), suppressionsRoute(deps), unsuppressRoute(deps)]
 }
 
-function healthRoute({ readHealth }: ServiceRouteDeps): BrowserRoute {
+function healthRoute({ readHealth }: ServiceRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/health',
@@ -56,7 +56,7 @@ function healthRoute({ readHealth }: ServiceRouteDeps): BrowserRoute {
   })
 }
 
-function logRoute({ logTail }: ServiceRouteDeps): BrowserRoute {
+function logRoute({ logTail }: ServiceRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/log',
@@ -87,7 +87,7 @@ function nameLevel(value: number): string {
   return Object.entries(levels).findLast(([, least]) => value >= least)?.[0] ?? 'trace'
 }
 
-function suppressionsRoute({ read }: ServiceRouteDeps): BrowserRoute {
+function suppressionsRoute({ read }: ServiceRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/suppressions',
@@ -110,7 +110,7 @@ function suppressionsRoute({ read }: ServiceRouteDeps): BrowserRoute {
   })
 }
 
-function unsuppressRoute({ read, commit }: ServiceRouteDeps): BrowserRoute {
+function unsuppressRoute({ read, commit }: ServiceRouteDeps): Route {
   return sessionRoute({
     method: 'DELETE',
     path: '/operator/suppressions/:id',

@@ -5,7 +5,7 @@ import { pacesByChange } from '../../../outbound/delivery/shaping/pace-store.js'
 import { paceStates, viewPace } from '../../../outbound/delivery/shaping/pace-view.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 
 /** Those that have changed last. */
 const MAX_LISTED = 500
@@ -28,7 +28,7 @@ const paceView = z
   })
   .meta({ id: 'ProviderPace' })
 
-export function shapingRoute({ read }: { readonly read: Read }): BrowserRoute {
+export function shapingRoute({ read }: { readonly read: Read }): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/shaping',

@@ -7,7 +7,7 @@ import { workspaceWithOwner } from '../../../workspaces/accounts/workspace/works
 import { type Hold, isInForce, listHolds, readNewestHold, releaseHold } from '../../../workspaces/sms/holds.js'
 import { json, noContent } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 
 const tag = 'Operator'
 /** Holds of one answer. */
@@ -39,11 +39,11 @@ const releaseRequest = z
     example: { workspace_id: 'ws_01a1ff35-3880-7ef5-bbba-0d7e1de2529c', prefix: '+43664' },
   })
 
-export function smsHoldRoutes(store: Store): readonly BrowserRoute[] {
+export function smsHoldRoutes(store: Store): readonly Route[] {
   return [listRoute(store), releaseRoute(store)]
 }
 
-function listRoute({ read }: Store): BrowserRoute {
+function listRoute({ read }: Store): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/sms-holds',
@@ -69,7 +69,7 @@ function showHold(read: Read, { workspace_id, prefix, held_at, until_at, sent, v
   }
 }
 
-function releaseRoute(store: Store): BrowserRoute {
+function releaseRoute(store: Store): Route {
   return sessionRoute({
     method: 'POST',
     path: '/operator/sms-holds/release',

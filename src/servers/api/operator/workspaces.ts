@@ -18,7 +18,7 @@ import {
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema, slugCursor } from '../http/input/paging.js'
 import { address, name, notFound, timestamp, wholeNumber } from '../http/input/values.js'
-import { type BrowserRoute, sessionRoute } from '../http/session-route.js'
+import { type Route, sessionRoute } from '../http/route.js'
 import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from './workspace-view.js'
 
 interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
@@ -52,11 +52,11 @@ const created = z.strictObject({
   password_link: passwordLink.nullable().meta({ description: 'Null: the owner has a password.' }),
 })
 
-export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps): readonly BrowserRoute[] {
+export function operatorWorkspaceRoutes(deps: OperatorWorkspaceDeps): readonly Route[] {
   return [listRoute(deps), plansRoute(deps), createRoute(deps), showRoute(deps), changeRoute(deps), linkRoute(deps)]
 }
 
-function listRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
+function listRoute(deps: OperatorWorkspaceDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/workspaces',
@@ -83,7 +83,7 @@ function listRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
   })
 }
 
-function plansRoute({ planSettings }: OperatorWorkspaceDeps): BrowserRoute {
+function plansRoute({ planSettings }: OperatorWorkspaceDeps): Route {
   const plan = z.strictObject({
     name: z.string(),
     limits: z.record(z.string(), z.int()).meta({ example: { credits: 5 } }),
@@ -106,7 +106,7 @@ function plansRoute({ planSettings }: OperatorWorkspaceDeps): BrowserRoute {
   })
 }
 
-function createRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
+function createRoute(deps: OperatorWorkspaceDeps): Route {
   const { read, commit, publicUrl, planSettings } = deps
   return sessionRoute({
     method: 'POST',
@@ -133,7 +133,7 @@ function createRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
   })
 }
 
-function showRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
+function showRoute(deps: OperatorWorkspaceDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/workspaces/:id',
@@ -146,7 +146,7 @@ function showRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
   })
 }
 
-function changeRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
+function changeRoute(deps: OperatorWorkspaceDeps): Route {
   const { commit, plans, planSettings } = deps
   return sessionRoute({
     method: 'PATCH',
@@ -173,7 +173,7 @@ function changeRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
   })
 }
 
-function linkRoute(deps: OperatorWorkspaceDeps): BrowserRoute {
+function linkRoute(deps: OperatorWorkspaceDeps): Route {
   const { commit, publicUrl } = deps
   return sessionRoute({
     method: 'POST',

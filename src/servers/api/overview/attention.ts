@@ -11,7 +11,7 @@ import { holdsOfWorkspace } from '../../../workspaces/sms/holds.js'
 import { webhooksOfWorkspace } from '../../../workspaces/webhooks/webhook-records.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 interface AttentionDeps {
   readonly read: Read
@@ -70,7 +70,7 @@ const attention = z
 
 type Attention = z.output<typeof attention>
 
-export function attentionRoute({ read, certificateOf }: AttentionDeps): KeyRoute {
+export function attentionRoute({ read, certificateOf }: AttentionDeps): Route {
   return route({
     method: 'GET',
     path: '/attention',

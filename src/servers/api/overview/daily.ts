@@ -5,7 +5,7 @@ import { readDailyMetrics } from '../../../records/metrics/daily-metrics.js'
 import { utc } from '../../../records/metrics/time-zone.js'
 import { json } from '../http/answer.js'
 import { domainName } from '../http/input/values.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { tagFilter, timeZone } from '../metrics/metrics.js'
 import { windowFields, windowOf } from '../metrics/metrics-window.js'
 
@@ -35,7 +35,7 @@ const days = z
   })
   .meta({ id: 'DailyMetrics' })
 
-export function dailyMetricsRoute({ read }: { readonly read: Read }): KeyRoute {
+export function dailyMetricsRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/metrics/daily',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { countQueue } from '../../../records/messages/queue/queue-counts.js'
 import { json } from '../http/answer.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 
 const count = z.int().min(0)
 
@@ -21,7 +21,7 @@ const counts = z
   })
   .meta({ id: 'QueueCounts', description: 'Recipients, not emails.' })
 
-export function queueRoute({ read }: { readonly read: Read }): KeyRoute {
+export function queueRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/queue',

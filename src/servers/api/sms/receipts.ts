@@ -8,8 +8,8 @@ import type { KeyObject } from 'node:crypto'
 import type { Receipt } from '../../../workspaces/sms/provider.js'
 import { isReceiptToken } from '../../../workspaces/sms/receipt-url.js'
 import { noContent } from '../http/answer.js'
-import { callbackRoute } from '../http/open-route.js'
-import type { Route } from '../http/route.js'
+import { readCallbackFields } from '../http/input/callback-fields.js'
+import { openRoute, type Route } from '../http/route.js'
 
 interface ReceiptDeps {
   /** The service's secret of SMS. */
@@ -54,14 +54,15 @@ export function receiptRoutes(deps: ReceiptDeps): readonly Route[] {
 }
 
 function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'GET'): Route {
-  return callbackRoute({
-    ...{ method, path, tag, params, description },
+  return openRoute({
+    ...{ method, area: 'callback', path, tag, params, description },
+    readBody: readCallbackFields,
     summary: method === 'POST' ? 'Report the delivery of a message' : 'Report the delivery of a message in the query',
     answers: { 204: { description: 'The report is on disk, or was ignored' } },
     refusals: ['not_found', 'payload_too_large'],
     isAuthorized: ({ id = '', token = '' }) => isReceiptToken(secret, id, token),
-    run: async ({ params: { id = '' }, fields }) => {
-      const report = readReport(fields)
+    run: async ({ params: { id = '' }, body }) => {
+      const report = readReport(body)
       if (report !== null) await applyReceipt({ provider: 'http', messageIds: [], smsId: id, ...report })
       return noContent
     },

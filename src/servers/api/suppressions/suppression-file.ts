@@ -26,12 +26,14 @@ export function suppressionImportRoute(deps: ImportRouteDeps): Route {
     summary: 'Import suppressed addresses from a CSV file',
     description: 'Exports of Postmark, SendGrid, Mailgun and Amazon SES are recognized by their columns.',
     query,
-    limit: importFileLimit,
-    fileDescription: `CSV with the column names in its first line; up to ${MAX_ROWS} lines.`,
-    fileExample: 'email,reason\r\nbob@example.com,unsubscribe\r\n',
+    file: {
+      limit: importFileLimit,
+      description: `CSV with the column names in its first line; up to ${MAX_ROWS} lines.`,
+      example: 'email,reason\r\nbob@example.com,unsubscribe\r\n',
+    },
     answers: { 200: { description: 'The result for the lines.', schema: suppressionReport }, 202: acceptedAnswer },
     refusals: ['payload_too_large'],
-    run: ({ principal, query: { reason }, file, now }) => {
+    run: ({ principal, query: { reason }, body: file, now }) => {
       const { workspaceId } = principal
       const actor = actorOf(principal)
       const act = { workspaceId, actor, action: 'suppressions.imported', target: workspaceId, at: now } as const

@@ -7,7 +7,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
 import { json } from '../http/answer.js'
 import { limit } from '../http/input/paging.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { suppressionReason, suppressionRecord, toSuppressionResource } from './suppressions.js'
 
 const MAX_TEXT = 254
@@ -23,7 +23,7 @@ const query = z.strictObject({
 
 const page = z.strictObject({ data: z.array(suppressionRecord), next_cursor: z.string().nullable() })
 
-export function suppressionSearchRoute({ read }: { readonly read: Read }): KeyRoute {
+export function suppressionSearchRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/suppressions',

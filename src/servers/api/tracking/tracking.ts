@@ -10,8 +10,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { boundAgent, boundReferer, type Hit, isEmailId } from '../../../outbound/tracking/hit.js'
 import { resolveClick } from '../../../outbound/tracking/resolve-click.js'
 import type { Answer } from '../http/answer.js'
-import { type TrackingCall, trackingRoute } from '../http/open-route.js'
-import type { Route } from '../http/route.js'
+import { type OpenCall, openRoute, type Route } from '../http/route.js'
 
 interface TrackingDeps {
   readonly read: Read
@@ -45,11 +44,13 @@ const redirectHeaders = { 'Referrer-Policy': 'no-referrer', 'X-Robots-Tag': 'noi
 const bid = z.string().optional().meta({ description: 'Id of the broadcast.' })
 
 export function trackingRoutes(deps: TrackingDeps): readonly Route[] {
-  return [openRoute(deps), clickRoute(deps)]
+  return [pixelRoute(deps), clickRoute(deps)]
 }
 
-function openRoute({ record }: TrackingDeps): Route {
-  return trackingRoute({
+function pixelRoute({ record }: TrackingDeps): Route {
+  return openRoute({
+    method: 'GET',
+    area: 'tracking',
     path: '/track/open/:emailId',
     tag,
     summary: 'Load the pixel of an email',
@@ -71,7 +72,9 @@ function openRoute({ record }: TrackingDeps): Route {
 }
 
 function clickRoute(deps: TrackingDeps): Route {
-  return trackingRoute({
+  return openRoute({
+    method: 'GET',
+    area: 'tracking',
     path: '/track/click/:trackingId',
     tag,
     summary: 'Follow a link of an email',
@@ -99,9 +102,11 @@ function clickRoute(deps: TrackingDeps): Route {
   })
 }
 
-function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, call: TrackingCall): Answer {
+function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, call: OpenCall): Answer {
   const { trackingId = '' } = call.params
-  const [url, token, broadcastId] = [call.query.get('url'), call.query.get('tid'), call.query.get('bid')]
+  // As it came: mail clients and scanners add parameters of their own.
+  const query = call.search()
+  const [url, token, broadcastId] = [query.get('url'), query.get('tid'), query.get('bid')]
   const target = resolveClick({ read, secret }, { trackingId, url, token, broadcastId })
   if (target === null) return { kind: 'page', status: 404, ...unknownLinkPage }
   const { linkId, emailId, location } = target
@@ -118,6 +123,6 @@ function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, cal
   return { kind: 'redirect', location, headers: redirectHeaders }
 }
 
-function requesterOf({ header, remoteAddress, now }: TrackingCall): Pick<Hit, 'userAgent' | 'address' | 'at'> {
+function requesterOf({ header, remoteAddress, now }: OpenCall): Pick<Hit, 'userAgent' | 'address' | 'at'> {
   return { userAgent: boundAgent(header('user-agent')), address: remoteAddress, at: now }
 }

@@ -15,8 +15,8 @@ import {
   unsubscribe,
 } from '../../../records/messages/unsubscribe.js'
 import type { Answer } from '../http/answer.js'
-import { type PageCall, pageRoute } from '../http/open-route.js'
-import type { Route } from '../http/route.js'
+import { readShortForm } from '../http/input/short-form.js'
+import { type OpenCall, openRoute, type Route } from '../http/route.js'
 
 interface Page {
   readonly status: number
@@ -49,8 +49,8 @@ export function unsubscribeRoutes(deps: UnsubscribeDeps): readonly Route[] {
 }
 
 function askRoute(deps: UnsubscribeDeps): Route {
-  return pageRoute({
-    ...{ method: 'GET', path, tag, params },
+  return openRoute({
+    ...{ method: 'GET', area: 'page', path, tag, params },
     summary: 'Show the page that asks whether to unsubscribe',
     description: 'Needs no key. Changes nothing. Parameters of the query are ignored.',
     answers: { 200: { description: 'The page', type: 'text/html', example }, 404: unknown },
@@ -64,8 +64,9 @@ function askRoute(deps: UnsubscribeDeps): Route {
 }
 
 function actRoute(deps: UnsubscribeDeps): Route {
-  return pageRoute({
-    ...{ method: 'POST', path, tag, params },
+  return openRoute({
+    ...{ method: 'POST', area: 'page', path, tag, params },
+    readBody: readShortForm,
     summary: 'Unsubscribe the recipient of a message',
     description:
       'Needs no key. Suppresses the address for the workspace that sent the message; after a broadcast it sets ' +
@@ -77,7 +78,7 @@ function actRoute(deps: UnsubscribeDeps): Route {
       const recipientId = recipientOf(deps, call)
       const before = recipientId === null ? null : findLinkRecipient(deps.read, recipientId, call.now)
       if (recipientId === null || before === null) return answer(deps, null, 'asks')
-      const stage = await (call.form.has('undo') ? undo : act)(deps, { recipientId, before, now: call.now })
+      const stage = await (call.body.has('undo') ? undo : act)(deps, { recipientId, before, now: call.now })
       return answer(deps, findLinkRecipient(deps.read, recipientId, call.now), stage)
     },
   })
@@ -101,7 +102,7 @@ async function undo(deps: UnsubscribeDeps, { recipientId, before, now }: Request
   return (await undoUnsubscription(deps, recipientId, now)) ? 'undone' : 'stays'
 }
 
-function recipientOf({ secret }: UnsubscribeDeps, { params: { token = '' } }: PageCall): string | null {
+function recipientOf({ secret }: UnsubscribeDeps, { params: { token = '' } }: OpenCall): string | null {
   return recipientOfUnsubscribe(secret, token)
 }
 

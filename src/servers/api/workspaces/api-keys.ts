@@ -29,7 +29,7 @@ import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Call, type KeyRoute, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
 interface ApiKeyDeps extends Store {
@@ -96,7 +96,7 @@ const revokedKey = z.strictObject({ id: uuid, revoked_at: timestamp }).meta({ id
 
 const tag = 'API keys'
 
-export function apiKeyRoutes(deps: ApiKeyDeps): readonly KeyRoute[] {
+export function apiKeyRoutes(deps: ApiKeyDeps): readonly Route[] {
   return [
     route({
       method: 'POST',

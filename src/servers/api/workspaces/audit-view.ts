@@ -4,7 +4,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { BEFORE_NEWEST } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema } from '../http/input/paging.js'
-import { type KeyRoute, route } from '../http/route.js'
+import { type Route, route } from '../http/route.js'
 import { findActNames } from './act-names.js'
 import { act, actQuery, listActs, toAuditAct } from './audit-log.js'
 
@@ -17,7 +17,7 @@ const namedPage = pageSchema(act)
   })
   .meta({ id: 'NamedAuditActs' })
 
-export function auditViewRoute({ read }: { readonly read: Read }): KeyRoute {
+export function auditViewRoute({ read }: { readonly read: Read }): Route {
   return route({
     method: 'GET',
     path: '/audit-log',

@@ -11,7 +11,7 @@ import { findRequestedPart } from '../../../../src/servers/api/http/input/byte-r
 import { parseCallbackBody } from '../../../../src/servers/api/http/input/callback-fields.js'
 import { checkShape, MAX_DEPTH, parseJson } from '../../../../src/servers/api/http/input/json-body.js'
 import { bodyPace } from '../../../../src/servers/api/http/input/read-body.js'
-import { readUpload } from '../../../../src/servers/api/http/input/upload.js'
+import { openUpload } from '../../../../src/servers/api/http/input/upload.js'
 import {
   formatContentDisposition,
   sanitizeFileName,
@@ -50,7 +50,7 @@ function readFields(input: Buffer): void {
   const name = sanitizeFileName(text)
   checkEqual(sanitizeFileName(name), name, 'a safe name stays')
   check(name !== '' && Buffer.byteLength(name) <= 220 && !/[/\\\p{Cc}]/u.test(name), 'a name has no folder')
-  const cookie = readBrowserToken({ headers: { cookie: text } } as IncomingMessage)
+  const cookie = readBrowserToken(text)
   check(cookie === null || /^[\w-]{43}$/.test(cookie), 'a cookie has its form')
   const address = findClientAddress({ address: '192.0.2.1', trusted: true, tls: false }, text, () => true)
   check(/^[0-9a-f.:]+$/.test(address), 'a client is an address')
@@ -70,12 +70,14 @@ async function readForm(input: Buffer): Promise<void> {
   let size = 0
   const limit = { bytes: 100_000, tooLarge: 'attachment-too-large' } as const
   const upload = { limit, pace: bodyPace, reauthorize: () => undefined }
-  const { filename } = await readUpload(request, new ServerResponse(request), upload, async (file) => {
+  const { file, end } = await openUpload(request, new ServerResponse(request), upload)
+  try {
     for await (const chunk of file.bytes) size += chunk.length
-    return file
-  })
+  } finally {
+    end()
+  }
   check(size <= input.length, 'a file is not larger than its form')
-  check(filename === null || !/[/\\]/.test(filename), 'a file name has no folder')
+  check(file.filename === null || !/[/\\]/.test(file.filename), 'a file name has no folder')
 }
 
 let api: TestApi | null = null
@@ -87,13 +89,13 @@ async function openApi(): Promise<void> {
   requests = 0
   teardowns = new Teardowns()
   const limit = { bytes: 100_000, tooLarge: 'attachment-too-large' } as const
-  const about = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], fileDescription: '' } as const
+  const about = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [] } as const
   const upload = uploadRoute({
     method: 'POST',
     path: '/files',
     ...about,
-    limit,
-    run: async ({ file }) => {
+    file: { limit, description: '' },
+    run: async ({ body: file }) => {
       for await (const _ of file.bytes);
       return json(200, {})
     },

@@ -19,6 +19,15 @@ export interface FileLimit {
   readonly tooLarge: RefusalKind
 }
 
+/** The file that a route takes. */
+export interface FileForm {
+  readonly limit: FileLimit
+  /** What it must be, for the OpenAPI document. */
+  readonly description: string
+  /** An example of its content, for the OpenAPI document. */
+  readonly example?: string
+}
+
 export interface UploadedFile {
   /** The client's name for it, without folders; null: none. */
   readonly filename: string | null
@@ -38,17 +47,21 @@ interface UploadOptions {
 /** Bytes of the form around the file: boundaries and header fields. */
 const MAX_FORM_OVERHEAD = 16_384
 
+interface Upload {
+  readonly file: UploadedFile
+  /** To be called when the file is read, or not wanted any more. */
+  readonly end: () => void
+}
+
 /**
- * Resolves to the result of `use`. Rejects with a Refusal (`unsupported-media-type`, `missing-field`,
- * `invalid-parameter`, that of the limit), with BodyTooSlow or with ClientGone, whatever `use` has
- * done by then.
+ * Resolves when the file begins. Rejects with a Refusal (`unsupported-media-type`, `missing-field`, `invalid-parameter`,
+ * that of the limit), with BodyTooSlow or with ClientGone, and so do the bytes of the file.
  */
-export async function readUpload<T>(
+export async function openUpload(
   request: IncomingMessage,
   response: ServerResponse,
   upload: UploadOptions,
-  use: (file: UploadedFile) => Promise<T>,
-): Promise<T> {
+): Promise<Upload> {
   const { limit, pace } = upload
   const form = createFormParser(request)
   checkLength(request, limit.bytes + MAX_FORM_OVERHEAD, limit.tooLarge)
@@ -61,18 +74,24 @@ export async function readUpload<T>(
   const onClose = (): void => {
     if (!request.complete) reading.fail(clientGoneError())
   }
-  request.on('data', count).once('error', onClose).once('close', onClose)
-  request.pipe(form)
-  try {
-    const { stream, info } = await reading.waitForFile()
-    const bytes = readEntireFile(stream, reading, upload)
-    const contentType = info.mimeType.toLowerCase()
-    return await use({ filename: info.filename ?? null, contentType, bytes })
-  } finally {
+  const end = (): void => {
     endWatch()
     request.off('data', count).off('error', onClose).off('close', onClose).unpipe(form)
     form.destroy()
     request.resume() // `send-reply.ts` handles the rest of the body
+  }
+  request.on('data', count).once('error', onClose).once('close', onClose)
+  request.pipe(form)
+  try {
+    const { stream, info } = await reading.waitForFile()
+    const contentType = info.mimeType.toLowerCase()
+    return {
+      file: { filename: info.filename ?? null, contentType, bytes: readEntireFile(stream, reading, upload) },
+      end,
+    }
+  } catch (error) {
+    end()
+    throw error
   }
 }
 

@@ -35,26 +35,22 @@ interface LargeAnswerLimits {
 }
 
 /** Bytes of megabytes may come in pieces: to join them would block the main thread. */
-type LargeReply = Omit<Reply, 'payload'> & { readonly payload: Reply['payload'] | readonly Buffer[] }
+export type LargeReply = Omit<Reply, 'payload'> & { readonly payload: Reply['payload'] | readonly Buffer[] }
 
-export interface LargeAnswers {
+export class LargeAnswers {
+  constructor(private readonly limits: LargeAnswerLimits) {}
+
   /** Throws a Refusal `unavailable` when there is no room. Resolves when the answer is sent or the client is gone. */
-  readonly send: (ctx: ApiContext, reply: LargeReply) => Promise<void> | void
-}
-
-export function createLargeAnswers(limits: LargeAnswerLimits): LargeAnswers {
-  return {
-    send: (ctx, reply) => {
-      const { payload } = reply
-      // A UTF-16 unit has at most three bytes in UTF-8.
-      if (typeof payload === 'string' && payload.length <= LARGE_BYTES / 3) return send(ctx, { ...reply, payload })
-      const pieces = toPieces(payload)
-      const size = pieces.reduce((sum, { length }) => sum + length, 0)
-      if (size <= LARGE_BYTES) return send(ctx, { ...reply, payload: Buffer.concat(pieces) })
-      const head = { ...reply, payload: '', headers: { ...reply.headers, 'Content-Length': String(size) } }
-      if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, head)
-      return sendLarge(ctx, head, { pieces }, size, limits)
-    },
+  send(ctx: ApiContext, reply: LargeReply): Promise<void> | void {
+    const { payload } = reply
+    // A UTF-16 unit has at most three bytes in UTF-8.
+    if (typeof payload === 'string' && payload.length <= LARGE_BYTES / 3) return send(ctx, { ...reply, payload })
+    const pieces = toPieces(payload)
+    const size = pieces.reduce((sum, { length }) => sum + length, 0)
+    if (size <= LARGE_BYTES) return send(ctx, { ...reply, payload: Buffer.concat(pieces) })
+    const head = { ...reply, payload: '', headers: { ...reply.headers, 'Content-Length': String(size) } }
+    if (ctx.method === 'HEAD' || ctx.req.socket.destroyed) return send(ctx, head)
+    return sendLarge(ctx, head, { pieces }, size, this.limits)
   }
 }
 

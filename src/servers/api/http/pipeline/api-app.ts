@@ -1,44 +1,60 @@
 /**
- * The request pipeline of the REST API: one entry, one table of routes, one exit for errors.
+ * The request pipeline of the REST listener: Koa's middleware in its order, one table of routes, one exit for errors.
  *
- * For each request in this order: its identity and rate (`request-identity.ts`); its field Host; `/healthz` and `/readyz`; 503
- * unless the service is serving; a route under `/ui/api` (`browser-api.ts`), a page (`page-router.ts`), or a route (`dispatch.ts`), else 404 or
- * 405; then the steps of `run-route.ts`.
+ * Each request gets its identity (`request-identity.ts`, `session-identity.ts`); its rate, its field Host and the state of
+ * the service are checked; the table (`route-table.ts`) finds what answers its path: a route (`route-runner.ts`), a page
+ * (`page-server.ts`), a probe, or nothing, which is 404 or 405.
  *
  * The listener opens before the routes exist: until `serve` is called, and after `drain`, every
  * request is answered 503.
  */
-import type { IncomingMessage, RequestListener } from 'node:http'
+import { METHODS, type RequestListener } from 'node:http'
 import Koa from 'koa'
 import { Refusal } from '../../../../base/mail/refusal.js'
-import type { ClientLog } from '../../../../base/platform/connections/client-log.js'
+import type { Clock } from '../../../../base/platform/clock.js'
 import { uuidv7 } from '../../../../base/platform/ids.js'
 import type { Log } from '../../../../base/platform/log.js'
+import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import { requireHost } from '../input/host-field.js'
-import { BodyTooSlow, ClientGone } from '../input/read-body.js'
+import { type BodyPace, BodyTooSlow, ClientGone } from '../input/read-body.js'
+import { InputReader, type LargeBodies } from '../input/read-input.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answer.js'
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
+import type { AnswerSender } from '../output/send-answer.js'
 import { JSON_TYPE, type Reply, send } from '../output/send-reply.js'
-import type { Route } from '../route.js'
-import { logFailedLogin, logOnClose } from './access-log.js'
-import type { ApiContext, ApiState } from './api-context.js'
-import { type BrowserApi, createBrowserDispatch, findBrowserPath } from './browser-api.js'
+import { isKeyless, type Route } from '../route.js'
+import type { Connections } from '../server/connections.js'
+import type { AccessLog } from './access-log.js'
+import type { ApiContext, ApiState, Next, RouterFields } from './api-context.js'
+import { PageServer, type Pages } from './page-server.js'
+import { type FindPolicy, sendPolicy } from './policy-file.js'
+import type { Readiness } from './readiness.js'
+import { checkRate, type KeyIdentities, type RequestIdentity } from './request-identity.js'
+import { RouteRunner } from './route-runner.js'
+import {
+  type Endpoint,
+  isForSessions,
+  isPage,
+  nameOf,
+  type Place,
+  POLICY_PATH,
+  placeOf,
+  RouteTable,
+} from './route-table.js'
+import type { SessionIdentities } from './session-identity.js'
 
-import { createDispatch, type Dispatch, type Endpoint, methodNotAllowed, toResourcePath } from './dispatch.js'
-import { createPageRouter, isAssetRequest, isPageRequest, type Pages } from './page-router.js'
-import { type FindPolicy, isPolicyRequest, sendPolicy } from './policy-file.js'
-import type { CheckReadiness } from './readiness.js'
-import { checkRate, type IdentityResolver, type RequestIdentity } from './request-identity.js'
-import type { Peer } from './request-source.js'
-import { createHandler, type RunRouteDeps } from './run-route.js'
-
-interface AppDeps extends RunRouteDeps {
-  readonly identityResolver: IdentityResolver
-  readonly checkReadiness: CheckReadiness
-  readonly peerOf: (request: IncomingMessage) => Peer
-  readonly log: Pick<Log, 'debug' | 'info' | 'error' | 'isLevelEnabled'>
-  /** Limits the lines about unauthenticated clients. */
-  readonly lines: ClientLog
+interface AppParts {
+  readonly keys: KeyIdentities
+  readonly connections: Connections
+  readonly readiness: Readiness
+  readonly sender: AnswerSender
+  readonly accessLog: AccessLog
+  readonly clock: Clock
+  readonly log: Log
+  /** Memory for request bodies, by workspace, user or client address. */
+  readonly memory: MemoryShares
+  readonly pace: BodyPace
+  readonly bodies: LargeBodies
   /** The MTA-STS policy of a host. */
   readonly findPolicy: FindPolicy
   /** A request was answered; large answers may still be on their way. */
@@ -53,94 +69,186 @@ interface EndedRequest {
   readonly milliseconds: number
 }
 
-export interface ApiApp {
+/** The routes for people in a browser, under `/ui/api`; those of the API are repeated there. */
+export interface BrowserApi {
+  readonly sessions: SessionIdentities
+  readonly routes: readonly Route[]
+  /** Their OpenAPI document as JSON, public. */
+  readonly readDocument: () => string
+}
+
+interface Served {
+  readonly routes: readonly Route[]
+  /** The OpenAPI document as JSON, public. */
+  readonly readDocument: () => string
+  /** Those under `/ui/`. */
+  readonly pages?: Pages
+  readonly browser?: BrowserApi | undefined
+}
+
+/** The beginning of paths that are open to all and asked for often. */
+interface OpenPath {
+  readonly area: string
+  readonly prefix: string
+}
+
+interface Client {
+  readonly address: string
+  readonly isSecure: boolean
+}
+
+/** Bytes of a request target; RFC 9112 section 3 requires at least 8,000. */
+const MAX_URL = 8_192
+
+export class ApiApp {
   readonly listener: RequestListener
-  /** Starts answering requests. `readDocument`: the OpenAPI document as JSON, public. `pages`: those under `/ui/`. */
-  readonly serve: (routes: readonly Route[], readDocument: () => string, pages?: Pages, browser?: BrowserApi) => void
-  /** From now on requests are answered 503, and their connections close. */
-  readonly drain: () => void
-  /** The bytes of an answer to a client that sent no complete request. */
-  readonly formatPreRequestAnswer: (
-    answer: PreRequestAnswer,
-    client: { readonly address: string; readonly isSecure: boolean },
-  ) => string
-}
+  private phase: 'starting' | 'serving' | 'draining' = 'starting'
+  private readonly table = new RouteTable()
+  private sessions: SessionIdentities | null = null
+  private openPaths: readonly OpenPath[] = []
 
-type Phase =
-  | { readonly kind: 'starting' }
-  | {
-      readonly kind: 'serving'
-      readonly dispatch: Dispatch
-      readonly showPage: ShowPage | null
-      readonly browser: ServedBrowser | null
-      readonly findOpenArea: FindOpenArea
+  constructor(private readonly parts: AppParts) {
+    const app = new Koa<ApiState, RouterFields>()
+    if (parts.onRequest !== undefined) app.use(measureRequests(parts.onRequest))
+    app.use((ctx: ApiContext, next) => this.identify(ctx, next))
+    app.use((ctx: ApiContext, next) => this.answerErrors(ctx, next))
+    app.use((ctx: ApiContext, next) => this.admit(ctx, next))
+    app.use((ctx: ApiContext) => this.table.dispatch(ctx))
+    app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, parts.log))
+    this.listener = app.callback()
+    const run = (ctx: ApiContext): Promise<void> => this.answerProbe(ctx)
+    this.table.mount(
+      '/v1',
+      probes.map((path) => ({ methods: ['GET'], path, run })),
+    )
+  }
+
+  /** Starts answering requests. */
+  serve({ routes, readDocument, pages, browser }: Served): void {
+    const { keys, sender, memory, pace, bodies, clock, findPolicy } = this.parts
+    this.sessions = browser?.sessions ?? null
+    const runner = new RouteRunner(keys, this.sessions, new InputReader(memory, pace, bodies), sender, clock)
+    const endpointOf = (route: Route): Endpoint => {
+      return { methods: [route.method], path: route.path, run: (ctx) => runner.run(ctx, route) }
     }
-  | { readonly kind: 'draining' }
-
-/** The area of a path that is open to all and asked for often; null: it is none. */
-type FindOpenArea = (path: string) => 'tracking' | 'callback' | null
-
-type ShowPage = (ctx: ApiContext) => Promise<void>
-
-/** What answers under `/ui/api`. */
-interface ServedBrowser {
-  readonly dispatch: Dispatch
-  readonly sessions: BrowserApi['sessions']
-}
-
-export function createApiApp(deps: AppDeps): ApiApp {
-  let phase: Phase = { kind: 'starting' }
-  const app = new Koa<ApiState>()
-  if (deps.onRequest !== undefined) app.use(measureRequests(deps.onRequest))
-  app.use((ctx: ApiContext) => answerRequest(ctx, phase, deps))
-  app.on('error', (err: unknown, ctx: ApiContext) => logSendFault(err, ctx, deps))
-  return {
-    listener: app.callback(),
-    serve: (routes, readDocument, pages, browserApi) => {
-      const errorBodyOf = (error: unknown, requestId: string): ErrorBody => toLoggedErrorBody(error, deps, requestId)
-      const showPage = pages === undefined ? null : createPageRouter(pages, { ...deps, errorBodyOf })
-      const dispatch = createDispatch(endpointsOf(routes, readDocument, deps))
-      const browser = browserApi === undefined ? null : serveBrowser(routes, browserApi, deps)
-      phase = { kind: 'serving', dispatch, showPage, browser, findOpenArea: createAreaFinder(routes) }
-    },
-    drain: () => {
-      phase = { kind: 'draining' }
-    },
-    formatPreRequestAnswer: createPreRequestFormatter(deps),
+    this.table.mount('/v1', [...routes.map(endpointOf), this.documentEndpoint(readDocument)])
+    this.table.mount('', [{ methods: ['GET'], path: POLICY_PATH, run: (ctx) => sendPolicy(ctx, findPolicy) }])
+    if (pages !== undefined) {
+      const server = new PageServer(pages, memory, pace, clock, (error, id) => this.toErrorBody(error, id))
+      const run = (ctx: ApiContext): Promise<void> => server.serve(ctx)
+      this.table.mount(
+        '',
+        pagePaths.map((path) => ({ methods: METHODS, path, run })),
+      )
+    }
+    if (browser !== undefined) {
+      this.table.mount('/ui/api/v1', routes.filter((route) => !isKeyless(route)).map(endpointOf))
+      this.table.mount('/ui/api', [...browser.routes.map(endpointOf), this.documentEndpoint(browser.readDocument)])
+    }
+    this.openPaths = openPathsOf(routes)
+    this.phase = 'serving'
   }
-}
 
-async function answerRequest(ctx: ApiContext, phase: Phase, deps: AppDeps): Promise<void> {
-  const path = toResourcePath(ctx.req.url ?? '')
-  const isHealth = path === '/healthz' || path === '/readyz'
-  const area = phase.kind === 'serving' ? phase.findOpenArea(path) : null
-  const isQuiet = isHealth || area === 'tracking' || isAssetRequest(ctx.req)
-  ctx.state.identity =
-    isQuiet || area !== null || phase.kind !== 'serving'
-      ? deps.identityResolver.identifyOpen(ctx.req, deps.peerOf(ctx.req))
-      : identify(ctx.req, phase, deps)
-  logOnClose(ctx, path, isQuiet, deps)
-  if (phase.kind === 'draining') ctx.res.shouldKeepAlive = false
-  try {
-    // Before the route: an unknown path costs as much as a known one. A page refuses in HTML.
-    if (phase.kind !== 'serving' || !isPageRequest(ctx.req)) checkRate(ctx.state.identity)
+  /** From now on requests are answered 503, and their connections close. */
+  drain(): void {
+    this.phase = 'draining'
+  }
+
+  /** The bytes of an answer to a client that sent no complete request. */
+  formatPreRequestAnswer(answer: PreRequestAnswer, { address, isSecure }: Client): string {
+    const { keys, clock } = this.parts
+    return formatPreRequestAnswer(answer, { requestId: uuidv7(clock()), rate: keys.rateOf(address), isSecure })
+  }
+
+  private async identify(ctx: ApiContext, next: Next): Promise<void> {
+    const { state, req } = ctx
+    state.peer = this.parts.connections.peerOf(req.socket)
+    state.place = placeOf(req, this.sessions !== null)
+    const { mount, path } = state.place
+    const area = mount === '/v1' ? this.openPaths.find(({ prefix }) => path.startsWith(prefix))?.area : undefined
+    state.isQuiet = isProbe(state.place) || area === 'tracking' || (mount === '' && path.startsWith('/ui/assets/'))
+    state.identity = this.resolve(ctx, state.isQuiet || area !== undefined)
+    this.parts.accessLog.logOnClose(ctx)
+    if (this.phase === 'draining') ctx.res.shouldKeepAlive = false
+    await next()
+  }
+
+  private resolve({ req, state: { peer, place } }: ApiContext, isOpen: boolean): RequestIdentity {
+    const { keys } = this.parts
+    if (isOpen || this.phase !== 'serving') return keys.identifyOpen(req, peer)
+    if (this.sessions === null || !isForSessions(place)) return keys.identify(req, peer)
+    return this.sessions.identify(req, peer, keys.identifyAnonymous(req, peer))
+  }
+
+  private async answerErrors(ctx: ApiContext, next: Next): Promise<void> {
+    try {
+      await next()
+    } catch (error) {
+      ctx.respond = false
+      if (error instanceof ClientGone) return
+      const { requestId } = ctx.state.identity
+      if (ctx.res.headersSent) {
+        // A partial answer must not look complete.
+        this.parts.log.error({ err: error, requestId }, 'an answer broke off')
+        ctx.res.destroy()
+        return
+      }
+      this.parts.accessLog.logFailedLogin(ctx, error)
+      const body = error instanceof BodyTooSlow ? toTooSlowBody(error) : this.toErrorBody(error, requestId)
+      ctx.state.code = body.error.code
+      send(ctx, toErrorReply(body))
+    }
+  }
+
+  /** Before the route: an unknown path costs as much as a known one. */
+  private async admit(ctx: ApiContext, next: Next): Promise<void> {
+    const { place, identity } = ctx.state
+    // A page refuses in HTML.
+    if (this.phase !== 'serving' || !isPage(place)) checkRate(identity)
     requireHost(ctx.req)
-    if (isHealth) await answerHealth(ctx, phase, deps)
-    else await serveRequest(ctx, phase, path, deps.findPolicy)
-  } catch (error) {
-    answerError(ctx, error, deps)
+    if (this.phase !== 'serving' && !isProbe(place)) throw notServingRefusal(this.phase)
+    if ((ctx.req.url ?? '').length <= MAX_URL) return void (await next())
+    const message = `the request target is longer than ${MAX_URL} bytes`
+    send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
+  }
+
+  private async answerProbe(ctx: ApiContext): Promise<void> {
+    if (this.phase !== 'serving') throw notServingRefusal(this.phase)
+    const problem = await this.parts.readiness.findProblem()
+    if (problem !== null) throw new Refusal('unavailable', problem, { retry_after: 5 })
+    send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
+  }
+
+  private documentEndpoint(readDocument: () => string): Endpoint {
+    const path = '/openapi.json'
+    const run = (ctx: ApiContext): Promise<void> => {
+      ctx.state.route = nameOf({ ...ctx.state.place, path })
+      return this.parts.sender.send(ctx, { kind: 'text', status: 200, json: readDocument() })
+    }
+    return { methods: ['GET'], path, run }
+  }
+
+  private toErrorBody(error: unknown, requestId: string): ErrorBody {
+    return toErrorBody(error, (err) => this.parts.log.error({ err, requestId }, 'a request failed on our side'))
   }
 }
 
-function createPreRequestFormatter({ identityResolver, clock }: AppDeps): ApiApp['formatPreRequestAnswer'] {
-  return (answer, { address, isSecure }) => {
-    const requestId = uuidv7(clock())
-    return formatPreRequestAnswer(answer, { requestId, rate: identityResolver.rateOf(address), isSecure })
-  }
+const probes = ['/healthz', '/readyz']
+/** Every path of a page or a file is one of these. */
+const pagePaths = ['/', '/ui/', '/ui{/*path}']
+
+function isProbe({ mount, path }: Place): boolean {
+  return mount === '/v1' && probes.includes(path)
 }
 
-function measureRequests(onRequest: NonNullable<AppDeps['onRequest']>) {
-  return async ({ method, state, res }: ApiContext, next: () => Promise<void>): Promise<void> => {
+function openPathsOf(routes: readonly Route[]): readonly OpenPath[] {
+  return routes
+    .filter(({ area }) => area === 'tracking' || area === 'callback')
+    .map(({ area, path }) => ({ area, prefix: path.slice(0, path.indexOf(':')) }))
+}
+
+function measureRequests(onRequest: NonNullable<AppParts['onRequest']>) {
+  return async ({ method, state, res }: ApiContext, next: Next): Promise<void> => {
     const begunAt = performance.now()
     await next()
     const milliseconds = performance.now() - begunAt
@@ -148,106 +256,14 @@ function measureRequests(onRequest: NonNullable<AppDeps['onRequest']>) {
   }
 }
 
-function logSendFault(err: unknown, { req }: ApiContext, { log }: AppDeps): void {
+function logSendFault(err: unknown, { req }: ApiContext, log: Log): void {
   if (req.socket.destroyed) log.debug({ err }, 'a connection broke')
   else log.error({ err }, 'an answer could not be sent')
 }
 
-function serveBrowser(routes: readonly Route[], api: BrowserApi, deps: AppDeps): ServedBrowser {
-  return { dispatch: createBrowserDispatch(routes, api, deps), sessions: api.sessions }
-}
-
-function identify(
-  request: IncomingMessage,
-  { browser }: Extract<Phase, { kind: 'serving' }>,
-  { identityResolver, peerOf }: AppDeps,
-): RequestIdentity {
-  const peer = peerOf(request)
-  if (browser === null || findBrowserPath(request.url ?? '') === null) return identityResolver.identify(request, peer)
-  return browser.sessions.identify(request, peer, identityResolver.identifyAnonymous(request, peer))
-}
-
-function createAreaFinder(routes: readonly Route[]): FindOpenArea {
-  const prefixes = routes.flatMap(({ area, path }) =>
-    area === 'tracking' || area === 'callback' ? [{ area, prefix: path.slice(0, path.indexOf(':')) }] : [],
-  )
-  return (path) => prefixes.find(({ prefix }) => path.startsWith(prefix))?.area ?? null
-}
-
-function endpointsOf(routes: readonly Route[], readDocument: () => string, deps: AppDeps): readonly Endpoint[] {
-  const documentEndpoint: Endpoint = {
-    method: 'GET',
-    path: '/openapi.json',
-    run: async (ctx) => {
-      ctx.state.route = '/openapi.json'
-      checkRate(ctx.state.identity)
-      await deps.answers.send(ctx, { status: 200, type: JSON_TYPE, payload: readDocument() })
-    },
-  }
-  return [...routes.map((route) => endpointOf(route, deps)), documentEndpoint]
-}
-
-function endpointOf(route: Route, deps: AppDeps): Endpoint {
-  const { method, path } = route
-  const run = createHandler(route, deps)
-  return {
-    method,
-    path,
-    run: (ctx) => {
-      ctx.state.route = path
-      return run(ctx)
-    },
-  }
-}
-
-/** Bytes of a request target; RFC 9112 section 3 requires at least 8,000. */
-const MAX_URL = 8_192
-
-async function serveRequest(ctx: ApiContext, phase: Phase, path: string, findPolicy: FindPolicy): Promise<void> {
-  if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
-  const { url = '' } = ctx.req
-  if (url.length > MAX_URL) {
-    const message = `the request target is longer than ${MAX_URL} bytes`
-    return send(ctx, toErrorReply({ error: { code: 'validation_error', message, status: 414 } }))
-  }
-  const browserPath = findBrowserPath(url)
-  if (phase.browser !== null && browserPath !== null) await phase.browser.dispatch(ctx, browserPath)
-  else if (phase.showPage !== null && isPageRequest(ctx.req)) await phase.showPage(ctx)
-  else if (isPolicyRequest(ctx.req)) await sendPolicy(ctx, findPolicy)
-  else await phase.dispatch(ctx, path)
-}
-
-async function answerHealth(ctx: ApiContext, phase: Phase, { checkReadiness }: AppDeps): Promise<void> {
-  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD'])
-  if (phase.kind !== 'serving') throw notServingRefusal(phase.kind)
-  const problem = await checkReadiness()
-  if (problem !== null) throw new Refusal('unavailable', problem, { retry_after: 5 })
-  send(ctx, { status: 200, type: JSON_TYPE, payload: '{"status":"ok"}' })
-}
-
-function notServingRefusal(kind: 'starting' | 'draining'): Refusal {
-  const state = kind === 'starting' ? 'starting' : 'shutting down'
+function notServingRefusal(phase: 'starting' | 'draining'): Refusal {
+  const state = phase === 'starting' ? 'starting' : 'shutting down'
   return new Refusal('unavailable', `the service is ${state}, try again later`, { retry_after: 1 })
-}
-
-function answerError(ctx: ApiContext, error: unknown, deps: AppDeps): void {
-  ctx.respond = false
-  if (error instanceof ClientGone) return
-  const { requestId } = ctx.state.identity
-  if (ctx.res.headersSent) {
-    // A partial answer must not look complete.
-    deps.log.error({ err: error, requestId }, 'an answer broke off')
-    ctx.res.destroy()
-    return
-  }
-  logFailedLogin(ctx, error, deps)
-  const body = error instanceof BodyTooSlow ? toTooSlowBody(error) : toLoggedErrorBody(error, deps, requestId)
-  ctx.state.code = body.error.code
-  send(ctx, toErrorReply(body))
-}
-
-function toLoggedErrorBody(error: unknown, { log }: AppDeps, requestId: string): ErrorBody {
-  return toErrorBody(error, (err) => log.error({ err, requestId }, 'a request failed on our side'))
 }
 
 function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {

@@ -2,8 +2,14 @@
 import type { ParameterizedContext } from 'koa'
 import type { ErrorCode } from '../output/error-answer.js'
 import type { RequestIdentity } from './request-identity.js'
+import type { Peer } from './request-source.js'
+import type { Place } from './route-table.js'
 
 export interface ApiState {
+  peer: Peer
+  place: Place
+  /** The line of its request is one for debugging. */
+  isQuiet: boolean
   identity: RequestIdentity
   /** The path of the route, such as `/emails/:id`; absent: no route matched. */
   route?: string
@@ -15,4 +21,14 @@ export interface ApiState {
   code?: ErrorCode
 }
 
-export type ApiContext = ParameterizedContext<ApiState>
+/** The fields of `@koa/router`. */
+export interface RouterFields {
+  params: Readonly<Record<string, string>>
+  /** What it matches in place of the path of the URL. */
+  newRouterPath?: string
+  /** What has the path, whatever the method is. */
+  matched?: readonly { readonly path: unknown; readonly methods: readonly string[] }[]
+}
+
+export type ApiContext = ParameterizedContext<ApiState, RouterFields>
+export type Next = () => Promise<unknown>

@@ -2,27 +2,15 @@
  * Requests for `/.well-known/mta-sts.txt` (RFC 8461 section 3.3): the host of the request says whose policy is asked for.
  * Which policy that is, another room decides.
  */
-import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import { send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
-import { methodNotAllowed } from './dispatch.js'
-import { checkRate } from './request-identity.js'
-
-const PATH = '/.well-known/mta-sts.txt'
 
 export type FindPolicy = (
   host: string,
 ) => Promise<{ readonly kind: 'policy'; readonly text: string } | { readonly kind: 'none' | 'unknown' }>
 
-export function isPolicyRequest({ url = '' }: IncomingMessage): boolean {
-  return url === PATH || url.startsWith(`${PATH}?`)
-}
-
 export async function sendPolicy(ctx: ApiContext, findPolicy: FindPolicy): Promise<void> {
-  ctx.state.route = PATH
-  checkRate(ctx.state.identity)
-  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') throw methodNotAllowed(ctx.method, ['GET', 'HEAD'])
   const found = await findPolicy(ctx.req.headers.host ?? '')
   switch (found.kind) {
     case 'policy':

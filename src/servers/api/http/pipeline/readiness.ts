@@ -6,16 +6,8 @@
  */
 import type { Clock } from '../../../../base/platform/clock.js'
 
-interface ReadinessDeps {
-  /** False: the disk is nearly full. */
-  readonly hasRoom: () => boolean
-  /** Writes something small; rejects when the database accepts no writes. */
-  readonly probe: () => Promise<void>
-  readonly clock: Clock
-}
-
 /** Why nothing new can be stored, as a sentence; null: ready. */
-export type CheckReadiness = () => Promise<string | null>
+type Problem = string | null
 
 const DISK_NEARLY_FULL = 'the disk is nearly full: nothing new is accepted until there is room'
 const DATABASE_UNWRITABLE = 'the database takes no writes: nothing new is accepted until it does'
@@ -23,19 +15,27 @@ const DATABASE_UNWRITABLE = 'the database takes no writes: nothing new is accept
 /** Milliseconds for which a result is reused. */
 const MAX_AGE = 1_000
 
-export function createReadinessCheck({ hasRoom, probe, clock }: ReadinessDeps): CheckReadiness {
-  let problem: Promise<string | null> | null = null
-  let probedAt = 0
+export class Readiness {
+  private problem: Promise<Problem> | null = null
+  private probedAt = 0
 
-  return async () => {
-    if (!hasRoom()) return DISK_NEARLY_FULL
-    if (problem === null || clock() - probedAt >= MAX_AGE) {
-      probedAt = clock()
-      problem = probe().then(
+  constructor(
+    /** False: the disk is nearly full. */
+    private readonly hasRoom: () => boolean,
+    /** Writes something small; rejects when the database accepts no writes. */
+    private readonly probe: () => Promise<void>,
+    private readonly clock: Clock,
+  ) {}
+
+  async findProblem(): Promise<Problem> {
+    if (!this.hasRoom()) return DISK_NEARLY_FULL
+    if (this.problem === null || this.clock() - this.probedAt >= MAX_AGE) {
+      this.probedAt = this.clock()
+      this.problem = this.probe().then(
         () => null,
         () => DATABASE_UNWRITABLE,
       )
     }
-    return problem
+    return this.problem
   }
 }

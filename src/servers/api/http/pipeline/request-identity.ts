@@ -25,7 +25,16 @@ import {
   schemeOf,
 } from './request-source.js'
 
-export interface RequestIdentity {
+/** Who makes a request. */
+export interface Proof {
+  /** The session of a request under `/ui/api`; null: it has none. */
+  readonly session: OpenSession | null
+  /** Null: not authenticated, and `fault` says why. */
+  readonly principal: Principal | null
+  readonly fault: unknown
+}
+
+export interface RequestIdentity extends Proof {
   readonly requestId: string
   readonly startedAt: number
   /** The client's address, also behind proxies. */
@@ -33,92 +42,84 @@ export interface RequestIdentity {
   readonly rate: RateState
   /** It came over TLS, to us or to our proxy. */
   readonly isSecure: boolean
-  /** The session of a request under `/ui/api`; absent: it has none. */
-  readonly session?: OpenSession
-  /** Null: not authenticated, and `fault` says why. */
-  readonly principal: Principal | null
-  readonly fault: unknown
 }
 
-interface RequestIdentityDeps {
-  readonly apiKeyCache: Pick<ApiKeyCache, 'authenticate'>
+/** The limits of requests in a minute. */
+export interface RequestLimits {
   /** By workspace id. */
   readonly requests: RateLimit
   /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
   /** By client address too: requests that need no key by design. */
   readonly open: RateLimit
-  readonly isProxy: IsProxy
-  readonly clock: Clock
 }
 
-export interface IdentityResolver {
+export class KeyIdentities {
+  constructor(
+    private readonly keys: Pick<ApiKeyCache, 'authenticate'>,
+    private readonly limits: RequestLimits,
+    private readonly isProxy: IsProxy,
+    private readonly clock: Clock,
+  ) {}
+
   /** Counts the request. */
-  readonly identify: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  identify(request: IncomingMessage, peer: Peer): RequestIdentity {
+    const about = this.describe(request, peer)
+    const { remoteAddress, startedAt } = about
+    try {
+      const key = parseBearerKey(request.headers.authorization)
+      refuseForeignPage(request, peer)
+      const principal = this.keys.authenticate(key, remoteAddress)
+      return { ...about, rate: this.limits.requests.take(principal.workspaceId, startedAt), principal }
+    } catch (fault) {
+      // Anything but a Refusal is our own fault and must not count against the client.
+      const rate = fault instanceof Refusal ? this.countClient(remoteAddress) : this.rateOf(remoteAddress)
+      return { ...about, rate, fault }
+    }
+  }
+
   /**
    * For what is open to all and asked for often: pixels and links of mail, reports, probes, files of the dashboard.
    * Counts the request in a limit of its own.
    */
-  readonly identifyOpen: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  identifyOpen(request: IncomingMessage, peer: Peer): RequestIdentity {
+    const identity = this.identifyAnonymous(request, peer)
+    const rate = this.limits.open.take(addressKeyOf(identity.remoteAddress), identity.startedAt)
+    // The header reports the limit of clients without a key, which these requests leave as it is.
+    return { ...identity, rate: rate.allowed ? { ...identity.rate, allowed: true } : rate }
+  }
+
   /** For a request that its caller counts. */
-  readonly identifyAnonymous: (request: IncomingMessage, peer: Peer) => RequestIdentity
+  identifyAnonymous(request: IncomingMessage, peer: Peer): RequestIdentity {
+    const about = this.describe(request, peer)
+    return { ...about, rate: this.rateOf(about.remoteAddress) }
+  }
+
+  private describe(request: IncomingMessage, peer: Peer): Omit<RequestIdentity, 'rate'> {
+    const startedAt = this.clock()
+    const forwardedFor = joinHeaderLines(request.headers['x-forwarded-for'])
+    return {
+      ...{ requestId: requestIdOf(request, startedAt), startedAt },
+      remoteAddress: findClientAddress(peer, forwardedFor, this.isProxy),
+      isSecure: schemeOf(request, peer) === 'https',
+      ...{ session: null, principal: null, fault: null },
+    }
+  }
+
   /** Counts a request of this address as one without a valid key. */
-  readonly countClient: (address: string) => RateState
+  countClient(address: string): RateState {
+    return this.limits.clients.take(addressKeyOf(address), this.clock())
+  }
+
   /** How many more requests without a key may come from this address. */
-  readonly rateOf: (address: string) => RateState
-  /** Authenticates again after a wait; counts nothing. Throws a Refusal when the key is no longer valid. */
-  readonly reauthenticate: (request: IncomingMessage, remoteAddress: string) => Principal
-}
-
-export function createIdentityResolver(deps: RequestIdentityDeps): IdentityResolver {
-  const { requests, clients, open, isProxy, clock } = deps
-  const rateOf = (address: string): RateState => clients.peek(addressKeyOf(address), clock())
-  const addressOf = (request: IncomingMessage, peer: Peer): string =>
-    findClientAddress(peer, joinHeaderLines(request.headers['x-forwarded-for']), isProxy)
-  const identifyAnonymous = (request: IncomingMessage, peer: Peer): RequestIdentity => {
-    const startedAt = clock()
-    const remoteAddress = addressOf(request, peer)
-    return { ...aboutRequest(request, peer, startedAt), remoteAddress, rate: rateOf(remoteAddress), ...unproved }
+  rateOf(address: string): RateState {
+    return this.limits.clients.peek(addressKeyOf(address), this.clock())
   }
 
-  return {
-    identify: (request, peer) => {
-      const startedAt = clock()
-      const remoteAddress = addressOf(request, peer)
-      const about = aboutRequest(request, peer, startedAt)
-      try {
-        const principal = authenticate(deps, request, peer, remoteAddress)
-        const rate = requests.take(principal.workspaceId, startedAt)
-        return { ...about, remoteAddress, rate, principal, fault: null }
-      } catch (fault) {
-        // Anything but a Refusal is our own fault and must not count against the client.
-        const rate =
-          fault instanceof Refusal ? clients.take(addressKeyOf(remoteAddress), startedAt) : rateOf(remoteAddress)
-        return { ...about, remoteAddress, rate, principal: null, fault }
-      }
-    },
-    identifyOpen: (request, peer) => {
-      const identity = identifyAnonymous(request, peer)
-      const rate = open.take(addressKeyOf(identity.remoteAddress), identity.startedAt)
-      // The header reports the limit of clients without a key, which these requests leave as it is.
-      return rate.allowed ? { ...identity, rate: { ...identity.rate, allowed: true } } : { ...identity, rate }
-    },
-    identifyAnonymous,
-    countClient: (address) => clients.take(addressKeyOf(address), clock()),
-    rateOf,
-    reauthenticate: ({ headers }, remoteAddress) =>
-      deps.apiKeyCache.authenticate(parseBearerKey(headers.authorization), remoteAddress),
+  /** Counts nothing, so that it may be called again after a wait. Throws a Refusal when the key is not valid. */
+  authenticate({ headers }: IncomingMessage, remoteAddress: string): Principal {
+    return this.keys.authenticate(parseBearerKey(headers.authorization), remoteAddress)
   }
-}
-
-const unproved = { principal: null, fault: null }
-
-function aboutRequest(
-  request: IncomingMessage,
-  peer: Peer,
-  startedAt: number,
-): Pick<RequestIdentity, 'requestId' | 'startedAt' | 'isSecure'> {
-  return { requestId: requestIdOf(request, startedAt), startedAt, isSecure: schemeOf(request, peer) === 'https' }
 }
 
 /** Throws a Refusal `rate-limited` when the request exceeds its rate. */
@@ -126,31 +127,16 @@ export function checkRate({ rate }: RequestIdentity): void {
   if (!rate.allowed) throw buildRateRefusal(rate)
 }
 
-/** Throws a Refusal `rate-limited`, or what was wrong with the key. */
-export function requirePrincipal(identity: RequestIdentity): Principal {
-  checkRate(identity)
-  if (identity.principal === null) throw identity.fault
-  return identity.principal
-}
-
-/** Throws a Refusal. A key sent over plain HTTP or from a web page is refused before it is looked up. */
-function authenticate(
-  { apiKeyCache }: RequestIdentityDeps,
-  { headers }: IncomingMessage,
-  peer: Peer,
-  remoteAddress: string,
-): Principal {
-  const key = parseBearerKey(headers.authorization)
+/** Throws a Refusal for a key sent over plain HTTP or from a page of another site, before it is looked up. */
+function refuseForeignPage({ headers }: IncomingMessage, peer: Peer): void {
   const { origin } = headers
   const forwardedProto = joinHeaderLines(headers['x-forwarded-proto'])
-  if (origin !== undefined || forwardedProto !== undefined) {
-    const scheme = findClientScheme(peer, forwardedProto)
-    if (peer.trusted && scheme === 'http') throw new Refusal('invalid-parameter', HTTPS_ONLY)
-    if (origin !== undefined && isForeignOrigin(origin, headers.host, scheme)) {
-      throw new Refusal('forbidden', 'Origin: API keys must not be sent from a web page of another site', { origin })
-    }
+  if (origin === undefined && forwardedProto === undefined) return
+  const scheme = findClientScheme(peer, forwardedProto)
+  if (peer.trusted && scheme === 'http') throw new Refusal('invalid-parameter', HTTPS_ONLY)
+  if (origin !== undefined && isForeignOrigin(origin, headers.host, scheme)) {
+    throw new Refusal('forbidden', 'Origin: API keys must not be sent from a web page of another site', { origin })
   }
-  return apiKeyCache.authenticate(key, remoteAddress)
 }
 
 const HTTPS_ONLY = 'the API is served over HTTPS only'

@@ -3,20 +3,22 @@
  * workspace in which the user acts.
  *
  * A request with a session counts for its user, any other for its client address. What changes something counts for
- * the plan of the workspace too (`browser-api.ts`).
+ * the plan of the workspace too.
  *
  * A session is worth nothing to pages of other sites: the cookie is `SameSite=Strict`, and a request that
  * changes something must name our own site (`Sec-Fetch-Site`, else `Origin`).
  */
 import type { IncomingMessage } from 'node:http'
+import type { PlanLimits } from '../../../../base/config/plans.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { Clock } from '../../../../base/platform/clock.js'
 import { addressKeyOf } from '../../../../base/platform/connections/client-address.js'
-import type { Principal } from '../../../../workspaces/accounts/access/principal.js'
-import type { RateLimit } from '../../../../workspaces/accounts/limits/rate-limit.js'
+import type { Read } from '../../../../base/storage/db/prepared.js'
+import { createRateLimit } from '../../../../workspaces/accounts/limits/rate-limit.js'
 import { BROWSER_LIFETIME } from '../../../../workspaces/accounts/sessions/known-browsers.js'
 import type { CheckSession, OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
-import type { IdentityResolver, RequestIdentity } from './request-identity.js'
+import { findSessionPrincipal, requireOperator } from '../../../../workspaces/accounts/sessions/session-principal.js'
+import type { Proof, RequestIdentity, RequestLimits } from './request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
 
 const COOKIE = '__Host-posthorn'
@@ -25,67 +27,72 @@ const BROWSER_COOKIE = '__Host-posthorn-browser'
 const cookieForm = /^[\w-]{43}$/
 const MAX_WORKSPACE_ID = 100
 
-interface SessionIdentityDeps {
-  readonly checkSession: CheckSession
-  /** The principal of a user in a workspace. Throws a Refusal `forbidden`. */
-  readonly findPrincipal: (userId: string, workspaceId: string) => Principal
-  /** By user id. */
-  readonly users: RateLimit
-  /** By client address, as `addressKeyOf` groups them. */
-  readonly clients: RateLimit
-  readonly clock: Clock
-}
+/** Requests of one user: enough for pages that refresh themselves in several tabs. */
+const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
-export interface SessionResolver {
+export class SessionIdentities {
+  private readonly users = createRateLimit({ limitsOf: () => USER_LIMITS })
+
+  constructor(
+    private readonly read: Read,
+    private readonly checkSession: CheckSession,
+    private readonly limits: RequestLimits,
+    private readonly clock: Clock,
+  ) {}
+
   /** Counts the request. `anonymous`: the identity without session and principal. */
-  readonly identify: (request: IncomingMessage, peer: Peer, anonymous: RequestIdentity) => RequestIdentity
-  /** After a wait: throws a Refusal when the session has ended, or the user does not belong to the workspace any more. */
-  readonly reauthenticate: IdentityResolver['reauthenticate']
-  /** Null: the request has no session, or it has ended. */
-  readonly findSession: (request: IncomingMessage) => OpenSession | null
-}
+  identify(request: IncomingMessage, peer: Peer, anonymous: RequestIdentity): RequestIdentity {
+    try {
+      requireOwnSite(request, peer)
+      const session = this.requireSession(request)
+      const rate = this.users.take(session.userId, this.clock())
+      return { ...anonymous, rate, ...this.prove(request, session) }
+    } catch (fault) {
+      if (!(fault instanceof Refusal)) return { ...anonymous, fault }
+      const rate = this.limits.clients.take(addressKeyOf(anonymous.remoteAddress), this.clock())
+      return { ...anonymous, rate, fault }
+    }
+  }
 
-export function createSessionResolver(deps: SessionIdentityDeps): SessionResolver {
-  const { checkSession, findPrincipal, users, clients, clock } = deps
-  const findSession = ({ headers }: IncomingMessage): OpenSession | null => {
+  /** Counts nothing, so that it may be called again after a wait. Throws a Refusal when the session has ended. */
+  authenticate(request: IncomingMessage): Proof {
+    return this.prove(request, this.requireSession(request))
+  }
+
+  /** Throws a Refusal unless the user may act for the operator. */
+  requireOperator({ userId }: OpenSession): void {
+    requireOperator(this.read, userId)
+  }
+
+  /**
+   * What changes something counts for the plan of the workspace too, so that a session is no way round its limits. Reads
+   * do not: a page makes many at once, and must not use up those of programs.
+   */
+  countChange(identity: RequestIdentity): RequestIdentity {
+    if (identity.principal === null || !identity.rate.allowed) return identity
+    return { ...identity, rate: this.limits.requests.take(identity.principal.workspaceId, this.clock()) }
+  }
+
+  private requireSession({ headers }: IncomingMessage): OpenSession {
     const token = readCookie(headers.cookie, COOKIE)
-    return token === null ? null : checkSession(token)
+    const session = token === null ? null : this.checkSession(token)
+    if (session === null) throw new Refusal('signed-out', 'you are not signed in, or the session has ended')
+    return session
   }
-  return {
-    findSession,
-    identify: (request, peer, anonymous) => {
-      const address = addressKeyOf(anonymous.remoteAddress)
-      try {
-        requireOwnSite(request, peer)
-        const session = findSession(request)
-        if (session === null) throw signedOutRefusal()
-        const found = { ...anonymous, session, rate: users.take(session.userId, clock()) }
-        return withPrincipal(found, session, () => findPrincipal(session.userId, workspaceIdOf(request)))
-      } catch (fault) {
-        const rate = fault instanceof Refusal ? clients.take(address, clock()) : anonymous.rate
-        return { ...anonymous, rate, fault }
+
+  /** Routes without a workspace need no principal, so its fault is kept for those with one. */
+  private prove(request: IncomingMessage, session: OpenSession): Proof {
+    try {
+      return {
+        session,
+        principal: findSessionPrincipal(this.read, session.userId, workspaceIdOf(request)),
+        fault: null,
       }
-    },
-    reauthenticate: (request) => {
-      const session = findSession(request)
-      if (session === null) throw signedOutRefusal()
-      return findPrincipal(session.userId, workspaceIdOf(request))
-    },
+    } catch (fault) {
+      if (!(fault instanceof Refusal)) throw fault
+      return { session, principal: null, fault }
+    }
   }
-}
-
-/** Routes without a workspace need no principal, so its fault is kept for those with one. */
-function withPrincipal(identity: RequestIdentity, session: OpenSession, find: () => Principal): RequestIdentity {
-  try {
-    return { ...identity, session, principal: find(), fault: null }
-  } catch (fault) {
-    if (!(fault instanceof Refusal)) throw fault
-    return { ...identity, session, fault }
-  }
-}
-
-function signedOutRefusal(): Refusal {
-  return new Refusal('signed-out', 'you are not signed in, or the session has ended')
 }
 
 function workspaceIdOf({ headers }: IncomingMessage): string {
@@ -103,9 +110,9 @@ function readCookie(field: string | undefined, cookie: string): string | null {
   return null
 }
 
-/** Null: the browser has none yet. */
-export function readBrowserToken({ headers }: IncomingMessage): string | null {
-  return readCookie(headers.cookie, BROWSER_COOKIE)
+/** `cookies`: the field of the request. Null: the browser has none yet. */
+export function readBrowserToken(cookies: string | undefined): string | null {
+  return readCookie(cookies, BROWSER_COOKIE)
 }
 
 /** The field `Set-Cookie` for a new session; it ends with the session. */

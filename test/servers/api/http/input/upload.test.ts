@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Refusal } from '../../../../../src/base/mail/refusal.js'
 import { json } from '../../../../../src/servers/api/http/answer.js'
-import { type Route, type UploadCall, uploadRoute } from '../../../../../src/servers/api/http/route.js'
+import type { UploadedFile } from '../../../../../src/servers/api/http/input/upload.js'
+import { type Call, type Route, uploadRoute } from '../../../../../src/servers/api/http/route.js'
 import {
   findFaults,
   startTestApi,
@@ -28,7 +29,7 @@ async function startUploadApi(
   options: TestApiOptions = {},
 ): Promise<{ api: TestApi; taken: readonly Taken[] }> {
   const taken: Taken[] = []
-  const receive = async ({ file }: UploadCall) => {
+  const receive = async ({ body: file }: UploadCall) => {
     const one: Taken = { bytes: 0, outcome: 'reading' }
     taken.push(one)
     try {
@@ -43,10 +44,12 @@ async function startUploadApi(
   return { api: await startTestApi(t, { ...options, routes: [fileRoute(receive)] }), taken }
 }
 
+type UploadCall = Call<undefined, UploadedFile>
+
 function fileRoute(run: (call: UploadCall) => Promise<ReturnType<typeof json>>): Route {
   const limit = { bytes: LIMIT, tooLarge: 'attachment-too-large' } as const
-  const about = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [], fileDescription: '' } as const
-  return uploadRoute({ method: 'POST', path: '/files', ...about, limit, run })
+  const about = { area: 'send', tag: 'test', summary: 'test', answers: {}, refusals: [] } as const
+  return uploadRoute({ method: 'POST', path: '/files', ...about, file: { limit, description: '' }, run })
 }
 
 const BOUNDARY = 'xyz'
@@ -186,7 +189,7 @@ t.test('a file is not read faster than it is consumed', async (t) => {
     go = resolve
   })
   let come = 0
-  const receive = async ({ file }: UploadCall) => {
+  const receive = async ({ body: file }: UploadCall) => {
     for await (const chunk of file.bytes) {
       come += chunk.length
       await gate

@@ -1,8 +1,9 @@
 /** Small modules of the pipeline: client address and scheme, origin, paths. */
 
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { toResourcePath } from '../../../../../src/servers/api/http/pipeline/dispatch.js'
 import {
   createProxyCheck,
   findClientAddress,
@@ -10,6 +11,7 @@ import {
   isForeignOrigin,
   type Peer,
 } from '../../../../../src/servers/api/http/pipeline/request-source.js'
+import { type Place, placeOf } from '../../../../../src/servers/api/http/pipeline/route-table.js'
 import { networks } from '../../../../helpers/config-values.js'
 
 t.test('the client address, directly and behind proxies', async (t) => {
@@ -105,5 +107,21 @@ t.test('a path is the same under every prefix', async (t) => {
     ['*', '*'],
     ['', ''],
   ]
-  for (const [target, path] of rows) t.equal(toResourcePath(target), path, target)
+  for (const [target, path] of rows) t.same(placeOf(request(target), true), { mount: '/v1', path }, target)
+  const others: readonly (readonly [target: string, place: Place])[] = [
+    ['/ui/api/v1/emails?x', { mount: '/ui/api/v1', path: '/emails' }],
+    ['/ui/api/session', { mount: '/ui/api', path: '/session' }],
+    ['/ui/apix', { mount: '', path: '/ui/apix' }],
+    ['/ui?x', { mount: '', path: '/ui' }],
+    ['/uix', { mount: '/v1', path: '/uix' }],
+    ['/v1/ui/docs', { mount: '/v1', path: '/ui/docs' }],
+    ['/.well-known/mta-sts.txt?x', { mount: '', path: '/.well-known/mta-sts.txt' }],
+  ]
+  for (const [target, place] of others) t.same(placeOf(request(target), true), place, target)
+  t.same(placeOf(request('/ui/api/session'), false), { mount: '', path: '/ui/api/session' }, 'without sessions')
+  t.same(placeOf(request('/', { accept: 'text/html' }), true), { mount: '', path: '/' }, 'the root, for a browser')
 })
+
+function request(url: string, headers: IncomingMessage['headers'] = {}): IncomingMessage {
+  return Object.assign(new IncomingMessage(new Socket()), { url, headers, method: 'GET' })
+}

@@ -14,8 +14,7 @@ import { createMemoryBudget } from '../../../../../src/base/platform/memory/budg
 import type { MemoryHolder } from '../../../../../src/base/platform/memory/holders.js'
 import { StorageFault, WriteConflict } from '../../../../../src/base/storage/db/write.js'
 import { type Answer, json } from '../../../../../src/servers/api/http/answer.js'
-import { trackingRoute } from '../../../../../src/servers/api/http/open-route.js'
-import { signedLinkRoute } from '../../../../../src/servers/api/http/route.js'
+import { openRoute } from '../../../../../src/servers/api/http/route.js'
 import { messageText, testDaemon } from '../../../../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../../../../helpers/database/database.js'
 import {
@@ -194,7 +193,9 @@ t.test('a rate-limited client is informed when to retry, in three places', async
 })
 
 t.test('what is open to all counts for its client in a limit of its own', async (t) => {
-  const pixel = trackingRoute({
+  const pixel = openRoute({
+    method: 'GET',
+    area: 'tracking',
     path: '/pixels/:id',
     tag: 'test',
     summary: 'test',
@@ -241,7 +242,7 @@ t.test('a request names one host', async (t) => {
 })
 
 t.test('a signed-link route needs no key, counts its clients, and accepts its own query only', async (t) => {
-  const link = signedLinkRoute({
+  const link = openRoute({
     method: 'GET',
     path: '/links/:id',
     area: 'link',

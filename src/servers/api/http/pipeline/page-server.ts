@@ -17,9 +17,9 @@ import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '..
 import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
 import { HTML_TYPE, send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
-import { methodNotAllowed } from './dispatch.js'
 import { checkRate } from './request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
+import { methodNotAllowed, pathOf } from './route-table.js'
 
 interface PageRequest {
   /** `/ui/docs`. */
@@ -59,45 +59,70 @@ export interface Pages {
   readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
-interface PageRouterDeps {
-  readonly clock: Clock
-  readonly memory: MemoryShares
-  readonly pace: TransferPace
-  readonly peerOf: (request: IncomingMessage) => Peer
-  /** Logs every error that is not a Refusal. */
-  readonly errorBodyOf: (error: unknown, requestId: string) => ErrorBody
-}
-
-/** Whether the request is for a page, existing or not. `/` is one only for clients that accept HTML. */
-export function isPageRequest({ url = '', method, headers }: IncomingMessage): boolean {
-  if (/^\/ui(?:[/?]|$)/.test(url)) return true
-  const isRead = method === 'GET' || method === 'HEAD'
-  return isRead && /^\/(?:\?|$)/.test(url) && /\btext\/html\b/i.test(headers.accept ?? '')
-}
-
-/** Whether the request is for an asset of the dashboard, which no rate limit counts. */
-export function isAssetRequest({ url = '' }: IncomingMessage): boolean {
-  return url.startsWith('/ui/assets/')
-}
-
 /** Bytes. */
 const MAX_FORM = 16_384
 
-export function createPageRouter(pages: Pages, deps: PageRouterDeps): (ctx: ApiContext) => Promise<void> {
-  return async (ctx) => {
+export class PageServer {
+  constructor(
+    private readonly pages: Pages,
+    /** Memory for forms, by client address. */
+    private readonly memory: MemoryShares,
+    private readonly pace: TransferPace,
+    private readonly clock: Clock,
+    /** Logs every error that is not a Refusal. */
+    private readonly toErrorBody: (error: unknown, requestId: string) => ErrorBody,
+  ) {}
+
+  async serve(ctx: ApiContext): Promise<void> {
     let request: PageRequest | null = null
     try {
       checkRate(ctx.state.identity)
-      const file = findFile(ctx.req, pages)
+      const file = findFile(ctx, this.pages)
       if (file !== null) return await sendFile(ctx, file)
-      request = await readPageRequest(ctx, pages, deps)
-      sendPage(ctx, await pages.show(request))
+      request = await this.read(ctx)
+      sendPage(ctx, await this.pages.show(request))
     } catch (error) {
       // After a fault of the connection no page can be sent.
       if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
-      const body = deps.errorBodyOf(error, ctx.state.identity.requestId)
+      const body = this.toErrorBody(error, ctx.state.identity.requestId)
       const { status, message } = body.error
-      sendPage(ctx, pages.showError(status, message, request), errorHeaders(body))
+      sendPage(ctx, this.pages.showError(status, message, request), errorHeaders(body))
+    }
+  }
+
+  private async read(ctx: ApiContext): Promise<PageRequest> {
+    const { url = '', method = '' } = ctx.req
+    const { path } = ctx.state.place
+    const entry = this.pages.find(path)
+    if (entry === null) throw new Refusal('not-found', 'there is no such page')
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (!isRead && !(method === 'POST' && entry.form)) {
+      throw methodNotAllowed(method, entry.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
+    }
+    requireHttps(ctx.req, ctx.state.peer)
+    return {
+      path,
+      query: new URLSearchParams(url.slice(pathOf(url).length)),
+      form: isRead ? null : await this.readForm(ctx),
+      remoteAddress: ctx.state.identity.remoteAddress,
+      now: this.clock(),
+    }
+  }
+
+  private async readForm({ req, res, state }: ApiContext): Promise<URLSearchParams> {
+    requireOwnPage(req, state.peer)
+    if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
+      throw new Refusal('unsupported-media-type', 'Content-Type: must be application/x-www-form-urlencoded')
+    }
+    checkLength(req, MAX_FORM, 'too-large')
+    sendContinue(req, res)
+    const share = this.memory.forOwner(addressKeyOf(state.identity.remoteAddress))
+    const { raw, release } = await readBody(req, MAX_FORM, share, this.pace)
+    try {
+      if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not valid UTF-8')
+      return new URLSearchParams(raw.toString())
+    } finally {
+      release()
     }
   }
 }
@@ -106,8 +131,8 @@ function sendPage(ctx: ApiContext, { status, html, headers }: Page, more: Readon
   send(ctx, { status, type: HTML_TYPE, payload: html, headers: { ...headers, ...more } })
 }
 
-function findFile({ url = '', method }: IncomingMessage, pages: Pages): PageFile | null {
-  return method === 'GET' || method === 'HEAD' ? pages.findFile(pathOf(url)) : null
+function findFile({ method, state }: ApiContext, pages: Pages): PageFile | null {
+  return method === 'GET' || method === 'HEAD' ? pages.findFile(state.place.path) : null
 }
 
 /** Each coding has a tag of its own: its bytes are others, which a cache must not take for those of another coding. */
@@ -120,49 +145,6 @@ async function sendFile(ctx: ApiContext, { type, bytes, tag, headers, compress }
   if (known?.includes(all.ETag) === true) return send(ctx, { status: 304, type: null, payload: '', headers: all })
   const coded = coding === null ? all : { ...all, 'Content-Encoding': coding }
   send(ctx, { status: 200, type, payload: (await packed) ?? bytes, headers: coded })
-}
-
-function pathOf(url: string): string {
-  const end = url.indexOf('?')
-  return end === -1 ? url : url.slice(0, end)
-}
-
-async function readPageRequest(ctx: ApiContext, pages: Pages, deps: PageRouterDeps): Promise<PageRequest> {
-  const { url = '', method = '' } = ctx.req
-  const end = url.indexOf('?')
-  const path = pathOf(url)
-  const entry = pages.find(path)
-  if (entry === null) throw new Refusal('not-found', 'there is no such page')
-  const isRead = method === 'GET' || method === 'HEAD'
-  if (!isRead && !(method === 'POST' && entry.form)) {
-    throw methodNotAllowed(method, entry.form ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD'])
-  }
-  requireHttps(ctx.req, deps.peerOf(ctx.req))
-  const { remoteAddress } = ctx.state.identity
-  return {
-    path,
-    query: new URLSearchParams(end === -1 ? '' : url.slice(end)),
-    form: isRead ? null : await readForm(ctx, deps),
-    remoteAddress,
-    now: deps.clock(),
-  }
-}
-
-async function readForm({ req, res, state }: ApiContext, deps: PageRouterDeps): Promise<URLSearchParams> {
-  requireOwnPage(req, deps.peerOf(req))
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
-    throw new Refusal('unsupported-media-type', 'Content-Type: must be application/x-www-form-urlencoded')
-  }
-  checkLength(req, MAX_FORM, 'too-large')
-  sendContinue(req, res)
-  const share = deps.memory.forOwner(addressKeyOf(state.identity.remoteAddress))
-  const { raw, release } = await readBody(req, MAX_FORM, share, deps.pace)
-  try {
-    if (!isUtf8(raw)) throw new Refusal('invalid-parameter', 'the form is not valid UTF-8')
-    return new URLSearchParams(raw.toString())
-  } finally {
-    release()
-  }
 }
 
 function requireOwnPage(request: IncomingMessage, peer: Peer): void {

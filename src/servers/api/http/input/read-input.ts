@@ -1,0 +1,122 @@
+/**
+ * Reads the input of a request as its route declares it: the query, and a JSON body, a file, or another body.
+ *
+ * A route without a body schema ignores the body; one without a query schema accepts no query. Bytes of a JSON body are
+ * parsed here if they are few, on the thread of `body-thread` if they are many.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parse as parseQuery } from 'node:querystring'
+import { z } from 'zod'
+import { Refusal } from '../../../../base/mail/refusal.js'
+import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
+import { fingerprintOf } from '../../../../outbound/sending/idempotency.js'
+import { DEFAULT_BODY, type Route } from '../route.js'
+import type { BodyThread } from './body-thread.js'
+import { parseJson, readJsonBytes } from './json-body.js'
+import { parseInput } from './parse-input.js'
+import type { BodyPace } from './read-body.js'
+import { openUpload } from './upload.js'
+
+/** Parses bodies of more than `DEFAULT_BODY` bytes. */
+export interface LargeBodies {
+  /** Null: bodies of this schema are parsed on the main thread. */
+  readonly nameOf: (schema: z.ZodType) => string | null
+  readonly thread: Pick<BodyThread, 'parse'>
+}
+
+interface ReadInput {
+  readonly query: unknown
+  readonly body: unknown
+  readonly fingerprint: () => string
+  /** Returns the memory of the body; to be called once. */
+  readonly release: () => void
+}
+
+interface Incoming {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+const noBody = { body: undefined, fingerprint: () => '', release: () => undefined }
+const emptyQuery = z.strictObject({})
+
+export class InputReader {
+  constructor(
+    /** Memory for bodies, by workspace, user or client address. */
+    private readonly memory: MemoryShares,
+    private readonly pace: BodyPace,
+    private readonly large: LargeBodies,
+  ) {}
+
+  /**
+   * `owner`: in whose share of the memory the body counts. `reauthorize`: called before the end of an uploaded file;
+   * throws if the client is no longer authorized. Throws a Refusal, BodyTooSlow or ClientGone.
+   */
+  async read({ req, res }: Incoming, route: Route, owner: string, reauthorize: () => void): Promise<ReadInput> {
+    const { body, file, readBody } = route
+    const given = ignoresQuery(route) ? null : parseQueryString(req.url ?? '')
+    if (body !== null) return this.readJson({ req, res }, route, body, owner, given)
+    const query = ignoresQuery(route) ? undefined : parseRouteQuery(route.query, given)
+    if (file !== null) {
+      const upload = await openUpload(req, res, { limit: file.limit, pace: this.pace, reauthorize })
+      return { ...noBody, query, body: upload.file, release: upload.end }
+    }
+    if (readBody === null) return { ...noBody, query }
+    return { ...noBody, query, body: await readBody(req, res, this.memory.forOwner(owner), this.pace) }
+  }
+
+  private async readJson(
+    { req, res }: Incoming,
+    { path, query, maxBody }: Route,
+    schema: z.ZodType,
+    owner: string,
+    given: RawQuery,
+  ): Promise<ReadInput> {
+    const { raw, isAbsent, release } = await readJsonBytes(req, res, this.memory.forOwner(owner), this.pace, maxBody)
+    try {
+      const parsed = parseRouteQuery(query, given)
+      const name = raw.length > DEFAULT_BODY ? this.large.nameOf(schema) : null
+      if (name !== null) {
+        const fingerprintLabel = req.headers['idempotency-key'] === undefined ? null : path
+        const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel })
+        return { query: parsed, body: value, fingerprint: () => requireFingerprint(fingerprint), release }
+      }
+      const value = parseInput(schema, isAbsent ? undefined : parseJson(raw))
+      // The path is in it: equal bodies of two routes are different requests.
+      return { query: parsed, body: value, fingerprint: () => fingerprintOf([path, raw]), release }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+}
+
+function requireFingerprint(fingerprint: string | null): string {
+  if (fingerprint === null) throw new Error('the fingerprint of this body was not computed')
+  return fingerprint
+}
+
+/** Mail clients, scanners and services add parameters of their own. */
+function ignoresQuery({ area }: Route): boolean {
+  return area === 'tracking' || area === 'page' || area === 'callback'
+}
+
+/** Null: there is no query. */
+type RawQuery = Readonly<Record<string, unknown>> | null
+
+/** Throws a Refusal for parameters that the route does not have. */
+function parseRouteQuery(query: z.ZodType | null, raw: RawQuery): unknown {
+  return raw === null && query === null ? undefined : parseInput(query ?? emptyQuery, raw ?? {})
+}
+
+/** The parameters as text. Throws a Refusal for a parameter that is repeated. */
+export function parseQueryString(url: string): RawQuery {
+  const start = url.indexOf('?')
+  if (start === -1) return null
+  const query = parseQuery(url.slice(start + 1), '&', '=', { maxKeys: 0 })
+  const errors = Object.keys(query)
+    .filter((name) => Array.isArray(query[name]))
+    .map((field) => ({ field, message: 'is given more than once', value: null }))
+  if (errors.length > 0) throw new Refusal('invalid-parameter', 'a query parameter is given more than once', { errors })
+  return query
+}

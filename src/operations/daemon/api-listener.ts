@@ -39,7 +39,7 @@ import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.j
 import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Observers } from '../monitoring/monitoring.js'
-import { buildApiRoutes, type RouteDeps } from './api-routes.js'
+import { buildApiRoutes, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 import type { MessageMemory } from './message-memory.js'
 import { readinessProbe } from './storage-watch.js'
@@ -80,7 +80,7 @@ interface Api {
   readonly listener: ApiListener
   readonly countConnections: () => number
   /** Begins to answer requests; returns the routes. */
-  readonly serve: (deps: RouteDeps) => ServedRoutes
+  readonly serve: (parts: RouteParts) => ServedRoutes
 }
 
 export interface ServedRoutes {
@@ -109,11 +109,11 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   return {
     listener: { ...listener, drain },
     countConnections: () => connections.size,
-    serve: (routeDeps) => {
-      const routes = buildApiRoutes(routeDeps)
+    serve: (parts) => {
+      const routes = buildApiRoutes(parts)
       const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      const pages = createUiPages({ acceptDeps: routeDeps.acceptDeps, buildDocument, files })
-      const browser = config.ui.enabled ? wireBrowserApi(routeDeps) : undefined
+      const pages = createUiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
+      const browser = config.ui.enabled ? wireBrowserApi(parts) : undefined
       const readDocument = runOnce(() => JSON.stringify(buildDocument()))
       app.serve({ routes, readDocument, pages, browser })
       return { routes, browserRoutes: browser?.routes ?? [] }

@@ -32,63 +32,49 @@ import { dailyMetricsRoute } from '../../servers/api/overview/daily.js'
 import { queueRoute } from '../../servers/api/overview/queue.js'
 import { suppressionSearchRoute } from '../../servers/api/suppressions/suppression-search.js'
 import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
-import { buildExportDeps, type RouteDeps } from './api-routes.js'
+import { buildExportDeps, type RouteParts } from './api-routes.js'
 
-function buildBrowserRoutes(deps: RouteDeps): readonly Route[] {
-  const { accountDeps, certificateOf, config, database, mime, onDueChanged } = deps
-  const { read, commit } = database
+function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
+  const { config, read, previewLarge } = parts
+  const { accountDeps } = parts.people
+  const acting = { ...parts.operator, ...parts }
   return [
     ...sessionRoutes(accountDeps),
     profileRoute(accountDeps),
     ...passwordRoutes(accountDeps),
     ...secondFactorRoutes(accountDeps),
-    ...frameRoutes({ read, mime }),
-    dailyMetricsRoute({ read }),
-    queueRoute({ read }),
-    attentionRoute({ read, certificateOf }),
-    ...operatorRoutes(deps),
-    suppressionSearchRoute({ read }),
-    domainSearchRoute({ read }),
-    auditViewRoute({ read }),
-    exportViewRoute(buildExportDeps(deps)),
+    ...frameRoutes(parts),
+    dailyMetricsRoute(parts),
+    queueRoute(parts),
+    attentionRoute(parts),
+    ...operatorWorkspaceRoutes({ ...parts, publicUrl: config.service.public_url }),
+    ...queueRoutes(acting),
+    ...holdRuleRoutes(acting),
+    ...serviceRoutes(acting),
+    ...smsHoldRoutes(parts),
+    ...doctorRoutes(acting),
+    shapingRoute(parts),
+    suppressionSearchRoute(parts),
+    domainSearchRoute(parts),
+    auditViewRoute(parts),
+    exportViewRoute(buildExportDeps(parts)),
     ...audiencePageRoutes(read),
-    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), deps.previewLarge),
+    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), previewLarge),
     broadcastLinksRoute(read),
-    searchRoute({ read }),
-    storyRoute({ read }),
-    ...queueActRoutes({ read, commit, onDueChanged }),
+    searchRoute(parts),
+    storyRoute(parts),
+    ...queueActRoutes(parts),
   ]
 }
 
-function operatorRoutes({
-  config,
-  settings,
-  database: { read, commit },
-  limits,
-  operator,
-}: RouteDeps): readonly Route[] {
-  const { plans, inboundBytes } = limits
-  const naming = { publicUrl: config.service.public_url, planSettings: () => settings().limits }
-  return [
-    ...operatorWorkspaceRoutes({ read, commit, plans, inboundBytes, ...naming }),
-    ...queueRoutes({ ...operator, read, commit }),
-    ...holdRuleRoutes({ ...operator, read, commit }),
-    ...serviceRoutes({ ...operator, read, commit }),
-    ...smsHoldRoutes({ read, commit }),
-    ...doctorRoutes({ ...operator, read }),
-    shapingRoute({ read }),
-  ]
-}
-
-export function wireBrowserApi(deps: RouteDeps): BrowserApi {
-  const { config, clock, database, limits, checkSession } = deps
-  const { read } = database
-  const routes = buildBrowserRoutes(deps)
+export function wireBrowserApi(parts: RouteParts): BrowserApi {
+  const { config, clock, read, limits, people } = parts
+  const routes = buildBrowserRoutes(parts)
   return {
     routes,
     readDocument: runOnce(() =>
       JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
     ),
-    sessions: new SessionIdentities(read, checkSession, limits, clock),
+    sessions: new SessionIdentities(read, people.checkSession, limits, clock),
   }
 }

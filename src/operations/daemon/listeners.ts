@@ -5,7 +5,6 @@
  * services have stopped: `/readyz` answers 503 while the last attempts end.
  */
 
-import type { Log } from '../../base/platform/log.js'
 import { runOnce } from '../../base/platform/run-once.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import type { Database } from '../../base/storage/db/database.js'
@@ -16,14 +15,14 @@ import type { ZoneListener } from '../../servers/dns/zone-listener.js'
 import type { MxListener } from '../../servers/smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
-import type { RouteDeps } from './api-routes.js'
 import type { Certificates } from './certificates.js'
+import { ProcessChanges } from './changes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { createMessageMemory, type MessageMemory } from './message-memory.js'
 import { openMxListener } from './mx-listener.js'
 import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
-import { forgetAll, forgetDomain, type Services } from './services.js'
+import type { Services } from './services.js'
 import { startStatusFile } from './status-file.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener, type PublishedZone } from './zone-listener.js'
@@ -75,8 +74,7 @@ export async function openListeners(
   const certificateOf = (): string => served.cert
   const stop = runOnce(() => stopListeners(open, stopTimeout))
   const composing = startComposing(stopSteps, stop)
-  const { apiKeyCache, domains, findPolicy, limits, mime, templates, identity, domainChecks, sms, hits } = services
-  const { receiving, disk } = services
+  const { apiKeyCache, domains, findPolicy, limits, receiving, disk } = services
   const { hasRoom: hasDiskSpace } = disk
   const memory = createMessageMemory(settings)
   const common = {
@@ -101,17 +99,12 @@ export async function openListeners(
   const others = await openOtherListeners(behind, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
-  const routes = api.serve({
-    ...common,
-    ...sending,
-    ...changeCallbacks(services, others.submission, log),
-    ...{ database, limits, mime, templates, identity, sms, operator, rotationDeps: domainChecks.rotationDeps },
-    ...{ requestForwards: services.people.requestForwards, recordHit: (hit) => hits.record(hit) },
-    ...{ certificateOf, onScopesReleased: services.breaker.onReleased },
-  })
+  const changes = new ProcessChanges(services, others.submission, log)
+  const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
+  const routes = api.serve(parts)
   return {
     ...{ ...listeners, ...routes, served, stop },
-    onForeignChange: () => refreshCachesAndSessions(services, others.submission, log),
+    onForeignChange: () => changes.anything(),
     useCertificate: (renewed) => serve(listeners, renewed, served),
     watched: toWatched(operator, api, { memory, hasDiskSpace, certificateOf }),
   }
@@ -213,83 +206,4 @@ function registerApi({ drain, close }: ApiListener, open: Listener[], lateSteps:
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
   const outcomes = await Promise.allSettled(listeners.map((listener) => listener.stop(limit)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
-}
-
-type ChangeCallbacks = Pick<
-  RouteDeps,
-  | 'onDueChanged'
-  | 'onKeyRevoked'
-  | 'onDomainChanged'
-  | 'onDomainDeleted'
-  | 'onAudienceDeleted'
-  | 'onBroadcastChanged'
-  | 'onImportStarted'
-  | 'onExportRequested'
-  | 'onWebhookChanged'
-  | 'onWebhookDeleted'
-  | keyof PeopleCallbacks
->
-
-/** A change of this process drops only what is cached of the changed thing. */
-function changeCallbacks(services: Services, submission: SubmissionListener, log: Log): ChangeCallbacks {
-  return {
-    ...peopleCallbacks(services, submission, log),
-    onDueChanged: (workspaceId, at) => services.delivery.runner.markDue(workspaceId, at),
-    onKeyRevoked: (keyId) => {
-      services.apiKeyCache.forget(keyId)
-      submission.endSessions((principal) => principal.keyId === keyId)
-    },
-    onDomainChanged: (domain) => forgetDomain(services, domain),
-    onDomainDeleted: (domain) => {
-      forgetDomain(services, domain)
-      services.deletedDomains.start(domain)
-    },
-    onAudienceDeleted: (audience) => services.deletedAudiences.start(audience),
-    onBroadcastChanged: () => services.broadcasts.wake(),
-    onImportStarted: (importRef) => services.imports.begin(importRef),
-    onExportRequested: (ref) => services.exports.begin(ref),
-    onWebhookChanged: (webhook) => services.webhooks.refresh(webhook),
-    onWebhookDeleted: (webhook) => {
-      services.webhooks.refresh(webhook)
-      return services.deletedWebhooks.start(webhook)
-    },
-  }
-}
-
-type PeopleCallbacks = Pick<
-  RouteDeps,
-  'acceptDeps' | 'accountDeps' | 'checkSession' | 'onInvited' | 'onMemberChanged' | 'onWorkspaceClosed'
->
-
-/** These changes are rare, so they drop all keys from the cache. A closed workspace drops every cache. */
-function peopleCallbacks(services: Services, submission: SubmissionListener, log: Log): PeopleCallbacks {
-  const { apiKeyCache, workspaceOwners, people } = services
-  return {
-    acceptDeps: people.acceptDeps,
-    accountDeps: people.accountDeps,
-    checkSession: people.checkSession,
-    onInvited: () => people.notices.wake(),
-    onMemberChanged: ({ workspaceId, userId, removed }) => {
-      apiKeyCache.drop()
-      workspaceOwners.forget(workspaceId)
-      if (removed)
-        submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
-    },
-    onWorkspaceClosed: (workspaceId) => {
-      refreshCachesAndSessions(services, submission, log)
-      submission.endSessions((principal) => principal.workspaceId === workspaceId)
-      services.webhooks.closeWorkspace(workspaceId)
-      people.erasures.begin(workspaceId)
-    },
-  }
-}
-
-function refreshCachesAndSessions(services: Services, submission: SubmissionListener, log: Log): void {
-  forgetAll(services)
-  try {
-    submission.endSessions((principal) => !services.apiKeyCache.isStillValid(principal))
-  } catch (error) {
-    // Each session checks its key again at its next message.
-    log.error({ err: error }, 'keys cannot be read')
-  }
 }

@@ -17,7 +17,7 @@ interface SendingDeps extends Pick<StartOptions, 'config' | 'clock'> {
   readonly servesName: (name: DomainName) => boolean
 }
 
-interface Sending {
+export interface Sending {
   readonly preparer: EmailPreparer
   readonly findVerifiedDomain: FindVerifiedDomain
   readonly committer: EmailCommitter

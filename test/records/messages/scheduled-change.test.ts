@@ -196,7 +196,7 @@ t.test('a change is reported even if its message cannot be read', async (t) => {
     { name: 'Refusal', kind: 'unavailable' },
   )
   const { viewer, id } = await storeScheduled()
-  const deps = { ...database, mime, onDueChanged: () => undefined, findHtmlChange: () => null }
+  const deps = { ...database, mime, delivery: { runner: { markDue: () => undefined } }, findHtmlChange: () => null }
   const call = {
     principal: { ...createKeylessPrincipal(viewer.workspaceId), scopes: ['full'] as const },
     ownKey: null,

@@ -1,4 +1,5 @@
 /** The routes of audiences: create, list, show, change, and delete with all contacts. Deletions are in the audit log. */
+
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
@@ -7,7 +8,8 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { assertAudienceUnused, checkAudienceUnused } from '../../../outbound/broadcasts/audience-use.js'
 import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
-import { type DeletedAudience, deleteAudience } from '../../../workspaces/audiences/audience-removal.js'
+import { deleteAudience } from '../../../workspaces/audiences/audience-removal.js'
+import type { AudienceRemovalRunner } from '../../../workspaces/audiences/audience-removal-runner.js'
 import {
   type AudienceChange,
   buildNotFoundRefusal,
@@ -23,8 +25,7 @@ import { name, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
 
 export interface AudienceDeps extends Store {
-  /** Removes the contacts. Resolves when they are removed, or after a while; then the removal goes on by itself. */
-  readonly onAudienceDeleted: (audience: DeletedAudience) => Promise<void>
+  readonly deletedAudiences: AudienceRemovalRunner
 }
 
 const MAX_DESCRIPTION = 1_000
@@ -133,7 +134,7 @@ function toAudienceChange({ name, description }: z.output<typeof audienceChange>
   return { ...(name === undefined ? {} : { name }), ...(description === undefined ? {} : { description }) }
 }
 
-function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
+function removeRoute({ read, commit, deletedAudiences }: AudienceDeps): Route {
   return route({
     method: 'DELETE',
     path: '/audiences/:id',
@@ -165,7 +166,7 @@ function removeRoute({ read, commit, onAudienceDeleted }: AudienceDeps): Route {
         checkAudienceUnused(read, { workspaceId, id })
         throw buildNotFoundRefusal(id)
       }
-      await onAudienceDeleted({ workspaceId, audienceId: id })
+      await deletedAudiences.start({ workspaceId, audienceId: id })
       return json(200, { deleted: true, id })
     },
   })

@@ -1,5 +1,7 @@
 /** The routes of broadcasts that act: send, pause, resume, cancel, and send one copy as a test. */
+
 import { z } from 'zod'
+import type { BroadcastEngine } from '../../../outbound/broadcasts/broadcast-engine.js'
 import { toBroadcastResource } from '../../../outbound/broadcasts/broadcast-resource.js'
 import { actOnBroadcast, type BroadcastAct } from '../../../outbound/broadcasts/change-broadcast.js'
 import { type SendBroadcastDeps, sendBroadcast } from '../../../outbound/broadcasts/send-broadcast.js'
@@ -19,8 +21,7 @@ export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, 
   readonly committer: Pick<EmailCommitter, 'commit'>
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
-  /** A broadcast was sent, paused, resumed or cancelled: what follows in the queue begins now. */
-  readonly onBroadcastChanged: () => void
+  readonly broadcasts: Pick<BroadcastEngine, 'wake'>
 }
 
 export function broadcastActRoutes(deps: BroadcastActDeps): readonly Route[] {
@@ -67,7 +68,7 @@ function sendRoute(deps: BroadcastActDeps): Route {
       requireDiskSpace(deps)
       const at = body.scheduled_for === undefined ? null : parseReleaseTime(body.scheduled_for, now)
       const sent = await sendBroadcast(deps, { principal, id, at, now })
-      deps.onBroadcastChanged()
+      deps.broadcasts.wake()
       return json(202, toBroadcastResource(deps.read, sent))
     },
   })
@@ -90,7 +91,7 @@ function actRoute(deps: BroadcastActDeps, act: BroadcastAct, words: ActWords): R
     run: async (call) => {
       const { principal, now } = call
       const changed = await actOnBroadcast(deps, act, { ref: broadcastRefOf(call), actor: actorOf(principal), now })
-      deps.onBroadcastChanged()
+      deps.broadcasts.wake()
       return json(200, toBroadcastResource(deps.read, changed))
     },
   })

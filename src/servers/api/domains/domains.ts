@@ -1,8 +1,8 @@
 /** The routes of sending domains: register, show with the DNS records to publish, verify, change, rotate keys, delete. */
+
 import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
-import type { DeletedDomain } from '../../../records/messages/queue/fail-domain.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { changeDomain, type DomainChange } from '../../../workspaces/domains/change-domain.js'
 import { deleteSendingDomain } from '../../../workspaces/domains/delete-domain.js'
@@ -17,6 +17,7 @@ import {
 } from '../../../workspaces/domains/verification/blocked-addresses.js'
 import type { ZoneNames } from '../../../workspaces/domains/verification/look-up-records.js'
 import { type CheckLimiter, verifyDomain } from '../../../workspaces/domains/verify-domain.js'
+import type { Changes, DomainRef } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { uuid } from '../http/input/values.js'
@@ -31,13 +32,8 @@ import {
 import { domainNotFound, domainOfCall } from './domain-of-call.js'
 import { domainReportRoutes } from './domain-reports.js'
 
-export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
-
 interface DomainDeps extends RotationDeps {
-  /** Drops what is cached of the domain and starts failing its queued mail, which goes on by itself. */
-  readonly onDomainDeleted: (gone: DeletedDomain) => void
-  /** Drops what is cached of the domain. */
-  readonly onDomainChanged: (place: DomainRef) => void
+  readonly changes: Changes
   readonly names: ServiceNames & ZoneNames
   /** Called before DNS is queried about a domain. Throws a Refusal `rate-limited`. */
   readonly countLookup: CheckLimiter
@@ -76,7 +72,7 @@ function registerRoute(deps: DomainDeps): Route {
       const { workspaceId } = principal
       const request = { workspaceId, domain, inbound, forced: false, now, actor: actorOf(principal) }
       const row = await registerDomain(deps, request, true)
-      deps.onDomainChanged({ workspaceId, domain })
+      deps.changes.domainChanged({ workspaceId, domain })
       return json(201, readDomainDetails(deps.read, row, deps.names))
     },
   })
@@ -131,7 +127,7 @@ function patchRoute(deps: DomainDeps): Route {
       const act = { actor: actorOf(principal), now }
       if (!(await tryCommit(changeDomain(deps, row, toDomainChange(deps.read, row, call.body), act))))
         throw domainNotFound(row.id)
-      deps.onDomainChanged(domainRefOf(row))
+      deps.changes.domainChanged(domainRefOf(row))
       return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
     },
   })
@@ -174,7 +170,7 @@ function verifyRoute(deps: DomainDeps): Route {
       const { principal, now } = call
       deps.countLookup(row.id, now)
       const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
-        deps.onDomainChanged(domainRefOf(row)),
+        deps.changes.domainChanged(domainRefOf(row)),
       )
       if (verified === undefined) throw domainNotFound(row.id)
       return json(200, readDomainDetails(deps.read, verified, deps.names))
@@ -198,7 +194,7 @@ function rotateRoute(deps: DomainDeps): Route {
       const { principal, now } = call
       deps.countLookup(row.id, now)
       await rotateKeys(deps, row, { actor: actorOf(principal), now })
-      deps.onDomainChanged(domainRefOf(row))
+      deps.changes.domainChanged(domainRefOf(row))
       return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))
     },
   })
@@ -224,7 +220,7 @@ function removeRoute(deps: DomainDeps): Route {
       const row = domainOfCall(deps.read, call)
       const { principal, now: at } = call
       if (!(await tryCommit(deleteSendingDomain(deps, row, actorOf(principal), at)))) throw domainNotFound(row.id)
-      deps.onDomainDeleted({ ...domainRefOf(row), at })
+      deps.changes.domainDeleted({ ...domainRefOf(row), at })
       return json(200, { deleted: true, id: row.id })
     },
   })

@@ -3,6 +3,7 @@
  *
  * A rule and the mails that ask its addresses are one commit. Changes are in the audit log as changes of the domain.
  */
+
 import { z } from 'zod'
 import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -27,11 +28,11 @@ import {
 import { type ForwardTarget, requestTargets } from '../../../workspaces/domains/forwards/forward-targets.js'
 import { domainById, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { requireWebhook } from '../../../workspaces/webhooks/webhook-records.js'
+import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { sliceOf, sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
-import type { DomainRef } from './domains.js'
 import {
   type ForwardChangeRequest,
   forward,
@@ -41,8 +42,7 @@ import {
 } from './forward-fields.js'
 
 export interface ForwardRouteDeps extends Store {
-  /** Drops what is cached of the domain. */
-  readonly onDomainChanged: (place: DomainRef) => void
+  readonly changes: Changes
   /** The mails that ask these addresses, and what hands them to delivery once they are on disk. */
   readonly buildRequests: (
     asked: readonly Pick<ForwardTarget, 'id' | 'address'>[],
@@ -182,7 +182,7 @@ function removeRoute(deps: ForwardRouteDeps): Route {
         auditEntryOf(domain, { forward_deleted: rule.local_part }, { principal, now }),
       ]
       if (!(await tryCommit(deps.commit(writes)))) throw ruleNotFound(rule.id)
-      deps.onDomainChanged({ workspaceId, domain: domain.domain })
+      deps.changes.domainChanged({ workspaceId, domain: domain.domain })
       return json(200, { deleted: true, id: rule.id })
     },
   })
@@ -240,7 +240,7 @@ async function commitRule(
     auditEntryOf(domain, { forward: rule.local_part, to: parseJson(rule.targets) }, act),
   ]
   if (!(await tryUniqueCommit(deps.commit(writes)))) return false
-  deps.onDomainChanged({ workspaceId, domain: name })
+  deps.changes.domainChanged({ workspaceId, domain: name })
   for (const { enqueued, raw } of notices) deps.offer(enqueued, raw)
   return true
 }

@@ -1,6 +1,8 @@
 /** PATCH /v1/emails/:id and POST /v1/emails/:id/cancel, which need an email that is still scheduled. */
+
 import { z } from 'zod'
 import type { Store } from '../../../base/storage/db/database.js'
+import type { QueueRunner } from '../../../outbound/delivery/queue-runner.js'
 import { parseReleaseTime } from '../../../outbound/sending/schedule.js'
 import { type ResourceDeps, readChangedEmail } from '../../../records/messages/email-resource.js'
 import { cancelScheduled, reschedule, sendScheduledNow } from '../../../records/messages/scheduled-change.js'
@@ -11,8 +13,7 @@ import { releaseText } from './email-request.js'
 import { viewerOf } from './show.js'
 
 export interface EmailChangeDeps extends ResourceDeps, Store {
-  /** Entries of the workspace are due at this moment, which the sweep of the queue may have passed already. */
-  readonly onDueChanged: (workspaceId: string, at: number) => void
+  readonly delivery: { readonly runner: Pick<QueueRunner, 'markDue'> }
 }
 
 const body = z
@@ -39,7 +40,7 @@ export function rescheduleRoute(deps: EmailChangeDeps): Route {
       const at = parseReleaseTime(scheduled_for, now)
       if (at === null) await sendScheduledNow(deps, viewer, id, now)
       else await reschedule(deps, viewer, id, at)
-      deps.onDueChanged(viewer.workspaceId, at ?? now)
+      deps.delivery.runner.markDue(viewer.workspaceId, at ?? now)
       return json(200, await readChangedEmail(deps, viewer, id))
     },
   })

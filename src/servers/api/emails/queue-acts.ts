@@ -26,7 +26,7 @@ const summaries: Readonly<Record<OwnAct, string>> = {
   retry: 'Try recipients at once',
 }
 
-type ActDeps = Pick<EmailChangeDeps, 'read' | 'commit' | 'onDueChanged'>
+type ActDeps = Pick<EmailChangeDeps, 'read' | 'commit' | 'delivery'>
 
 export function queueActRoutes(deps: ActDeps): readonly Route[] {
   return [actRoute('hold', deps), actRoute('release', deps), actRoute('retry', deps)]
@@ -46,7 +46,7 @@ function actRoute(act: OwnAct, deps: ActDeps): Route {
       const { workspace_id: workspaceId } = requireVisibleEmail(deps.read, viewerOf(principal), id)
       const chosen = { workspaceId, emailId: id, recipientIds, actor: actorOf(principal) }
       const ids = await changeOwnEntries(deps, act, chosen, now)
-      if (act !== 'hold') deps.onDueChanged(workspaceId, now)
+      if (act !== 'hold') deps.delivery.runner.markDue(workspaceId, now)
       return json(200, { changed: [...ids] } satisfies z.output<typeof changed>)
     },
   })

@@ -3,18 +3,19 @@
  *
  * A list of its own shows each export with a link; `download.ts` serves the files.
  */
+
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { ExportFault } from '../../../base/storage/tables/export-tables.js'
 import {
-  type ExportRef,
   type ExportRow,
   listExports,
   MAX_KEPT_EXPORTS,
   MAX_UNFINISHED_EXPORTS,
 } from '../../../records/exports/export-records.js'
+import type { ExportRunner } from '../../../records/exports/export-runner.js'
 import { removeExports } from '../../../records/exports/remove-exports.js'
 import { requestExport } from '../../../records/exports/request-export.js'
 import { requireDiskSpace } from '../emails/create.js'
@@ -34,8 +35,7 @@ export interface ExportDeps extends Store {
   readonly publicUrl: string
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
-  /** Writes the export, later. */
-  readonly onExportRequested: (ref: ExportRef) => void
+  readonly exports: ExportRunner
 }
 
 const types = ['email_logs', 'bounces', 'suppressions', 'opens'] as const
@@ -134,7 +134,7 @@ function createRoute(deps: ExportDeps): Route {
       requireDiskSpace(deps)
       const range = { from_at: from.start, to_at: to.end, domain }
       const row = await requestExport(deps, { workspace_id: workspaceId, type, ...range }, now)
-      deps.onExportRequested({ id: row.id, workspaceId })
+      deps.exports.begin({ id: row.id, workspaceId })
       const data = { export_id: row.id, type: row.type, status: row.status, created_at: iso(row.created_at) }
       return json(202, { message: 'the export is processing', data })
     },

@@ -2,6 +2,7 @@
  * The answer to an uploaded CSV file, whatever is imported: a short file is imported before its request
  * is answered; a long one is stored, answered 202 and imported afterwards (`imports.ts` shows it).
  */
+
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Clock } from '../../../base/platform/clock.js'
@@ -11,7 +12,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import type { ImportOptions } from '../../../base/storage/tables/content-tables.js'
 import { requireWorkspace, workspaceById } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { beginImport } from '../../../workspaces/imports/begin-import.js'
-import type { ImportRef } from '../../../workspaces/imports/import-file.js'
+import type { ImportRunner } from '../../../workspaces/imports/import-runner.js'
 import { type Answer, json } from '../http/answer.js'
 import type { DocumentedAnswer } from '../http/documented-route.js'
 import { type FilesInMemory, withFileInMemory } from '../http/input/file-in-memory.js'
@@ -20,8 +21,7 @@ import type { FileLimit, UploadedFile } from '../http/input/upload.js'
 export interface ImportRouteDeps extends Store {
   readonly clock: Clock
   readonly files: FilesInMemory
-  /** The import is on disk and goes on after its request. */
-  readonly onImportStarted: (ref: ImportRef) => void
+  readonly imports: ImportRunner
 }
 
 /** 25 MB. */
@@ -61,7 +61,7 @@ export function runFileImport<Report>(
     if (total <= MAX_SYNC_ROWS) return json(200, await importRows(file, createRequestJournal(deps.read, workspaceId)))
     check?.()
     const ref = await beginImport(deps, { workspaceId, options, file, total }, now)
-    deps.onImportStarted(ref)
+    deps.imports.begin(ref)
     return json(202, { data: { import_id: ref.id, status: 'processing' } })
   })
 }

@@ -1,6 +1,8 @@
 /** A workspace as the operator sees it: its owner, its plan, what it uses, and what its classifier has learned. */
+
 import { z } from 'zod'
-import { limitsOfPlan, type Plans } from '../../../base/config/plans.js'
+import type { ReadSettings } from '../../../base/config/live-config.js'
+import { limitsOfPlan } from '../../../base/config/plans.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { readTrainingState } from '../../../inbound/spam/bayes/training-state.js'
@@ -41,18 +43,18 @@ export const operatedWorkspace = z
 
 export interface WorkspaceViewDeps {
   readonly read: Read
-  readonly inboundBytes: Pick<InboundBytes, 'limitOf' | 'readHeld'>
-  readonly planSettings: () => { readonly plans: Plans; readonly default_plan: string }
+  readonly limits: { readonly inboundBytes: InboundBytes }
+  readonly settings: ReadSettings
 }
 
 type Row = ReturnType<typeof workspaceWithOwner>[number]
 
 export function showOperatedWorkspace(
-  { read, inboundBytes, planSettings }: WorkspaceViewDeps,
+  { read, limits: { inboundBytes }, settings }: WorkspaceViewDeps,
   { id, name, slug, plan, created_at, owner_id, owner_email, owner_password }: Row,
   now: number,
 ): z.output<typeof operatedWorkspace> {
-  const { plans, default_plan } = planSettings()
+  const { plans, default_plan } = settings().limits
   const ownLimits = limitsOfPlan(plans, plan)
   const limits = ownLimits ?? limitsOfPlan(plans, default_plan) ?? {}
   return {

@@ -1,4 +1,5 @@
 /** The routes of all workspaces for the operator: list, make one with its owner, give it another plan. */
+
 import { z } from 'zod'
 import { limitsOfPlan, type Plans, UNLIMITED } from '../../../base/config/plans.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -6,6 +7,7 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
+import type { InboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
 import { type PlanCache, setPlan } from '../../../workspaces/accounts/limits/plans.js'
 import { userById } from '../../../workspaces/accounts/people/users.js'
 import { buildPasswordLink } from '../../../workspaces/accounts/sessions/password-links.js'
@@ -22,9 +24,8 @@ import { type Route, sessionRoute } from '../http/route.js'
 import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from './workspace-view.js'
 
 interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
-  readonly plans: PlanCache
+  readonly limits: { readonly plans: PlanCache; readonly inboundBytes: InboundBytes }
   /** Those of the configuration, and the plan of new workspaces. */
-  readonly planSettings: () => { readonly plans: Plans; readonly default_plan: string }
   readonly publicUrl: string
 }
 
@@ -83,7 +84,7 @@ function listRoute(deps: OperatorWorkspaceDeps): Route {
   })
 }
 
-function plansRoute({ planSettings }: OperatorWorkspaceDeps): Route {
+function plansRoute({ settings }: OperatorWorkspaceDeps): Route {
   const plan = z.strictObject({
     name: z.string(),
     limits: z.record(z.string(), z.int()).meta({ example: { credits: 5 } }),
@@ -99,7 +100,7 @@ function plansRoute({ planSettings }: OperatorWorkspaceDeps): Route {
     },
     refusals: [],
     run: () => {
-      const { plans, default_plan } = planSettings()
+      const { plans, default_plan } = settings().limits
       const data = [UNLIMITED, ...Object.keys(plans)].map((name) => ({ name, limits: limitsOfPlan(plans, name) ?? {} }))
       return json(200, { default_plan, data })
     },
@@ -107,7 +108,7 @@ function plansRoute({ planSettings }: OperatorWorkspaceDeps): Route {
 }
 
 function createRoute(deps: OperatorWorkspaceDeps): Route {
-  const { read, commit, publicUrl, planSettings } = deps
+  const { read, commit, publicUrl, settings } = deps
   return sessionRoute({
     method: 'POST',
     path: '/operator/workspaces',
@@ -118,8 +119,8 @@ function createRoute(deps: OperatorWorkspaceDeps): Route {
     body: newWorkspace,
     answers: { 201: { description: 'The workspace; the link is shown this once.', schema: created } },
     refusals: ['invalid_email_address'],
-    run: async ({ session, body: { name, email, plan = planSettings().default_plan }, now }) => {
-      requirePlan(planSettings().plans, plan)
+    run: async ({ session, body: { name, email, plan = settings().limits.default_plan }, now }) => {
+      requirePlan(settings().limits.plans, plan)
       const { workspaceId, userId, writes } = buildOwnedWorkspace(read, { name, email, plan, now })
       const link = hasPassword(deps, userId) ? null : buildPasswordLink({ userId, purpose: 'set', publicUrl, now })
       const act = recordAuditEntry({
@@ -147,7 +148,7 @@ function showRoute(deps: OperatorWorkspaceDeps): Route {
 }
 
 function changeRoute(deps: OperatorWorkspaceDeps): Route {
-  const { commit, plans, planSettings } = deps
+  const { commit, limits, settings } = deps
   return sessionRoute({
     method: 'PATCH',
     path: '/operator/workspaces/:id',
@@ -158,7 +159,7 @@ function changeRoute(deps: OperatorWorkspaceDeps): Route {
     answers: { 200: { description: 'The workspace; the plan counts at once.', schema: operatedWorkspace } },
     refusals: ['not_found'],
     run: async ({ session: { userId }, params: { id = '' }, body: { plan }, now }) => {
-      requirePlan(planSettings().plans, plan)
+      requirePlan(settings().limits.plans, plan)
       requireWorkspaceRow(deps, id)
       const act = recordAuditEntry({
         ...{ workspaceId: id, actor: { id: userId, keyId: null }, at: now },
@@ -167,7 +168,7 @@ function changeRoute(deps: OperatorWorkspaceDeps): Route {
       if (!(await tryCommit(commit([setPlan({ workspaceId: id, plan }), act])))) {
         throw notFound('not-found', 'workspace', id)
       }
-      plans.drop()
+      limits.plans.drop()
       return json(200, showOperatedWorkspace(deps, requireWorkspaceRow(deps, id), now))
     },
   })

@@ -16,7 +16,7 @@ import { refOfCall, type WebhookDeps } from './webhooks.js'
 
 const tag = 'Webhooks'
 
-type DeliveryDeps = Pick<WebhookDeps, 'read' | 'commit' | 'onWebhookChanged'>
+type DeliveryDeps = Pick<WebhookDeps, 'read' | 'commit' | 'changes'>
 
 export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
   return [listRoute(deps), testRoute(deps), replayRoute(deps), replayRangeRoute(deps)]
@@ -52,7 +52,7 @@ function listRoute({ read }: DeliveryDeps): Route {
   })
 }
 
-function testRoute({ onWebhookChanged, ...store }: DeliveryDeps): Route {
+function testRoute({ changes, ...store }: DeliveryDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/test',
@@ -65,13 +65,13 @@ function testRoute({ onWebhookChanged, ...store }: DeliveryDeps): Route {
     run: async (call) => {
       const webhook = refOfCall(call)
       const deliveryId = await requestTest(store, webhook, call.now)
-      onWebhookChanged(webhook)
+      changes.webhookChanged(webhook)
       return json(200, { delivery_id: deliveryId })
     },
   })
 }
 
-function replayRoute({ onWebhookChanged, ...store }: DeliveryDeps): Route {
+function replayRoute({ changes, ...store }: DeliveryDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/deliveries/:deliveryId/replay',
@@ -86,7 +86,7 @@ function replayRoute({ onWebhookChanged, ...store }: DeliveryDeps): Route {
       const webhook = refOfCall(call)
       const { deliveryId: replayed = '' } = call.params
       const deliveryId = await replayDelivery(store, webhook, { deliveryId: replayed, at: call.now })
-      onWebhookChanged(webhook)
+      changes.webhookChanged(webhook)
       return json(202, { delivery_id: deliveryId })
     },
   })
@@ -103,7 +103,7 @@ const replayRequest = z
   })
   .meta({ id: 'ReplayRequest', example: { from: '2026-11-20T08:00:00Z', to: '2026-11-20T10:00:00Z' } })
 
-function replayRangeRoute({ onWebhookChanged, ...store }: DeliveryDeps): Route {
+function replayRangeRoute({ changes, ...store }: DeliveryDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/replay',
@@ -120,7 +120,7 @@ function replayRangeRoute({ onWebhookChanged, ...store }: DeliveryDeps): Route {
       const { from, to, types } = call.body
       const chosen = chooseTypes(requireWebhook(store.read, webhook), types)
       const count = await replayRange(store, webhook, { from, to, types: chosen }, call.now)
-      onWebhookChanged(webhook)
+      changes.webhookChanged(webhook)
       return json(202, { count })
     },
   })

@@ -2,6 +2,7 @@
  * The routes of webhooks: create, list, show, change, delete, and a new secret. Each change is in the audit log, which
  * shows of a URL only its origin, because the path and the query of such URLs often contain a secret.
  */
+
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
@@ -23,6 +24,7 @@ import {
 import { deleteWebhook } from '../../../workspaces/webhooks/webhook-removal.js'
 import { generateWebhookSecret } from '../../../workspaces/webhooks/webhook-secret.js'
 import type { CheckUrl } from '../../../workspaces/webhooks/webhook-url.js'
+import type { Changes } from '../changes.js'
 import { json } from '../http/answer.js'
 import { type Call, type Route, route } from '../http/route.js'
 import {
@@ -37,10 +39,7 @@ import {
 
 export interface WebhookDeps extends Store {
   readonly checkUrl: CheckUrl
-  /** Its URL, types or state changed, or it is new or has deliveries that are due. */
-  readonly onWebhookChanged: (webhook: WebhookRef) => void
-  /** Removes its deliveries. Resolves when they are removed, or after a while; then the removal goes on by itself. */
-  readonly onWebhookDeleted: (webhook: WebhookRef) => Promise<void>
+  readonly changes: Changes
 }
 
 const tag = 'Webhooks'
@@ -65,7 +64,7 @@ function audit(
 
 const originOf = (url: string): string => new URL(url).origin
 
-function createRoute({ commit, checkUrl, onWebhookChanged }: WebhookDeps): Route {
+function createRoute({ commit, checkUrl, changes }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks',
@@ -87,7 +86,7 @@ function createRoute({ commit, checkUrl, onWebhookChanged }: WebhookDeps): Route
         audit(call, 'webhook.created', id, { origin: originOf(url), events }),
       ]
       if (!(await tryCommit(commit(writes)))) throw buildLimitRefusal()
-      onWebhookChanged({ workspaceId, id })
+      changes.webhookChanged({ workspaceId, id })
       const created = { id, url, events, signing_secret: secret, created_at: iso(now) }
       return json(201, created satisfies z.output<typeof createdWebhook>)
     },
@@ -126,7 +125,7 @@ function getRoute({ read }: WebhookDeps): Route {
   })
 }
 
-function patchRoute({ read, commit, checkUrl, onWebhookChanged }: WebhookDeps): Route {
+function patchRoute({ read, commit, checkUrl, changes }: WebhookDeps): Route {
   return route({
     method: 'PATCH',
     path: '/webhooks/:id',
@@ -153,14 +152,14 @@ function patchRoute({ read, commit, checkUrl, onWebhookChanged }: WebhookDeps): 
         const details = url === undefined ? change : { ...change, url: undefined, origin: originOf(url) }
         const writes = [changeWebhook(ref, change, call.now), audit(call, 'webhook.changed', ref.id, details)]
         if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
-        onWebhookChanged(ref)
+        changes.webhookChanged(ref)
       }
       return json(200, toWebhookResource(requireWebhook(read, ref)))
     },
   })
 }
 
-function removeRoute({ read, commit, onWebhookDeleted }: WebhookDeps): Route {
+function removeRoute({ read, commit, changes }: WebhookDeps): Route {
   return route({
     method: 'DELETE',
     path: '/webhooks/:id',
@@ -175,13 +174,13 @@ function removeRoute({ read, commit, onWebhookDeleted }: WebhookDeps): Route {
       const { id, url } = requireWebhook(read, ref)
       const writes = [...deleteWebhook(ref, call.now), audit(call, 'webhook.deleted', id, { origin: originOf(url) })]
       if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(id)
-      await onWebhookDeleted(ref)
+      await changes.webhookDeleted(ref)
       return json(200, { deleted: true, id })
     },
   })
 }
 
-function rotateRoute({ read, commit, onWebhookChanged }: WebhookDeps): Route {
+function rotateRoute({ read, commit, changes }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/rotate-secret',
@@ -199,7 +198,7 @@ function rotateRoute({ read, commit, onWebhookChanged }: WebhookDeps): Route {
       const secret = generateWebhookSecret()
       const writes = [rotateSecret(ref, secret, call.now), audit(call, 'webhook.secret_rotated', ref.id, {})]
       if (!(await tryCommit(commit(writes)))) throw buildWebhookNotFound(ref.id)
-      onWebhookChanged(ref)
+      changes.webhookChanged(ref)
       return json(200, { signing_secret: secret })
     },
   })

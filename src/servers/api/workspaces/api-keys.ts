@@ -5,6 +5,7 @@
  * workspace. It may never do more than the key that created it, nor, if that is limited, in another workspace; a
  * session has no limits but the role.
  */
+
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
@@ -24,6 +25,7 @@ import {
 import { createKeyByKey, createKeyBySession, revokeKeyAudited } from '../../../workspaces/accounts/keys/audited-keys.js'
 import { narrowLimits, noLimits, parseKeyLimits } from '../../../workspaces/accounts/keys/key-limits.js'
 import { toCreatedKeyResource, toKeyResource } from '../../../workspaces/accounts/keys/key-resource.js'
+import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
@@ -33,8 +35,7 @@ import { type Call, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
 interface ApiKeyDeps extends Store {
-  /** Drops what is cached of a revoked key, and ends its sessions. */
-  readonly onKeyRevoked: (keyId: string) => void
+  readonly changes: Pick<Changes, 'keyRevoked'>
 }
 
 const MAX_LIST = 50
@@ -174,10 +175,11 @@ function requireLiveKey(read: Read, maker: { workspaceId: string; id: string }, 
   return own
 }
 
-async function revoke({ read, commit, onKeyRevoked }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
+async function revoke({ read, commit, changes }: ApiKeyDeps, { principal, params, now }: Call): Promise<Answer> {
   const { workspaceId } = principal
   const { id = '' } = params
-  if (await tryCommit(commit(revokeKeyAudited({ workspaceId, id, at: now }, actorOf(principal))))) onKeyRevoked(id)
+  if (await tryCommit(commit(revokeKeyAudited({ workspaceId, id, at: now }, actorOf(principal)))))
+    changes.keyRevoked(id)
   const revokedAt = keyById(read, { workspaceId, id })[0]?.revoked_at
   if (revokedAt == null) throw notFound('not-found', 'API key', id)
   return json(200, { id, revoked_at: iso(revokedAt) })

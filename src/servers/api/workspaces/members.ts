@@ -4,7 +4,9 @@
  * They are authorized by the role of the key's user in the workspace that the request names. The
  * owner cannot be changed or removed here: a workspace always has exactly one.
  */
+
 import { z } from 'zod'
+import type { ReadSettings } from '../../../base/config/live-config.js'
 import type { Address } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
@@ -31,18 +33,15 @@ import {
   requireAdministrator,
   setRole,
 } from '../../../workspaces/accounts/people/members.js'
+import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
 export interface MemberDeps extends Store {
-  /** Invitations that the service may send in a day. */
-  readonly invitationsPerDay: () => number
-  /** A mail for a new invitation must be written. */
-  readonly onMemberInvited: () => void
-  /** The rights of a user in the workspace have changed; `removed`: the user has none any more. */
-  readonly onMemberChanged: (member: { workspaceId: string; userId: string; removed: boolean }) => void
+  readonly settings: ReadSettings
+  readonly changes: Changes
 }
 
 const role = z.enum(assignableRoles, `allowed: ${assignableRoles.join(', ')}`)
@@ -125,7 +124,7 @@ async function runInvite(
   const request: InvitationRequest = { workspaceId, email, role, userId, actor: actorOf(principal), now }
   requireInvitable(read, request)
   refuseSuppressed(read, email)
-  const charge = chargeInvitation(read, { userId, email, now }, deps.invitationsPerDay())
+  const charge = chargeInvitation(read, { userId, email, now }, deps.settings().limits.invitations_per_day)
   const { row, writes } = buildInvitation(read, request)
   const data = { invitation_id: row.id, email: row.email, role }
   const event = { workspaceId, type: 'invitation.created', emailId: null, recipient: row.email, at: now, data } as const
@@ -135,7 +134,7 @@ async function runInvite(
     const conflict = new Refusal('conflict', 'an invitation of this address has just ended: try again', { email })
     throw charge.findRefusal() ?? conflict
   }
-  deps.onMemberInvited()
+  deps.changes.memberInvited()
   const { id, expires_at, created_at } = row
   return json(201, { data: { id, email: row.email, role, expires_at: iso(expires_at), created_at: iso(created_at) } })
 }
@@ -162,7 +161,7 @@ function patchRoute(deps: MemberDeps): Route {
     answers: { 200: { description: 'The member.', schema: withData(changedMember) } },
     refusals: ['not_found', 'conflict'],
     run: async ({ principal, params: { id = '' }, body: { workspaceId, role }, now }) => {
-      const { read, commit, onMemberChanged } = deps
+      const { read, commit, changes } = deps
       const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
       if (role === 'admin') requireUnbound(read, principal, 'give a member more rights')
       const { user_id, role: before } = requireChangeableMember(read, workspaceId, id)
@@ -182,7 +181,7 @@ function patchRoute(deps: MemberDeps): Route {
       ]
       if (!(await tryUniqueCommit(commit(writes))))
         throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
-      onMemberChanged({ workspaceId, userId: user_id, removed: false })
+      changes.memberChanged({ workspaceId, userId: user_id, removed: false })
       return json(200, { data: { id, role, updated_at: iso(now) } })
     },
   })
@@ -202,7 +201,7 @@ function removeRoute(deps: MemberDeps): Route {
     answers: { 200: { description: 'The member is removed.', schema: withData(removedMember) } },
     refusals: ['not_found', 'conflict', 'missing_required_field'],
     run: async ({ principal, params: { id = '' }, query: { workspaceId }, now }) => {
-      const { read, commit, onMemberChanged } = deps
+      const { read, commit, changes } = deps
       const named = authorizeInWorkspace(read, principal, workspaceId, 'admin')
       const { user_id: userId, email, role } = requireChangeableMember(read, workspaceId, id)
       const details = { user_id: userId, email, role, ...cancelledInvitationDetails(read, workspaceId, userId, now) }
@@ -211,7 +210,7 @@ function removeRoute(deps: MemberDeps): Route {
       const writes = [requireAdministrator(named), ...gone, recordAuditEntry({ ...act, details })]
       if (!(await tryUniqueCommit(commit(writes))))
         throw explainMiss(deps, named, id, () => authorizeInWorkspace(read, principal, workspaceId, 'admin'))
-      onMemberChanged({ workspaceId, userId, removed: true })
+      changes.memberChanged({ workspaceId, userId, removed: true })
       return json(200, { data: { removed: true, id } })
     },
   })

@@ -4,8 +4,10 @@
  * Only the owner may do it, with a session in a browser and their password: a key that leaked must not give the
  * workspace away.
  */
+
 import { z } from 'zod'
 import { Refusal } from '../../../base/mail/refusal.js'
+import type { Read } from '../../../base/storage/db/prepared.js'
 import { tryCommit } from '../../../base/storage/db/write.js'
 import { requireNothingHeld } from '../../../outbound/breaker/owners-hold.js'
 import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
@@ -14,13 +16,15 @@ import { checkOwnPassword } from '../../../workspaces/accounts/sessions/own-acco
 import { requirePassword, type SignInDeps } from '../../../workspaces/accounts/sessions/sign-in.js'
 import { findOperatedBy } from '../../../workspaces/accounts/workspace/operator-workspace.js'
 import { addsOwner } from '../../../workspaces/accounts/workspace/workspaces.js'
+import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound, password, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
-import type { MemberDeps } from './members.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
-interface TransferDeps extends SignInDeps, Pick<MemberDeps, 'onMemberChanged'> {}
+interface TransferDeps extends SignInDeps {
+  readonly changes: Changes
+}
 
 const idRule = 'allowed: the id of a member'
 const transferRequest = z
@@ -52,7 +56,7 @@ export function transferRoute(deps: TransferDeps): Route {
 }
 
 /** What is used counts by owner: with a new one for each workspace, an owner would have no limit. */
-function requireNoNewOwner(read: MemberDeps['read'], change: Parameters<typeof addsOwner>[1]): void {
+function requireNoNewOwner(read: Read, change: Parameters<typeof addsOwner>[1]): void {
   if (!addsOwner(read, change) || findOperatedBy(read, change.from) !== null) return
   throw new Refusal(
     'forbidden',
@@ -66,7 +70,7 @@ async function transfer(
   deps: TransferDeps,
   { principal, params: { id = '' }, body, now }: Call<undefined, z.output<typeof transferRequest>>,
 ): Promise<Answer> {
-  const { read, commit, onMemberChanged } = deps
+  const { read, commit, changes } = deps
   const { workspaceId, userId: ownerId } = authorizeInWorkspace(read, principal, id, 'owner')
   if (principal.keyId !== null) {
     throw new Refusal('forbidden', 'not permitted: a workspace is transferred in the dashboard, not with a key')
@@ -88,7 +92,7 @@ async function transfer(
     requireOtherMember(deps, workspaceId, ownerId, body.member_id)
     throw new Refusal('conflict', 'the members have just changed: try again', { id })
   }
-  for (const userId of [ownerId, newOwnerId]) onMemberChanged({ workspaceId, userId, removed: false })
+  for (const userId of [ownerId, newOwnerId]) changes.memberChanged({ workspaceId, userId, removed: false })
   return json(200, { data: { id: workspaceId, owner_id: newOwnerId, former_owner_id: ownerId } })
 }
 

@@ -1,8 +1,9 @@
 /** GET /v1/usage: what the workspace has used of its plan. */
 import { z } from 'zod'
+import type { ReadSettings } from '../../../base/config/live-config.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { InboundBytes } from '../../../workspaces/accounts/limits/inbound-bytes.js'
-import type { Plan } from '../../../workspaces/accounts/limits/plans.js'
+import type { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
 import { readUsage } from '../../../workspaces/accounts/limits/usage.js'
 import { readSmsUsage } from '../../../workspaces/sms/sms-usage.js'
 import { json } from '../http/answer.js'
@@ -11,10 +12,8 @@ import { type Route, route } from '../http/route.js'
 
 interface UsageDeps {
   readonly read: Read
-  readonly planOf: (workspaceId: string) => Plan
-  readonly inboundBytes: Pick<InboundBytes, 'limitOf' | 'readHeld'>
-  /** The limit of codes by SMS of a workspace. */
-  readonly smsPerDay: () => number
+  readonly settings: ReadSettings
+  readonly limits: { readonly plans: PlanCache; readonly inboundBytes: InboundBytes }
 }
 
 const inbound = z
@@ -68,8 +67,7 @@ const creditsUsage = z
   })
   .meta({ id: 'CreditsUsage' })
 
-export function usageRoutes(deps: UsageDeps): readonly Route[] {
-  const { read, planOf, inboundBytes } = deps
+export function usageRoutes({ read, settings, limits: { plans, inboundBytes } }: UsageDeps): readonly Route[] {
   return [
     route({
       method: 'GET',
@@ -85,8 +83,8 @@ export function usageRoutes(deps: UsageDeps): readonly Route[] {
           bytes_held: inboundBytes.readHeld(workspaceId),
           bytes_limit: inboundBytes.limitOf(workspaceId),
         }
-        const sms = readSmsUsage(read, workspaceId, deps.smsPerDay(), now)
-        return json(200, { ...readUsage(read, workspaceId, planOf(workspaceId), now), inbound, sms })
+        const sms = readSmsUsage(read, workspaceId, settings().sms.limits.per_workspace_per_day, now)
+        return json(200, { ...readUsage(read, workspaceId, plans.find(workspaceId), now), inbound, sms })
       },
     }),
   ]

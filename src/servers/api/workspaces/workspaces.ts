@@ -4,8 +4,9 @@
  * A deletion is answered when the workspace is closed on disk: none of its keys works, nothing is
  * accepted or signed for it. Its records are erased afterwards.
  */
+
 import { z } from 'zod'
-import type { LimitsConfig } from '../../../base/config/complete.js'
+import type { ReadSettings } from '../../../base/config/live-config.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { createSerialRunner, type SerialRunner } from '../../../base/platform/serial-runner.js'
@@ -33,6 +34,7 @@ import {
   workspacesOfUser,
 } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { planOfNewWorkspace, requireMakersWorkspace } from '../../../workspaces/accounts/workspace-maker.js'
+import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
@@ -40,10 +42,9 @@ import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspac
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 interface WorkspaceDeps extends Store {
-  readonly planOf: PlanCache['find']
-  readonly limits: () => Pick<LimitsConfig, 'create_workspaces' | 'default_plan' | 'plans'>
-  /** Drops what is cached of a closed workspace, and starts erasing its records. */
-  readonly onWorkspaceClosed: (workspaceId: string) => void
+  readonly limits: { readonly plans: PlanCache }
+  readonly settings: ReadSettings
+  readonly changes: Changes
 }
 
 /** Workspaces that one user may own. */
@@ -111,8 +112,8 @@ async function createWorkspace(
   const userId = requireUser(principal)
   const { name, icon_url: iconUrl = null } = body
   const { read } = deps
-  const limits = deps.limits()
-  const plan = planOfNewWorkspace(limits, deps.planOf(requireMakersWorkspace(read, principal, limits)))
+  const { limits } = deps.settings()
+  const plan = planOfNewWorkspace(limits, deps.limits.plans.find(requireMakersWorkspace(read, principal, limits)))
   checkOwnedLimit(read, userId)
   await countWithinHour(deps, creationLimit, userId, now)
   const commit = createMemberCommit(deps, principal.workspaceId, userId)
@@ -233,7 +234,7 @@ function createCheckedCommit({ read, commit }: WorkspaceDeps, principal: Princip
   }
 }
 
-function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route {
+function removeRoute({ read, commit, changes }: WorkspaceDeps): Route {
   return route({
     method: 'DELETE',
     path: '/workspaces/:id',
@@ -261,7 +262,7 @@ function removeRoute({ read, commit, onWorkspaceClosed }: WorkspaceDeps): Route 
         refuseOperatorWorkspace(read, workspaceId)
         throw notFound('not-found', 'workspace', id)
       }
-      onWorkspaceClosed(workspaceId)
+      changes.workspaceClosed(workspaceId)
       return json(200, { data: { deleted: true, id } })
     },
   })

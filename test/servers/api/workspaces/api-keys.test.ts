@@ -192,7 +192,7 @@ t.test('a key for another workspace of the same user', async (t) => {
 function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object) => Promise<unknown> {
   const { read, commit } = app.daemon.database
   const late = (writes: readonly Write[]): Promise<void> => commit(before).then(() => commit(writes))
-  const make = apiKeyRoutes({ read, commit: late, onKeyRevoked: () => undefined }).find(
+  const make = apiKeyRoutes({ read, commit: late, changes: { keyRevoked: () => undefined } }).find(
     ({ method }) => method === 'POST',
   )
   const principal = createApiKeyCache({ read, commit, clock: app.now }).authenticate(app.key, '127.0.0.1')

@@ -29,7 +29,7 @@ import { createProxyCheck } from '../../servers/api/http/pipeline/request-source
 import type { Route } from '../../servers/api/http/route.js'
 import { listenerTimeouts } from '../../servers/api/http/server/api-server.js'
 import { Connections } from '../../servers/api/http/server/connections.js'
-import { type ApiListener, startApiListener } from '../../servers/api/http/server/listener.js'
+import { ApiListener } from '../../servers/api/http/server/listener.js'
 import { createValidations } from '../../servers/api/http/server/validations.js'
 import { nameOfLargeBody } from '../../servers/api/large-bodies.js'
 import { buildOpenApiDocument } from '../../servers/api/openapi/openapi.js'
@@ -78,7 +78,8 @@ interface ApiDeps {
 
 interface Api {
   readonly listener: ApiListener
-  readonly countConnections: () => number
+  /** To be called first when the daemon stops, with the milliseconds that requests under way have to end. */
+  readonly drain: (limit: number) => Promise<void>
   /** Begins to answer requests; returns the routes. */
   readonly serve: (parts: RouteParts) => ServedRoutes
 }
@@ -101,14 +102,13 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const app = buildApp(deps, { connections, isProxy, lines, spool, bodies })
   const validations = createValidations(deps.challengeAnswers, listenerTimeouts.handshake)
   const serverDeps = { app, connections, tls, validations, timeouts: listenerTimeouts, log }
-  const listener = await startApiListener(config.api.listen, serverDeps)
-  const drain = async (limit: number): Promise<void> => {
-    await listener.drain(limit)
-    await bodies.stop()
-  }
+  const listener = await ApiListener.open(config.api.listen, serverDeps)
   return {
-    listener: { ...listener, drain },
-    countConnections: () => connections.size,
+    listener,
+    drain: async (limit) => {
+      await listener.drain(limit)
+      await bodies.stop()
+    },
     serve: (parts) => {
       const routes = buildApiRoutes(parts)
       const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: config.service.public_url })

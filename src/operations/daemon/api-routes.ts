@@ -104,6 +104,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
   const reading = { read, mime: parts.mime, findHtmlChange: createHtmlChangeFinder(read) }
   const changing = { ...parts, ...reading }
   const linking = { ...parts, publicUrl, secret: identity.linkSecret }
+  const webhooks = { ...parts, checkUrl: buildUrlCheck(parts) }
   const ofMail = { read, commit, secret: identity.returnPathSecret, unknownLinkPage }
   return [
     ...apiKeyRoutes(parts),
@@ -150,8 +151,8 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     linkMetricsRoute(parts),
     ...usageRoutes(parts),
     ...auditLogRoutes(parts),
-    ...webhookRoutes({ ...parts, checkUrl: buildUrlCheck(parts) }),
-    ...deliveryRoutes(parts),
+    ...webhookRoutes(webhooks),
+    ...deliveryRoutes(webhooks),
     ...exportRoutes(exporting),
     exportDownloadRoute(exporting),
     ...verifyRoutes(parts.sms),

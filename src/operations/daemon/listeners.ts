@@ -91,7 +91,8 @@ export async function openListeners(
     findPolicy,
   }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
-  registerApi(api.listener, open, lateSteps)
+  open.push({ stop: api.drain })
+  lateSteps.push(() => api.listener.close())
   await startServices(services, hasDiskSpace)
   const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
   const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
@@ -106,16 +107,14 @@ export async function openListeners(
     ...{ ...listeners, ...routes, served, stop },
     onForeignChange: () => changes.anything(),
     useCertificate: (renewed) => serve(listeners, renewed, served),
-    watched: toWatched(operator, api, { memory, hasDiskSpace, certificateOf }),
+    watched: {
+      memory,
+      hasDiskSpace,
+      certificateOf,
+      readCensus: operator.readCensus,
+      countApiConnections: () => api.listener.connections(),
+    },
   }
-}
-
-function toWatched(
-  { readCensus }: Pick<Operator, 'readCensus'>,
-  { countConnections }: Awaited<ReturnType<typeof openApiListener>>,
-  common: Pick<Watched, 'memory' | 'hasDiskSpace' | 'certificateOf'>,
-): Watched {
-  return { ...common, readCensus, countApiConnections: countConnections }
 }
 
 /** Its end comes after that of the listeners, whose requests wait for it: steps are taken in reverse. */
@@ -196,11 +195,6 @@ async function startServices(
 }
 
 type Listener = Pick<SubmissionListener | MxListener | ZoneListener, 'stop'>
-
-function registerApi({ drain, close }: ApiListener, open: Listener[], lateSteps: StopSteps): void {
-  open.push({ stop: drain })
-  lateSteps.push(close)
-}
 
 /** All at the same time: none accepts anything while another waits for its clients. */
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {

@@ -26,7 +26,7 @@ import { createProxyCheck } from '../../../src/servers/api/http/pipeline/request
 import { type Route, type RouteSpec, route } from '../../../src/servers/api/http/route.js'
 import { type ListenerTimeouts, listenerTimeouts } from '../../../src/servers/api/http/server/api-server.js'
 import { Connections } from '../../../src/servers/api/http/server/connections.js'
-import { type ApiEndpoint, type ApiListener, startApiListener } from '../../../src/servers/api/http/server/listener.js'
+import { type ApiEndpoint, ApiListener } from '../../../src/servers/api/http/server/listener.js'
 import type { Principal } from '../../../src/workspaces/accounts/access/principal.js'
 import { createRateLimit } from '../../../src/workspaces/accounts/limits/rate-limit.js'
 import { type Certificate, createSelfSigned } from '../certificates.js'
@@ -171,7 +171,7 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
   const spool = await openSpool(options.spoolFolder ?? temporaryFolder(t))
   const app = buildApp(options, { connections, log, lines: clientLines, spool })
   const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
-  const listener = await startApiListener(listen, deps)
+  const listener = await ApiListener.open(listen, deps)
   t.teardown(() => listener.close())
   const serve = (): void => app.serve({ routes, readDocument: () => '{}' })
   if (options.serving !== false) serve()

@@ -10,7 +10,7 @@ import t from 'tap'
 import { z } from 'zod'
 import { workspaceTables } from '../../../src/base/storage/maintenance/erase.js'
 import { type ErrorBody, statusOfCode } from '../../../src/servers/api/http/output/error-answer.js'
-import { isKeyless, type Route } from '../../../src/servers/api/http/route.js'
+import { isOpenArea, type Route } from '../../../src/servers/api/http/route.js'
 import { type TestDaemon, testDaemon } from '../../helpers/daemon/test-daemon.js'
 import { arbitraryOf } from '../../helpers/http/arbitrary-of-schema.js'
 import { givePassword, openBrowser } from '../../helpers/http/browser-client.js'
@@ -231,7 +231,7 @@ type Send = (target: string, given: Given) => Promise<RestAnswer>
 /** The routes under `/ui/api`: those of the API that need a key, and those of people. */
 function browserRoutes({ daemon }: TestDaemon): readonly { readonly route: Route; readonly base: string }[] {
   return [
-    ...daemon.routes.filter((route) => !isKeyless(route)).map((route) => ({ route, base: '/v1' })),
+    ...daemon.routes.filter((route) => !isOpenArea(route.area)).map((route) => ({ route, base: '/v1' })),
     ...daemon.browserRoutes.map((route) => ({ route, base: '' })),
   ]
 }

@@ -11,7 +11,7 @@ import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Role, Scope } from '../../../src/base/storage/tables/account-tables.js'
 import { storeInbound } from '../../../src/records/messages/inbound/inbound-email.js'
 import type { ErrorBody } from '../../../src/servers/api/http/output/error-answer.js'
-import { isKeyless, type Route } from '../../../src/servers/api/http/route.js'
+import { isOpenArea, type Route } from '../../../src/servers/api/http/route.js'
 import { generateKey, insertKey } from '../../../src/workspaces/accounts/keys/api-keys.js'
 import { insertMember } from '../../../src/workspaces/accounts/people/members.js'
 import { insertUser } from '../../../src/workspaces/accounts/people/users.js'
@@ -249,7 +249,7 @@ function expected(route: Route): Expected {
 
 /** Routes that need a key. */
 function keyRoutes(app: TestDaemon): readonly Route[] {
-  return app.daemon.routes.filter((route) => !isKeyless(route))
+  return app.daemon.routes.filter((route) => !isOpenArea(route.area))
 }
 
 /** One resource of each kind in a workspace. */

@@ -64,7 +64,7 @@ function importRoute(deps: ImportRouteDeps): Route {
   })
 }
 
-function exportRoute({ read }: Pick<ImportRouteDeps, 'read'>): Route {
+function exportRoute({ read }: ImportRouteDeps): Route {
   return route({
     method: 'GET',
     path: '/audiences/:id/export',

@@ -18,10 +18,10 @@ import { broadcastRecord, broadcastSend, broadcastTest } from './broadcast-field
 import { broadcastRefOf, tag } from './broadcasts.js'
 
 export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, TestCopyDeps {
-  readonly committer: Pick<EmailCommitter, 'commit'>
+  readonly committer: EmailCommitter
   /** False: the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
-  readonly broadcasts: Pick<BroadcastEngine, 'wake'>
+  readonly broadcasts: BroadcastEngine
 }
 
 export function broadcastActRoutes(deps: BroadcastActDeps): readonly Route[] {

@@ -38,7 +38,7 @@ import {
 } from './template-fields.js'
 
 interface TemplateRouteDeps extends Store {
-  readonly templates: Pick<TemplateCache, 'find' | 'forget'>
+  readonly templates: TemplateCache
   /** The value of `unsubscribe_url` in previews: it unsubscribes no recipient. */
   readonly sampleUnsubscribeUrl: string
   readonly renderLarge: ComposeThread['render']

@@ -1,5 +1,6 @@
 /** The routes of reports about a sending domain: DMARC and TLS, as other servers sent them. */
 import { z } from 'zod'
+import type { Store } from '../../../base/storage/db/database.js'
 import { MAX_ID } from '../../../base/storage/db/paging.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
@@ -22,11 +23,7 @@ import { detailedReport, reportPage, reportTypes, toReportResource } from './rep
 
 const tag = 'Domains'
 
-interface DomainReportDeps {
-  readonly read: Read
-}
-
-export function domainReportRoutes(deps: DomainReportDeps): readonly Route[] {
+export function domainReportRoutes(deps: Store): readonly Route[] {
   return [listRoute(deps), showRoute(deps)]
 }
 
@@ -38,7 +35,7 @@ const listQuery = z.strictObject({
   cursor: idCursor,
 })
 
-function listRoute({ read }: DomainReportDeps): Route {
+function listRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/domains/:id/reports',
@@ -69,7 +66,7 @@ function listRoute({ read }: DomainReportDeps): Route {
   })
 }
 
-function showRoute({ read }: DomainReportDeps): Route {
+function showRoute({ read }: Store): Route {
   return route({
     method: 'GET',
     path: '/domains/:id/reports/:reportId',

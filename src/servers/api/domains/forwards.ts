@@ -98,7 +98,7 @@ function createRoute(deps: RuleDeps): Route {
   })
 }
 
-function listRoute({ read }: ForwardRouteDeps): Route {
+function listRoute(deps: ForwardRouteDeps): Route {
   return route({
     method: 'GET',
     path,
@@ -109,14 +109,14 @@ function listRoute({ read }: ForwardRouteDeps): Route {
     answers: { 200: { description: 'Some of them.', schema: z.strictObject({ data: z.array(forward) }) } },
     refusals: ['domain_not_found'],
     run: (call) => {
-      const { workspace_id: workspaceId, id: domainId } = domainOfCall({ read }, call)
-      const rows = sliceOf(rulesOfDomain(read, { workspaceId, domainId }), call.query)
-      return json(200, { data: rows.map((rule) => toForwardResource(read, rule)) })
+      const { workspace_id: workspaceId, id: domainId } = domainOfCall(deps, call)
+      const rows = sliceOf(rulesOfDomain(deps.read, { workspaceId, domainId }), call.query)
+      return json(200, { data: rows.map((rule) => toForwardResource(deps.read, rule)) })
     },
   })
 }
 
-function getRoute({ read }: ForwardRouteDeps): Route {
+function getRoute(deps: ForwardRouteDeps): Route {
   return route({
     method: 'GET',
     path: onePath,
@@ -126,7 +126,7 @@ function getRoute({ read }: ForwardRouteDeps): Route {
     summary: 'Show a forwarding rule',
     answers: { 200: { description: 'The rule.', schema: forward } },
     refusals: ['domain_not_found', 'not_found'],
-    run: (call) => json(200, toForwardResource(read, ruleOfCall({ read }, domainOfCall({ read }, call), call))),
+    run: (call) => json(200, toForwardResource(deps.read, ruleOfCall(deps, domainOfCall(deps, call), call))),
   })
 }
 
@@ -254,16 +254,13 @@ function auditEntryOf(
   return recordAuditEntry({ workspaceId, actor, action: 'domain.changed', target, at, details: { domain, ...details } })
 }
 
-function requireCapacity(
-  { read }: Pick<Store, 'read'>,
-  { workspace_id: workspaceId, id: domainId }: SendingDomain,
-): void {
+function requireCapacity({ read }: Store, { workspace_id: workspaceId, id: domainId }: SendingDomain): void {
   if (rulesOfDomain(read, { workspaceId, domainId }).length < MAX_RULES) return
   throw new Refusal('invalid-parameter', `match: a domain may have ${MAX_RULES} rules`, { field: 'match' })
 }
 
 /** The domain, if it is verified and receives mail. */
-function receivingDomainOf(deps: Pick<Store, 'read'>, call: AnyCall): SendingDomain {
+function receivingDomainOf(deps: Store, call: AnyCall): SendingDomain {
   const domain = domainOfCall(deps, call)
   if (domain.status === 'verified' && domain.inbound === 1) return domain
   throw new Refusal('domain-not-verified', `${domain.domain} must be verified and receive mail (inbound)`, {
@@ -271,7 +268,7 @@ function receivingDomainOf(deps: Pick<Store, 'read'>, call: AnyCall): SendingDom
   })
 }
 
-function domainOfCall({ read }: Pick<Store, 'read'>, call: AnyCall): SendingDomain {
+function domainOfCall({ read }: Store, call: AnyCall): SendingDomain {
   const { id = '' } = call.params
   const [row] = domainById(read, { workspaceId: call.principal.workspaceId, id })
   if (row === undefined) throw notFound('domain-not-found', 'domain', id)
@@ -279,7 +276,7 @@ function domainOfCall({ read }: Pick<Store, 'read'>, call: AnyCall): SendingDoma
 }
 
 function ruleOfCall(
-  { read }: Pick<Store, 'read'>,
+  { read }: Store,
   { workspace_id: workspaceId, id: domainId }: SendingDomain,
   { params: { forward_id: id = '' } }: AnyCall,
 ): ForwardRule {

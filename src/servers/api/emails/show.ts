@@ -36,7 +36,7 @@ const rawQuery = z.strictObject({
     .meta({ description: 'An address that the email is sent to. Default: its first recipient.' }),
 })
 
-export function rawRoute({ read }: Pick<ResourceDeps, 'read'>): Route {
+export function rawRoute({ read }: ResourceDeps): Route {
   return route({
     method: 'GET',
     path: '/emails/:id/raw',

@@ -18,7 +18,7 @@ import { notFound } from '../http/input/values.js'
 
 interface StoredPartsDeps {
   readonly read: Read
-  readonly templates: Pick<TemplateCache, 'find'>
+  readonly templates: TemplateCache
   readonly filler: ContentFiller
   /** Memory for stored parts, by workspace. */
   readonly memory: MemoryShares

@@ -1,8 +1,7 @@
 /** GET /v1/exports/:id/download: the file of an export, with a key or by its signed link. */
-import type { KeyObject } from 'node:crypto'
+
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import type { Read } from '../../../base/storage/db/prepared.js'
 import { openExport } from '../../../records/exports/export-file.js'
 import { type ExportRef, exportById } from '../../../records/exports/export-records.js'
 import type { FileAnswer } from '../http/answer.js'
@@ -10,18 +9,9 @@ import { notFound } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
 import { type Route, route } from '../http/route.js'
 import { verifyExportLink } from './export-link.js'
+import type { ExportDeps } from './exports.js'
 
-interface DownloadDeps {
-  readonly read: Read
-  /** Where the files are. */
-  readonly folder: string
-  /** Milliseconds for which a finished export is kept. */
-  readonly lifetime: number
-  /** The key that signs links. */
-  readonly secret: KeyObject
-}
-
-export function exportDownloadRoute(deps: DownloadDeps): Route {
+export function exportDownloadRoute(deps: ExportDeps): Route {
   return route({
     method: 'GET',
     path: '/exports/:id/download',
@@ -55,11 +45,7 @@ export function exportDownloadRoute(deps: DownloadDeps): Route {
   })
 }
 
-async function buildDownload(
-  { read, folder, lifetime }: DownloadDeps,
-  ref: ExportRef,
-  now: number,
-): Promise<FileAnswer> {
+async function buildDownload({ read, folder, lifetime }: ExportDeps, ref: ExportRef, now: number): Promise<FileAnswer> {
   const [row] = exportById(read, ref)
   if (row?.status === 'processing') {
     throw new Refusal('conflict', 'the export is processing: there is no file yet', { id: ref.id })

@@ -137,11 +137,7 @@ export const DEFAULT_BODY = 65_536
 /** Bytes of a body that has a secret and a few short fields. */
 const SHORT_BODY = 16_384
 
-/** Whether the route needs no key. */
-export function isKeyless({ area }: { readonly area: string }): boolean {
-  return isOpenArea(area)
-}
-
+/** Whether a route of this area needs no key. */
 export function isOpenArea(area: string): area is OpenArea {
   return openAreas.some((open) => open === area)
 }

@@ -86,7 +86,7 @@ export function showRoute(deps: InboundDeps): Route {
   })
 }
 
-export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
+export function rawRoute({ read }: InboundDeps): Route {
   return route({
     method: 'GET',
     path: `${path}/raw`,
@@ -105,7 +105,7 @@ export function rawRoute({ read }: Pick<InboundDeps, 'read'>): Route {
   })
 }
 
-export function deleteRoute({ commit }: Pick<InboundDeps, 'commit'>): Route {
+export function deleteRoute({ commit }: InboundDeps): Route {
   return route({
     method: 'DELETE',
     path,

@@ -24,7 +24,7 @@ import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'
 
 interface FrameDeps {
   readonly read: Read
-  readonly mime: Pick<MessageReader, 'render'>
+  readonly mime: MessageReader
 }
 
 const frameHeaders = {

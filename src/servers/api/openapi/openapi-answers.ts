@@ -8,7 +8,7 @@ import { keysOf } from '../../../base/platform/records.js'
 import type { DocumentedAnswer } from '../http/documented-route.js'
 import { type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
 import type { HeaderName } from '../http/output/header-fields.js'
-import { isKeyless, type Route } from '../http/route.js'
+import { isOpenArea, type Route } from '../http/route.js'
 import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
@@ -140,7 +140,7 @@ function codesOf(route: Route): readonly ErrorCode[] {
 function callerCodesOf(route: Route): readonly ErrorCode[] {
   if (route.area === 'sign-in') return ['insufficient_permissions']
   if (route.area === 'session' || route.area === 'operator') return sessionCodes
-  return isKeyless(route) ? [] : keyCodes
+  return isOpenArea(route.area) ? [] : keyCodes
 }
 
 function bodyCodesOf(route: Route): readonly ErrorCode[] | null {

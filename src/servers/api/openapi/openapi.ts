@@ -14,7 +14,7 @@ import { acceptsValue } from '../http/input/absent-fields.js'
 import { linkQuery } from '../http/input/link-signature.js'
 import type { FileForm } from '../http/input/upload.js'
 import { headerFields } from '../http/output/header-fields.js'
-import { isKeyless, type Route } from '../http/route.js'
+import { isOpenArea, type Route } from '../http/route.js'
 import { exampleOf } from './example.js'
 import { answersOf, refusalResponses } from './openapi-answers.js'
 import { documentSchema, nameBodies, operationIdOf } from './openapi-schemas.js'
@@ -144,7 +144,7 @@ function toOperation(route: Route): ZodOpenApiOperationObject {
     operationId: operationIdOf(route),
     requestParams: toParameters(route),
     ...toRequestBody(route),
-    ...(isKeyless(route) ? { security: [] } : {}),
+    ...(isOpenArea(route.area) ? { security: [] } : {}),
     ...(route.byLink !== null ? { security: [{ key: [] }, {}] } : {}),
     responses: answersOf(route),
   }

@@ -16,9 +16,7 @@ import { refOfCall, type WebhookDeps } from './webhooks.js'
 
 const tag = 'Webhooks'
 
-type DeliveryDeps = Pick<WebhookDeps, 'read' | 'commit' | 'changes'>
-
-export function deliveryRoutes(deps: DeliveryDeps): readonly Route[] {
+export function deliveryRoutes(deps: WebhookDeps): readonly Route[] {
   return [listRoute(deps), testRoute(deps), replayRoute(deps), replayRangeRoute(deps)]
 }
 
@@ -28,7 +26,7 @@ const listQuery = z.strictObject({
   cursor: idCursor,
 })
 
-function listRoute({ read }: DeliveryDeps): Route {
+function listRoute({ read }: WebhookDeps): Route {
   return route({
     method: 'GET',
     path: '/webhooks/:id/deliveries',
@@ -52,7 +50,7 @@ function listRoute({ read }: DeliveryDeps): Route {
   })
 }
 
-function testRoute({ changes, ...store }: DeliveryDeps): Route {
+function testRoute({ changes, ...store }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/test',
@@ -71,7 +69,7 @@ function testRoute({ changes, ...store }: DeliveryDeps): Route {
   })
 }
 
-function replayRoute({ changes, ...store }: DeliveryDeps): Route {
+function replayRoute({ changes, ...store }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/deliveries/:deliveryId/replay',
@@ -103,7 +101,7 @@ const replayRequest = z
   })
   .meta({ id: 'ReplayRequest', example: { from: '2026-11-20T08:00:00Z', to: '2026-11-20T10:00:00Z' } })
 
-function replayRangeRoute({ changes, ...store }: DeliveryDeps): Route {
+function replayRangeRoute({ changes, ...store }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks/:id/replay',

@@ -146,10 +146,7 @@ function checkOwnedLimit(read: Read, userId: string): void {
 }
 
 /** Commits one after the other, so that no two choose the same slug; tries again if another process took it. */
-function commitWithFreeSlug<T>(
-  { inTurn, commit }: Pick<WorkspaceRouteDeps, 'inTurn' | 'commit'>,
-  make: () => PreparedChange<T>,
-): Promise<T> {
+function commitWithFreeSlug<T>({ inTurn, commit }: WorkspaceRouteDeps, make: () => PreparedChange<T>): Promise<T> {
   return inTurn(() => retrySlugCommit(commit, make))
 }
 

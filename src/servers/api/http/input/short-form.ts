@@ -1,6 +1,6 @@
 /** The fields of a short form, for routes that take any other body too and ignore it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { MemoryBudget } from '../../../../base/platform/memory/budget.js'
+import type { ReservableMemory } from '../../../../base/platform/memory/reservation.js'
 import { type BodyPace, readBody, sendContinue } from './read-body.js'
 
 /** Bytes. */
@@ -10,7 +10,7 @@ const MAX_SHORT_FORM = 1_024
 export async function readShortForm(
   request: IncomingMessage,
   response: ServerResponse,
-  memory: Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder'>,
+  memory: ReservableMemory,
   pace: BodyPace,
 ): Promise<URLSearchParams> {
   const { 'content-type': type = '', 'content-length': length = '0' } = request.headers

@@ -22,7 +22,7 @@ import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answe
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
 import type { AnswerSender } from '../output/send-answer.js'
 import { JSON_TYPE, type Reply, send } from '../output/send-reply.js'
-import { isKeyless, type Route } from '../route.js'
+import { isOpenArea, type Route } from '../route.js'
 import type { Connections } from '../server/connections.js'
 import type { AccessLog } from './access-log.js'
 import type { ApiContext, ApiState, Next, RouterFields } from './api-context.js'
@@ -142,7 +142,7 @@ export class ApiApp {
       )
     }
     if (browser !== undefined) {
-      this.table.mount('/ui/api/v1', routes.filter((route) => !isKeyless(route)).map(endpointOf))
+      this.table.mount('/ui/api/v1', routes.filter((route) => !isOpenArea(route.area)).map(endpointOf))
       this.table.mount('/ui/api', [...browser.routes.map(endpointOf), this.documentEndpoint(browser.readDocument)])
     }
     this.openPaths = openPathsOf(routes)

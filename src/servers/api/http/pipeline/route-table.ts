@@ -32,29 +32,37 @@ export const POLICY_PATH = '/.well-known/mta-sts.txt'
 
 export class RouteTable {
   private readonly routers = new Map<string, Router<ApiState>>()
-  private readonly routes = new Map<string, ReturnType<Router<ApiState>['routes']>>()
+  private readonly dispatchers = new Map<string, ReturnType<Router<ApiState>['routes']>>()
 
   mount(mount: Mount, endpoints: readonly Endpoint[]): void {
     const literal = new Set(endpoints.map(({ path }) => path).filter((path) => !path.includes(':')))
     for (const { methods, path, run } of endpoints) {
-      const resource = resourceOf({ mount, path })
-      const router = this.routers.get(resource) ?? new Router<ApiState>({ sensitive: true, strict: mount === '' })
       // `/emails/batch` must not match `/emails/:id`.
       const isOther = (requested: string): boolean => requested !== path && literal.has(requested)
-      router.register(path, [...methods], (ctx, next) => (isOther(ctx.state.place.path) ? next() : run(ctx)))
-      this.routers.set(resource, router)
-      this.routes.set(resource, router.routes())
+      this.routerOf({ mount, path }).register(path, [...methods], (ctx, next) =>
+        isOther(ctx.state.place.path) ? next() : run(ctx),
+      )
     }
   }
 
   /** Rejects with a Refusal `not-found` or `method-not-allowed`, or with what the endpoint throws. */
   async dispatch(ctx: ApiContext): Promise<void> {
     const { place } = ctx.state
-    const routes = this.routes.get(resourceOf(place))
-    if (routes === undefined) throw resourceNotFound(place)
+    const dispatcher = this.dispatchers.get(resourceOf(place))
+    if (dispatcher === undefined) throw resourceNotFound(place)
     ctx.newRouterPath = place.path
     // The router adds the fields that its own context type has beyond ours.
-    await routes(ctx as Parameters<typeof routes>[0], () => refuseUnmatched(ctx))
+    await dispatcher(ctx as Parameters<typeof dispatcher>[0], () => refuseUnmatched(ctx))
+  }
+
+  private routerOf(place: Place): Router<ApiState> {
+    const resource = resourceOf(place)
+    const known = this.routers.get(resource)
+    if (known !== undefined) return known
+    const router = new Router<ApiState>({ sensitive: true, strict: place.mount === '' })
+    this.routers.set(resource, router)
+    this.dispatchers.set(resource, router.routes())
+    return router
   }
 }
 

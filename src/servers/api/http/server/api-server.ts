@@ -62,7 +62,7 @@ export interface ServerDeps {
   /** Absent: none come. */
   readonly validations?: Validations
   readonly timeouts: ListenerTimeouts
-  readonly log: Pick<Log, 'debug' | 'warn'>
+  readonly log: Log
 }
 
 export type ApiServer =

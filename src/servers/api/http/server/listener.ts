@@ -15,45 +15,50 @@ export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }
   | { readonly kind: 'unix'; readonly path: string }
 
-export interface ApiListener {
-  /** In the order of the settings, with the ports that were bound. */
-  readonly endpoints: readonly ApiEndpoint[]
-  /** Open connections. */
-  readonly connections: () => number
-  /** Sets the certificate of all later handshakes. */
-  readonly updateSecureContext: (tls: TlsPair) => void
-  /** Resolves when the requests under way are answered, after `limit` milliseconds at the latest: what is left is cut off. */
-  readonly drain: (limit: number) => Promise<void>
-  /** Resolves when every socket and connection is closed. */
-  readonly close: () => Promise<void>
-}
+export class ApiListener {
+  private constructor(
+    private readonly servers: readonly ApiServer[],
+    private readonly deps: ServerDeps,
+    /** In the order of the settings, with the ports that were bound. */
+    readonly endpoints: readonly ApiEndpoint[],
+  ) {}
 
-/** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
-export async function startApiListener(listen: readonly ApiEndpoint[], deps: ServerDeps): Promise<ApiListener> {
-  const servers: ApiServer[] = []
-  const close = (): Promise<void> => closeAll(servers, deps)
-  const endpoints: ApiEndpoint[] = []
-  try {
-    for (const endpoint of listen) {
-      const opened = createApiServer(endpoint.kind, deps)
-      servers.push(opened)
-      endpoints.push(await bindServer(opened.server, endpoint))
+  /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
+  static async open(listen: readonly ApiEndpoint[], deps: ServerDeps): Promise<ApiListener> {
+    const servers: ApiServer[] = []
+    const endpoints: ApiEndpoint[] = []
+    try {
+      for (const endpoint of listen) {
+        const opened = createApiServer(endpoint.kind, deps)
+        servers.push(opened)
+        endpoints.push(await bindServer(opened.server, endpoint))
+      }
+    } catch (error) {
+      await closeAll(servers, deps)
+      throw error
     }
-  } catch (error) {
-    await close()
-    throw error
+    return new ApiListener(servers, deps, endpoints)
   }
-  return {
-    endpoints,
-    connections: () => deps.connections.size,
-    updateSecureContext: (tls) => {
-      for (const opened of servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
-    },
-    drain: (limit) => {
-      deps.app.drain()
-      return deps.connections.drain(limit)
-    },
-    close,
+
+  /** Open connections. */
+  connections(): number {
+    return this.deps.connections.size
+  }
+
+  /** Sets the certificate of all later handshakes. */
+  updateSecureContext(tls: TlsPair): void {
+    for (const opened of this.servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
+  }
+
+  /** Resolves when the requests under way are answered, after `limit` milliseconds at the latest: what is left is cut off. */
+  drain(limit: number): Promise<void> {
+    this.deps.app.drain()
+    return this.deps.connections.drain(limit)
+  }
+
+  /** Resolves when every socket and connection is closed. */
+  close(): Promise<void> {
+    return closeAll(this.servers, this.deps)
   }
 }
 

@@ -20,10 +20,7 @@ export interface Validations {
 }
 
 /** `limit`: milliseconds for the ClientHello, and for the handshake after it. */
-export function createValidations(
-  answers: Pick<ChallengeAnswers, 'contextOf' | 'awaitsTls'>,
-  limit: number,
-): Validations {
+export function createValidations(answers: ChallengeAnswers, limit: number): Validations {
   const server = createValidationServer(answers, limit)
   return {
     divert(socket, onOrdinary) {
@@ -37,7 +34,7 @@ export function createValidations(
 }
 
 /** It listens nowhere: it is given connections. */
-function createValidationServer(answers: Pick<ChallengeAnswers, 'contextOf'>, limit: number): Server {
+function createValidationServer(answers: ChallengeAnswers, limit: number): Server {
   const server = createServer({
     ALPNProtocols: [ALPN_PROTOCOL],
     ...serverTlsSettings,

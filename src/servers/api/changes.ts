@@ -1,4 +1,4 @@
-/** What routes tell the rest of the process, once a change is on disk: caches, sessions and work in the background. */
+/** Routes tell the rest of the process of a change once it is on disk: caches, sessions, work in the background. */
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
 
 /** A domain of a workspace. */

@@ -24,7 +24,7 @@ import { sliceQuery } from '../http/input/paging.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
 
-export interface AudienceDeps extends Store {
+interface AudienceDeps extends Store {
   readonly deletedAudiences: AudienceRemovalRunner
 }
 

@@ -43,7 +43,7 @@ const breaker = z
   .meta({ id: 'Breaker' })
 const breakerList = z.strictObject({ data: z.array(breaker) })
 
-export interface BreakerRouteDeps extends ReleaseDeps {
+interface BreakerRouteDeps extends ReleaseDeps {
   /** These scopes were released: what is pending of them counts no more, and their mail goes out. */
   readonly onReleased: (scopes: readonly ScopeRef[]) => void
 }

@@ -67,7 +67,7 @@ export interface OpenCall<Query = unknown, Body = unknown> extends Input<Query, 
 type Run<Call> = (call: Call) => Promise<Answer> | Answer
 
 /** Reads a body that is no JSON. */
-export type ReadBody<Body> = (
+type ReadBody<Body> = (
   request: IncomingMessage,
   response: ServerResponse,
   memory: ReservableMemory,

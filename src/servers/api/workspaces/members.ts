@@ -39,7 +39,7 @@ import { address, notFound, timestamp, uuid } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
-export interface MemberDeps extends Store {
+interface MemberDeps extends Store {
   readonly settings: ReadSettings
   readonly changes: Changes
 }

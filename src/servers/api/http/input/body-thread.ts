@@ -29,7 +29,7 @@ export type ParsedJob =
     }
   | { readonly kind: 'refused'; readonly refusal: PlainRefusal }
 
-export interface ParsedBody {
+interface ParsedBody {
   readonly value: unknown
   readonly fingerprint: string | null
 }

@@ -33,7 +33,7 @@ const MAX_NAMES = 5_000
 /** Digits of a number: those of the smallest and the largest double, written out, are fewer. */
 const MAX_DIGITS = 400
 
-export interface JsonBytes extends Body {
+interface JsonBytes extends Body {
   /** The request has no body, and says so by having no type. */
   readonly isAbsent: boolean
 }

@@ -13,7 +13,7 @@ import type { ClientLog } from '../../../../base/platform/connections/client-log
 import type { Log } from '../../../../base/platform/log.js'
 import { keyPrefixOf } from '../../../../workspaces/accounts/keys/api-keys.js'
 import type { ApiContext } from './api-context.js'
-import { nameOf } from './route-table.js'
+import { nameOf } from './place.js'
 
 /** The page of the log asks for it again and again: lines about that would hide all others. */
 const LOG_ROUTE = '/ui/api/operator/log'

@@ -27,20 +27,12 @@ import type { Connections } from '../server/connections.js'
 import type { AccessLog } from './access-log.js'
 import type { ApiContext, ApiState, Next, RouterFields } from './api-context.js'
 import { PageServer, type Pages } from './page-server.js'
+import { isForSessions, isPage, nameOf, type Place, POLICY_PATH, placeOf } from './place.js'
 import { type FindPolicy, sendPolicy } from './policy-file.js'
 import type { Readiness } from './readiness.js'
 import { checkRate, type KeyIdentities, type RequestIdentity } from './request-identity.js'
 import { RouteRunner } from './route-runner.js'
-import {
-  type Endpoint,
-  isForSessions,
-  isPage,
-  nameOf,
-  type Place,
-  POLICY_PATH,
-  placeOf,
-  RouteTable,
-} from './route-table.js'
+import { type Endpoint, RouteTable } from './route-table.js'
 import type { SessionIdentities } from './session-identity.js'
 
 interface AppParts {

@@ -1,9 +1,9 @@
 /** Koa's context of one request, with the state that the pipeline keeps in it. */
 import type { ParameterizedContext } from 'koa'
 import type { ErrorCode } from '../output/error-answer.js'
+import type { Place } from './place.js'
 import type { RequestIdentity } from './request-identity.js'
 import type { Peer } from './request-source.js'
-import type { Place } from './route-table.js'
 
 export interface ApiState {
   peer: Peer

@@ -17,9 +17,10 @@ import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '..
 import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
 import { HTML_TYPE, send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
+import { pathOf } from './place.js'
 import { checkRate } from './request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
-import { methodNotAllowed, pathOf } from './route-table.js'
+import { methodNotAllowed } from './route-table.js'
 
 interface PageRequest {
   /** `/ui/docs`. */

@@ -19,8 +19,8 @@ import { type InputReader, parseQueryString } from '../input/read-input.js'
 import type { AnswerSender } from '../output/send-answer.js'
 import { type Input, isOpenArea, isSessionArea, type Route } from '../route.js'
 import type { ApiContext } from './api-context.js'
+import { isForSessions, nameOf } from './place.js'
 import { checkRate, type KeyIdentities, type Proof } from './request-identity.js'
-import { isForSessions, nameOf } from './route-table.js'
 import { requireOwnSite, type SessionIdentities } from './session-identity.js'
 
 /** Who calls a route, as far as the route asks for it. */
@@ -40,10 +40,10 @@ export class RouteRunner {
     private readonly clock: Clock,
   ) {}
 
-  async run(ctx: ApiContext, wanted: Route): Promise<void> {
-    ctx.state.route = nameOf({ ...ctx.state.place, path: wanted.path })
-    if (isForSessions(ctx.state.place)) this.checkBrowser(ctx, wanted)
-    const route = findByLink(ctx, wanted) ?? wanted
+  async run(ctx: ApiContext, requested: Route): Promise<void> {
+    ctx.state.route = nameOf({ ...ctx.state.place, path: requested.path })
+    if (isForSessions(ctx.state.place)) this.checkBrowser(ctx, requested)
+    const route = findByLink(ctx, requested) ?? requested
     const atFirst = this.authorize(ctx, route, ctx.state.identity)
     // A service that reports nothing yet tries whether its URL is right.
     if (route.area === 'callback' && ctx.method === 'HEAD') return this.sender.send(ctx, noContent)

@@ -4,6 +4,7 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
+import { type Place, placeOf } from '../../../../../src/servers/api/http/pipeline/place.js'
 import {
   createProxyCheck,
   findClientAddress,
@@ -11,7 +12,6 @@ import {
   isForeignOrigin,
   type Peer,
 } from '../../../../../src/servers/api/http/pipeline/request-source.js'
-import { type Place, placeOf } from '../../../../../src/servers/api/http/pipeline/route-table.js'
 import { networks } from '../../../../helpers/config-values.js'
 
 t.test('the client address, directly and behind proxies', async (t) => {

@@ -1,14 +1,13 @@
 /**
- * Where a request leads, by its target: the API, the interface of pages in a browser, or a page.
- *
- * The API is served under `/v1`, `/api/v1` and without a prefix.
+ * Finds the place that a request leads to, by its target: the API, the interface of pages in a browser, or a page. The
+ * API is served under `/v1`, `/api/v1` and without a prefix.
  */
 import type { IncomingMessage } from 'node:http'
 
-/** Under which prefix a group of endpoints is served; '': pages, whose paths are complete. */
+/** The prefix of a group of endpoints; '': pages, whose paths are complete. */
 export type Mount = '' | '/v1' | '/ui/api' | '/ui/api/v1'
 
-/** Where a request leads. `path`: below the mount, not decoded, since the router compares text. */
+/** What a request leads to. `path`: below the mount, not decoded, since the router compares text. */
 export interface Place {
   readonly mount: Mount
   readonly path: string

@@ -10,7 +10,6 @@ import { DkimVerifier } from 'mailauth/lib/dkim/dkim-verifier.js'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { evaluateDmarc } from 'mailauth/lib/dmarc/index.js'
 import { getPublicKey, toALabel } from 'mailauth/lib/tools.js'
-import { MailParser } from 'mailparser'
 import addressparser from 'nodemailer/lib/addressparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { detectMimeType, encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
@@ -94,22 +93,6 @@ t.test('the verifier of mailauth has the steps that its stream takes, and asks a
   await t.rejects(getPublicKey('DKIM', 's._domainkey.b.test', 1024, record, { strict: true, hashAlgo: 'sha256' }), {
     code: 'EINVALIDTYPE',
   })
-})
-
-t.test('mailparser makes each part in createNode, and decodes words by its libmime', async (t) => {
-  const parser = new MailParser()
-  t.same(
-    missingMembers(parser, {
-      createNode: 'function',
-      getDecoder: 'function',
-      processHeaders: 'function',
-      libmime: 'object',
-    }),
-    [],
-  )
-  const words = { decodeWords: 'function', decodeHeader: 'function', parseHeaderValue: 'function' }
-  t.same(missingMembers(parser.libmime, words), [])
-  parser.destroy()
 })
 
 t.test("smpp's codec reads units from bytes, and encodes the GSM alphabet", async (t) => {

@@ -1,6 +1,6 @@
 /**
- * The one decoder of charsets: by the decoders of the platform, one of which needs a correction, and by iconv-lite, which
- * mailparser uses too, for those that the platform lacks (UTF-7, UTF-32, code pages of DOS and others).
+ * The one decoder of charsets: by the decoders of the platform, one of which needs a correction, and by iconv-lite for those
+ * that the platform lacks (UTF-7, UTF-32, code pages of DOS and others).
  *
  * Names are read as mail writes them: in any case, with `x-` or `cs` before them, with a suffix (`iso-2022-jp-ms`, `utf-8;x`),
  * and by the numbers of Windows' code pages (`cp932`, `windows-936`).

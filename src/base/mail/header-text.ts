@@ -71,9 +71,10 @@ function decodeWord([, charset = '', encoding = '', payload = '']: RegExpExecArr
     : decodeQWord(payload, known)
 }
 
-/** Text in Q encoding of a parameter (RFC 2231), as libmime makes it from the percent encoding. */
+/** Text of a parameter in percent encoding (RFC 2231). */
 export function decodeParameterText(text: string, charset: string): string {
-  const { encoding, bytes } = decodeQWord(text, encodingOf(charset) ?? UNDECLARED)
+  const word = text.replace(/[=_]/g, (sign) => (sign === '=' ? '=3D' : '=5F')).replace(/%(?=[\da-f]{2})/gi, '=')
+  const { encoding, bytes } = decodeQWord(word, encodingOf(charset) ?? UNDECLARED)
   return decodeCharset(bytes, encoding) ?? ''
 }
 

@@ -19,9 +19,9 @@ const asciiBased: ReadonlySet<string> = new Set(['big5', 'cp949', 'euc-jp', 'gb1
 const utf8 = (text: string): Buffer => Buffer.from(text)
 const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
 
-/** `charset`: as declared; null: none is. Returns null if the bytes are not valid in it, or it cannot be encoded. */
-export function decodeBody(bytes: Buffer, charset: string | null): BodyText | null {
-  const label = charset?.trim().toLowerCase() ?? ''
+/** `charset`: as declared; empty: none is. Returns null if the bytes are not valid in it, or it cannot be encoded. */
+export function decodeBody(bytes: Buffer, charset: string): BodyText | null {
+  const label = charset.trim().toLowerCase()
   const encoding = label === '' ? UNDECLARED : encodingOf(label)
   if (encoding === null) return null
   const isSingle = singleOctet.test(encoding)

@@ -1,137 +1,80 @@
 /**
- * Finds the HTML bodies of a MIME message with their places (RFC 2046), or why the message must stay as it is.
+ * Finds the HTML bodies of a MIME message with their places (RFC 2046), or why the message must stay as it is: a strict
+ * view of its parts (`messages/mime/structure/part-tree`).
  *
- * Strict where readers differ: a boundary that is missing, occurs after the last part or begins another line, a
- * second Content-Type, or a part without an empty line after its header makes the whole message malformed.
+ * It refuses what readers could take apart differently: a boundary that is missing, occurs after the last part or begins
+ * another line, a second Content-Type, or a part without an empty line after its header makes the whole message malformed.
  * Files (`mail/file-part`), message/*, multipart/report and the like, and all but the root of multipart/related are not bodies.
  *
  * Limits: 10 levels, 500 parts, 128 KB of their headers, 64 MB in all passes over multiparts. What exceeds them is
  * malformed too.
  */
-import { fileNameOf, isFilePart, type PartPlace } from '../../base/mail/file-part.js'
-import { findFields, type Header, readFieldValue, scanHeaderOrEmpty } from '../../base/mail/header-fields.js'
-import { parseDeclaredValue, readDeclaredWord } from './content-type.js'
-import { type Region, splitParts } from './split-parts.js'
+import { isFilePart, type PartPlace } from '../../base/mail/file-part.js'
+import type { Header } from '../../base/mail/header-fields.js'
+import { type Part, PartWalker } from '../../records/messages/mime/structure/part-tree.js'
 import type { TrackingSkip } from './track-email.js'
 
-const MAX_DEPTH = 10
-const MAX_PARTS = 500
-/** Bytes. */
-const MAX_PART_HEADERS = 131_072
-const MAX_SEARCHED = 64 * 1_048_576
-
-/** A part of the message; places count from the start of the message. */
-interface MimePart {
-  readonly start: number
-  readonly end: number
-  /** Its places count from `start`. */
-  readonly header: Header
-}
-
-export interface HtmlPart extends MimePart {
-  /** The declared charset; null: none is declared. */
-  readonly charset: string | null
-}
-
-interface Found {
-  readonly htmlParts: HtmlPart[]
-  /** Parts that may still be found, and bytes that their headers may have. */
-  partsLeft: number
-  headerLeft: number
-  /** Bytes in which delimiters may still be looked for. */
-  searchLeft: number
-  /** Why there may be HTML that is not touched. */
-  skipped: TrackingSkip | null
-}
+const limits = { parts: 499, depth: 10, searched: 64 * 1_048_576, headers: 131_072 }
 
 /** Ends the search: the message must stay as it is. */
 class Untouchable extends Error {}
 
-export function findHtmlParts(raw: Buffer, header: Header): readonly HtmlPart[] | TrackingSkip {
-  const limits = { partsLeft: MAX_PARTS - 1, headerLeft: MAX_PART_HEADERS, searchLeft: MAX_SEARCHED }
-  const found: Found = { htmlParts: [], ...limits, skipped: null }
+export function findHtmlParts(raw: Buffer, header: Header): readonly Part[] | TrackingSkip {
+  const search = new HtmlSearch(new PartWalker(raw, header, limits))
   try {
-    searchPart(raw, { start: 0, end: raw.length, header }, { place: 'message', depth: 0 }, found)
+    search.visit(search.walker.root, 'message')
   } catch (error) {
     if (error instanceof Untouchable) return 'malformed'
     throw error
   }
-  return found.htmlParts.length === 0 && found.skipped !== null ? found.skipped : found.htmlParts
+  return search.found.length === 0 && search.skipped !== null ? search.skipped : search.found
 }
 
-interface Position {
-  readonly place: PartPlace
-  readonly depth: number
+class HtmlSearch {
+  readonly found: Part[] = []
+  /** Why there may be HTML that is not touched. */
+  skipped: TrackingSkip | null = null
+
+  constructor(readonly walker: PartWalker) {}
+
+  visit(part: Part, place: PartPlace): void {
+    const { type, content } = part
+    if (content.ambiguous) throw new Untouchable()
+    if (type === 'text/html') this.visitHtml(part, place)
+    else if (type.startsWith('multipart/')) this.visitMultipart(part, place)
+    else if (/^application\/(?:x-)?pkcs7-mime$/.test(type))
+      this.skipped ??= /signed/i.test(content.parameter('smime-type')) ? 'signed' : 'encrypted'
+  }
+
+  private visitHtml(part: Part, place: PartPlace): void {
+    const { disposition, dispositionName, typeName } = part.content
+    if (isFilePart({ disposition, dispositionName, typeName }, place)) return
+    if (!part.isExact) throw new Untouchable()
+    this.found.push(part)
+  }
+
+  private visitMultipart(part: Part, place: PartPlace): void {
+    const { type } = part
+    if (type === 'multipart/signed') this.skipped ??= 'signed'
+    if (type === 'multipart/encrypted') this.skipped ??= 'encrypted'
+    if (!/^multipart\/(?:alternative|mixed|related)$/.test(type)) return
+    const opened = part.isExact ? this.walker.open(part) : null
+    if (opened === null || !opened.isExact || opened.parts.some(lacksEnd)) throw new Untouchable()
+    const inner = type !== 'multipart/mixed' || place === 'body' ? 'body' : 'other'
+    for (const child of type === 'multipart/related' ? findRoot(part, opened.parts) : opened.parts)
+      this.visit(child, inner)
+  }
 }
 
-function searchPart(raw: Buffer, part: MimePart, position: Position, found: Found): void {
-  const value = readOnlyField(raw, part, 'content-type') ?? ''
-  readOnlyField(raw, part, 'content-transfer-encoding')
-  const type = readDeclaredWord(value)
-  if (type === 'text/html') addHtmlPart(raw, part, { type: value, place: position.place }, found)
-  else if (type.startsWith('multipart/')) searchMultipart(raw, part, { ...position, type, value }, found)
-  else if (/^application\/(?:x-)?pkcs7-mime$/.test(type))
-    found.skipped ??= /signed/i.test(value) ? 'signed' : 'encrypted'
-}
-
-/** Null: there is none. */
-function readOnlyField(raw: Buffer, { start, header }: MimePart, name: string): string | null {
-  const fields = findFields(header, name)
-  if (fields.length > 1) throw new Untouchable()
-  const [field] = fields
-  return field === undefined ? null : readFieldValue(raw.subarray(start), field)
-}
-
-interface DeclaredHtml {
-  /** The value of Content-Type. */
-  readonly type: string
-  readonly place: PartPlace
-}
-
-function addHtmlPart(raw: Buffer, part: MimePart, { type, place }: DeclaredHtml, found: Found): void {
-  const written = readOnlyField(raw, part, 'content-disposition') ?? ''
-  const disposition = written === '' ? '' : readDeclaredWord(written) || 'unreadable'
-  if (isFilePart({ disposition, dispositionName: fileNameOf(written), typeName: fileNameOf(type) }, place)) return
-  const declared = parseDeclaredValue(type)
-  if (declared === null || part.header.bodyStart === part.header.end) throw new Untouchable()
-  found.htmlParts.push({ ...part, charset: declared.parameters.get('charset') ?? null })
-}
-
-interface Multipart extends Position {
-  readonly type: string
-  readonly value: string
-}
-
-function searchMultipart(raw: Buffer, part: MimePart, { type, value, place, depth }: Multipart, found: Found): void {
-  if (type === 'multipart/signed') found.skipped ??= 'signed'
-  if (type === 'multipart/encrypted') found.skipped ??= 'encrypted'
-  if (!/^multipart\/(?:alternative|mixed|related)$/.test(type)) return
-  const declared = parseDeclaredValue(value)
-  const boundary = declared?.parameters.get('boundary') ?? ''
-  const { start, end, header } = part
-  found.searchLeft -= end - start
-  if (declared === null || header.bodyStart === header.end) throw new Untouchable()
-  if (depth === MAX_DEPTH || found.searchLeft < 0) throw new Untouchable()
-  const regions = splitParts(raw, { start: start + header.bodyStart, end }, boundary, found.partsLeft)
-  if (regions === null) throw new Untouchable()
-  found.partsLeft -= regions.length
-  const children = regions.map((region) => scanPart(raw, region, found))
-  const searched = type === 'multipart/related' ? findRoot(raw, children, declared.parameters.get('start')) : children
-  const inner = type !== 'multipart/mixed' || place === 'body' ? 'body' : 'other'
-  for (const child of searched) searchPart(raw, child, { place: inner, depth: depth + 1 }, found)
-}
-
-function scanPart(raw: Buffer, { start, end }: Region, found: Found): MimePart {
-  const header = scanHeaderOrEmpty(raw.subarray(start, Math.min(end, start + found.headerLeft)))
-  found.headerLeft -= header.bodyStart
-  if (header.bodyStart === header.end && end > start) throw new Untouchable()
-  return { start, end, header }
+function lacksEnd({ header, start, end }: Part): boolean {
+  return header.bodyStart === header.end && end > start
 }
 
 /** RFC 2387 section 3.2: the part that `start` names, else the first. */
-function findRoot(raw: Buffer, children: readonly MimePart[], start: string | undefined): readonly MimePart[] {
-  if (start === undefined) return children.slice(0, 1)
-  const root = children.find((child) => readOnlyField(raw, child, 'content-id') === start)
+function findRoot({ content }: Part, children: readonly Part[]): readonly Part[] {
+  const start = content.parameter('start').replace(/^<|>$/g, '')
+  if (start === '') return children.slice(0, 1)
+  const root = children.find((child) => child.content.contentId === start)
   if (root === undefined) throw new Untouchable()
   return [root]
 }

@@ -8,8 +8,9 @@
 import { encodeBase64Lines } from '../../base/mail/base64-lines.js'
 import { findFields, type Header, readFieldValue } from '../../base/mail/header-fields.js'
 import { decodeQuotedPrintable, encodeQuotedPrintable } from '../../base/mail/quoted-printable.js'
+import type { Part } from '../../records/messages/mime/structure/part-tree.js'
 import { decodeBody } from './body-charset.js'
-import { findHtmlParts, type HtmlPart } from './html-parts.js'
+import { findHtmlParts } from './html-parts.js'
 import type { EmailTracking, TrackingSkip } from './track-email.js'
 
 /** Octets, without the line end (RFC 5321 section 4.5.3.1.6). */
@@ -46,7 +47,7 @@ type TransferEncoding = 'identity' | 'quoted-printable' | 'base64'
 /** `bytes`: header and body of the part. */
 function rewritePart(
   bytes: Buffer,
-  { header, charset }: HtmlPart,
+  { header, content: declared }: Part,
   trackHtml: (html: string) => string,
 ): readonly Buffer[] | TrackingSkip {
   const encoding = readTransferEncoding(bytes, header)
@@ -54,7 +55,7 @@ function rewritePart(
   const body = bytes.subarray(header.bodyStart)
   const decoded = decodeTransfer(body, encoding)
   if (decoded === null) return 'encoding'
-  const content = decodeBody(decoded, charset)
+  const content = decodeBody(decoded, declared.parameter('charset'))
   if (content === null) return 'charset'
   const pgp = /-----BEGIN PGP (SIGNED )?MESSAGE-----/.exec(content.text)
   if (pgp !== null) return pgp[1] === undefined ? 'encrypted' : 'signed'

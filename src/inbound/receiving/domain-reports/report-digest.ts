@@ -59,8 +59,8 @@ interface Candidate {
 function findCandidates(raw: Buffer): readonly Candidate[] {
   const found = splitReport(raw, { bytes: MAX_BYTES, part: MAX_BYTES }).flatMap(({ content, charset }) => {
     // Some programs forget to say that they have encoded it: these are the first bytes of gzip and ZIP in base64.
-    const isEncoded = /^\s{0,20}(?:H4sI|UEsDB)/.test(content)
-    const bytes = Buffer.from(content, isEncoded ? 'base64' : 'latin1')
+    const isEncoded = /^\s{0,20}(?:H4sI|UEsDB)/.test(content.toString('latin1', 0, 30))
+    const bytes = isEncoded ? Buffer.from(content.toString('latin1'), 'base64') : content
     if (isGzip(bytes) || isZip(bytes)) return [{ bytes, charset: '', rank: 0 }]
     const beginning = readBeginning(bytes)
     if (!/^[<{]/.test(beginning)) return []

@@ -1,18 +1,17 @@
 /**
  * Takes a report apart: its parts in their order, decoded, as flat text (RFC 2045, 2046, 6522).
  *
- * Why not as people see it: mailparser joins all text parts to one body and hides their types, on which reading a report
- * depends, and a hostile returned message can make it exceed its limits. Here the returned message (message/rfc822 and
- * the like) is not parsed: a report in it is not about our mail.
+ * Why not as people see it: that joins all text parts to one body and hides their types, on which reading a report
+ * depends. The returned message (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
  *
  * Never throws and never waits. Limits: the first megabyte and the first 128 KB of each part unless the caller says
  * otherwise, 50 parts. If a boundary never comes, the body is one part. Charsets are those of `mail/charset.ts`.
  */
 
+import { isAscii } from 'node:buffer'
 import { decodeCharset } from '../../../base/mail/charset.js'
-import { readQuotedPrintable } from '../../../base/mail/quoted-printable.js'
-import { type Part, readPartTree } from '../../../records/messages/mime/structure/part-tree.js'
-import { decodeUuencoded } from '../../../records/messages/mime/structure/uuencode.js'
+import { PartWalker } from '../../../records/messages/mime/structure/part-tree.js'
+import { decodeTransfer } from '../../../records/messages/mime/structure/transfer-encoding.js'
 import type { ReportedHeader } from './report.js'
 import { parseHeader } from './report-fields.js'
 
@@ -22,13 +21,12 @@ export interface ReportPart {
   readonly text: string
 }
 
-/** A part as its bytes. */
+/** A part as its bytes, decoded. */
 interface SplitPart {
   /** `type/subtype`, lower case. */
   readonly type: string
   readonly charset: string
-  /** Decoded; each character stands for one byte. */
-  readonly content: string
+  readonly content: Buffer
 }
 
 interface SplitLimits {
@@ -47,11 +45,10 @@ const defaultLimits: SplitLimits = { bytes: 1_048_576, part: 131_072 }
 const MAX_PARTS = 50
 
 export function parseReport(raw: Buffer): ParsedReport {
-  const read = raw.subarray(0, defaultLimits.bytes)
-  const root = readPartTree(read)
+  const walker = walkReport(raw, defaultLimits)
   return {
-    header: parseHeader(decodeText(read.toString('latin1', 0, root.bodyStart), 'utf-8')),
-    parts: collectParts(read, root, defaultLimits.part).map(({ type, charset, content }) => ({
+    header: parseHeader(decodeText(walker.raw.subarray(0, walker.root.bodyStart), 'utf-8')),
+    parts: collectParts(walker, defaultLimits.part).map(({ type, charset, content }) => ({
       ...{ type, text: decodeText(content, charset) },
     })),
   }
@@ -59,42 +56,31 @@ export function parseReport(raw: Buffer): ParsedReport {
 
 /** The parts as bytes, with limits of the caller. */
 export function splitReport(raw: Buffer, limits = defaultLimits): readonly SplitPart[] {
-  const read = raw.subarray(0, limits.bytes)
-  return collectParts(read, readPartTree(read), limits.part)
+  return collectParts(walkReport(raw, limits), limits.part)
 }
 
-function collectParts(raw: Buffer, root: Part, maxPart: number): readonly SplitPart[] {
+function walkReport(raw: Buffer, { bytes }: SplitLimits): PartWalker {
+  return new PartWalker(raw.subarray(0, bytes))
+}
+
+function collectParts(walker: PartWalker, maxPart: number): readonly SplitPart[] {
   const parts: SplitPart[] = []
-  const collect = (part: Part): void => {
-    if (parts.length >= MAX_PARTS) return
-    const { type, children, bodyStart, end, content } = part
-    if (type.startsWith('multipart/') && children !== null) {
-      for (const child of children) collect(child)
-      return
-    }
-    const body = raw.subarray(bodyStart, Math.min(end, bodyStart + maxPart))
-    parts.push({ type, charset: content.charset || 'utf-8', content: decodeTransfer(body, content.encoding) })
+  for (const { type, bodyStart, end, content } of walker.leaves((part) => part.type.startsWith('multipart/'))) {
+    const body = walker.raw.subarray(bodyStart, Math.min(end, bodyStart + maxPart))
+    const charset = content.parameter('charset') || 'utf-8'
+    parts.push({ type, charset, content: decodeTransfer(body, content.encoding) })
+    if (parts.length === MAX_PARTS) break
   }
-  collect(root)
   return parts
 }
 
-/** In Latin-1: each character stands for one byte. */
-function decodeTransfer(body: Buffer, encoding: Part['content']['encoding']): string {
-  const text = body.toString('latin1')
-  if (encoding === 'base64') return Buffer.from(text, 'base64').toString('latin1')
-  if (encoding === 'uuencode') return decodeUuencoded(body)?.toString('latin1') ?? text
-  return encoding === 'quoted-printable' ? readQuotedPrintable(text) : text
+function isJapanese(bytes: Buffer): boolean {
+  return (bytes.includes('\x1b$B') || bytes.includes('\x1b$@')) && isAscii(bytes)
 }
 
-function isJapanese(bytes: string): boolean {
-  return (bytes.includes('\x1b$B') || bytes.includes('\x1b$@')) && !/[\x80-\xff]/.test(bytes)
-}
-
-function decodeText(bytes: string, charset: string): string {
-  const buffer = Buffer.from(bytes, 'latin1')
+function decodeText(bytes: Buffer, charset: string): string {
   const declared = charset.toLowerCase() === 'us-ascii' ? 'utf-8' : charset
   // Japanese servers put it undeclared into diagnostics; in UTF-8 its escape sequences mean nothing.
   const label = declared.toLowerCase() === 'utf-8' && isJapanese(bytes) ? 'iso-2022-jp' : declared
-  return decodeCharset(buffer, label) ?? buffer.toString('utf8')
+  return decodeCharset(bytes, label) ?? bytes.toString('utf8')
 }

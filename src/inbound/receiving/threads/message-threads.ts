@@ -1,8 +1,7 @@
 /**
  * Hands inbound messages to the threads that authenticate them. A message is authenticated on one of them: hashing 34
  * MB takes up to a tenth of a second of CPU for each way of hashing, and a header of 2 MB takes a second. A small one
- * of a simple structure is also taken apart there, so that its bytes cross once; any other is taken apart in a process
- * (`messages/mime/mime-parts`).
+ * is also taken apart there, so that its bytes cross once; a larger one is taken apart in a process (`messages/mime/mime-parts`).
  *
  * A thread is started when the others have work, and gets messages once its code is loaded, which takes longer than some of
  * them; only the first one has messages that wait for that. Few messages with large headers are checked at a time, because

@@ -2,22 +2,25 @@
  * A message as it is stored, with its trace fields, and what is made of its content, in the thread that has authenticated
  * it: its bytes are at hand there.
  *
- * Only a small message of a simple structure is analyzed in a thread. For any other, the content is null: it takes a
- * library and unknown time and memory, so it is read in a process (`messages/mime/mime-parts`).
+ * Only a message of less than 64 KB is analyzed in a thread. For a larger one, the content is null: it takes more time and
+ * memory, so it is read in a process (`messages/mime/mime-parts`).
  */
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import { type Header, scanHeader } from '../../../base/mail/header-fields.js'
-import { parseSimpleContent } from '../../../records/messages/mime/simple-content.js'
+import { MessageContent } from '../../../records/messages/mime/message-content.js'
 import type { SpamContext } from '../../spam/facts/spam-input.js'
 import { buildSpamContext } from '../../spam/received-spam-message.js'
 import { type AnalyzedContent, contentAnalyzer } from '../analysis/inbound-analyzer.js'
 import { buildResultFields } from '../authentication/result-fields.js'
 import { type TraceFacts, withTrace } from '../authentication/trace-fields.js'
 
+/** Octets. */
+const MAX_ANALYZED = 65_536
+
 /** A place in the message as received. */
 export type ByteRange = readonly [start: number, end: number]
 
-/** `pieces`: places, and texts in UTF-8. `content`: null if the message is not of a simple structure. */
+/** `pieces`: places, and texts in UTF-8. `content`: null if the message is to be read in a process. */
 export interface FoundForm {
   readonly pieces: readonly (ByteRange | string)[]
   readonly content: AnalyzedContent | null
@@ -39,13 +42,12 @@ export function makeStoredForm(
   }
 }
 
-/** Null: not of a simple structure, or something is wrong with it, which the process will say that reads it. */
+/** Null: it is too large, or something is wrong with it, which the process will say that reads it. */
 function analyze(raw: Buffer, context: SpamContext): AnalyzedContent | null {
+  if (raw.length >= MAX_ANALYZED) return null
   try {
     const header = scanHeader(raw)
-    const parts = parseSimpleContent(raw, header)
-    if (parts === null) return null
-    const message = { raw, header, parts }
+    const message = { raw, header, parts: new MessageContent(raw, header).read() }
     return { summary: contentAnalyzer.summarize(message), analysis: contentAnalyzer.analyze(message, context) }
   } catch {
     return null

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
+import { MessageContent } from '../../../records/messages/mime/message-content.js'
 import type { MessageDigester } from '../../../records/messages/mime/mime-parts-protocol.js'
-import { parseContent } from '../../../records/messages/mime/parse-parts.js'
 import { buildSpamMessage, type SpamContext } from '../facts/spam-input.js'
 import { tokenizeMessage } from './tokens.js'
 
@@ -19,9 +19,9 @@ interface LearnableMessage {
 /** The processes import it under this name. */
 export const messageDigester: MessageDigester<SpamContext, LearnableMessage> = {
   module: new URL(import.meta.url),
-  digest: async (raw, context) => {
+  digest: (raw, context) => {
     const header = scanHeaderOrEmpty(raw)
-    const message = buildSpamMessage({ raw, header, parts: await parseContent(raw, header) }, context)
+    const message = buildSpamMessage({ raw, header, parts: new MessageContent(raw, header).read() }, context)
     return { fingerprint: messageFingerprintOf(raw), tokens: tokenizeMessage(message), dated: message.receivedAt }
   },
 }

@@ -22,7 +22,7 @@ export interface SpamPart {
   readonly contentType: string
   /** Lower case; empty where it is not said. */
   readonly charset: string
-  /** Content-Transfer-Encoding in lower case; empty where it is not said. */
+  /** How it is decoded: `base64`, `quoted-printable`, `uuencode`; empty: as it is. */
   readonly encoding: string
   /** It is a file besides the bodies: its disposition says so, or it has a name. */
   readonly attached: boolean

@@ -59,7 +59,7 @@ export interface ContentAnalyzer<Summary, Facts, Analysis> {
 /** The same for a message that is not parsed into parts before. The module exports it as `messageDigester`. */
 export interface MessageDigester<Facts, Digest> {
   readonly module: URL
-  readonly digest: (raw: Buffer, facts: Facts) => Digest | Promise<Digest>
+  readonly digest: (raw: Buffer, facts: Facts) => Digest
 }
 
 /**
@@ -81,7 +81,7 @@ export interface HtmlChangeRequest {
 export interface MessageRenderer<Facts> {
   readonly module: URL
   /** The document in UTF-8. */
-  readonly render: (raw: Buffer, facts: Facts) => Promise<Buffer>
+  readonly render: (raw: Buffer, facts: Facts) => Buffer
 }
 
 /** `analysis` is null if it failed or exceeded the limits of the process. */

@@ -7,10 +7,11 @@
  * everything that is made of the message.
  */
 import { Worker } from 'node:worker_threads'
-import { type Header, scanHeader } from '../../../base/mail/header-fields.js'
+import { scanHeader } from '../../../base/mail/header-fields.js'
 import { freeMemory } from '../../../base/platform/memory/free-memory.js'
 import { createFrameReader, FrameWriter } from '../../../base/platform/processes/byte-frames.js'
 import { openParentStream, raiseOomScore } from '../../../base/platform/processes/child-process.js'
+import { MessageContent } from './message-content.js'
 import type {
   ContentAnalyzer,
   Display,
@@ -24,7 +25,6 @@ import type {
   ProcessData,
   ToMimeProcess,
 } from './mime-parts-protocol.js'
-import { parseContent, parseParts } from './parse-parts.js'
 import { textOfHtml } from './text-of-html.js'
 
 /** A message to the parent, with the bytes of its frame. */
@@ -33,20 +33,10 @@ interface OutgoingFrame {
   readonly bytes?: readonly Buffer[]
 }
 
-/**
- * The bytes of one attachment, in one piece. No encoding makes bytes of fewer characters, so a buffer of the
- * message's size is enough; pages that are not written to take no memory.
- */
-async function readAttachment(raw: Buffer, header: Header, index: number): Promise<OutgoingFrame> {
-  const bytes = Buffer.allocUnsafeSlow(raw.length)
-  let size = 0
-  const { attachments } = await parseContent(raw, header, (place, chunk) => {
-    if (place === index) size += chunk.copy(bytes, size)
-  })
-  const attachment = attachments[index]
-  if (attachment === undefined) return { message: { kind: 'none' } }
-  if (attachment.size !== size) throw new Error('an attachment is larger than its message')
-  return { message: { kind: 'attachment', attachment }, bytes: [bytes.subarray(0, size)] }
+function readAttachment(content: MessageContent, index: number): OutgoingFrame {
+  const file = content.readFile(index)
+  if (file === null) return { message: { kind: 'none' } }
+  return { message: { kind: 'attachment', attachment: file.attachment }, bytes: [file.bytes] }
 }
 
 type SendFrame = (frame: OutgoingFrame) => void
@@ -54,18 +44,17 @@ type SendFrame = (frame: OutgoingFrame) => void
 async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFrame): Promise<OutgoingFrame> {
   if (request.kind === 'digested') {
     const { messageDigester } = await importHook(request.module)
-    return { message: { kind: 'digested', digest: await messageDigester.digest(raw, request.facts) } }
+    return { message: { kind: 'digested', digest: messageDigester.digest(raw, request.facts) } }
   }
   if (request.kind === 'rendered') {
     const { messageRenderer } = await importHook(request.module)
-    return { message: { kind: 'rendered' }, bytes: [await messageRenderer.render(raw, request.facts)] }
+    return { message: { kind: 'rendered' }, bytes: [messageRenderer.render(raw, request.facts)] }
   }
   const header = scanHeader(raw)
-  if (request.kind === 'attachment') return readAttachment(raw, header, request.index)
-  if (request.kind === 'analyzed') {
-    return analyze({ raw, header, parts: await parseContent(raw, header) }, request.facts, sendFrame)
-  }
-  const parts = await parseParts(raw, header)
+  const content = new MessageContent(raw, header)
+  if (request.kind === 'attachment') return readAttachment(content, request.index)
+  if (request.kind === 'analyzed') return analyze({ raw, header, parts: content.read() }, request.facts, sendFrame)
+  const parts = content.readParts()
   return request.kind === 'readable'
     ? toPartsFrame('readable', await displayParts(parts, request), encodeJson)
     : toPartsFrame('parts', parts, encodeUtf8)

@@ -10,8 +10,8 @@
 import { scanHeader } from '../../../base/mail/header-fields.js'
 import { html as markup } from '../../../base/mail/markup.js'
 import { htmlChange, type TrackedHtml } from '../../../outbound/tracking/restore-html.js'
+import { MessageContent } from '../../../records/messages/mime/message-content.js'
 import type { MessageRenderer, MimeAttachment } from '../../../records/messages/mime/mime-parts-protocol.js'
-import { parseContent } from '../../../records/messages/mime/parse-parts.js'
 import { disarmHtml } from './disarm-html.js'
 
 /** Characters of HTML. */
@@ -32,26 +32,23 @@ export type DisplayFacts =
 /** The processes import it under this name. */
 export const messageRenderer: MessageRenderer<DisplayFacts> = {
   module: new URL(import.meta.url),
-  render: async (raw, facts) =>
-    Buffer.from(facts.kind === 'html' ? disarmHtml(raw.toString()) : await renderMessage(raw, facts.tracked)),
+  render: (raw, facts) =>
+    Buffer.from(facts.kind === 'html' ? disarmHtml(raw.toString()) : renderMessage(raw, facts.tracked)),
 }
 
 export function renderNote(text: string): string {
   return markup`<!doctype html><meta charset="utf-8"><p style="font: 16px sans-serif">${text}</p>`.text
 }
 
-async function renderMessage(raw: Buffer, tracked: TrackedHtml | null): Promise<string> {
-  const header = scanHeader(raw)
-  const { html, attachments } = await parseContent(raw, header)
+function renderMessage(raw: Buffer, tracked: TrackedHtml | null): string {
+  const content = new MessageContent(raw, scanHeader(raw))
+  const { html, attachments } = content.read()
   if (html === null) return renderNote('This message has no HTML.')
   const submitted = tracked === null || html.length > MAX_HTML ? html : htmlChange.change(html, tracked)
   if (submitted.length > MAX_HTML) return renderNote('The HTML of this message is too long to be shown here.')
   const shown = disarmHtml(submitted)
   const chosen = chooseImages(attachments, namedIn(shown))
-  if (chosen.size === 0) return shown
-  const pieces = new Map<number, Buffer[]>([...chosen.values()].map((place) => [place, []]))
-  await parseContent(raw, header, (place, chunk) => pieces.get(place)?.push(Buffer.from(chunk)))
-  return insertImages(shown, toDataUrls(chosen, pieces, attachments))
+  return chosen.size === 0 ? shown : insertImages(shown, toDataUrls(chosen, content))
 }
 
 /** A URL with a Content-ID (RFC 2392). */
@@ -76,15 +73,11 @@ function chooseImages(attachments: readonly MimeAttachment[], named: ReadonlySet
   return chosen
 }
 
-function toDataUrls(
-  chosen: ReadonlyMap<string, number>,
-  pieces: ReadonlyMap<number, readonly Buffer[]>,
-  attachments: readonly MimeAttachment[],
-): ReadonlyMap<string, string> {
+function toDataUrls(chosen: ReadonlyMap<string, number>, content: MessageContent): ReadonlyMap<string, string> {
   return new Map(
     [...chosen].map(([id, place]) => {
-      const base64 = Buffer.concat(pieces.get(place) ?? []).toString('base64')
-      return [id, `data:${attachments[place]?.content_type};base64,${base64}`]
+      const file = content.readFile(place)
+      return [id, `data:${file?.attachment.content_type};base64,${file?.bytes.toString('base64') ?? ''}`]
     }),
   )
 }

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { scanHeader, scanHeaderOrEmpty } from '../../../../src/base/mail/header-fields.js'
+import { MessageContent } from '../../../../src/records/messages/mime/message-content.js'
 import type { MimeContent } from '../../../../src/records/messages/mime/mime-parts-protocol.js'
-import { parseContent } from '../../../../src/records/messages/mime/parse-parts.js'
-import { toCanonicalMessage } from '../../../../src/records/messages/mime/structure/canonical-message.js'
+import { type Part, PartWalker } from '../../../../src/records/messages/mime/structure/part-tree.js'
 
 const root = (type: string, ...more: readonly string[]): string =>
   ['From: a@a.test', 'Subject: hello', `Content-Type: ${type}`, ...more, '', ''].join('\n')
@@ -21,9 +21,9 @@ interface Seen {
   readonly ambiguous?: boolean
 }
 
-async function see(message: string): Promise<MimeContent> {
+function see(message: string): MimeContent {
   const raw = Buffer.from(message.replaceAll('\n', '\r\n'))
-  return parseContent(raw, scanHeader(raw))
+  return new MessageContent(raw, scanHeader(raw)).read()
 }
 
 /** `[what is unusual, message, what people see]` */
@@ -191,7 +191,7 @@ for (const [
   { text = 'words', html = null, files = ['a.pdf application/pdf 5'], ambiguous = false },
 ] of cases) {
   t.test(name, async (t) => {
-    const seen = await see(message)
+    const seen = see(message)
     t.match(seen.text, text)
     t.equal(seen.html, html)
     t.match(
@@ -203,23 +203,57 @@ for (const [
   })
 }
 
-t.test('a message that every program reads alike is given on as it is', (t) => {
-  const usual = [
-    `${root('multipart/mixed; boundary="b"')}--b\n${text}\n--b\n${file}\n--b--\n`,
-    `${root('text/plain; charset=utf-8; format=flowed', 'Content-Transfer-Encoding: 8bit')}words\n`,
-    `${root("application/pdf; name*0*=utf-8''a; name*1=b.pdf", 'Content-Transfer-Encoding: base64')}JVBERi0=\n`,
+t.test('what all programs read alike is exact, and nothing else', (t) => {
+  const exact = [
+    `${root('multipart/mixed; boundary="b"')}--b\n${text}\n--b \n${file}\n--b--\n`,
+    `${root('multipart/mixed; boundary=b')}--b\n${text}\n--b--`,
+    `${root('multipart/mixed; boundary=b')}\n--b\n${text}\n--b--\nepilogue --b\n`,
   ]
-  for (const message of usual) {
-    const raw = Buffer.from(message.replaceAll('\n', '\r\n'))
-    t.same(toCanonicalMessage(raw), { pieces: [raw], ambiguous: false })
+  const other = [
+    `${root('multipart/mixed; boundary=b; boundary=b')}--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed; boundary*0=b')}--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed (comment); boundary=b')}--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed boundary=b')}--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed; boundary="b')}--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed; boundary="b "')}--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed; boundary=b')}--b\n${text}\n--bc\n--b--\n`,
+    `${root('multipart/mixed; boundary=b')}--b\n${text}\n--b--\n--b--\n`,
+    `${root('multipart/mixed; boundary=b')}--b--\n--b\n${text}\n--b--\n`,
+    `${root('multipart/mixed; boundary=b')}--b\n--b--\n`,
+    `${root('multipart/mixed; boundary=b')}--b\n${text}\n`,
+    `${root('multipart/mixed')}--b\n${text}\n--b--\n`,
+  ]
+  const isExact = (raw: Buffer): boolean => {
+    const walker = new PartWalker(raw)
+    return walker.root.isExact && walker.open(walker.root)?.isExact === true
   }
+  for (const message of exact) {
+    t.ok(isExact(Buffer.from(message.replaceAll('\n', '\r\n'))), message)
+    t.notOk(isExact(Buffer.from(message)), 'lines that end with LF alone')
+  }
+  for (const message of other) t.notOk(isExact(Buffer.from(message.replaceAll('\n', '\r\n'))), message)
+  t.end()
+})
+
+t.test('limits of a reader', (t) => {
+  const raw = Buffer.from(`${root('multipart/mixed; boundary=b')}${`--b\n${text}\n`.repeat(5)}--b--\n`)
+  const limits = { parts: 5, depth: 1, searched: raw.length, headers: 1_000 }
+  const count = (changed: Partial<typeof limits>): number | undefined => {
+    const walker = new PartWalker(raw, null, { ...limits, ...changed })
+    return walker.open(walker.root)?.parts.filter(({ header }) => header.end > 0).length
+  }
+  t.equal(count({}), 5)
+  t.equal(count({ parts: 4 }), undefined)
+  t.equal(count({ depth: 0 }), undefined)
+  t.equal(count({ searched: 100 }), undefined)
+  t.equal(count({ headers: 60 }), 2, 'the header of a part that exceeds the limit is cut')
   t.end()
 })
 
 t.test('what cannot be taken apart is shown as a text', async (t) => {
-  const seen = await see(`${root('multipart/mixed; boundary=b')}no part begins here\n`)
+  const seen = see(`${root('multipart/mixed; boundary=b')}no part begins here\n`)
   t.match(seen, { text: 'no part begins here', ambiguous: true })
-  const many = await see(`${root('multipart/mixed; boundary=b')}${`--b\n${text}\n`.repeat(1_001)}--b--\n`)
+  const many = see(`${root('multipart/mixed; boundary=b')}${`--b\n${text}\n`.repeat(1_001)}--b--\n`)
   t.equal(many.ambiguous, true)
   t.match(many.text, /words/)
 })
@@ -243,13 +277,25 @@ const pieces = fc.constantFrom(
   ],
 )
 
-t.test('whatever the lines are, a message is read, and its canonical form is canonical', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(pieces, { maxLength: 40 }), async (lines) => {
+/** The parts in a part, each within it and behind the one before. */
+function checkPlaces(walker: PartWalker, part: Part): boolean {
+  let at = part.bodyStart
+  for (const child of walker.open(part)?.parts ?? []) {
+    if (child.start < at || child.bodyStart < child.start || child.end < child.start || child.end > part.end)
+      return false
+    if (!checkPlaces(walker, child)) return false
+    at = child.end
+  }
+  return true
+}
+
+t.test('whatever the lines are, a message is read, and its parts lie within each other', async () => {
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 40 }), (lines) => {
       const raw = Buffer.from(lines.join('\r\n'))
-      await parseContent(raw, scanHeaderOrEmpty(raw))
-      const canonical = Buffer.concat(toCanonicalMessage(raw).pieces)
-      return toCanonicalMessage(canonical).pieces.length === 1
+      new MessageContent(raw, scanHeaderOrEmpty(raw)).readParts()
+      const walker = new PartWalker(raw)
+      return checkPlaces(walker, walker.root)
     }),
   )
 })

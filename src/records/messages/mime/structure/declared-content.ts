@@ -1,67 +1,89 @@
 /**
- * Reads what the header of a part declares about its content, generously (RFC 2045 sections 5 and 6, RFC 2231):
+ * Reads what the header of a part declares about its content, generously (RFC 2045 sections 5 and 6, RFC 2183):
  * comments, parameters without a semicolon before them, words in quotes, fields that occur twice. What programs read
  * differently is `ambiguous`.
  *
  * Limits: 10,000 characters of a field, 100 parameters.
  */
-import { findFields, type Header, type HeaderField, readFieldValue } from '../../../../base/mail/header-fields.js'
+import { findFields, type Header, readFieldValue } from '../../../../base/mail/header-fields.js'
+import { decodeHeaderText } from '../../../../base/mail/header-text.js'
+import { joinSections, type ParsedParameters, parseParameters } from './parameters.js'
+import { readTransferEncoding, type TransferEncoding } from './transfer-encoding.js'
 
-export interface DeclaredContent {
-  /** `type/subtype` in lower case; empty: it is not said. */
+interface DeclaredType extends ParsedParameters {
   readonly type: string
-  /** The boundaries of a multipart, in the order in which they are to be tried. */
-  readonly boundaries: readonly string[]
-  readonly encoding: TransferEncoding
-  /** Empty: it is not said. */
-  readonly charset: string
-  /** In lower case; empty: it is not said. */
-  readonly disposition: string
-  /** The value of Content-Type as every parser reads it; null: it is not said. */
-  readonly canonicalType: string | null
-  readonly ambiguous: boolean
-}
-
-interface DeclaredType {
-  readonly type: string
-  readonly parameters: ReadonlyMap<string, readonly string[]>
   readonly ambiguous: boolean
 }
 
 /** Characters. */
 const MAX_VALUE = 10_000
-const MAX_PARAMETERS = 100
 /** RFC 2046 section 5.1.1 allows 70 characters. */
 const MAX_BOUNDARY = 200
 
-export function readDeclaredContent(raw: Buffer, header: Header): DeclaredContent {
-  const types = valuesOf(raw, header, 'content-type').filter((value) => value !== '')
-  const written = valuesOf(raw, header, 'content-transfer-encoding').map(readEncoding)
-  const disposition = readFirstWord(valuesOf(raw, header, 'content-disposition')[0] ?? '')
-  const parse = (value: string): DeclaredType => parseContentType(value, disposition === 'attachment')
-  const declared = types[0] === undefined ? null : parse(types[0])
-  const [encoding] = written
-  return {
-    type: declared?.type ?? '',
-    boundaries: declared === null ? [] : boundariesOf(declared.parameters),
-    encoding: encoding?.encoding ?? '',
-    charset: declared?.parameters.get('charset')?.[0] ?? '',
-    disposition,
-    canonicalType: declared === null ? null : formatContentType(declared),
-    ambiguous:
-      declared?.ambiguous === true ||
-      written.some((one) => one.ambiguous || one.encoding !== encoding?.encoding) ||
-      types.some((other) => parse(other).type !== declared?.type),
+const noType: DeclaredType = { type: '', parameters: new Map(), isExact: true, isLoose: false, ambiguous: false }
+
+export class DeclaredContent {
+  /** `type/subtype` in lower case; empty: it is not said. */
+  readonly type: string
+  readonly encoding: TransferEncoding
+  /** In lower case; empty: it is not said. */
+  readonly disposition: string
+  readonly ambiguous: boolean
+  /** Its type and its encoding are written once, and the type in the one way that all programs read alike. */
+  readonly isExact: boolean
+  private readonly declared: DeclaredType
+  private readonly typeValue: string
+  private readonly dispositionValue: string
+  private readonly id: string
+
+  constructor(raw: Buffer, header: Header) {
+    const valuesOf = (name: string): readonly string[] =>
+      findFields(header, name).map((field) => readFieldValue(raw, field).slice(0, MAX_VALUE))
+    const types = valuesOf('content-type')
+    const written = types.filter((value) => value !== '')
+    const encodings = valuesOf('content-transfer-encoding')
+    const read = encodings.map((value) => readTransferEncoding(withoutComments(value).text))
+    this.typeValue = written[0] ?? ''
+    this.dispositionValue = valuesOf('content-disposition')[0] ?? ''
+    this.id = valuesOf('content-id').at(-1) ?? ''
+    this.disposition = readFirstWord(this.dispositionValue)
+    this.declared = this.typeValue === '' ? noType : this.parseType(this.typeValue)
+    this.type = this.declared.type
+    this.encoding = read[0]?.encoding ?? ''
+    this.isExact = this.declared.isExact && types.length <= 1 && encodings.length <= 1
+    this.ambiguous =
+      this.declared.ambiguous ||
+      read.some((one) => one.ambiguous || one.encoding !== this.encoding) ||
+      written.some((other) => other !== this.typeValue && this.parseType(other).type !== this.type)
   }
-}
 
-/** The field is written so that every parser finds it under its name. */
-export function isPlainlyNamed(raw: Buffer, { name, start, colon }: HeaderField): boolean {
-  return colon - start === name.length && raw[colon - 1] !== 0x20
-}
+  private parseType(value: string): DeclaredType {
+    return parseContentType(value, this.disposition === 'attachment')
+  }
 
-function valuesOf(raw: Buffer, header: Header, name: string): readonly string[] {
-  return findFields(header, name).map((field) => readFieldValue(raw, field).slice(0, MAX_VALUE))
+  /** A parameter of the type; empty: it is not said. */
+  parameter(name: string): string {
+    return this.declared.parameters.get(name)?.[0] ?? ''
+  }
+
+  /** The boundaries of a multipart, in the order in which they are to be tried. */
+  get boundaries(): readonly string[] {
+    return boundariesOf(this.declared.parameters)
+  }
+
+  /** File names, decoded; empty: there is none. */
+  get dispositionName(): string {
+    return readName(this.dispositionValue, 'filename')
+  }
+
+  get typeName(): string {
+    return readName(this.typeValue, 'name')
+  }
+
+  /** The Content-ID without its angle brackets; empty: there is none. */
+  get contentId(): string {
+    return decodeHeaderText(this.id.replace(/^<|>$/g, ''))
+  }
 }
 
 const typePattern = /^[\s"';]*([\w!#$&^.+*-]{1,127})\s*\/\s*([\w!#$&^.+*-]{1,127})/
@@ -70,12 +92,15 @@ const knownTypes = /^(?:text|multipart|message|application|image|audio|video|fon
 function parseContentType(written: string, isAttached: boolean): DeclaredType {
   const value = withoutComments(written)
   const [found = '', main = '', sub = ''] = typePattern.exec(value.text) ?? []
-  const { parameters, isLoose } = parseParameters(value.text.slice(found.length || value.text.search(/[\s;]|$/)))
+  const read = parseParameters(value.text.slice(found.length || value.text.search(/[\s;]|$/)))
+  const { parameters } = read
   const type = found === '' ? typeOfWord(parameters, isAttached) : `${main}/${sub}`.toLowerCase()
-  const isStrange = found === '' || /^[\s"';]/.test(value.text) || !knownTypes.test(type)
+  const isStray = found === '' || /^[\s"';]/.test(value.text)
+  const isStrange = isStray || !knownTypes.test(type)
   const isTwice = (parameters.get('boundary')?.length ?? 0) > 1
-  const ambiguous = isTwice || !value.isBalanced || ((isStrange || isLoose) && isStructural(type))
-  return { type, parameters, ambiguous }
+  const ambiguous = isTwice || !value.isBalanced || ((isStrange || read.isLoose) && isStructural(type))
+  const isExact = read.isExact && !isStray && value.text === written && !/[\s*]/.test(found)
+  return { ...read, type, ambiguous, isExact }
 }
 
 /** What a type of one word says: a plain text (RFC 2045 section 5.2), but for a file, or with a boundary. */
@@ -89,82 +114,19 @@ function isStructural(type: string): boolean {
   return /^(?:text|multipart|message)\//.test(type)
 }
 
-const parameterPattern = /([^\s;="()<>@,/[\]?\\]{1,100})\s{0,100}=\s{0,100}(?:"((?:[^"\\]|\\.)*)(?:"|$)|([^\s;]*))/sy
-const gapPattern = /[\s;]*/y
-
-interface Parameters {
-  readonly parameters: ReadonlyMap<string, readonly string[]>
-  /** They are not divided by semicolons alone. */
-  readonly isLoose: boolean
-}
-
-function parseParameters(text: string): Parameters {
-  const parameters = new Map<string, string[]>()
-  let isLoose = false
-  for (let at = 0, count = 0; at < text.length && count < MAX_PARAMETERS; count += 1) {
-    gapPattern.lastIndex = at
-    const gap = gapPattern.exec(text)?.[0] ?? ''
-    at += gap.length
-    if (at === text.length) break
-    parameterPattern.lastIndex = at
-    const [found, name = '', quoted, plain = ''] = parameterPattern.exec(text) ?? []
-    if (!gap.includes(';')) isLoose = true
-    if (found === undefined) {
-      // No parameter: up to the next blank or semicolon.
-      const rest = text.slice(at).search(/[\s;]/)
-      at = rest === -1 ? text.length : at + Math.max(rest, 1)
-      continue
-    }
-    at += found.length
-    const value = quoted?.replace(/\\(.)/gs, '$1') ?? plain
-    const values = parameters.get(name.toLowerCase())
-    if (values === undefined) parameters.set(name.toLowerCase(), [value])
-    else if (!values.includes(value)) values.push(value)
-  }
-  return { parameters, isLoose }
-}
-
-/** A boundary is tried as written, without quotes of another kind, and put together from its sections (RFC 2231 section 3). */
+/** A boundary is tried as written, without quotes of another kind, and put together from its sections. */
 function boundariesOf(parameters: DeclaredType['parameters']): readonly string[] {
-  const sections: string[] = []
-  for (let index = 0; index < MAX_PARAMETERS; index += 1) {
-    const [section] = parameters.get(`boundary*${index}`) ?? parameters.get(`boundary*${index}*`) ?? []
-    if (section === undefined) break
-    sections.push(index === 0 && parameters.has('boundary*0*') ? withoutCharset(section) : section)
-  }
-  const [extended] = parameters.get('boundary*') ?? []
-  const written = [
-    ...(parameters.get('boundary') ?? []),
-    ...(extended === undefined ? [] : [withoutCharset(extended)]),
-    ...(sections.length === 0 ? [] : [sections.join('')]),
-  ]
+  const sections = joinSections(parameters, 'boundary')
+  const written = [...(parameters.get('boundary') ?? []), ...(sections === null ? [] : [sections.octets()])]
   const candidates = written.flatMap((value) => [value, value.trimEnd(), value.trim(), value.replace(/^'(.*)'$/, '$1')])
   return [...new Set(candidates)].filter((value) => value !== '' && value.length <= MAX_BOUNDARY)
 }
 
-function withoutCharset(value: string): string {
-  const plain = value.replace(/^[^']{0,40}'[^']{0,40}'/, '')
-  return plain.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-}
-
-function formatContentType({ type, parameters }: DeclaredType): string {
-  const written = [...parameters].map(([name, [value = '']]) => `; ${name}="${value.replace(/["\\\r\n]/g, '')}"`)
-  return `${type}${written.join('')}`
-}
-
-/** How mailparser is told of an encoding; `uuencode` is decoded before. */
-type TransferEncoding = '' | 'base64' | 'quoted-printable' | 'uuencode'
-
-const encodings: ReadonlyMap<string, TransferEncoding> = new Map([
-  ...(['base64', 'quoted-printable', 'uuencode'] as const).map((word) => [word, word] as const),
-  ...['x-uuencode', 'x-uue', 'uue'].map((word) => [word, 'uuencode'] as const),
-])
-
-/** An unknown word means that the content is as it is; one that resembles a known one is ambiguous. */
-function readEncoding(written: string): { readonly encoding: TransferEncoding; readonly ambiguous: boolean } {
-  const value = withoutComments(written).text.trim().toLowerCase()
-  const encoding = encodings.get(readFirstWord(value)) ?? ''
-  return { encoding, ambiguous: encodings.get(value) === undefined && /64|quot|print|uu|yenc|hex/.test(value) }
+/** What looks like a comment is part of a name: programs write parentheses without quotes. */
+function readName(value: string, name: string): string {
+  if (!value.toLowerCase().includes('name')) return ''
+  const { parameters } = parseParameters(value.slice(value.search(/;|$/)), true)
+  return joinSections(parameters, name)?.text() ?? decodeHeaderText(parameters.get(name)?.[0] ?? '')
 }
 
 function readFirstWord(value: string): string {

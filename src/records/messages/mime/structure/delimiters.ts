@@ -3,10 +3,10 @@
 export interface Delimited {
   /** Without the line ends that belong to the delimiters. */
   readonly parts: readonly { readonly start: number; readonly end: number }[]
-  /** Blanks stand behind a delimiter, or the last one is missing. */
-  readonly isOdd: boolean
   /** More of them come after the last one. */
   readonly goesOn: boolean
+  /** Each is a line of its own between CRLF, nothing else looks like one, and the last one says so. */
+  readonly isExact: boolean
 }
 
 interface Search {
@@ -27,40 +27,50 @@ export function splitAtDelimiters(raw: Buffer, { start, end, boundary, max }: Se
   const bytes = raw.subarray(0, end)
   const parts: { start: number; end: number }[] = []
   let open = -1
-  let isOdd = false
-  for (let at = bytes.indexOf(mark, start); at !== -1; at = bytes.indexOf(mark, at + 1)) {
-    if (at > start && raw[at - 1] !== LF) continue
+  let isExact = /^[\x20-\x7e]*[\x21-\x7e]$/.test(boundary)
+  for (let at = findAtLine(bytes, mark, start, start); at !== -1; at = findAtLine(bytes, mark, at + 1, start)) {
     const line = readDelimiterLine(bytes, at + mark.length)
+    if (line === null || !line.isExact || raw[at - 2] !== CR) isExact = false
     if (line === null) continue
-    if (line.isOdd) isOdd = true
-    if (open !== -1) parts.push({ start: open, end: Math.max(open, at - lineEndBefore(raw, at)) })
+    if (open !== -1) {
+      const partEnd = at - (raw[at - 2] === CR ? 2 : 1)
+      if (partEnd < open) isExact = false
+      parts.push({ start: open, end: Math.max(open, partEnd) })
+    }
     if (parts.length > max) return null
     if (line.isLast) {
-      if (open === -1) continue
-      return { parts, isOdd, goesOn: hasDelimiter(bytes, mark, line.end) }
+      if (open === -1) {
+        isExact = false
+        continue
+      }
+      const next = findAtLine(bytes, mark, line.end, start)
+      return { parts, goesOn: hasDelimiter(bytes, mark, next), isExact: isExact && next === -1 }
     }
     open = line.end
   }
   if (open === -1) return null
-  return { parts: [...parts, { start: open, end }], isOdd: true, goesOn: false }
+  return { parts: [...parts, { start: open, end }], goesOn: false, isExact: false }
+}
+
+/** Where the mark begins a line, or the body; -1: nowhere. */
+function findAtLine(bytes: Buffer, mark: Buffer, from: number, bodyStart: number): number {
+  let at = bytes.indexOf(mark, from)
+  while (at > bodyStart && bytes[at - 1] !== LF) at = bytes.indexOf(mark, at + 1)
+  return at
 }
 
 function hasDelimiter(bytes: Buffer, mark: Buffer, from: number): boolean {
-  for (let at = bytes.indexOf(mark, from); at !== -1; at = bytes.indexOf(mark, at + 1)) {
-    if (bytes[at - 1] !== LF) continue
+  for (let at = from; at !== -1; at = findAtLine(bytes, mark, at + 1, from)) {
     const line = readDelimiterLine(bytes, at + mark.length)
     if (line !== null && !line.isLast) return true
   }
   return false
 }
 
-function lineEndBefore(raw: Buffer, at: number): number {
-  return raw[at - 2] === CR ? 2 : 1
-}
-
 interface DelimiterLine {
   readonly isLast: boolean
-  readonly isOdd: boolean
+  /** Its end is CRLF, or that of the multipart. */
+  readonly isExact: boolean
   /** After its line end. */
   readonly end: number
 }
@@ -68,13 +78,11 @@ interface DelimiterLine {
 /** `at`: after the boundary. Null: the line goes on. */
 function readDelimiterLine(bytes: Buffer, at: number): DelimiterLine | null {
   const isLast = bytes[at] === DASH && bytes[at + 1] === DASH
-  const after = isLast ? at + 2 : at
-  let place = after
+  let place = isLast ? at + 2 : at
   while (bytes[place] === 0x20 || bytes[place] === 0x09) place += 1
-  const isOdd = place > after
-  if (place >= bytes.length) return { isLast, isOdd, end: place }
-  if (bytes[place] === CR && bytes[place + 1] === LF) return { isLast, isOdd, end: place + 2 }
-  return bytes[place] === LF ? { isLast, isOdd, end: place + 1 } : null
+  if (place >= bytes.length) return { isLast, isExact: isLast, end: place }
+  if (bytes[place] === CR && bytes[place + 1] === LF) return { isLast, isExact: true, end: place + 2 }
+  return bytes[place] === LF ? { isLast, isExact: false, end: place + 1 } : null
 }
 
 /** Lines that are looked at. */

@@ -1,15 +1,20 @@
 /**
- * The parts of a message as its reader is meant to see them (RFC 2045, 2046), however the message is written.
+ * The one walker of the parts of a message (RFC 2045, 2046), for everything that asks which parts there are: bodies and
+ * files, reports, rules, tracking. What it does not see, none of them sees.
  *
  * It reads as the generous parsers do: blanks behind a delimiter, delimiters of an outer multipart in an inner one that does
  * not end, a header without an empty line, a digest's parts without a type. A boundary that is missing or never comes is
- * guessed from the first line that looks like a delimiter and is followed by the header of a part. `odd` tells that
- * mailparser would read the message in another way; `ambiguous` that programs would.
+ * guessed from the first line that looks like a delimiter and is followed by the header of a part. `ambiguous` tells that
+ * programs would read the message in another way; `isExact`, of a part, that none can.
  *
- * Limits: 1,000 parts, 20 levels, 256 MB in all passes over multiparts. What lies beyond them is one part, and ambiguous.
+ * A part is opened when its reader asks for the parts in it, so a reader pays for what it looks at, and may wait between
+ * two. Nothing is copied.
+ *
+ * Limits: those of the reader, by default 1,000 parts, 20 levels, 256 MB in all passes over multiparts; 1 MB of a part's
+ * header. What lies beyond them is one part, and ambiguous.
  */
 import { type Header, scanHeaderOrEmpty } from '../../../../base/mail/header-fields.js'
-import { type DeclaredContent, readDeclaredContent } from './declared-content.js'
+import { DeclaredContent } from './declared-content.js'
 import { type Delimited, guessBoundary, splitAtDelimiters } from './delimiters.js'
 
 export interface Part {
@@ -22,112 +27,123 @@ export interface Part {
   readonly content: DeclaredContent
   /** In lower case: as declared, or what it means in its place. */
   readonly type: string
-  /** Null: it is no multipart, or its parts cannot be found. A message that is shown in a message has one. */
-  readonly children: readonly Part[] | null
+  /** 0: the message itself. */
+  readonly depth: number
+  /** A message in it is shown and not attached: it is the message itself, or a part of a digest. */
+  readonly showsMessage: boolean
+  /** All programs find the same header, type and content in it. */
+  readonly isExact: boolean
 }
 
-interface PartTree {
-  readonly root: Part
-  readonly odd: boolean
-  readonly ambiguous: boolean
+export interface OpenedPart {
+  readonly parts: readonly Part[]
+  /** All programs find the same parts. */
+  readonly isExact: boolean
 }
 
-const MAX_PARTS = 1_000
-const MAX_DEPTH = 20
-const MAX_SEARCHED = 256 * 1_048_576
-/** Bytes of a part's header; mailparser reads no message with a longer one. */
+interface WalkLimits {
+  readonly parts: number
+  readonly depth: number
+  /** Bytes of all passes over multiparts. */
+  readonly searched: number
+  /** Bytes of the headers of all parts but the message itself. */
+  readonly headers: number
+}
+
+const defaultLimits: WalkLimits = {
+  parts: 1_000,
+  depth: 20,
+  searched: 256 * 1_048_576,
+  headers: Number.POSITIVE_INFINITY,
+}
+/** Bytes of a part's header. */
 const MAX_HEADER = 1_048_576
 
-interface Place {
-  readonly start: number
-  readonly end: number
-  readonly depth: number
-  /** It stands where a message is shown and not attached: it is the message itself, or a part of a digest. */
-  readonly showsMessage: boolean
-  /** The type of a part that declares none. */
-  readonly defaultType: string
-}
+type Place = Pick<Part, 'start' | 'end' | 'depth' | 'showsMessage'>
 
-/** Finds the parts for a reader that needs nothing else. */
-export function readPartTree(raw: Buffer): Part {
-  return new PartTreeReader(raw, () => true).read().root
-}
+export class PartWalker {
+  /** Of what was opened so far: programs differ in which parts it has or in how they are decoded. */
+  ambiguous = false
+  readonly root: Part
+  private partsLeft: number
+  private searchLeft: number
+  private headersLeft: number
 
-export class PartTreeReader {
-  private odd = false
-  private ambiguous = false
-  private partsLeft = MAX_PARTS
-  private searchLeft = MAX_SEARCHED
-
+  /** `header`: of the message, if it is known. */
   constructor(
-    private readonly raw: Buffer,
-    /** Whether mailparser reads the header of a part in the same way. */
-    private readonly isReadAlike: (raw: Buffer, header: Header, content: DeclaredContent) => boolean,
-  ) {}
-
-  read(): PartTree {
-    const root = this.readPart({
-      start: 0,
-      end: this.raw.length,
-      depth: 0,
-      showsMessage: true,
-      defaultType: 'text/plain',
-    })
-    return { root, odd: this.odd, ambiguous: this.ambiguous }
+    readonly raw: Buffer,
+    header: Header | null = null,
+    private readonly limits: WalkLimits = defaultLimits,
+  ) {
+    this.partsLeft = limits.parts
+    this.searchLeft = limits.searched
+    this.headersLeft = limits.headers
+    this.root = this.readPart({ start: 0, end: raw.length, depth: 0, showsMessage: true }, 'text/plain', header)
   }
 
-  private readPart({ start: from, end, depth, showsMessage, defaultType }: Place): Part {
-    const start = this.skipStrayLine(from, end)
-    const bytes = this.raw.subarray(start, Math.min(end, start + MAX_HEADER))
-    const header = scanHeaderOrEmpty(bytes)
-    const content = readDeclaredContent(bytes, header)
-    const bodyStart = start + header.bodyStart
-    if (start !== from || !this.isReadAlike(bytes, header, content)) this.odd = true
-    const isCut = header.end === MAX_HEADER
-    if (header.bodyStart === header.end && bodyStart < end && !isCut) this.note()
-    if (content.ambiguous) this.note()
-    const type = content.type || defaultType
-    if (content.type === '' && defaultType !== 'text/plain') this.odd = true
-    const place = { start: bodyStart, end, depth, showsMessage }
-    const part = { header, start, bodyStart, end, content, type }
-    return { ...part, children: isCut ? null : this.readChildren(part, place) }
+  /** The parts that contain no others, in their order; `opens`: whether what is in a part is looked at. */
+  *leaves(opens: (part: Part) => boolean): Generator<Part> {
+    const waiting: Part[] = [this.root]
+    for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+      const opened = opens(part) ? this.open(part) : null
+      if (opened === null) yield part
+      else waiting.push(...opened.parts.toReversed())
+    }
   }
 
-  private readChildren({ type, content }: Omit<Part, 'children'>, body: Omit<Place, 'defaultType'>): Part['children'] {
-    const { start, end, depth, showsMessage } = body
-    if (start >= end) return null
-    const isShownMessage = isMessage(type) && isShown(content.disposition, showsMessage)
-    if (!isShownMessage && !type.startsWith('multipart/')) return null
-    // No standard but RFC 6532 allows to encode a message as a whole, and few programs show one.
-    if (isShownMessage && content.encoding !== '') {
-      this.ambiguous = true
-      return null
-    }
-    if (depth === MAX_DEPTH) return this.giveUp()
-    const isDigest = type === 'multipart/digest'
-    const defaultType = isDigest ? 'message/rfc822' : 'text/plain'
-    const below = { depth: depth + 1, showsMessage: isDigest, defaultType }
-    if (isShownMessage) {
-      // mailparser takes it for a file without a disposition, and under its other names.
-      if (content.disposition === '' || type !== 'message/rfc822') this.odd = true
-      return [this.readPart({ start, end, ...below })]
-    }
+  /** The parts of a multipart, and the message in a message that is shown. Null: it is neither, or its parts cannot be found. */
+  open(part: Part): OpenedPart | null {
+    if (isShownMessage(part)) return this.openMessage(part)
+    const { content, bodyStart: start, end, depth } = part
+    if (start >= end || !part.type.startsWith('multipart/')) return null
+    if (depth >= this.limits.depth) return this.noted(null)
+    const isDigest = part.type === 'multipart/digest'
+    const below = { depth: depth + 1, showsMessage: isDigest }
     const found = this.split(content, start, end)
-    if (found === null) return this.giveUp()
+    if (found === null) return this.noted(null)
     this.partsLeft -= found.parts.length
-    if (found.isOdd) this.odd = true
-    if (found.goesOn || content.encoding !== '') this.note()
-    return found.parts.map((part) => this.readPart({ ...part, ...below }))
+    if (found.goesOn || content.encoding !== '') this.ambiguous = true
+    const defaultType = isDigest ? 'message/rfc822' : 'text/plain'
+    return {
+      parts: found.parts.map((place) => this.readPart({ ...place, ...below }, defaultType)),
+      isExact: found.isExact,
+    }
   }
 
-  private split({ boundaries }: DeclaredContent, start: number, end: number): Delimited | null {
+  /** The message in a message, shown or attached. No standard but RFC 6532 allows to encode it, and few programs show that. */
+  openMessage({ content, bodyStart: start, end, depth }: Part): OpenedPart | null {
+    if (start >= end) return null
+    if (content.encoding !== '' || depth >= this.limits.depth) return this.noted(null)
+    const message = this.readPart({ start, end, depth: depth + 1, showsMessage: false }, 'text/plain')
+    return { parts: [message], isExact: true }
+  }
+
+  private readPart(place: Place, defaultType: string, known: Header | null = null): Part {
+    const { end } = place
+    const start = this.skipStrayLine(place.start, end)
+    const bytes = this.raw.subarray(start, Math.min(end, start + Math.min(MAX_HEADER, this.headersLeft)))
+    const isKnown = known !== null && start === 0 && known.bodyStart <= MAX_HEADER
+    const header = isKnown ? known : scanHeaderOrEmpty(bytes)
+    if (place.depth > 0) this.headersLeft -= header.bodyStart
+    const content = new DeclaredContent(bytes, header)
+    const hasEnd = header.bodyStart > header.end
+    const bodyStart = start + header.bodyStart
+    if ((!hasEnd && bodyStart < end) || content.ambiguous) this.ambiguous = true
+    const type = content.type || defaultType
+    const isExact = hasEnd && start === place.start && content.isExact
+    return { ...place, start, header, bodyStart, content, type, isExact }
+  }
+
+  private split(content: DeclaredContent, start: number, end: number): Delimited | null {
+    const { boundaries } = content
     for (const [index, boundary] of boundaries.entries()) {
       const found = this.splitAt(boundary, start, end)
       // Another form than the written one: programs that know only that see no parts.
-      if (found !== null) return index === 0 ? found : this.noted(found)
+      if (found !== null) return index === 0 ? found : this.noted({ ...found, isExact: false })
     }
     const guessed = guessBoundary(this.raw, start, end)
-    return guessed === null || boundaries.includes(guessed) ? null : this.noted(this.splitAt(guessed, start, end))
+    const found = guessed === null || boundaries.includes(guessed) ? null : this.splitAt(guessed, start, end)
+    return this.noted(found === null ? null : { ...found, isExact: false })
   }
 
   private splitAt(boundary: string, start: number, end: number): Delimited | null {
@@ -138,6 +154,8 @@ export class PartTreeReader {
 
   /** A line of blanks or of a mailbox file in front of a good header hides it from parsers. */
   private skipStrayLine(start: number, end: number): number {
+    const first = this.raw[start]
+    if (first !== 0x46 && first !== 0x3e && first !== 0x20 && first !== 0x09) return start
     const line = this.raw.toString('latin1', start, Math.min(end, start + 6))
     if (!/^(?:>?From |[ \t]+[^\s])/.test(line)) return start
     const next = this.raw.indexOf('\n', start) + 1
@@ -145,25 +163,16 @@ export class PartTreeReader {
   }
 
   private noted<T>(value: T): T {
-    this.note()
+    this.ambiguous = true
     return value
   }
+}
 
-  private giveUp(): null {
-    return this.noted(null)
-  }
-
-  private note(): void {
-    this.odd = true
-    this.ambiguous = true
-  }
+function isShownMessage({ type, content: { disposition }, showsMessage }: Part): boolean {
+  return isMessage(type) && (disposition === 'inline' || (disposition === '' && showsMessage))
 }
 
 /** RFC 2046 section 5.2.1; with UTF-8 in its header (RFC 6532 section 3.7); of news (RFC 5537 section 4.1, now obsolete). */
 export function isMessage(type: string): boolean {
   return type === 'message/rfc822' || type === 'message/global' || type === 'message/news'
-}
-
-function isShown(disposition: string, showsMessage: boolean): boolean {
-  return disposition === 'inline' || (disposition === '' && showsMessage)
 }

@@ -1,5 +1,5 @@
 /**
- * What each part of a message declares: type, charset, transfer encoding, whether it is attached; and the content of
+ * Reads what each part of a message declares: type, charset, transfer encoding, whether it is attached; and the content of
  * attached web pages, because a page asks for what its message does not say. It is a view of the parts that all others see
  * (`messages/mime/structure/part-tree`), also of those in an attached message, which one click opens.
  *

@@ -1,5 +1,5 @@
 /**
- * What people see of a message: its bodies, joined, and its files, as a view of its parts (`structure/part-tree`). It
+ * Reads the bodies of a message, joined, and its files, as people see them: a view of its parts (`structure/part-tree`). It
  * converts nothing: HTML is not made into text, nor text into HTML.
  *
  * A text with a file name is a body and a file, because mail programs show it and offer it (`mail/file-part`). Of a message

@@ -8,6 +8,7 @@ import { performance } from 'node:perf_hooks'
 const [tree, file, dns, atOnce, warmUp, messages] = process.argv.slice(2)
 const load = (name) => import(join(tree, 'dist/src', name))
 const { MessageThreads } = await load('inbound/receiving/threads/message-threads.js')
+const { MessageBytes } = await load('base/storage/writer/message-bytes.js')
 const { openResolver } = await load('base/platform/dns/resolver.js')
 const { scanHeader } = await load('base/mail/header-fields.js')
 
@@ -32,7 +33,12 @@ async function authenticate(count) {
     while (taken < end) {
       const at = taken++
       const { raw, header, connection } = letters[at % letters.length]
-      const { authentication } = await threads.authenticate(Buffer.from(raw), header, connection, null)
+      const { authentication } = await threads.authenticate(
+        MessageBytes.lent(Buffer.from(raw)),
+        header,
+        connection,
+        null,
+      )
       const { spf, dkim, dmarc, iprev } = authentication
       const results = [spf, ...dkim, dmarc, iprev].map(({ result }) => result)
       if (results.length !== 4 || results.some((result) => result !== 'pass')) throw new Error(results.join())

@@ -86,6 +86,7 @@ async function serve(port, file, authenticate) {
 /** Those of Posthorn, as many as it has. Returns what makes a message a row. */
 async function startThreads(dns, isScored) {
   const { MessageThreads } = await load('inbound/receiving/threads/message-threads.js')
+  const { MessageBytes } = await load('base/storage/writer/message-bytes.js')
   const { openResolver } = await load('base/platform/dns/resolver.js')
   const { scanHeader } = await load('base/mail/header-fields.js')
   const how = { servers: [{ address: dns, port: 53 }], timeout: 3000, tries: 3, cacheSize: 20_000 }
@@ -110,7 +111,7 @@ async function startThreads(dns, isScored) {
     }
     const trace = { ...received, now: Date.now(), id: '0190a000-0000-7000-8000-000000000001' }
     const { authenticationJson, form } = await threads.authenticate(
-      raw,
+      MessageBytes.lent(raw),
       scanHeader(raw),
       connection,
       isScored ? trace : null,

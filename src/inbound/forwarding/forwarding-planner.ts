@@ -90,8 +90,6 @@ interface Target {
 }
 
 const MAX_SUBJECT = 998
-/** Delivery reads the bytes from the database. */
-const NO_BYTES = Buffer.alloc(0)
 /** Octets of the copies of one message, each for the targets of one rule; the first may be of any size. */
 const MAX_COPIED = 104_857_600
 /** Octets of a field that are read. */
@@ -266,7 +264,7 @@ function handOver(
   hooks: readonly WebhookRef[],
 ): void {
   for (const { enqueued, ruleId } of queued) {
-    queue.offer(enqueued, NO_BYTES)
+    queue.offer(enqueued)
     const recipients = enqueued.entries.length
     log.info({ inbound: email.id, rule: ruleId, email: enqueued.email.id, recipients }, 'a message is forwarded')
   }

@@ -35,13 +35,13 @@ export class EarlyProcessor {
    * score, so more time is taken for it. Never rejects.
    */
   process(
-    { raw: received, client: { session } }: ReceivedMessage,
+    { bytes: received, client: { session } }: ReceivedMessage,
     { email, bytes }: InboundCopy,
     content: AnalyzedContent | null,
     mayBeRefused: boolean,
   ): Promise<ProcessedMail | null> {
     const message = {
-      received,
+      received: received.read(),
       copy: () => Buffer.concat(bytes.pieces),
       workspaceId: email.workspace_id,
       content,

@@ -39,7 +39,8 @@ export class EarlyScorer {
   /** Whether the message is spam for all of its destinations. Never rejects. */
   async isSpamForAll(scored: ScoredMessage): Promise<boolean> {
     const { analyzer, judge, timeLimit = REFUSAL_TIME_LIMIT } = this.deps
-    const { raw, client } = scored.message
+    const { bytes, client } = scored.message
+    const raw = bytes.read()
     const emails = scored.destinations.flatMap((destination) => toEmail(scored, destination))
     const [first] = emails
     if (raw.length > MAX_SIZE || first === undefined || emails.length < scored.destinations.length) return false

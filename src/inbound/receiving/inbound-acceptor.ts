@@ -16,7 +16,6 @@ import { Refusal } from '../../base/mail/refusal.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Log } from '../../base/platform/log.js'
-import { freeMemory } from '../../base/platform/memory/free-memory.js'
 import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
 import type { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
 import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
@@ -80,25 +79,22 @@ export class InboundAcceptor {
   async accept(received: ReceivedMessage): Promise<{ readonly id: string }> {
     const { policy, authenticator, hostname, clock } = this.deps
     const { client, envelopeFrom, recipients } = received
-    const bytes = received.raw.length
+    const { bytes } = received
     const classified = recipients.map((address) => policy.classify(address))
-    if (classified.some((recipient) => isTooLargeFor(recipient, bytes))) throw buildTooLarge(classified)
+    if (classified.some((recipient) => isTooLargeFor(recipient, bytes.length))) throw buildTooLarge(classified)
     const connection = { clientAddress: client.address, helo: client.helo, envelopeFrom, hostname }
-    let { raw } = received
     try {
       const plan = this.makePlan(received)
-      const asked = bytes < MOVE_THRESHOLD ? findOnlyMail(plan) : null
-      const checked = await authenticator.authenticate(raw, received.header, connection, asked)
-      raw = checked.raw
-      const message = raw === received.raw ? received : { ...received, raw }
+      const asked = bytes.length < MOVE_THRESHOLD ? findOnlyMail(plan) : null
+      const checked = await authenticator.authenticate(bytes, received.header, connection, asked)
       const age = clock() - plan.now
       const isRecent = age >= 0 && age <= MAX_PLAN_AGE
       const planned = isRecent
-        ? { message, plan, form: checked.form }
-        : { message, plan: this.makePlan(message), form: null }
+        ? { message: received, plan, form: checked.form }
+        : { message: received, plan: this.makePlan(received), form: null }
       return await this.acceptAuthenticated(planned, checked, connection)
     } finally {
-      freeMemory(raw) // unless it was moved to the writer
+      bytes.free() // unless they were moved to the writer
     }
   }
 
@@ -110,7 +106,7 @@ export class InboundAcceptor {
     const { policy, settings } = this.deps
     const { client, envelopeFrom, recipients } = message
     const { now, ignoredAddresses } = plan
-    const bytes = message.raw.length
+    const bytes = message.bytes.length
     const policyOf = (address: Address) => policy.findInboundPolicy(policy.classify(address))
     const decisions = decideForRecipients(authentication, recipients, policyOf, settings().dmarc)
     requireAuthenticated(decisions.message)

@@ -7,10 +7,11 @@ import type { Authentication } from '../../base/mail/authentication-results.js'
 import { summarizeResults } from '../../base/mail/authentication-results.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Log } from '../../base/platform/log.js'
-import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, tryCommit, type Write } from '../../base/storage/db/write.js'
+import { StorageFault, tryCommit, type Write } from '../../base/storage/db/write.js'
 import { type Json, toJson } from '../../base/storage/tables/columns.js'
 import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
+import { MessageBytes, TRANSFER_FROM_BYTES } from '../../base/storage/writer/message-bytes.js'
 import { storeRecord } from '../../records/messages/inbound/inbound-email.js'
 import {
   type InboundEmail,
@@ -42,11 +43,11 @@ interface CopySource extends PlannedCopy {
 /** `email`: the record as it is until the message is processed. */
 export interface InboundCopy {
   readonly email: InboundEmail
-  readonly bytes: MovedBytes
+  readonly bytes: MessageBytes
 }
 
 export function buildCopy(source: CopySource): InboundCopy {
-  const bytes = new MovedBytes(source.form?.pieces ?? buildStoredPieces(source))
+  const bytes = MessageBytes.moved(source.form?.pieces ?? buildStoredPieces(source))
   return { email: toUnprocessed(toRecord(source), bytes.length), bytes }
 }
 
@@ -103,12 +104,12 @@ async function storeProcessed(
 }
 
 /** The same bytes, of which none are lost to the writer: they may be needed for another commit. */
-function keepBytes(bytes: MovedBytes): MovedBytes {
-  return bytes.length < TRANSFER_FROM_BYTES ? bytes : new MovedBytes([Buffer.concat(bytes.pieces)])
+function keepBytes(bytes: MessageBytes): MessageBytes {
+  return bytes.length < TRANSFER_FROM_BYTES ? bytes : MessageBytes.moved([Buffer.concat(bytes.pieces)])
 }
 
-function buildStoredPieces({ message: { raw, header }, trace, results }: CopySource): readonly Uint8Array[] {
-  return withTrace(raw, header, trace, results)
+function buildStoredPieces({ message: { bytes, header }, trace, results }: CopySource): readonly Uint8Array[] {
+  return withTrace(bytes.read(), header, trace, results)
 }
 
 function toRecord({

@@ -37,7 +37,7 @@ export function wireBroadcasts(deps: BroadcastsDeps): BroadcastEngine {
     isSuppressed: suppressions.isSuppressed,
     findVerifiedDomain: domains.findVerified,
     // Its bytes are built when its turn comes: those of other mail have the memory.
-    offer: (enqueued) => runner.offer(enqueued, Buffer.alloc(0)),
+    offer: (enqueued) => runner.offer(enqueued),
     delivery: {
       stopBroadcast: (id) => runner.stopBroadcast(id),
       resumeBroadcast: (id, workspaceId) => runner.resumeBroadcast(id, workspaceId),

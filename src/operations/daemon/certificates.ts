@@ -247,7 +247,7 @@ function createExpiryWatch(
       return {
         writes: notices.flatMap(({ enqueued }) => enqueued.writes),
         onCommitted: () => {
-          for (const { enqueued, raw } of notices) services.delivery.runner.offer(enqueued, raw)
+          for (const { enqueued } of notices) services.delivery.runner.offer(enqueued)
         },
       }
     },

@@ -54,8 +54,7 @@ export function wirePeople({ config, settings, clock, log, database, identity, d
     const { session_idle: idle, session_max: max } = settings().ui
     return { idle, max }
   }
-  const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued, raw) =>
-    delivery.runner.offer(enqueued, raw)
+  const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued) => delivery.runner.offer(enqueued)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }
   const notices = new NoticeWriter({ ...mailing, clock, log, secret })
   const erasing = createErasureRunner({ database, log, onPassEnd: () => delivery.runner.wake() })

@@ -89,7 +89,7 @@ function createRunner(
       resolveAddresses: (name) => resolver.resolveAddresses(name),
     }),
     takeMailboxTurn: createMailboxLimit(),
-    offer: (enqueued, raw) => delivery.runner.offer(enqueued, raw),
+    offer: (enqueued) => delivery.runner.offer(enqueued),
     onReport: observers?.onTlsReport,
   })
 }

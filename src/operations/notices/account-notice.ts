@@ -18,15 +18,15 @@ interface AccountNoticeDeps extends ServiceSender {
   /** Without a slash at its end. */
   readonly publicUrl: string
   /** Hands committed mail to delivery. */
-  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued']) => void
 }
 
 export function createAccountNotices(deps: AccountNoticeDeps): PrepareNotice {
   const { read, publicUrl, offer } = deps
   return (notice) => {
     if (isSuppressed(read, SERVICE_WORKSPACE, notice.email)) return null
-    const { enqueued, raw } = composeNotice(deps, buildAccountMail(notice, publicUrl), notice.now)
-    return { writes: enqueued.writes, send: () => offer(enqueued, raw) }
+    const { enqueued } = composeNotice(deps, buildAccountMail(notice, publicUrl), notice.now)
+    return { writes: enqueued.writes, send: () => offer(enqueued) }
   }
 }
 

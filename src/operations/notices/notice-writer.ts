@@ -34,7 +34,7 @@ interface NoticeDeps extends InvitationNoticeDeps, ServiceSender, Store {
   readonly clock: () => number
   readonly log: Pick<Log, 'info' | 'error'>
   /** Hands committed mail to delivery. */
-  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued']) => void
 }
 
 export class NoticeWriter {
@@ -103,7 +103,7 @@ export class NoticeWriter {
       this.logSkipped(event, err)
       return commit([moveCursor(event.seq)])
     }
-    for (const { enqueued, raw } of mails) offer(enqueued, raw)
+    for (const { enqueued } of mails) offer(enqueued)
   }
 
   private logSkipped({ seq, type }: NoticeEvent, err: unknown): void {

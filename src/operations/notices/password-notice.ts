@@ -17,7 +17,7 @@ interface PasswordMailerDeps extends Store, ServiceSender {
   /** Without a slash at its end. */
   readonly publicUrl: string
   /** Hands committed mail to delivery. */
-  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued']) => void
 }
 
 /** Does nothing for an address without an account, or from which mail of the service bounced. */
@@ -29,7 +29,7 @@ export function createPasswordMailer(deps: PasswordMailerDeps): (email: Address,
     const link = buildPasswordLink({ userId: user.id, purpose: 'reset', publicUrl, now })
     const notice = composeNotice(deps, buildMail(user.email, link), now)
     await commit([link.write, ...notice.enqueued.writes])
-    offer(notice.enqueued, notice.raw)
+    offer(notice.enqueued)
   }
 }
 

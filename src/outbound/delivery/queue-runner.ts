@@ -92,12 +92,13 @@ export class QueueRunner {
     return this.leases.claim()
   }
 
-  /** Takes a message whose commit, with this claim, is on disk. `raw`: empty where it has to be read back. */
-  offer(enqueued: EnqueuedEmail, raw: Buffer, claim: Claim | null = null, copies?: FreshCopies): void {
+  /** Takes a message whose commit, with this claim, is on disk. What that has not left in memory is read back. */
+  offer(enqueued: EnqueuedEmail, claim: Claim | null = null, copies?: FreshCopies): void {
     const { email, entries, dsnRequests } = enqueued
+    const raw = enqueued.bytes.kept
     const isDue = email.scheduled_for === null
     if (claim !== null) this.leases.confirmClaim(enqueued, claim)
-    if (isDue && raw.length > 0) {
+    if (isDue && raw !== null) {
       const ids = entries.map(({ id }) => id)
       this.deps.messageCache.put(buildFreshMessage({ email, raw, dsnRequests }, copies), ids)
     }

@@ -7,7 +7,6 @@ import { domainOf } from '../../base/mail/address.js'
 import { scanHeader } from '../../base/mail/header-fields.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import { freeMemory } from '../../base/platform/memory/free-memory.js'
-import { LentBytes } from '../../base/storage/db/write.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { EmailTracker, TrackedEmail } from '../tracking/track-email.js'
 import type { TrackingBaseFor } from '../tracking/tracking-host.js'
@@ -82,9 +81,8 @@ export function composeEmail(deps: ComposeDeps): ComposeEmail {
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
     const prepared = preparer.prepare(principal, { templateId, tracking, personal, ...about })
-    // Else its memory goes to the writer, or the message has it.
-    const { buffer, byteLength } = prepared.raw instanceof LentBytes ? prepared.raw.bytes : prepared.raw
-    if (byteLength > 0 && buffer !== raw.buffer) freeMemory(raw)
+    // Its memory may be that of the message, or a part of it.
+    if (!prepared.enqueued.bytes.shares(raw)) freeMemory(raw)
     return prepared
   }
 }

@@ -10,7 +10,7 @@
 
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { ConstraintViolated, LentBytes, type Write, WriteConflict } from '../../base/storage/db/write.js'
+import { ConstraintViolated, type Write, WriteConflict } from '../../base/storage/db/write.js'
 import { type EnqueuedEmail, writesWithLease } from '../../records/messages/queue/enqueue.js'
 import type { Charge, EmailCharger } from '../../workspaces/accounts/limits/quota.js'
 import type { Claim } from '../delivery/queue/leases.js'
@@ -82,14 +82,10 @@ export class EmailCommitter {
       return resolveFailedCommit(read, error, charged, once, now, batch)
     }
     emails.forEach((email, index) => {
-      queue?.offer(email.enqueued, toBytes(email), claims[index] ?? null, written.get(email)?.copies)
+      queue?.offer(email.enqueued, claims[index] ?? null, written.get(email)?.copies)
     })
     return null
   }
-}
-
-function toBytes({ raw }: PreparedEmail): Buffer {
-  return raw instanceof LentBytes ? raw.bytes : raw
 }
 
 function withClaim(enqueued: EnqueuedEmail, claim: Claim | null): readonly Write[] {

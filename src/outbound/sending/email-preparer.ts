@@ -12,9 +12,9 @@ import type { Mailbox } from '../../base/mail/mailbox-list.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { TlsRequired } from '../../base/mail/tls-required.js'
 import { concatAlone, hasHeadroom, joinInPlace } from '../../base/platform/memory/byte-pieces.js'
-import { LentBytes, MOVE_FROM_BYTES, MovedBytes, TRANSFER_FROM_BYTES, type Write } from '../../base/storage/db/write.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { type Json, toJson } from '../../base/storage/tables/columns.js'
-import type { StoredBytes } from '../../records/messages/email/raw-message.js'
+import { MessageBytes, MOVE_FROM_BYTES, TRANSFER_FROM_BYTES } from '../../base/storage/writer/message-bytes.js'
 import { type EnqueuedEmail, enqueue, type NewEmail, type NewRecipient } from '../../records/messages/queue/enqueue.js'
 import { insertUnsubscribeLink } from '../../records/messages/unsubscribe-links.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
@@ -37,13 +37,11 @@ interface PreparerDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** Empty if the message is large, at the latest after the commit: its memory is transferred to the writer. */
-  readonly raw: Buffer | LentBytes
   /** The domain of the first From address, which the limits of a sender domain count. */
   readonly senderDomain: DomainName
   /** Suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
-  /** The messages of all recipients but the first; null: all recipients get `raw`. */
+  /** The messages of all recipients but the first; null: all recipients get the same bytes. */
   readonly copies: CopyPlan | null
 }
 
@@ -61,16 +59,15 @@ export class EmailPreparer {
     const { personal = null } = submission
     const mayHaveCopies = personal !== null && recipients.length > 1
     if (mayHaveCopies) checkCopiedBodies(personal.bodies)
-    const { raw, stored } = mayHaveCopies ? holdForCopies(pieces) : holdBytes(pieces)
+    const bytes = mayHaveCopies ? holdForCopies(pieces) : holdBytes(pieces)
     const utf8 = message.smtputf8 && hasUtf8(message.raw, submission.header)
     const { tracking } = tracked
-    const copies = planRecipientCopies(raw, submission, recipients)
+    const copies = mayHaveCopies ? planRecipientCopies(bytes.read(), submission, recipients) : null
     const email = buildEmail({ principal, submission, summary, recipients, messageId, utf8, tracking, copies })
-    const { entries, dsnRequests, writes, firstInsertion, email: row } = enqueue(email, recipients, stored)
+    const enqueued = enqueue(email, recipients, bytes)
     const links = submission.personal == null ? [] : recipients.flatMap((one) => insertLink(email, one))
     return {
-      enqueued: { email: row, entries, dsnRequests, firstInsertion, writes: [...writes, ...links, ...tracking.writes] },
-      raw: stored instanceof LentBytes ? stored : raw,
+      enqueued: { ...enqueued, writes: [...enqueued.writes, ...links, ...tracking.writes] },
       senderDomain: domainOf(summary.from[0].address),
       suppressed: recipients.filter(({ suppressed }) => suppressed).map(({ address }) => address),
       copies,
@@ -78,25 +75,18 @@ export class EmailPreparer {
   }
 }
 
-interface HeldBytes {
-  readonly raw: Buffer
-  readonly stored: StoredBytes
-}
-
 /** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
-function holdBytes(pieces: readonly Buffer[]): HeldBytes {
-  const moved = new MovedBytes(pieces)
-  if (moved.length >= MOVE_FROM_BYTES) return { raw: Buffer.alloc(0), stored: moved }
-  const raw = joinPieces(pieces, moved.length)
-  return { raw, stored: raw.length < TRANSFER_FROM_BYTES ? raw : new LentBytes(raw) }
+function holdBytes(pieces: readonly Buffer[]): MessageBytes {
+  const moved = MessageBytes.moved(pieces)
+  return moved.length < MOVE_FROM_BYTES ? MessageBytes.lent(joinPieces(pieces, moved.length)) : moved
 }
 
 /** The copies are made later of the bytes, which the caller must not free. A large message is not copied. */
-function holdForCopies(pieces: readonly Buffer[]): HeldBytes {
+function holdForCopies(pieces: readonly Buffer[]): MessageBytes {
   const last = pieces.findLast(({ length }) => length > 0)
   const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null
   const raw = joined ?? concatAlone(pieces)
-  return { raw, stored: raw.length < MOVE_FROM_BYTES ? raw : new MovedBytes([raw]) }
+  return raw.length < MOVE_FROM_BYTES ? MessageBytes.copied(raw) : MessageBytes.moved([raw])
 }
 
 /** In memory of their own, if they are many: that in which they arrived, if the fields fit in front of them. */

@@ -7,7 +7,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
-import { MOVE_FROM_BYTES, MovedBytes, type Write } from '../../base/storage/db/write.js'
+import type { Write } from '../../base/storage/db/write.js'
+import { MessageBytes, MOVE_FROM_BYTES } from '../../base/storage/writer/message-bytes.js'
 import type { Email } from '../../records/messages/email/email.js'
 import { insertCopy, type RecipientCopy } from '../../records/messages/email/recipient-copies.js'
 import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy } from './token-places.js'
@@ -82,7 +83,7 @@ export async function writeCopies(
     const bytes = memory.subarray(place * size, (place + 1) * size)
     const copy = writeCopy(raw, frame, tokenOf(recipientId), bytes)
     const row = { recipient_id: recipientId, email_id: id, workspace_id, created_at, ...copy }
-    writes.push(insertCopy({ ...row, bytes: isMoved ? new MovedBytes([bytes]) : bytes }))
+    writes.push(insertCopy({ ...row, bytes: isMoved ? MessageBytes.moved([bytes]) : bytes }))
     if (!isMoved) copies.set(recipientId, copy)
     copied += size
     if (copied < STEP_BYTES) continue

@@ -20,14 +20,14 @@ const limits = { parts: 499, depth: 10, searched: 64 * 1_048_576, headers: 131_0
 class Untouchable extends Error {}
 
 export function findHtmlParts(raw: Buffer, header: Header): readonly Part[] | TrackingSkip {
-  const search = new HtmlSearch(new PartWalker(raw, header, limits))
+  const html = new HtmlSearch(new PartWalker(raw, header, limits))
   try {
-    search.visit(search.walker.root, 'message')
+    html.search(html.walker.root, 'message')
   } catch (error) {
     if (error instanceof Untouchable) return 'malformed'
     throw error
   }
-  return search.found.length === 0 && search.skipped !== null ? search.skipped : search.found
+  return html.found.length === 0 && html.skipped !== null ? html.skipped : html.found
 }
 
 class HtmlSearch {
@@ -37,23 +37,23 @@ class HtmlSearch {
 
   constructor(readonly walker: PartWalker) {}
 
-  visit(part: Part, place: PartPlace): void {
+  search(part: Part, place: PartPlace): void {
     const { type, content } = part
     if (content.ambiguous) throw new Untouchable()
-    if (type === 'text/html') this.visitHtml(part, place)
-    else if (type.startsWith('multipart/')) this.visitMultipart(part, place)
+    if (type === 'text/html') this.searchHtml(part, place)
+    else if (type.startsWith('multipart/')) this.searchMultipart(part, place)
     else if (/^application\/(?:x-)?pkcs7-mime$/.test(type))
       this.skipped ??= /signed/i.test(content.parameter('smime-type')) ? 'signed' : 'encrypted'
   }
 
-  private visitHtml(part: Part, place: PartPlace): void {
+  private searchHtml(part: Part, place: PartPlace): void {
     const { disposition, dispositionName, typeName } = part.content
     if (isFilePart({ disposition, dispositionName, typeName }, place)) return
     if (!part.isExact) throw new Untouchable()
     this.found.push(part)
   }
 
-  private visitMultipart(part: Part, place: PartPlace): void {
+  private searchMultipart(part: Part, place: PartPlace): void {
     const { type } = part
     if (type === 'multipart/signed') this.skipped ??= 'signed'
     if (type === 'multipart/encrypted') this.skipped ??= 'encrypted'
@@ -62,7 +62,7 @@ class HtmlSearch {
     if (opened === null || !opened.isExact || opened.parts.some(lacksEnd)) throw new Untouchable()
     const inner = type !== 'multipart/mixed' || place === 'body' ? 'body' : 'other'
     for (const child of type === 'multipart/related' ? findRoot(part, opened.parts) : opened.parts)
-      this.visit(child, inner)
+      this.search(child, inner)
   }
 }
 

@@ -4,7 +4,8 @@ import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder } from '../../../src/base/storage/db/spool-files.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
-import { insertRaw, readRaw, type StoredBytes } from '../../../src/records/messages/email/raw-message.js'
+import type { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
+import { insertRaw, readRaw } from '../../../src/records/messages/email/raw-message.js'
 import { rowOf } from './rows.js'
 
 /** Alone enough for a batch that is spooled. */
@@ -16,7 +17,7 @@ export function largeMessage(id: string, bytes = LARGE_BYTES): Buffer {
 }
 
 /** The email and its message, in one request. */
-export function storeMessage(read: Read, id: string, raw: StoredBytes = largeMessage(id)): Write[] {
+export function storeMessage(read: Read, id: string, raw: Buffer | MessageBytes = largeMessage(id)): Write[] {
   return [
     rowOf(read)('emails', { id, workspace_id: 'ws', status: 'delivered' }),
     insertRaw({ email_id: id, workspace_id: 'ws', created_at: 1, raw }),

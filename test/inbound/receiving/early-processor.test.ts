@@ -1,6 +1,6 @@
 /** A message that is processed before its answer: what its process reads, and what becomes of it. */
 import t from 'tap'
-import { MovedBytes } from '../../../src/base/storage/db/write.js'
+import { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
 import type { EarlyMessage } from '../../../src/inbound/receiving/analysis/early-analyzer.js'
 import type { AnalyzedContent } from '../../../src/inbound/receiving/analysis/inbound-analyzer.js'
 import type { ReceivedMessage } from '../../../src/inbound/receiving/authentication/received-message.js'
@@ -9,9 +9,9 @@ import { toUnprocessed } from '../../../src/records/messages/inbound/inbound-rec
 import { inboundMail } from '../../helpers/mail/inbound-mail.js'
 
 const received = Buffer.from('From: a@b.test\r\n\r\ntext\r\n')
-const stored = new MovedBytes([Buffer.from('Received: here\r\n'), received])
+const stored = MessageBytes.moved([Buffer.from('Received: here\r\n'), received])
 const content = { summary: {}, analysis: { rules: [], keys: '' } } as unknown as AnalyzedContent
-const message = { raw: received, client: { session: 's' } } as ReceivedMessage
+const message = { bytes: MessageBytes.lent(received), client: { session: 's' } } as ReceivedMessage
 
 t.test('the process reads the message as it is stored, in memory of its own', async (t) => {
   const email = toUnprocessed(inboundMail({ id: 'x', workspace_id: 'ws_7' }), stored.length)

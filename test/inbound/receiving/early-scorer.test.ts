@@ -6,6 +6,7 @@ import type { Authentication } from '../../../src/base/mail/authentication-resul
 import { scanHeader } from '../../../src/base/mail/header-fields.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import type { SpamStatus } from '../../../src/base/storage/tables/inbound-tables.js'
+import { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
 import { CrashGuard } from '../../../src/inbound/receiving/analysis/crash-guard.js'
 import { EarlyAnalyzer } from '../../../src/inbound/receiving/analysis/early-analyzer.js'
 import type { InboundSummary } from '../../../src/inbound/receiving/analysis/inbound-content.js'
@@ -50,7 +51,7 @@ function scored(raw: Buffer, destinations: readonly Destination[]) {
   const message: ReceivedMessage = {
     envelopeFrom: '',
     recipients: [parseAddress('a@one.test')],
-    raw,
+    bytes: MessageBytes.lent(raw),
     header: scanHeader(raw),
     client: { ...client, listings: [], allowListings: [] },
     tls: null,

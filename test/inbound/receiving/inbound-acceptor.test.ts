@@ -3,8 +3,9 @@ import t from 'tap'
 import { type Address, parseAddress, parseDomainName } from '../../../src/base/mail/address.js'
 import type { Authentication } from '../../../src/base/mail/authentication-results.js'
 import { scanHeader } from '../../../src/base/mail/header-fields.js'
-import { MovedBytes, type Write, WriteConflict } from '../../../src/base/storage/db/write.js'
+import { type Write, WriteConflict } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
+import { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
 import type { AnalyzedContent } from '../../../src/inbound/receiving/analysis/inbound-analyzer.js'
 import { type AcceptorDeps, InboundAcceptor } from '../../../src/inbound/receiving/inbound-acceptor.js'
 import type { InboundRecipient } from '../../../src/inbound/receiving/recipients/recipient-policy.js'
@@ -67,7 +68,7 @@ function recordAcceptance(
     authenticator: {
       authenticate:
         changes.authenticate ??
-        (async (raw) => ({ raw, authentication: found, authenticationJson: toJson(found), form: null })),
+        (async () => ({ authentication: found, authenticationJson: toJson(found), form: null })),
     },
     policy: { classify: recipientOf, findInboundPolicy: changes.policyOf ?? (() => defaultInboundPolicy) },
     operatorWorkspace: { find: () => 'home' },
@@ -87,7 +88,7 @@ function recordAcceptance(
   }
   const same = {
     envelopeFrom: '',
-    raw,
+    bytes: MessageBytes.lent(raw),
     header: scanHeader(raw),
     client,
     tls: null,
@@ -243,9 +244,9 @@ t.test('a small message with one copy is stored in the form that its thread has 
   const asked: unknown[] = []
   const known: unknown[] = []
   const { take, written } = recordAcceptance(() => mailbox('home'), text, {
-    authenticate: async (raw, _header, _connection, only) => {
+    authenticate: async (_bytes, _header, _connection, only) => {
       asked.push(only)
-      return { raw, authentication: found, authenticationJson: toJson(found), form }
+      return { authentication: found, authenticationJson: toJson(found), form }
     },
     processEarly: async (_message, _copy, content) => {
       known.push(content)
@@ -255,15 +256,15 @@ t.test('a small message with one copy is stored in the form that its thread has 
   const { id } = await take(home)
   t.match(asked, [{ workspaceId: 'home', trace: { id, recipient: home, now: 1000, hostname: 'mx.test' } }])
   t.same(known, [form.content])
-  const bytes = written.flatMap(({ parameters }) => parameters).find((value) => value instanceof MovedBytes)
-  t.same(bytes, new MovedBytes(form.pieces))
+  const bytes = written.flatMap(({ parameters }) => parameters).find((value) => value instanceof MessageBytes)
+  t.same(bytes, MessageBytes.moved(form.pieces))
 })
 
 t.test('no form is asked for of a large message, a report, or one for two workspaces', async (t) => {
   const asked: unknown[] = []
-  const authenticate: AcceptorDeps['authenticator']['authenticate'] = async (raw, _header, _connection, only) => {
+  const authenticate: AcceptorDeps['authenticator']['authenticate'] = async (_bytes, _header, _connection, only) => {
     asked.push(only)
-    return { raw, authentication: found, authenticationJson: toJson(found), form: null }
+    return { authentication: found, authenticationJson: toJson(found), form: null }
   }
   const large = Buffer.concat([text, Buffer.alloc(65_536, 'a\r\n')])
   await recordAcceptance(() => mailbox('home'), large, { authenticate }).take(home)
@@ -286,9 +287,9 @@ t.test('a message whose check took long is stored with the time and the recipien
     const known: unknown[] = []
     const { take, written } = recordAcceptance(() => mailbox('home'), text, {
       clock: () => now,
-      authenticate: async (raw) => {
+      authenticate: async () => {
         now += taken
-        return { raw, authentication: found, authenticationJson: toJson(found), form }
+        return { authentication: found, authenticationJson: toJson(found), form }
       },
       processEarly: async (_message, _copy, content) => {
         known.push(content)
@@ -297,8 +298,8 @@ t.test('a message whose check took long is stored with the time and the recipien
     })
     await take(home)
     t.same(known, [isKept ? form.content : null], `${taken} ms`)
-    const bytes = written.flatMap(({ parameters }) => parameters).find((value) => value instanceof MovedBytes)
-    const stored = Buffer.concat((bytes as MovedBytes).pieces).toString()
+    const bytes = written.flatMap(({ parameters }) => parameters).find((value) => value instanceof MessageBytes)
+    const stored = Buffer.concat((bytes as MessageBytes).pieces).toString()
     t.equal(stored.startsWith('Received: here'), isKept)
     t.ok(written[0]?.parameters.includes(isKept ? 5_000 : 5_000 + taken))
   }

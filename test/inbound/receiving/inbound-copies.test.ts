@@ -6,6 +6,7 @@ import { scanHeader } from '../../../src/base/mail/header-fields.js'
 import { BytePieces } from '../../../src/base/platform/memory/byte-pieces.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
+import { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
 import { buildCopy, storeCopies } from '../../../src/inbound/receiving/inbound-copies.js'
 import type { ProcessedMail } from '../../../src/inbound/receiving/mail-processor.js'
 import { readInboundRaw } from '../../../src/records/messages/inbound/inbound-email.js'
@@ -35,7 +36,7 @@ function copyOf(raw: Buffer) {
     ...{
       envelopeFrom: '',
       recipients: [address] as [Address],
-      raw,
+      bytes: MessageBytes.lent(raw),
       header: scanHeader(raw),
       tls: null,
       protocol: 'ESMTP',

@@ -157,7 +157,7 @@ async function running(
     add: async (to, offered, more = {}) => {
       const email = bulkEmail({ workspaceId: accounts.workspaceId, to, at: now(), ...more })
       await database.commit(email.writes)
-      if (offered) runner.offer(email, more.raw ?? Buffer.from('From: app@a.test\r\n\r\ntext\r\n'))
+      if (offered) runner.offer(email)
       return email.email.id
     },
     take: async (to, keep = (handOver) => handOver()) => {
@@ -165,7 +165,7 @@ async function running(
       const email = bulkEmail({ workspaceId: accounts.workspaceId, to, at: time.now, raw })
       const claim = runner.claim(email)
       await database.commit(claim === null ? email.writes : writesWithLease(email, claim.until))
-      keep(() => runner.offer(email, raw, claim))
+      keep(() => runner.offer(email, claim))
       return claim
     },
     row: (to) =>

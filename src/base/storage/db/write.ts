@@ -12,60 +12,6 @@ export interface Write {
   readonly rows?: number
 }
 
-/** A message of at least this many bytes is moved to the writer, and is not held for its delivery. */
-export const MOVE_FROM_BYTES = 1_048_576
-
-/** Memory of at least this many bytes is lent to the writer; a copy of less costs no more. */
-export const TRANSFER_FROM_BYTES = 16_384
-
-/**
- * A parameter in pieces, which only the writer joins, unless they are few bytes, of which it gets a copy. The memory of
- * pieces that have it alone is transferred to the writer with the commit and is lost to the caller even if the commit
- * fails: a message of many megabytes is never held twice. Nothing else may use that memory.
- */
-export class MovedBytes {
-  private readonly lengthAtFirst: number
-
-  constructor(readonly pieces: readonly Uint8Array[]) {
-    this.lengthAtFirst = this.length
-  }
-
-  get length(): number {
-    return this.pieces.reduce((sum, { length }) => sum + length, 0)
-  }
-
-  /** Memory of it has been transferred or freed. */
-  get isGone(): boolean {
-    return this.length !== this.lengthAtFirst
-  }
-}
-
-/**
- * A parameter whose memory is transferred to the writer with the commit, and back with the answer, whether the commit
- * succeeded or not. In between it is empty, and for good if the thread ends. It must be memory of its own, of at least
- * `TRANSFER_FROM_BYTES`, that nothing else uses meanwhile.
- */
-export class LentBytes {
-  readonly length: number
-
-  constructor(private held: Buffer) {
-    this.length = held.length
-  }
-
-  get bytes(): Buffer {
-    return this.held
-  }
-
-  /** It is lent, or was freed. */
-  get isGone(): boolean {
-    return this.held.length !== this.length
-  }
-
-  giveBack({ buffer, byteOffset, byteLength }: Uint8Array): void {
-    this.held = Buffer.from(buffer, byteOffset, byteLength)
-  }
-}
-
 export interface CommitOptions {
   /**
    * It goes to the writer at once, with all that is gathered, and not when the turn of the event loop ends. For what has

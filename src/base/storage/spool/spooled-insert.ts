@@ -6,7 +6,8 @@
  */
 import { createLruCache } from '../../platform/lru-cache.js'
 import type { WrittenPlace } from '../db/spool-files.js'
-import { MovedBytes, type Write } from '../db/write.js'
+import type { Write } from '../db/write.js'
+import { MessageBytes } from '../writer/message-bytes.js'
 import { countBytes, type SpooledValue } from './spool-writer.js'
 
 /** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */
@@ -58,5 +59,5 @@ export function listSpooled(requests: readonly (readonly Write[])[]): ReadonlyMa
 /** Null: no bytes, or too few to be spooled. */
 function toPieces(value: unknown): SpooledValue | null {
   if (value instanceof Uint8Array) return value.byteLength < SPOOL_FROM_BYTES ? null : [value]
-  return value instanceof MovedBytes && value.length >= SPOOL_FROM_BYTES ? value.pieces : null
+  return value instanceof MessageBytes && value.length >= SPOOL_FROM_BYTES ? value.pieces : null
 }

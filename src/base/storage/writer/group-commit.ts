@@ -19,10 +19,11 @@ import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { createStatementCache } from '../db/statement-cache.js'
-import { MovedBytes, StorageFault, TRANSFER_FROM_BYTES, type Write, WriteConflict } from '../db/write.js'
+import { StorageFault, type Write, WriteConflict } from '../db/write.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SpoolWriter } from '../spool/spool-writer.js'
 import { SpooledBatch } from '../spool/spooled-batch.js'
+import { MessageBytes, TRANSFER_FROM_BYTES } from './message-bytes.js'
 
 export type WriteRequest = readonly Write[]
 /** Why a request failed; undefined: it succeeded. */
@@ -49,10 +50,10 @@ function isMoved({ buffer }: Uint8Array): boolean {
 
 /** Joins moved pieces for their statement and frees the memory right after it. */
 function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: readonly unknown[]) => Result): Result {
-  if (!parameters.some((value) => value instanceof MovedBytes)) return run(parameters)
+  if (!parameters.some((value) => value instanceof MessageBytes)) return run(parameters)
   const joined: Buffer[] = []
   const bound = parameters.map((value) => {
-    if (!(value instanceof MovedBytes)) return value
+    if (!(value instanceof MessageBytes)) return value
     const inPlace = value.pieces.some(isMoved) ? joinInPlace(value.pieces) : null
     if (inPlace !== null) return inPlace
     const bytes = Buffer.concat(value.pieces)

@@ -6,25 +6,16 @@
  * its place in the order of texts.
  *
  * A Buffer is often a small window on a large pool, and cloning it would copy the entire pool, so such a
- * window is copied first. Only `LentBytes` and pieces of `MovedBytes` in memory of their own are transferred; the
- * former come back with the answer.
+ * window is copied first. Of `MessageBytes`, what is lent and moved pieces in memory of their own are transferred; the
+ * former comes back with the answer.
  */
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
 import type { ConnectionOptions } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
 import type { SpoolPlace } from '../db/spool-files.js'
-import {
-  ConstraintViolated,
-  LentBytes,
-  LostBytes,
-  MOVE_FROM_BYTES,
-  MovedBytes,
-  StorageFault,
-  TRANSFER_FROM_BYTES,
-  type Write,
-  WriteConflict,
-} from '../db/write.js'
+import { ConstraintViolated, LostBytes, StorageFault, type Write, WriteConflict } from '../db/write.js'
 import type { WriteRequest } from './group-commit.js'
+import { MessageBytes, MOVE_FROM_BYTES, TRANSFER_FROM_BYTES } from './message-bytes.js'
 
 /** What the thread is started with. */
 export interface WriterThreadOptions extends ConnectionOptions {
@@ -81,12 +72,12 @@ export type FromWriter =
 
 const MAX_STATEMENT_TEXTS = 2000
 
-/** The form of `MovedBytes` in a message. */
+/** The form of bytes that are moved. */
 interface WirePieces {
   readonly pieces: readonly Uint8Array[]
 }
 
-/** The form of `LentBytes` in a message. */
+/** The form of bytes that are lent. */
 interface WireLoan {
   readonly lent: Uint8Array
 }
@@ -124,17 +115,17 @@ export class WireGathering {
   private transfer = new Set<ArrayBuffer>()
 
   /** Returns what the request lends, in its order. Throws, and adds nothing, if a value cannot be sent. */
-  add(request: WriteRequest, numbers: StatementNumbers): readonly LentBytes[] {
+  add(request: WriteRequest, numbers: StatementNumbers): readonly MessageBytes[] {
     const { shape, values } = this
     const transfer: ArrayBuffer[] = []
-    const loans: LentBytes[] = []
+    const loans: MessageBytes[] = []
     const begin = { shape: shape.length, values: values.length }
     try {
       shape.push(request.length)
       for (const { sql, parameters, rows } of request) {
         shape.push(numbers.numberOf(sql), rows ?? -1, parameters.length)
         for (const value of parameters) {
-          if (value instanceof LentBytes) loans.push(value)
+          if (value instanceof MessageBytes && isLoan(value)) loans.push(value)
           values.push(toWireValue(value, transfer))
         }
       }
@@ -159,21 +150,25 @@ export class WireGathering {
 
 /** Memory that is gone is refused here: a message that names it would get lost on its way. */
 function toWireValue(value: unknown, transfer: ArrayBuffer[]): unknown {
-  if (typeof value !== 'object' || value === null) return toBindable(value)
-  if ((value instanceof MovedBytes || value instanceof LentBytes) && value.isGone)
-    throw new TypeError('the memory of a parameter is gone')
-  if (value instanceof MovedBytes)
-    return value.length < TRANSFER_FROM_BYTES ? joinPieces(value) : toWirePieces(value, transfer)
-  return value instanceof LentBytes ? toWireLoan(value, transfer) : toBindable(value)
+  if (!(value instanceof MessageBytes)) return toBindable(value)
+  if (value.isGone) throw new TypeError('the memory of a parameter is gone')
+  if (isLoan(value)) return toWireLoan(value.read(), transfer)
+  if (value.way !== 'moved') return toBindable(value.read())
+  return value.length < TRANSFER_FROM_BYTES ? joinPieces(value) : toWirePieces(value, transfer)
 }
 
-function toWireLoan({ bytes }: LentBytes, transfer: ArrayBuffer[]): WireLoan {
+/** A copy of few bytes costs less. */
+function isLoan({ way, length }: MessageBytes): boolean {
+  return way === 'lent' && length >= TRANSFER_FROM_BYTES
+}
+
+function toWireLoan(bytes: Buffer, transfer: ArrayBuffer[]): WireLoan {
   if (bytes.buffer instanceof ArrayBuffer) transfer.push(bytes.buffer)
   return { lent: bytes }
 }
 
 /** A copy of few bytes costs less than an object for each piece. */
-function joinPieces({ pieces, length }: MovedBytes): Uint8Array {
+function joinPieces({ pieces, length }: MessageBytes): Uint8Array {
   const joined = new Uint8Array(length)
   let at = 0
   for (const piece of pieces) {
@@ -183,7 +178,7 @@ function joinPieces({ pieces, length }: MovedBytes): Uint8Array {
   return joined
 }
 
-function toWirePieces({ pieces }: MovedBytes, transfer: ArrayBuffer[]): WirePieces {
+function toWirePieces({ pieces }: MessageBytes, transfer: ArrayBuffer[]): WirePieces {
   return {
     pieces: pieces.map((piece) => {
       const { buffer } = piece
@@ -239,7 +234,7 @@ function fromWireValues(sent: readonly unknown[]): readonly unknown[] {
 }
 
 function fromWireValue(value: unknown): unknown {
-  if (isWirePieces(value)) return new MovedBytes(value.pieces)
+  if (isWirePieces(value)) return MessageBytes.moved(value.pieces)
   return isWireLoan(value) ? value.lent : value
 }
 

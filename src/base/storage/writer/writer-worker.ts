@@ -12,15 +12,15 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type SQLite from 'better-sqlite3'
-import { freeMemory } from '../../platform/memory/free-memory.js'
 import { MAX_LOG_BYTES, openConnection } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
 import { type SpoolPlace, spooledTables, spoolFolder } from '../db/spool-files.js'
-import { MovedBytes, StorageFault } from '../db/write.js'
+import { StorageFault } from '../db/write.js'
 import { toStorageFault } from '../health/faults.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
+import { MessageBytes } from './message-bytes.js'
 import {
   type FromWriter,
   failureToWire,
@@ -117,7 +117,7 @@ class WriterThread {
     if (messages > 0) {
       const outcomes = this.commit(batch)
       this.reply(messages, outcomes, { requests: batch.length, syncTime: this.syncTime }, lent)
-      freeMemory(...movedPiecesOf(batch))
+      freeMoved(batch)
     }
     if (next?.kind === 'reclaim') this.reply(1, [this.reclaim(next.pages)], null)
     if (next?.kind === 'purge') this.reply(1, [this.purge(next.goesOn)], null)
@@ -198,14 +198,12 @@ class WriterThread {
 }
 
 /** By loops: lists of each request and statement took 7 µs a message. */
-function movedPiecesOf(batch: readonly WriteRequest[]): readonly Uint8Array[] {
-  const moved: Uint8Array[] = []
+function freeMoved(batch: readonly WriteRequest[]): void {
   for (const request of batch) {
     for (const { parameters } of request) {
-      for (const value of parameters) if (value instanceof MovedBytes) moved.push(...value.pieces)
+      for (const value of parameters) if (value instanceof MessageBytes) value.free()
     }
   }
-  return moved
 }
 
 function openWriterDatabase(options: WriterThreadOptions): OpenDatabase {

@@ -12,7 +12,8 @@ import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
 import type { SpoolPlace } from '../db/spool-files.js'
-import { type CommitOptions, type LentBytes, StorageFault, type Write } from '../db/write.js'
+import { type CommitOptions, StorageFault, type Write } from '../db/write.js'
+import type { MessageBytes } from './message-bytes.js'
 import {
   type FromWriter,
   failureFromWire,
@@ -40,7 +41,7 @@ const POST_BATCH = 16
 interface PendingRequest {
   readonly resolve: () => void
   readonly reject: (error: Error) => void
-  readonly loans: readonly LentBytes[]
+  readonly loans: readonly MessageBytes[]
 }
 
 const startThread = (options: WriterThreadOptions): Worker =>

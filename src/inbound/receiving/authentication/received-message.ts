@@ -2,6 +2,7 @@
 import type { Address } from '../../../base/mail/address.js'
 import type { Header } from '../../../base/mail/header-fields.js'
 import type { AllowListing } from '../../../base/storage/tables/inbound-tables.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import type { Listing } from '../../spam/dnsbl.js'
 
 export interface TlsFacts {
@@ -17,8 +18,8 @@ export interface ReceivedMessage {
   /** Each once, in the order of their first RCPT. */
   readonly recipients: readonly [Address, ...Address[]]
   /** Header and body, CRLF line ends, dot-unstuffed. */
-  readonly raw: Buffer
-  /** The header of `raw`. */
+  readonly bytes: MessageBytes
+  /** Their header. */
   readonly header: Header
   readonly client: {
     /** The id of its session, for the log. */

@@ -44,8 +44,6 @@ const HOUR = 3_600
 const MAX_SENDERS = 10_000
 /** What a message from the null sender begins with, as it is stored. */
 const RETURN_PATH = 'Return-Path: <>\r\n'
-/** Delivery reads the bytes from the database. */
-const NO_BYTES = Buffer.alloc(0)
 
 interface Return {
   /** The address of ours that the report came to. */
@@ -82,7 +80,7 @@ export class BounceReturner {
       onCommitted: () => {
         rest.onCommitted?.()
         for (const enqueued of queued) {
-          queue.offer(enqueued, NO_BYTES)
+          queue.offer(enqueued)
           log.info({ report: email.id, email: enqueued.email.id }, 'a bounce of forwarded mail is returned')
         }
       },

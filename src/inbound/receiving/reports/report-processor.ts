@@ -105,7 +105,7 @@ export class ReportProcessor {
     const { queue, log, onLateOutcome } = this.deps
     for (const { notice, ignoredReason: why, late, facts } of effects) {
       const about = { report: email.id, client: email.client_address, ...facts }
-      if (notice !== null) queue.offer(notice.enqueued, notice.raw)
+      if (notice !== null) queue.offer(notice.enqueued)
       if (late) onLateOutcome?.(...late)
       if (why === null) {
         log.info(about, 'a report acted')

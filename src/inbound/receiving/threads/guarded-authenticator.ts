@@ -4,6 +4,7 @@
  */
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import type { EarlyAnalyzer } from '../analysis/early-analyzer.js'
 import type { OnlyMail } from '../recipients/copy-plan.js'
 import type { CheckedMessage } from './message-thread.js'
@@ -20,26 +21,26 @@ export class GuardedAuthenticator {
   constructor(private readonly deps: AuthenticatorDeps) {}
 
   /**
-   * `asked`: the only copy of a small message, whose stored form is asked for. The caller must not use `raw` afterwards.
+   * `asked`: the only copy of a small message, whose stored form is asked for. Nothing else reads the bytes meanwhile.
    * Rejects with a `Refusal` if the message cannot be checked.
    */
   async authenticate(
-    raw: Buffer,
+    bytes: MessageBytes,
     header: Header,
     connection: Connection,
     asked: OnlyMail | null,
   ): Promise<CheckedMessage> {
-    const checked = await this.check(raw, header, connection, asked)
+    const checked = await this.check(bytes, header, connection, asked)
     this.deps.onAuthenticated?.(checked.authentication)
     return checked
   }
 
-  private async check(...[raw, header, connection, asked]: Parameters<GuardedAuthenticator['authenticate']>) {
+  private async check(...[bytes, header, connection, asked]: Parameters<GuardedAuthenticator['authenticate']>) {
     const { threads, early } = this.deps
-    if (asked === null) return threads.authenticate(raw, header, connection, null)
-    const guard = early.guardMessage(raw, asked.workspaceId)
-    if (guard.isFeared) return threads.authenticate(raw, header, connection, null)
+    if (asked === null) return threads.authenticate(bytes, header, connection, null)
+    const guard = early.guardMessage(bytes.read(), asked.workspaceId)
+    if (guard.isFeared) return threads.authenticate(bytes, header, connection, null)
     guard.begin()
-    return threads.authenticate(raw, header, connection, asked.trace).finally(() => guard.finish())
+    return threads.authenticate(bytes, header, connection, asked.trace).finally(() => guard.finish())
   }
 }

@@ -1,8 +1,7 @@
 /**
  * One thread that looks at inbound mail, as the main thread sees it.
  *
- * The memory of a large message is moved to the thread and back, not copied: the caller's Buffer is empty from
- * then on, and the result returns the bytes.
+ * The memory of a large message is moved to the thread and back, not copied. If the thread dies with it, its bytes are gone.
  *
  * A thread that dies, or works on a message for longer than `TIME_LIMIT`, is replaced; its messages are rejected
  * and get a temporary reply.
@@ -17,6 +16,7 @@ import type { RecordResolver } from '../../../base/platform/dns/resolver.js'
 import { threadOptions } from '../../../base/platform/processes/thread-options.js'
 import { busyTimeOf } from '../../../base/platform/thread-load.js'
 import { type Json, parseJson, toJson } from '../../../base/storage/tables/columns.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type StoredForm, unpackForm } from './packed-form.js'
@@ -33,8 +33,6 @@ export interface CheckedMessage {
   readonly authentication: Authentication
   /** The same as it is stored. */
   readonly authenticationJson: Json<Authentication>
-  /** The bytes that were given. */
-  readonly raw: Buffer
   /** Null: it was not asked for. */
   readonly form: StoredForm | null
 }
@@ -54,7 +52,7 @@ const TIME_LIMIT = 120_000
 const START_PAUSE = 10_000
 
 interface Job {
-  readonly raw: Buffer
+  readonly bytes: MessageBytes
   readonly timer: NodeJS.Timeout
   readonly resolve: (checked: CheckedMessage) => void
   readonly reject: (error: Error) => void
@@ -119,7 +117,7 @@ export class MessageThread {
   }
 
   /** `trace`: to get the form of a small message in which it is stored. Rejects with a `Refusal` if it cannot be checked. */
-  check(raw: Buffer, connection: Connection, trace: TraceFacts | null): Promise<CheckedMessage> {
+  check(bytes: MessageBytes, connection: Connection, trace: TraceFacts | null): Promise<CheckedMessage> {
     return new Promise((resolve, reject) => {
       if (this.isStopped) return reject(new Error('the thread is stopped'))
       this.worker ??= this.startWorker()
@@ -129,12 +127,13 @@ export class MessageThread {
         () => this.discardWorker(worker, new Error(`not authenticated within ${TIME_LIMIT} ms`)),
         TIME_LIMIT,
       )
-      this.jobs.set(id, { raw, timer, resolve, reject })
+      this.jobs.set(id, { bytes, timer, resolve, reject })
+      const raw = bytes.read()
       const moved = raw.length >= MOVE_THRESHOLD
       // A small Buffer may be a view of shared memory, all of which would be copied.
-      const bytes = moved ? (raw as Buffer<ArrayBuffer>) : new Uint8Array(raw)
+      const sent = moved ? (raw as Buffer<ArrayBuffer>) : new Uint8Array(raw)
       const facts = toJson({ connection, trace: moved ? null : trace })
-      this.post(worker, { id, raw: bytes, moved, now: this.deps.clock(), facts })
+      this.post(worker, { id, raw: sent, moved, now: this.deps.clock(), facts })
     })
   }
 
@@ -178,7 +177,7 @@ export class MessageThread {
     }
     const job = this.finishJob(incoming.id)
     if (job === undefined) return
-    if (incoming.kind === 'found') job.resolve(toCheckedMessage(incoming, job.raw))
+    if (incoming.kind === 'found') job.resolve(toCheckedMessage(incoming, job.bytes))
     else job.reject(toError(incoming))
   }
 
@@ -218,20 +217,15 @@ export class MessageThread {
   }
 }
 
-function toCheckedMessage(found: FoundMessage, sent: Buffer): CheckedMessage {
-  const raw = found.raw === null ? sent : toBuffer(found.raw)
+function toCheckedMessage(found: FoundMessage, bytes: MessageBytes): CheckedMessage {
+  if (found.raw !== null) bytes.giveBack(found.raw)
   return {
     authentication: parseJson(found.authentication),
     authenticationJson: found.authentication,
-    raw,
-    form: found.form === null ? null : unpackForm(found.form, raw),
+    form: found.form === null ? null : unpackForm(found.form, bytes.read()),
   }
 }
 
 function toError({ refusal, message }: RefusedMessage): Error {
   return refusal === null ? new Error(`authentication failed: ${message}`) : new Refusal(refusal.kind, refusal.message)
-}
-
-function toBuffer(bytes: Uint8Array<ArrayBuffer>): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -12,6 +12,7 @@ import type { Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { createSemaphore, type Semaphore } from '../../../base/platform/semaphore.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
 
@@ -41,20 +42,20 @@ export class MessageThreads {
   }
 
   /**
-   * Rejects with a `Refusal` if the message cannot be checked. The caller must not use `raw` afterwards. `header`: of `raw`.
+   * Rejects with a `Refusal` if the message cannot be checked. Nothing else reads the bytes meanwhile. `header`: theirs.
    * `trace`: to get the stored form of a message with it; it is not made of a large one.
    */
   async authenticate(
-    raw: Buffer,
+    bytes: MessageBytes,
     header: Header,
     connection: Connection,
     trace: TraceFacts | null,
   ): Promise<CheckedMessage> {
-    if (header.end < LARGE_HEADER) return this.findThread().check(raw, connection, trace)
+    if (header.end < LARGE_HEADER) return this.findThread().check(bytes, connection, trace)
     const admitted = await this.largeHeaders.acquire(LARGE_HEADER_LIMITS.maxWait)
     if (!admitted) throw new Refusal('unavailable', 'too many messages with large headers, try again later')
     try {
-      return await this.findThread().check(raw, connection, trace)
+      return await this.findThread().check(bytes, connection, trace)
     } finally {
       this.largeHeaders.release()
     }

@@ -23,7 +23,7 @@ interface MimeOutline {
 
 export function scanMimeOutline(raw: Buffer, header: Header): MimeOutline {
   const outline = new OutlineReader(new PartWalker(raw, header))
-  outline.visit(outline.walker.root)
+  outline.readTree(outline.walker.root)
   const { parts, pages } = outline
   return { parts, pages }
 }
@@ -34,18 +34,18 @@ class OutlineReader {
 
   constructor(readonly walker: PartWalker) {}
 
-  visit(part: Part): void {
+  readTree(part: Part): void {
     this.parts.push(this.readPart(part))
-    this.visitChildren(part)
+    this.readChildren(part)
   }
 
-  private visitChildren(part: Part): void {
+  private readChildren(part: Part): void {
     const isMail = isMessage(part.type)
     for (const child of (isMail ? this.walker.openMessage(part) : this.walker.open(part))?.parts ?? []) {
       if (this.parts.length === MAX_PARTS) return
       // The header of a message in a message is no header of a part.
-      if (isMail) this.visitChildren(child)
-      else this.visit(child)
+      if (isMail) this.readChildren(child)
+      else this.readTree(child)
     }
   }
 

@@ -63,7 +63,7 @@ interface SettleOptions {
   /** Called each time the database does not take it. */
   readonly onStorageFault: () => void
   /** Takes a notification that is on disk. */
-  readonly queue: { offer(enqueued: EnqueuedEmail, raw: Buffer): void }
+  readonly queue: { offer(enqueued: EnqueuedEmail): void }
 }
 
 export class AttemptSettler {
@@ -84,7 +84,7 @@ export class AttemptSettler {
     logOutcome(deps.log, record, decision)
     const recipientsFault = decision.kind === 'bounced' && decision.recipientsFault
     deps.onAttempt?.({ ...record, outcome: decision.kind, recipientsFault, enqueuedAt: record.entry.enqueued_at })
-    if (notice !== null) options.queue.offer(notice.enqueued, notice.raw)
+    if (notice !== null) options.queue.offer(notice.enqueued)
   }
 }
 

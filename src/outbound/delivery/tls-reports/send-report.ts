@@ -42,7 +42,7 @@ export interface SendReportDeps extends Store, ServiceSender {
   readonly post: PostReport
   readonly takeMailboxTurn: TakeMailboxTurn
   /** Hands committed mail to delivery. */
-  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued']) => void
   readonly onReport?: ((outcome: ReportOutcome) => void) | undefined
 }
 
@@ -80,7 +80,7 @@ async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, url
       ? settleReport(report, 'sent', '', now)
       : [moveReport(report, { state: 'posting', dueAt: now, attempts: 0, uris: urls, reason: '' })]
   await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), ...next])
-  for (const { enqueued, raw } of mails) offer(enqueued, raw)
+  for (const { enqueued } of mails) offer(enqueued)
   if (usable.length === 0) return
   onReport?.('mailed')
   log.info({ domain, day, to: usable }, 'a TLS report was queued')

@@ -6,7 +6,6 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
-import type { LentBytes, MovedBytes } from '../../../base/storage/db/write.js'
 import {
   readStoredBytes,
   storedBytes,
@@ -15,15 +14,13 @@ import {
   storedSize,
 } from '../../../base/storage/spool/stored-bytes.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { framedRawOf, isFramed, sizeOfFramedEmail } from '../frames/framed-message.js'
-
-/** The bytes as they are given to the writer. */
-export type StoredBytes = Buffer | MovedBytes | LentBytes
 
 type RawKey = Pick<Tables['raw_messages'], 'email_id' | 'workspace_id' | 'created_at'>
 
 /** The writer may put the bytes, which are the last value, into a spool file. */
-export const insertRaw = prepareWrite<RawKey & { readonly raw: StoredBytes }>(({ db, slot }) =>
+export const insertRaw = prepareWrite<RawKey & { readonly raw: Buffer | MessageBytes }>(({ db, slot }) =>
   db.insertInto('raw_messages').values({
     email_id: slot('email_id'),
     workspace_id: slot('workspace_id'),

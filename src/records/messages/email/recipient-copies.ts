@@ -4,8 +4,9 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
-import { type MovedBytes, orLost } from '../../../base/storage/db/write.js'
+import { orLost } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { HEAD_BYTES, readHead } from './raw-message.js'
 
 /** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
@@ -15,7 +16,7 @@ export interface RecipientCopy {
   readonly bytes: Buffer
 }
 
-type NewCopy = Omit<Tables['recipient_copies'], 'bytes' | 'signature'> & { readonly bytes: Buffer | MovedBytes }
+type NewCopy = Omit<Tables['recipient_copies'], 'bytes' | 'signature'> & { readonly bytes: Buffer | MessageBytes }
 
 export const insertCopy = prepareWrite<NewCopy>(({ db, slot }) =>
   db.insertInto('recipient_copies').values({

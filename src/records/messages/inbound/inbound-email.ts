@@ -9,11 +9,12 @@
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
-import type { MovedBytes, Write } from '../../../base/storage/db/write.js'
+import type { Write } from '../../../base/storage/db/write.js'
 import { readStoredBytes, storedBytes, storedPlace, storedSize } from '../../../base/storage/spool/stored-bytes.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
+import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { type InboundEmail, type NewInbound, type ProcessedInbound, toUnprocessed } from './inbound-record.js'
 
 /** All but `from_key`, which is made of `from_email`. */
@@ -33,7 +34,7 @@ const insertInbound = prepareWrite<InboundEmail>(({ db, slot, slots }) =>
 )
 
 type NewInboundRaw = Pick<Tables['inbound_raw'], 'inbound_id' | 'workspace_id' | 'received_at'> & {
-  readonly raw: Buffer | MovedBytes
+  readonly raw: Buffer | MessageBytes
 }
 
 /** The writer may put the bytes, which are the last value, into a spool file. */
@@ -47,12 +48,12 @@ const insertInboundRaw = prepareWrite<NewInboundRaw>(({ db, slot }) =>
 )
 
 /** The record and its bytes, for the commit before the 250. */
-export function storeInbound(newInbound: NewInbound, raw: Buffer | MovedBytes): Write[] {
+export function storeInbound(newInbound: NewInbound, raw: Buffer | MessageBytes): Write[] {
   return storeRecord(toUnprocessed(newInbound, raw.length), raw)
 }
 
 /** The same for a record of `toUnprocessed` or `toProcessed`. */
-export function storeRecord(email: InboundEmail, raw: Buffer | MovedBytes): Write[] {
+export function storeRecord(email: InboundEmail, raw: Buffer | MessageBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = email
   return [insertInbound(email), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
 }

@@ -9,10 +9,11 @@ import type { Write } from '../../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { recordEvent } from '../../events/event-log.js'
 import { type Email, insertEmail } from '../email/email.js'
 import { buildEmailEvent } from '../email/email-event.js'
-import { insertRaw, type StoredBytes } from '../email/raw-message.js'
+import { insertRaw } from '../email/raw-message.js'
 import type { RecipientCountColumn } from '../email/recipient-counts.js'
 import { type DsnRequest, insertRecipient } from '../email/recipients.js'
 import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
@@ -74,6 +75,8 @@ export interface EnqueuedEmail {
   readonly entries: readonly QueueEntry[]
   /** DSN requests by the ids of their entries. */
   readonly dsnRequests: ReadonlyMap<string, DsnRequest>
+  /** The message; what its commit leaves of it in memory need not be read back. */
+  readonly bytes: MessageBytes
   readonly writes: readonly Write[]
   /** The one of `writes` that inserts the first entry. */
   readonly firstInsertion: Write | undefined
@@ -102,9 +105,11 @@ interface FramedBytes {
 export function enqueue(
   newEmail: NewEmail,
   recipients: readonly NewRecipient[],
-  bytes: StoredBytes | FramedBytes,
+  raw: Buffer | MessageBytes | FramedBytes,
 ): EnqueuedEmail {
-  const email = toEmailRow(newEmail, recipients, 'size' in bytes ? bytes.size : bytes.length)
+  const framed = 'size' in raw ? raw : null
+  const bytes = 'size' in raw ? MessageBytes.onDisk : raw instanceof MessageBytes ? raw : MessageBytes.copied(raw)
+  const email = toEmailRow(newEmail, recipients, framed?.size ?? bytes.length)
   const isNamed = recipients.every(({ id }) => id !== undefined)
   const ids = isNamed ? [] : createRecipientIds(recipients.length, email.created_at)
   const rows = recipients.map((recipient, place) => ({ ...recipient, id: recipient.id ?? ids[place] ?? '' }))
@@ -117,14 +122,14 @@ export function enqueue(
   const insertions = entries.map(insertEntry)
   const writes = [
     insertEmail(email),
-    ...('size' in bytes ? bytes.writes : [insertRaw({ email_id: id, workspace_id, created_at, raw: bytes })]),
+    ...(framed?.writes ?? [insertRaw({ email_id: id, workspace_id, created_at, raw: bytes })]),
     ...rows.map((row) => insertRecipientRow(email, firstStatusOf(newEmail), row)),
     ...insertions,
   ]
   if (workspace_id !== SERVICE_WORKSPACE) {
     writes.push(...recordQueuedEvents(email, entries), ...recordSuppressedEvents(email, recipients))
   }
-  return { email, entries, dsnRequests, writes, firstInsertion: insertions[0] }
+  return { email, entries, dsnRequests, bytes, writes, firstInsertion: insertions[0] }
 }
 
 /** Field by field: spreading so many fields into a new object takes V8 fifty times as long. */

@@ -50,7 +50,7 @@ export interface ForwardRouteDeps extends Store {
     workspaceId: string,
     now: number,
   ) => readonly ServiceNotice[]
-  readonly offer: (enqueued: ServiceNotice['enqueued'], raw: Buffer) => void
+  readonly offer: (enqueued: ServiceNotice['enqueued']) => void
 }
 
 interface RuleDeps extends ForwardRouteDeps {
@@ -241,7 +241,7 @@ async function commitRule(
   ]
   if (!(await tryUniqueCommit(deps.commit(writes)))) return false
   deps.changes.domainChanged({ workspaceId, domain: name })
-  for (const { enqueued, raw } of notices) deps.offer(enqueued, raw)
+  for (const { enqueued } of notices) deps.offer(enqueued)
   return true
 }
 

@@ -12,6 +12,7 @@ import { toRecipientLogFields } from '../../../base/mail/recipient-log-fields.js
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { ConnectionState } from '../../../base/platform/connections/connection-limiter.js'
 import type { AllowListing } from '../../../base/storage/tables/inbound-tables.js'
+import { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import type { ReceivedMessage } from '../../../inbound/receiving/authentication/received-message.js'
 import type { CheckedRecipient } from '../../../inbound/receiving/recipients/recipient-checker.js'
 import { type Listing, totalWeight } from '../../../inbound/spam/dnsbl.js'
@@ -203,7 +204,8 @@ export class MxSession implements SmtpSession {
     const raw = await checkLines(received, { maxLineOctets: this.gate.limits.maxLineLength, onMailboxLine })
     const header = scanHeader(raw)
     checkHopCount(header)
-    const { id } = await this.gate.deps.acceptor.accept(await this.buildReceived(mail, recipients, { raw, header }))
+    const bytes = MessageBytes.lent(raw)
+    const { id } = await this.gate.deps.acceptor.accept(await this.buildReceived(mail, recipients, { bytes, header }))
     this.ending.forgiveFaults()
     this.advancedAt = this.gate.deps.clock()
     this.hasDelivered = true
@@ -213,13 +215,13 @@ export class MxSession implements SmtpSession {
   private async buildReceived(
     { from, smtputf8, requiresTls }: PlainMailCommand,
     recipients: ReceivedMessage['recipients'],
-    { raw, header }: Pick<ReceivedMessage, 'raw' | 'header'>,
+    { bytes, header }: Pick<ReceivedMessage, 'bytes' | 'header'>,
   ): Promise<ReceivedMessage> {
     const { id: session, remoteAddress: address, remotePort: port, helo, tls } = this.connection
     const protocol = transmissionTypeOf(this.connection, { smtputf8, authenticated: false })
     const [listings, allowListings] = await Promise.all([this.listings, this.allowListings])
     const client = { session, address, port, helo, earlyTalker: this.isEarlyTalker, listings, allowListings }
-    return { envelopeFrom: from, recipients, raw, header, client, tls, protocol, smtputf8, requiresTls }
+    return { envelopeFrom: from, recipients, bytes, header, client, tls, protocol, smtputf8, requiresTls }
   }
 
   reset(): void {

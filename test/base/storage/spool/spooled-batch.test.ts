@@ -2,9 +2,9 @@
 import { appendFileSync, rmSync } from 'node:fs'
 import t from 'tap'
 import { spoolFolder } from '../../../../src/base/storage/db/spool-files.js'
-import { LentBytes, MovedBytes } from '../../../../src/base/storage/db/write.js'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
 import { openDatabase } from '../../../../src/base/storage/open.js'
+import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import { copyInboundRaw, sizeOfMessage } from '../../../../src/records/messages/email/raw-message.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'
@@ -22,10 +22,10 @@ import {
 t.test('large messages are in the spool, small ones in the database, and all are read alike', async (t) => {
   const { database, file } = await temporaryDatabase(t, { spool: true })
   const { read, commit } = database
-  const lent = new LentBytes(largeMessage('lent'))
+  const lent = MessageBytes.lent(largeMessage('lent'))
   await commit([
     ...storeMessage(read, 'lent', lent),
-    ...storeMessage(read, 'moved', new MovedBytes([Buffer.from('begins '), largeMessage('moved')])),
+    ...storeMessage(read, 'moved', MessageBytes.moved([Buffer.from('begins '), largeMessage('moved')])),
     ...storeMessage(read, 'small', Buffer.from('small')),
   ])
   t.same(placesOf(read), [
@@ -120,7 +120,7 @@ t.test('what a request has written before it failed is cut off, and the others k
   const outcomes = await Promise.allSettled([
     commit(storeMessage(read, 'first')),
     commit([...storeMessage(read, 'failed'), impossible]),
-    commit(storeMessage(read, 'last', new MovedBytes([largeMessage('last')]))),
+    commit(storeMessage(read, 'last', MessageBytes.moved([largeMessage('last')]))),
     commit([...storeMessage(read, 'failed too'), impossible]),
   ])
   t.same(

@@ -1,11 +1,13 @@
 /** Which statements and values go to spool files. */
 import t from 'tap'
-import { MovedBytes, type Write } from '../../../../src/base/storage/db/write.js'
+import type { Write } from '../../../../src/base/storage/db/write.js'
 import { listSpooled, toSpooledInsert, withPlace } from '../../../../src/base/storage/spool/spooled-insert.js'
+import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import { insertRaw } from '../../../../src/records/messages/email/raw-message.js'
 import { storeRecord } from '../../../../src/records/messages/inbound/inbound-email.js'
 
-const insert = (raw: Buffer | MovedBytes): Write => insertRaw({ email_id: 'e', workspace_id: 'w', created_at: 1, raw })
+const insert = (raw: Buffer | MessageBytes): Write =>
+  insertRaw({ email_id: 'e', workspace_id: 'w', created_at: 1, raw })
 
 t.test('the statements that store messages are recognized, and no other', (t) => {
   const spooled = `insert into "raw_messages" ("email_id", "workspace_id", "created_at", "raw", "spool_file", "spool_at", "spool_bytes", "spool_crc") values (?, ?, ?, ?, ?, ?, ?, ?)`
@@ -35,7 +37,7 @@ t.test('a value of 16 KB is spooled where its batch has 128 KB', (t) => {
   t.same(sizes(131_072, 16_383), [131_072], 'a smaller one stays in the database')
   t.same(sizes(114_689, 16_383), [], 'and does not count')
   const pieces = [Buffer.alloc(100_000), Buffer.alloc(50_000)]
-  t.same([...listSpooled([[insert(new MovedBytes(pieces))]]).values()], [pieces], 'pieces are not joined')
+  t.same([...listSpooled([[insert(MessageBytes.moved(pieces))]]).values()], [pieces], 'pieces are not joined')
   t.end()
 })
 

@@ -8,16 +8,10 @@ import t from 'tap'
 import { freeMemory } from '../../../../src/base/platform/memory/free-memory.js'
 import type { ConnectionOptions } from '../../../../src/base/storage/db/connection.js'
 import type { WrittenBatch } from '../../../../src/base/storage/db/database.js'
-import {
-  ConstraintViolated,
-  LentBytes,
-  MovedBytes,
-  StorageFault,
-  type Write,
-  WriteConflict,
-} from '../../../../src/base/storage/db/write.js'
+import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { watchFaults } from '../../../../src/base/storage/health/watch-faults.js'
 import { createGroupCommit, type WriteRequest } from '../../../../src/base/storage/writer/group-commit.js'
+import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
 import { stateKeys, stateWrite } from '../../../helpers/database/state.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
@@ -369,7 +363,7 @@ t.test('bytes in pieces become one value, and the memory of large ones is moved'
   await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
   const put = (word: string, pieces: readonly Uint8Array[]): Write => ({
     sql: 'insert into words (word, bytes) values (?, ?)',
-    parameters: [word, new MovedBytes(pieces)],
+    parameters: [word, MessageBytes.moved(pieces)],
   })
   const kept = (word: string): Buffer | undefined =>
     database.read<{ bytes: Buffer }>('select bytes from words where word = ?', [word])[0]?.bytes
@@ -397,7 +391,7 @@ t.test('bytes in pieces become one value, and the memory of large ones is moved'
 t.test('memory that is gone is refused, and no other request is touched', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
-  const put = (word: string, bytes: MovedBytes | LentBytes): Write => ({
+  const put = (word: string, bytes: MessageBytes): Write => ({
     sql: 'insert into words (word, bytes) values (?, ?)',
     parameters: [word, bytes],
   })
@@ -407,11 +401,11 @@ t.test('memory that is gone is refused, and no other request is touched', async 
     Buffer,
   ]
   const requests = [
-    [put('moved', new MovedBytes([first]))],
+    [put('moved', MessageBytes.moved([first]))],
     // The memory that it names before its fault stays here.
-    [put('before', new MovedBytes([second])), put('gone', new MovedBytes([third]))],
-    [put('lent', new LentBytes(third))],
-    [put('last', new MovedBytes([Buffer.from('last')]))],
+    [put('before', MessageBytes.moved([second])), put('gone', MessageBytes.moved([third]))],
+    [put('lent', MessageBytes.lent(third))],
+    [put('last', MessageBytes.moved([Buffer.from('last')]))],
   ]
   freeMemory(third)
   const made = await Promise.allSettled(requests.map((writes) => database.commit(writes)))
@@ -420,7 +414,7 @@ t.test('memory that is gone is refused, and no other request is touched', async 
     ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
   )
   t.equal(second.length, 2_000_000)
-  await database.commit([put('before', new MovedBytes([second]))])
+  await database.commit([put('before', MessageBytes.moved([second]))])
   t.same(database.read('select word, length(bytes) as bytes from words order by word', []), [
     { word: 'before', bytes: 2_000_000 },
     { word: 'last', bytes: 4 },
@@ -431,18 +425,24 @@ t.test('memory that is gone is refused, and no other request is touched', async 
 t.test('lent memory comes back, whether the commit was made or not', async (t) => {
   const { database } = await temporaryDatabase(t)
   await database.commit([{ sql: 'create table words (word text primary key, bytes blob) strict', parameters: [] }])
-  const put = (word: string, bytes: LentBytes): Write => ({
+  const put = (word: string, bytes: MessageBytes): Write => ({
     sql: 'insert into words (word, bytes) values (?, ?)',
     parameters: [word, bytes],
   })
   const contentOf = (place: number): Buffer => Buffer.alloc(50_000, `content ${place}`)
-  const lend = (place: number): LentBytes => {
+  const lend = (place: number): MessageBytes => {
     const memory = Buffer.allocUnsafeSlow(50_100)
     contentOf(place).copy(memory, 100)
-    return new LentBytes(memory.subarray(100))
+    return MessageBytes.lent(memory.subarray(100))
   }
   const loans = [0, 1, 2, 3, 4].map(lend)
-  const [first, second, third, fourth, fifth] = loans as [LentBytes, LentBytes, LentBytes, LentBytes, LentBytes]
+  const [first, second, third, fourth, fifth] = loans as [
+    MessageBytes,
+    MessageBytes,
+    MessageBytes,
+    MessageBytes,
+    MessageBytes,
+  ]
   const commits = [
     database.commit([put('first', first), put('second', second)]),
     database.commit([put('first', third)]),
@@ -455,7 +455,7 @@ t.test('lent memory comes back, whether the commit was made or not', async (t) =
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
   )
-  for (const [place, loan] of loans.entries()) t.ok(loan.bytes.equals(contentOf(place)), `${place} is back`)
+  for (const [place, loan] of loans.entries()) t.ok(loan.read().equals(contentOf(place)), `${place} is back`)
   const rows = database.read<{ word: string; bytes: Buffer }>('select word, bytes from words order by rowid', [])
   t.same(
     rows.map(({ word }) => word),

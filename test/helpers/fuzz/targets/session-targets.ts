@@ -96,7 +96,7 @@ const mx = new FuzzedListener(async (teardowns) => {
     messages_per_minute: 1e6,
     bytes_per_minute: 1e12,
   })
-  const rawOf = (index: number): Buffer => taken[index]?.raw ?? Buffer.alloc(0)
+  const rawOf = (index: number): Buffer => taken[index]?.bytes.read() ?? Buffer.alloc(0)
   return { port, taken, errors, advance, bytesInFlight: () => listener.bytesInFlight(), rawOf }
 })
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Authentication, Connection } from '../../../../src/base/mail/authentication-results.js'
 import { scanHeader } from '../../../../src/base/mail/header-fields.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
+import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import type { TraceFacts } from '../../../../src/inbound/receiving/authentication/trace-fields.js'
 import { GuardedAuthenticator } from '../../../../src/inbound/receiving/threads/guarded-authenticator.js'
 
@@ -14,10 +15,10 @@ async function authenticate(isFeared: boolean, only: typeof asked | null, fails 
   const steps: unknown[] = []
   const guarded = new GuardedAuthenticator({
     threads: {
-      authenticate: async (_raw, _header, _connection, trace) => {
+      authenticate: async (_bytes, _header, _connection, trace) => {
         steps.push(trace?.id ?? null)
         if (fails) throw new Error('a fault')
-        return { authentication, authenticationJson: toJson(authentication), raw, form: null }
+        return { authentication, authenticationJson: toJson(authentication), form: null }
       },
     },
     early: {
@@ -28,7 +29,9 @@ async function authenticate(isFeared: boolean, only: typeof asked | null, fails 
     },
     onAuthenticated: (results) => steps.push(results === authentication ? 'observed' : 'other results'),
   })
-  await guarded.authenticate(raw, scanHeader(raw), {} as Connection, only).catch(() => steps.push('failed'))
+  await guarded
+    .authenticate(MessageBytes.lent(raw), scanHeader(raw), {} as Connection, only)
+    .catch(() => steps.push('failed'))
   return steps
 }
 

@@ -3,6 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
 import { scanHeader } from '../../../../src/base/mail/header-fields.js'
+import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import { WholeBodyHash } from '../../../../src/inbound/receiving/authentication/body-hash.js'
 import { buildResultFields } from '../../../../src/inbound/receiving/authentication/result-fields.js'
 import { type TraceFacts, withTrace } from '../../../../src/inbound/receiving/authentication/trace-fields.js'
@@ -33,7 +34,7 @@ function threadsOf(
 }
 
 function authenticate(threads: MessageThreads, raw: Buffer): Promise<CheckedMessage> {
-  return threads.authenticate(raw, scanHeader(raw), hereby, null)
+  return threads.authenticate(MessageBytes.lent(raw), scanHeader(raw), hereby, null)
 }
 
 t.test('verdicts come back with the bytes, and DNS queries go through the resolver of the main thread', async (t) => {
@@ -41,9 +42,12 @@ t.test('verdicts come back with the bytes, and DNS queries go through the resolv
   for (const body of ['', 'some words\r\n'.repeat(100_000)]) {
     const message = Buffer.from(signMessage(`${plain}${body}`, key, { domain: 'b.test' }))
     const expected = Buffer.from(message)
-    const { authentication, raw } = await authenticate(threads, message)
+    const bytes = MessageBytes.lent(message)
+    const checking = threads.authenticate(bytes, scanHeader(message), hereby, null)
+    t.equal(bytes.isGone, expected.length >= 65_536, 'the thread has the memory of a large one')
+    const { authentication } = await checking
     t.match(authentication, { spf: { result: 'pass' }, dkim: [{ result: 'pass' }], fromFields: 1 })
-    t.ok(raw.equals(expected), `${expected.length} bytes`)
+    t.ok(bytes.read().equals(expected), `${expected.length} bytes`)
   }
   t.ok(resolver.asked.some((question) => question.includes('s._domainkey.b.test')))
 })
@@ -137,7 +141,13 @@ t.test('a small message comes back in the form in which it is stored, with what 
   const forged = 'Return-Path: <forged@b.test>\r\nAuthentication-Results: mx.test; spf=pass\r\n'
   for (const text of [plain, `${forged}${plain}`, plain.replace('body', 'bödy')]) {
     const raw = Buffer.from(text)
-    const { authentication, authenticationJson, form } = await threads.authenticate(raw, scanHeader(raw), hereby, trace)
+    const bytes = MessageBytes.lent(raw)
+    const { authentication, authenticationJson, form } = await threads.authenticate(
+      bytes,
+      scanHeader(raw),
+      hereby,
+      trace,
+    )
     t.same(JSON.parse(authenticationJson), authentication)
     const results = buildResultFields(authentication, hereby)
     const expected = Buffer.concat(withTrace(raw, scanHeader(raw), trace, results))
@@ -149,9 +159,9 @@ t.test('a small message comes back in the form in which it is stored, with what 
 t.test('a large message has no stored form, and neither has one of which it is not asked', async (t) => {
   const { threads } = threadsOf(t)
   const large = Buffer.from(`${plain}${'some words\r\n'.repeat(6_000)}`)
-  t.equal((await threads.authenticate(large, scanHeader(large), hereby, trace)).form, null)
+  t.equal((await threads.authenticate(MessageBytes.lent(large), scanHeader(large), hereby, trace)).form, null)
   const small = Buffer.from(plain)
-  t.equal((await threads.authenticate(small, scanHeader(small), hereby, null)).form, null)
+  t.equal((await threads.authenticate(MessageBytes.lent(small), scanHeader(small), hereby, null)).form, null)
 })
 
 function authenticateMany(threads: MessageThreads, count: number): Promise<PromiseSettledResult<CheckedMessage>[]> {

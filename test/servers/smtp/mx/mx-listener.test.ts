@@ -58,7 +58,7 @@ t.test('a message is accepted with its envelope and the facts of its client', as
   })
   t.equal(message?.recipients.length, 2)
   t.ok((message?.client.port ?? 0) > 0)
-  t.equal(message?.raw.toString(), `${letter}\r\n.dot\r\n`)
+  t.equal(message?.bytes.read().toString(), `${letter}\r\n.dot\r\n`)
 })
 
 t.test('over STARTTLS the facts of TLS are passed on; a bounce has no sender', async (t) => {

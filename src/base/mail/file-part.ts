@@ -23,15 +23,3 @@ export function isFilePart({ disposition, dispositionName, typeName }: DeclaredF
   if (place === 'body') return false
   return dispositionName !== '' || (place === 'other' && typeName !== '')
 }
-
-/** The value of a parameter `name` or `filename`, also continued or encoded (RFC 2231); empty if there is none. */
-export function fileNameOf(value: string): string {
-  return (
-    /;\s{0,80}(?:file)?name(?:\*\d{0,2}\*?)?\s{0,9}=\s{0,9}"?([^";\r\n]{1,300})/i
-      .exec(value.slice(0, MAX_VALUE))?.[1]
-      ?.trim() ?? ''
-  )
-}
-
-/** Characters of a value in which names are looked for. */
-const MAX_VALUE = 10_000

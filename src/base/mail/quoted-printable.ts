@@ -1,6 +1,5 @@
 /**
- * Encodes and decodes quoted-printable text (RFC 2045 section 6.7): strictly, from bytes to bytes in one pass, or as
- * far as it can be read.
+ * Encodes and decodes quoted-printable text (RFC 2045 section 6.7) strictly, from bytes to bytes in one pass.
  *
  * CRLF is a line end on both sides; CR or LF alone is encoded. Blanks at the end of an encoded line are deleted, as
  * the RFC asks.
@@ -14,13 +13,6 @@ const EQUALS = 0x3d
 /** With the `=` of a soft line break. */
 const MAX_LINE = 76
 const hexDigits = Buffer.from('0123456789ABCDEF')
-
-/** Decodes as much as can be read of any text: what is no escape stays. Each escape becomes one character. */
-export function readQuotedPrintable(text: string): string {
-  return text
-    .replace(/=\r?\n/g, '')
-    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-}
 
 /** Null: an `=` begins neither a byte nor a soft line break. */
 export function decodeQuotedPrintable(encoded: Buffer): Buffer | null {

@@ -94,14 +94,12 @@ export class QueueRunner {
 
   /** Takes a message whose commit, with this claim, is on disk. What that has not left in memory is read back. */
   offer(enqueued: EnqueuedEmail, claim: Claim | null = null, copies?: FreshCopies): void {
-    const { email, entries, dsnRequests } = enqueued
-    const raw = enqueued.bytes.kept
+    const { email, entries, dsnRequests, bytes } = enqueued
     const isDue = email.scheduled_for === null
     if (claim !== null) this.leases.confirmClaim(enqueued, claim)
-    if (isDue && raw !== null) {
-      const ids = entries.map(({ id }) => id)
-      this.deps.messageCache.put(buildFreshMessage({ email, raw, dsnRequests }, copies), ids)
-    }
+    const fresh = isDue && bytes.kept !== null ? { email, raw: bytes.kept, dsnRequests } : null
+    const ids = entries.map(({ id }) => id)
+    if (fresh !== null) this.deps.messageCache.put(buildFreshMessage(fresh, copies), ids)
     for (const entry of entries) {
       if (!isDue || !this.lanes.add(entry, claim !== null)) this.sweep.rewindTo(entry)
     }

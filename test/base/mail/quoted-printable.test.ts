@@ -3,11 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { encode as encodePeer, wrap as wrapPeer } from 'nodemailer/lib/qp'
 import t from 'tap'
-import {
-  decodeQuotedPrintable,
-  encodeQuotedPrintable,
-  readQuotedPrintable,
-} from '../../../src/base/mail/quoted-printable.js'
+import { decodeQuotedPrintable, encodeQuotedPrintable } from '../../../src/base/mail/quoted-printable.js'
 
 const decode = (text: string): string | undefined =>
   decodeQuotedPrintable(Buffer.from(text, 'latin1'))?.toString('latin1')
@@ -82,13 +78,4 @@ t.test('what another implementation encodes is decoded', async () => {
       assert.deepEqual(decodeQuotedPrintable(encoded), buffer)
     }),
   )
-})
-
-t.test('what is no escape stays where text is read as far as it can be', async (t) => {
-  const table: readonly [string, string][] = [
-    ['a=3Db=e9', 'a=b\xe9'],
-    ['a=\r\nb=\nc', 'abc'],
-    ['=XY = =4', '=XY = =4'],
-  ]
-  for (const [text, expected] of table) t.equal(readQuotedPrintable(text), expected)
 })

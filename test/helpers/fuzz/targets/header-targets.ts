@@ -1,4 +1,5 @@
 /** Header fields, encoded words, encodings of text, tokens, and what is written into headers of ours. */
+
 import { createSecretKey } from 'node:crypto'
 import { tryParseDomainName } from '../../../../src/base/mail/address.js'
 import { createClickToken, isClickToken } from '../../../../src/base/mail/click-token.js'
@@ -6,11 +7,7 @@ import { readFieldValue, scanHeader, scanHeaderOrEmpty, spliceHeader } from '../
 import { readHeaderMailboxes } from '../../../../src/base/mail/header-mailboxes.js'
 import { decodeHeaderText } from '../../../../src/base/mail/header-text.js'
 import { checkLinesInSteps } from '../../../../src/base/mail/line-check.js'
-import {
-  decodeQuotedPrintable,
-  encodeQuotedPrintable,
-  readQuotedPrintable,
-} from '../../../../src/base/mail/quoted-printable.js'
+import { decodeQuotedPrintable, encodeQuotedPrintable } from '../../../../src/base/mail/quoted-printable.js'
 import {
   createReturnPath,
   createUnsubscribeToken,
@@ -20,6 +17,7 @@ import {
 import { composeSubject } from '../../../../src/outbound/sending/compose-header.js'
 import { prepareMessage, summarizeMessage } from '../../../../src/outbound/sending/prepare-message.js'
 import { readServiceFields } from '../../../../src/outbound/sending/service-headers.js'
+import { decodeTransfer } from '../../../../src/records/messages/mime/structure/transfer-encoding.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
 import { messageSeeds, messageWords } from './message-seeds.js'
 import { isRefusal } from './refusals.js'
@@ -77,7 +75,8 @@ function checkEncodings(input: Buffer): void {
   check(decodeQuotedPrintable(encoded)?.equals(input) === true, 'decode(encode(x)) = x')
   const decoded = decodeQuotedPrintable(input)
   check(decoded === null || decoded.length <= input.length, 'decoded text is not longer')
-  readQuotedPrintable(input.toString('latin1'))
+  for (const encoding of ['base64', 'quoted-printable', 'uuencode'] as const)
+    check(decodeTransfer(input, encoding).length <= input.length, `${encoding} makes no octets of fewer`)
   for (const _ of checkLinesInSteps(input, { maxLineOctets: 998 }));
 }
 

@@ -35,7 +35,7 @@ export interface Part {
   readonly isExact: boolean
 }
 
-export interface OpenedPart {
+interface OpenedPart {
   readonly parts: readonly Part[]
   /** All programs find the same parts. */
   readonly isExact: boolean

@@ -108,15 +108,18 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** Null: it has no `begin` line. Lines that are broken are skipped. */
+/** Null: it has no `begin` line. Blanks at the end of a line may be missing, so a line may stand for more octets than it has. */
 function decodeUuencoded(body: Buffer): Buffer | null {
   const lines = body.toString('latin1').split(/\r?\n/)
   const begin = lines.findIndex((line) => /^begin [0-7]{3,4} /.test(line))
   if (begin === -1) return null
   const decoded: Buffer[] = []
+  let left = body.length
   for (const line of lines.slice(begin + 1)) {
-    if (line === 'end') break
-    decoded.push(decodeUuencodedLine(line))
+    const octets = line === 'end' ? null : decodeUuencodedLine(line)
+    left -= octets?.length ?? 0
+    if (octets === null || left < 0) break
+    decoded.push(octets)
   }
   return Buffer.concat(decoded)
 }

@@ -3,7 +3,7 @@ import t from 'tap'
 import {
   decodeTransfer,
   type TransferEncoding,
-} from '../../../../src/records/messages/mime/structure/transfer-encoding.js'
+} from '../../../../../src/records/messages/mime/structure/transfer-encoding.js'
 
 const cases: readonly (readonly [TransferEncoding, string, string])[] = [
   ['quoted-printable', 'a=3Db=e9', 'a=b\xe9'],

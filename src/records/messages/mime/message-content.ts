@@ -5,18 +5,19 @@
  * A text with a file name is a body and a file, because mail programs show it and offer it (`mail/file-part`). Of a message
  * that is shown in a message, the first fields stand above its bodies. A multipart whose parts cannot be found is a text.
  *
- * Limit: a value of a field is shown up to 8,192 characters.
+ * Limits: a message with a header of more than 1 MB is not read. A value of a field is shown up to 8,192 characters.
  */
 
 import { isFilePart, type PartPlace } from '../../../base/mail/file-part.js'
 import { findFields, type Header, readFieldValue } from '../../../base/mail/header-fields.js'
 import { decodeHeaderText } from '../../../base/mail/header-text.js'
 import { escapeHtml } from '../../../base/mail/markup.js'
+import { Refusal } from '../../../base/mail/refusal.js'
 import { freeMemory } from '../../../base/platform/memory/free-memory.js'
 import { detectFileType } from '../../../workspaces/content/file-type.js'
 import type { MimeAttachment, MimeContent, MimeField, MimeParts } from './mime-parts-protocol.js'
 import { decodeText } from './structure/decode-text.js'
-import { isMessage, type Part, PartWalker } from './structure/part-tree.js'
+import { isMessage, MAX_HEADER, type Part, PartWalker } from './structure/part-tree.js'
 import { decodeTransfer } from './structure/transfer-encoding.js'
 
 /** A text, or the head of a message that is shown. */
@@ -56,10 +57,13 @@ export class MessageContent {
   private readonly bodies: Body[] = []
   private readonly files: File[] = []
 
+  /** Throws a Refusal if the header is too long. */
   constructor(
     private readonly raw: Buffer,
     private readonly header: Header,
   ) {
+    if (header.end > MAX_HEADER)
+      throw new Refusal('malformed-message', `a header of ${header.end} octets, more than ${MAX_HEADER}`)
     this.walker = new PartWalker(raw, header)
     this.collect(this.walker.root, { place: 'message', alternative: false })
   }

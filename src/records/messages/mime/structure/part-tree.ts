@@ -57,7 +57,7 @@ const defaultLimits: WalkLimits = {
   headers: Number.POSITIVE_INFINITY,
 }
 /** Bytes of a part's header. */
-const MAX_HEADER = 1_048_576
+export const MAX_HEADER = 1_048_576
 
 type Place = Pick<Part, 'start' | 'end' | 'depth' | 'showsMessage'>
 

@@ -11,3 +11,12 @@ export function toPrintableAscii(text: string): string {
 export function toPrintableText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?')
 }
+
+/** On one line of at most so many code units: single blanks, nothing invisible. */
+export function toOneLine(text: string, maxLength = Number.POSITIVE_INFINITY): string {
+  const cut = text.slice(0, maxLength * 4).replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
+  return cut
+    .trim()
+    .slice(0, maxLength)
+    .replace(/[\ud800-\udbff]$/, '')
+}

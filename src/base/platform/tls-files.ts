@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { SubjectAltNameEntry } from 'selfsigned'
 import { errorMessageOf } from './errors.js'
+import { DAY } from './time-units.js'
 
 /** PEM texts. */
 export interface TlsPair {
@@ -78,8 +79,6 @@ export async function readAuthorities(file: string): Promise<string> {
   }
   return authorities
 }
-
-const DAY = 86_400_000
 
 async function readStoredPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles | null> {
   const pair = await readTlsFiles(join(folder, 'cert.pem'), join(folder, 'key.pem')).catch(() => null)

@@ -4,6 +4,7 @@
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { toPrintableText } from '../../base/mail/printable.js'
+import { parseRetryAfter } from '../../base/platform/http/retry-after.js'
 import { isRecord, ownValueOf } from '../../base/platform/records.js'
 
 type ProblemSubject = 'name' | 'account' | 'rate-limit' | 'server'
@@ -63,12 +64,4 @@ function readDocument(document: unknown): { readonly type: string; readonly deta
     type: typeof type === 'string' ? formatForDisplay(type.startsWith(PREFIX) ? type.slice(PREFIX.length) : type) : '',
     detail: typeof detail === 'string' ? toPrintableText(detail.slice(0, MAX_DETAIL)) : '',
   }
-}
-
-/** Seconds, or a date of HTTP (RFC 9110 section 10.2.3), in milliseconds from now; null: neither. */
-export function parseRetryAfter(value: string | undefined, now: number): number | null {
-  if (value === undefined || value.length > 100) return null
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
-  const at = Date.parse(value)
-  return Number.isNaN(at) ? null : Math.max(0, at - now)
 }

@@ -6,6 +6,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
+import { HOUR } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { readServiceState, removeOldTimes, setServiceState } from '../../base/storage/db/service-state.js'
 import type { Write } from '../../base/storage/db/write.js'
@@ -39,7 +40,6 @@ interface WatchDeps extends Store {
   readonly composeNotices: (workspaceId: string, warnings: readonly ExpiryWarning[], now: number) => Notices
 }
 
-const HOUR = 3_600_000
 const WARNING_INTERVAL = 72 * HOUR
 const KEY_PREFIX = 'certificate_warned:'
 /** The first key behind those with the prefix. */

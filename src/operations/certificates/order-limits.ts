@@ -7,8 +7,8 @@
 
 import type { DomainName } from '../../base/mail/address.js'
 import { findOwnerDomain } from '../../base/mail/public-suffix.js'
+import { HOUR } from '../../base/platform/time-units.js'
 
-const HOUR = 3_600_000
 const WEEK = 7 * 24 * HOUR
 
 interface Limit {

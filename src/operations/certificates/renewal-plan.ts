@@ -6,6 +6,7 @@
  * that a restart does not change it and many certificates of one day are not renewed in one hour.
  */
 import { createHash, X509Certificate } from 'node:crypto'
+import { DAY, HOUR, MINUTE } from '../../base/platform/time-units.js'
 
 export interface Validity {
   /** Epoch milliseconds. */
@@ -26,9 +27,6 @@ export interface CertificateFacts extends Validity {
 
 const RENEWAL_SHARE = 2 / 3
 const MAX_SHIFT = 0.03
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
 /** A certificate that expires in less is a warning, or in less than a sixth of its lifetime if that is shorter. */
 const WARNING_TIME = 14 * DAY
 

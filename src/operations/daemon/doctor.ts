@@ -8,6 +8,7 @@ import type { ReadSettings, StartSettings } from '../../base/config/live-config.
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import { shareWaitingRun } from '../../base/platform/serial-runner.js'
+import { DAY } from '../../base/platform/time-units.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { allChecks } from '../doctor/checks/all-checks.js'
 import { openCheckDeps } from '../doctor/checks/open-deps.js'
@@ -17,7 +18,6 @@ import { readLastRun } from '../doctor/findings-store.js'
 import { runChecks } from '../doctor/run-checks.js'
 import type { Edges } from './edges.js'
 
-const DAY = 86_400_000
 /** Milliseconds. */
 const FIRST_RUN = 600_000
 const POLL_INTERVAL = 60_000

@@ -9,6 +9,7 @@ import type { ReadSettings, StartSettings } from '../../base/config/live-config.
 import type { Clock } from '../../base/platform/clock.js'
 import { startCronTask } from '../../base/platform/cron-task.js'
 import type { Log } from '../../base/platform/log.js'
+import { HOUR } from '../../base/platform/time-units.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { readServiceState, setServiceState } from '../../base/storage/db/service-state.js'
 import { reclaimFreePages } from '../../base/storage/maintenance/free-pages.js'
@@ -41,7 +42,6 @@ import { removeOldCodes } from '../../workspaces/sms/remove-old-codes.js'
 import { removeOldDeliveries } from '../../workspaces/webhooks/delivery-records.js'
 
 const LAST_RUN = 'housekeeping_last_run'
-const HOUR = 3_600_000
 /** Milliseconds. */
 const STEP_PAUSE = 50
 /** Milliseconds after which the sending of a code has surely ended. */

@@ -4,7 +4,8 @@
  */
 
 import { AGE_BOUNDS, type QueueCensus } from '../../records/messages/queue/queue-census.js'
-import { queueStatuses, type WaitReason, waitReasons } from '../../records/messages/queue/wait-reason.js'
+import { queueStatuses } from '../../records/messages/queue/queue-status.js'
+import { type WaitReason, waitReasons } from '../../records/messages/queue/wait-reason.js'
 import type { Metrics } from './registry.js'
 
 interface ReportedQueue {

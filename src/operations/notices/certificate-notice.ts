@@ -1,12 +1,13 @@
 /** The notice that certificates of the service expire and were not renewed, to the administrators of the operator. */
 
+import { toOneLine } from '../../base/mail/printable.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../records/messages/service-email.js'
 import { isSuppressed } from '../../records/suppressions/suppressions.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { ExpiryWarning } from '../certificates/expiry-watch.js'
-import { composeNotice, formatTime, type Piece, toOneLine } from './notice-mail.js'
+import { composeNotice, formatTime, type Piece } from './notice-mail.js'
 
 /** Where the certificate comes from, which decides how it is renewed. */
 export type CertificateOrigin = 'acme' | 'files' | 'self-signed'

@@ -3,9 +3,10 @@
  * workspace: one when this is detected, while mail is still sent, and one when sending stops.
  */
 
+import { toOneLine } from '../../base/mail/printable.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
-import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
 /** The data of the event; times are ISO 8601. */
 export interface DomainEventData {

@@ -7,6 +7,7 @@
 import type { Address } from '../../base/mail/address.js'
 import { html, type Markup } from '../../base/mail/markup.js'
 import { createMessageId } from '../../base/mail/message-id.js'
+import { toOneLine } from '../../base/mail/printable.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import { composeMessage } from '../../outbound/sending/compose-message.js'
 import { enqueueServiceEmail, type ServiceNotice, type ServiceSender } from '../../records/messages/service-email.js'
@@ -45,11 +46,6 @@ export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: Notic
   )
   const messageId = createMessageId(id, hostname)
   return enqueueServiceEmail({ id, messageId, from: mailFrom, to, subject, now }, raw)
-}
-
-/** Text of users on one line, so that it cannot look like a paragraph of ours. */
-export function toOneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}]+/gu, ' ').trim()
 }
 
 const MAX_NAME_LENGTH = 60

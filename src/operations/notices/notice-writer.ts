@@ -188,7 +188,7 @@ function buildPieces({ checked_at, findings }: ChecksFailedData, subject: string
 }
 
 function buildFinding({ check, subject, state, text, remedy }: ChecksFailedData['findings'][number]): readonly Piece[] {
-  const lines = remedy.map(toOneLine)
+  const lines = remedy.map((line) => toOneLine(line))
   const sentence = toOneLine(`${state === 'fail' ? 'Failure' : 'Warning'} (${check}) ${subject}: ${text}`)
   return [{ kind: 'text', text: sentence }, ...(lines.length === 0 ? [] : [{ kind: 'list', lines } as const])]
 }

@@ -6,12 +6,14 @@
  * its domains and broadcasts are not told of again.
  */
 
+import { toOneLine } from '../../base/mail/printable.js'
+import { DAY, MINUTE } from '../../base/platform/time-units.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { EventPayloads, SendingData } from '../../records/events/payloads.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { prepareEarlierEvents } from './earlier-events.js'
-import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
 type SendingEventType = 'sending.warned' | 'sending.held' | 'sending.released'
 
@@ -24,8 +26,6 @@ interface SendingEvent<Type extends SendingEventType> {
 
 /** Notices of one type of a workspace and day. */
 const MAX_NOTICES = 20
-const DAY = 86_400_000
-const MINUTE = 60_000
 
 const findEarlier = {
   'sending.warned': prepareEarlierEvents<SendingData>('sending.warned', MAX_NOTICES),

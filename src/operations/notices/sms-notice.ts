@@ -5,12 +5,14 @@
  * administrators with mail.
  */
 
+import { toOneLine } from '../../base/mail/printable.js'
+import { DAY } from '../../base/platform/time-units.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { SmsHeldData } from '../../workspaces/sms/conversion-watch.js'
 import { prepareEarlierEvents } from './earlier-events.js'
-import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
 interface HeldEvent {
   readonly seq: number
@@ -22,7 +24,6 @@ interface HeldEvent {
 const MAX_NOTICES = 20
 /** Events of a workspace that are read; when it has that many in a day, no notice is written. */
 const MAX_EVENTS = 500
-const DAY = 86_400_000
 
 const findEarlier = prepareEarlierEvents<SmsHeldData>('sms.held', MAX_EVENTS)
 

@@ -7,6 +7,7 @@
  * client of the API must not flood the administrators, who may be others, with mail of the service.
  */
 
+import { toOneLine } from '../../base/mail/printable.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
@@ -15,7 +16,7 @@ import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webh
 import { createEventReader } from '../../workspaces/webhooks/event-pages.js'
 import { type WebhookRef, webhookById } from '../../workspaces/webhooks/webhook-records.js'
 import { prepareEarlierEvents } from './earlier-events.js'
-import { formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
 interface WebhookNoticeDeps {
   readonly read: Read

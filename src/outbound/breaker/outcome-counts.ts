@@ -1,5 +1,6 @@
 /** Stores counted outcomes in the database, by scope and quarter of an hour, and sums them over the windows. */
 
+import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
@@ -7,8 +8,6 @@ import type { BreakerCountsTable, BreakerScope } from '../../base/storage/tables
 import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'
 import type { Figures } from './judge-figures.js'
 
-/** Milliseconds. */
-const DAY = 86_400_000
 const WEEK = 7 * DAY
 /** Rows of one commit of the removal. */
 const BATCH_SIZE = 500

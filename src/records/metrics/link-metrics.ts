@@ -5,12 +5,14 @@
  * those that lead by these counts are added up over all days. So the list is exact among the URLs that are in the first
  * 200 of some day (500 of each in up to 40 days); one that never is may be missing, though it has clicks on many days.
  */
+
+import { DAY } from '../../base/platform/time-units.js'
 import { isInJsonList } from '../../base/storage/db/json-list.js'
 import type { Slice } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
-import { DAY, type Window } from './window.js'
+import type { Window } from './window.js'
 
 /** The end of the list. */
 export const MAX_LINKS = 500

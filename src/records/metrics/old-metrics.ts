@@ -1,9 +1,9 @@
 /** Removes roll-ups of emails that were made so long ago that no window reaches them. */
 import { sql } from 'kysely'
+import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import { KEPT_METRICS_DAYS } from '../../base/storage/tables/metrics-tables.js'
-import { DAY } from './window.js'
 
 /** Rows of one commit. */
 const BATCH_SIZE = 500

@@ -1,6 +1,8 @@
 /** Numbers of emails by local day or by hour of the local day: each period once, also if it has none. */
+
+import { DAY, HOUR } from '../../base/platform/time-units.js'
 import type { OffsetAt } from './time-zone.js'
-import { BUCKET, DAY, type Window } from './window.js'
+import { BUCKET, type Window } from './window.js'
 
 export const groupings = ['day', 'hour', 'status'] as const
 /** `status` needs no series: its numbers are those of the whole window. */
@@ -16,7 +18,6 @@ interface BucketTotal {
   readonly total: number
 }
 
-const HOUR = 3_600_000
 const HOURS = 24
 
 /** Adds up buckets that come in the order of time. */

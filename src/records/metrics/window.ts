@@ -1,9 +1,10 @@
 /** The stretch of time that metrics are of: whole quarters of an hour, 90 days at most and one quarter at each end. */
+
+import { DAY } from '../../base/platform/time-units.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 
 /** Milliseconds. Every time zone is ahead of or behind UTC by a multiple of a bucket. */
 export const BUCKET = 900_000
-export const DAY = 86_400_000
 export const MAX_DAYS = 90
 
 export interface Window {

@@ -5,6 +5,7 @@
 import type { Config } from '../../base/config/complete.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { openResolver } from '../../base/platform/dns/resolver.js'
+import { DAY } from '../../base/platform/time-units.js'
 import type { RotationDeps } from './rotate-keys.js'
 import type { DomainResolver } from './verification/look-up-records.js'
 
@@ -19,7 +20,6 @@ export function openDomainResolver(
   return openResolver({ ...resolverOptions, servers }, clock, signal)
 }
 
-const DAY = 24 * 3_600_000
 /**
  * A retired key stays published for the time that a message may be in the queue and this reserve, for its transport and
  * late verifiers.

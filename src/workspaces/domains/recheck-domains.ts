@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DomainName } from '../../base/mail/address.js'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
+import { DAY, HOUR } from '../../base/platform/time-units.js'
 import { prepareWrite } from '../../base/storage/db/prepared.js'
 import { ConstraintViolated, StorageFault } from '../../base/storage/db/write.js'
 import { advanceRotation, type RotationDeps } from './rotate-keys.js'
@@ -15,8 +16,6 @@ import { type SendingDomain, verifiedByName } from './rows/sending-domains.js'
 import type { DomainEventType } from './verification/check-outcome.js'
 import { type CheckedDomain, checkDomain, domainsToCheck } from './verification/domain-checks.js'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
 const PAGE_SIZE = 5
 const PAUSE = 20
 

@@ -8,6 +8,7 @@
 import { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import { createLruCache } from '../../base/platform/lru-cache.js'
+import { MINUTE } from '../../base/platform/time-units.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { ConstraintViolated, type Write } from '../../base/storage/db/write.js'
 import { type Actor, recordAuditEntry } from '../accounts/access/audit-log.js'
@@ -69,7 +70,6 @@ function buildUnprovedRefusal(domain: string, kind: Exclude<Verdict, 'proved'>, 
 }
 
 const MAX_CHECKS_PER_MINUTE = 60
-const MINUTE = 60_000
 const MAX_DOMAINS = 10_000
 
 /** Counts a check of a domain; throws a Refusal `rate-limited` if the minute's checks are used up. */

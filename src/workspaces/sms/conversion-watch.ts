@@ -9,6 +9,7 @@ import { sql } from 'kysely'
 import type { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
+import { HOUR, MINUTE } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { tryUniqueCommit } from '../../base/storage/db/write.js'
@@ -17,9 +18,7 @@ import { type HeldPrefix, type Hold, insertHold, isInForce, readNewestHold } fro
 import type { PlannedSend } from './send-code.js'
 import { findSendRefusal, type SendLimitDeps } from './send-limits.js'
 
-const MINUTE = 60_000
 /** How long codes count, and how long a prefix is held. */
-const HOUR = 60 * MINUTE
 /** The time in which most recipients enter a code. */
 const GRACE = 5 * MINUTE
 /** Fewer say nothing about a prefix. */

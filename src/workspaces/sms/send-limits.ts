@@ -9,9 +9,10 @@
 import type { Config } from '../../base/config/complete.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
+import { HOUR, MINUTE } from '../../base/platform/time-units.js'
 import type { Read } from '../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import { DAY, oldestSliceStart, type WindowShape } from '../accounts/limits/rate-limit-window.js'
+import { oldestSliceStart, slidingDay, type WindowShape } from '../accounts/limits/rate-limit-window.js'
 import {
   addUsage,
   addWithinBounds,
@@ -37,15 +38,12 @@ export interface SendLimitDeps {
 /** All workspaces together have so many times the limits of a phone and of a range. */
 const SERVICE_SHARE = 3
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-
 const phoneHour: WindowShape = { length: HOUR, slice: 1 }
-const phoneDay: WindowShape = { length: DAY.length, slice: 1 }
+const phoneDay: WindowShape = { length: slidingDay.length, slice: 1 }
 const rangeHour: WindowShape = { length: HOUR, slice: MINUTE }
 const workspaceMinute: WindowShape = { length: MINUTE, slice: 1000 }
 const workspaceHour: WindowShape = { length: HOUR, slice: MINUTE }
-const workspaceDay = DAY
+const workspaceDay = slidingDay
 
 /** `reason`: part of the interface, `details.reason`. */
 interface SendLimit {

@@ -7,6 +7,7 @@
 import { sql } from 'kysely'
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
+import { DAY } from '../../base/platform/time-units.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
 import { INDEX_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
@@ -21,7 +22,6 @@ import { requireEnabledWebhook, type WebhookRef } from './webhook-records.js'
 const MAX_REPLAYS = 10
 /** Events that a workspace may replay on one day in UTC: each is a row of `webhook_deliveries`, which quotas do not count. */
 const MAX_REPLAYED = 1_000_000
-const DAY = 86_400_000
 
 interface ReplayRequest {
   readonly from: Timestamp

@@ -1,10 +1,6 @@
 /** What an error of an ACME server is about. */
 import t from 'tap'
-import {
-  parseRetryAfter,
-  readRequestProblem,
-  readValidationProblem,
-} from '../../../src/operations/certificates/acme-problem.js'
+import { readRequestProblem, readValidationProblem } from '../../../src/operations/certificates/acme-problem.js'
 
 const now = Date.UTC(2026, 10, 23)
 const urn = 'urn:ietf:params:acme:error:'
@@ -37,13 +33,4 @@ t.test('text of the server is printable and bounded', async (t) => {
 t.test('a failed validation is about the name, whatever its type', async (t) => {
   t.match(readValidationProblem({ type: `${urn}unauthorized`, detail: 'wrong key' }), { subject: 'name' })
   t.match(readValidationProblem(undefined), { subject: 'name', message: 'the server gives no reason' })
-})
-
-t.test('Retry-After in seconds or as a date', async (t) => {
-  t.equal(parseRetryAfter('120', now), 120_000)
-  t.equal(parseRetryAfter('Mon, 23 Nov 2026 01:00:00 GMT', now), 3_600_000)
-  t.equal(parseRetryAfter('Mon, 23 Nov 2020 01:00:00 GMT', now), 0)
-  t.equal(parseRetryAfter('soon', now), null)
-  t.equal(parseRetryAfter(undefined, now), null)
-  t.equal(parseRetryAfter('9'.repeat(1000), now), null)
 })

@@ -1,8 +1,9 @@
 /** The numbers of each local day, read in several steps. */
 import t from 'tap'
+import { DAY } from '../../../src/base/platform/time-units.js'
 import { readDailyMetrics } from '../../../src/records/metrics/daily-metrics.js'
 import { findTimeZone, utc } from '../../../src/records/metrics/time-zone.js'
-import { BUCKET, DAY, toWindow } from '../../../src/records/metrics/window.js'
+import { BUCKET, toWindow } from '../../../src/records/metrics/window.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const FIRST = Date.UTC(2026, 2, 1)

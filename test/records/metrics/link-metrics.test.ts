@@ -1,9 +1,10 @@
 /** The most clicked links of some days: their order, their sums, and the end of the list. */
 import t, { type Test } from 'tap'
+import { DAY } from '../../../src/base/platform/time-units.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { MAX_LINKS, readLinkMetrics } from '../../../src/records/metrics/link-metrics.js'
-import { DAY, toWindow } from '../../../src/records/metrics/window.js'
+import { toWindow } from '../../../src/records/metrics/window.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 

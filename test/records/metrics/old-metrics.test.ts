@@ -1,8 +1,8 @@
 /** Roll-ups are removed in steps when no window reaches them, and late changes do not bring them back. */
 import t from 'tap'
+import { DAY } from '../../../src/base/platform/time-units.js'
 import { KEPT_METRICS_DAYS } from '../../../src/base/storage/tables/metrics-tables.js'
 import { removeOldMetrics } from '../../../src/records/metrics/old-metrics.js'
-import { DAY } from '../../../src/records/metrics/window.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'

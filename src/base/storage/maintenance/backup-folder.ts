@@ -8,6 +8,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errorCodeOf } from '../../platform/errors.js'
+import { DAY } from '../../platform/time-units.js'
 import { syncFile } from './backup.js'
 
 const LIST_NAME = '.posthorn-backups.json'
@@ -19,8 +20,6 @@ type KnownBackup = z.output<typeof listSchema>['files'][number]
 export function backupName(now: number): string {
   return `posthorn-${new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')}.db`
 }
-
-const DAY = 86_400_000
 
 /** The name of an unfinished backup to a folder, or to standard output, which is made beside the database first. */
 const PARTIAL =

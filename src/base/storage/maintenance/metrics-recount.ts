@@ -9,6 +9,7 @@
  */
 
 import type SQLite from 'better-sqlite3'
+import { DAY } from '../../platform/time-units.js'
 import { recipientColumns } from '../schema/emails.js'
 import { countAgain, emailMetricsColumns, linkMetricsColumns } from '../schema/metrics.js'
 import { KEPT_METRICS_DAYS } from '../tables/metrics-tables.js'
@@ -19,8 +20,6 @@ const repeats = ['opens', 'clicks', 'machine_opens', 'machine_clicks'] as const
 const emailKey = ['workspace_id', 'domain', 'tag', 'bucket'] as const
 const linkKey = ['workspace_id', 'domain', 'day', 'url'] as const
 const ofLinks = ['clicks', 'unique_clicks'] as const
-
-const DAY = 86_400_000
 
 /** Made by `countMetricsAgain`, on its connection. */
 const countedEmails = 'temp.counted_emails'

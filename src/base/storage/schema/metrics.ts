@@ -8,10 +8,11 @@
  *
  * `verify-data` fills tables of its own by the same statements (`countAgain`), and compares.
  */
+
+import { DAY } from '../../platform/time-units.js'
 import { recipientColumns } from './emails.js'
 
 const BUCKET = 900_000
-const DAY = 86_400_000
 /** Characters of a URL in `link_metrics`; longer ones are left out. */
 const MAX_URL = 8_192
 

@@ -14,14 +14,13 @@ import { findRegistryDomain } from '../../../base/mail/public-suffix.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { DAY } from '../../../base/platform/time-units.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { MailReceiversTable } from '../../../base/storage/tables/domain-report-tables.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import type { DomainReport } from './report-records.js'
 
-/** Milliseconds. */
-const DAY = 86_400_000
 const STORED_AFTER = 1_000
 /** What does not fit, while the database takes no writes, is noted with a later message. */
 const MAX_PENDING = 2_000

@@ -40,7 +40,7 @@ interface ReturnDeps {
 
 /** Reports to one sender: at once, and in an hour. */
 const MAX_REPORTS = 60
-const HOUR = 3_600
+const HOUR_SECONDS = 3_600
 const MAX_SENDERS = 10_000
 /** What a message from the null sender begins with, as it is stored. */
 const RETURN_PATH = 'Return-Path: <>\r\n'
@@ -55,7 +55,7 @@ interface Return {
 export class BounceReturner {
   private readonly buckets = new TokenBuckets({
     burst: MAX_REPORTS,
-    perSecond: MAX_REPORTS / HOUR,
+    perSecond: MAX_REPORTS / HOUR_SECONDS,
     maxKeys: MAX_SENDERS,
   })
 

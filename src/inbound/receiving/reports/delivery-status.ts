@@ -7,7 +7,7 @@
  * Limit: 100 recipients.
  */
 import type { Address } from '../../../base/mail/address.js'
-import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
+import { findReply, interpretBounce, kindOfReply, toDiagnostic } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind, ReportedHeader } from './report.js'
 import { parseTypedAddress } from './report-addresses.js'
@@ -117,9 +117,9 @@ function diagnosticOf(record: ReportedHeader, status: string): string {
   const spoken = firstValueOf(record, 'diagnostic-code') ?? ''
   const exit = describeExitCode(spoken)
   if (exit !== null) return exit
-  const words = toOneLine(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
+  const words = toDiagnostic(spoken).replace(/^[\w-]{1,40} ?; ?/, '')
   if (words.length >= MIN_WORDS) return words
-  const commented = /\(([^()]{12,300})\)/.exec(toOneLine(status))?.[1]
+  const commented = /\(([^()]{12,300})\)/.exec(toDiagnostic(status))?.[1]
   return commented ?? supplementOf(record) ?? words
 }
 
@@ -128,7 +128,7 @@ const MIN_WORDS = 12
 
 /** Exchange 2003 puts the reply here: `<mx.example.net #5.0.0 smtp; 550 no such user>`. */
 function supplementOf(record: ReportedHeader): string | null {
-  const words = toOneLine(firstValueOf(record, 'x-supplementary-info') ?? '')
+  const words = toDiagnostic(firstValueOf(record, 'x-supplementary-info') ?? '')
     .replace(/^<(?:[^\s<>#]{1,255} )?(?:#[245]\.\d{1,3}\.\d{1,3} )?/, '')
     .replace(/^[\w-]{1,40} ?; ?/, '')
     .replace(/>$/, '')

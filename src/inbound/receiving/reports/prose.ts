@@ -18,7 +18,7 @@ import {
   returnedMessageMarks,
 } from './prose-patterns.js'
 import { findRecipients, type ProseReport } from './prose-recipients.js'
-import { findReply, interpretBounce, toOneLine } from './read-reply.js'
+import { findReply, interpretBounce, toDiagnostic } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind } from './report.js'
 import { isSameAddress } from './report-addresses.js'
@@ -149,7 +149,7 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   const named = all.find((line) => line.toLowerCase().includes(bare))
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
   const rest = isSameAddress(recipient, beside) ? '' : beside
-  return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toOneLine(flat))
+  return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toDiagnostic(flat))
 }
 
 /** One of several: text elsewhere does not count, since it may concern another. */
@@ -165,7 +165,7 @@ function findReplyLines(lines: readonly string[]): readonly string[] {
     if (!isRefusalLine(line)) continue
     const more = lines.slice(index + 1, index + MAX_REPLY_LINES)
     const end = more.findIndex((next) => next.trim() === '' || replyEndPattern.test(next))
-    matches.push(toOneLine([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
+    matches.push(toDiagnostic([line, ...more.slice(0, end === -1 ? more.length : end)].join(' ')))
     if (matches.length === 50) break
   }
   return matches

@@ -4,6 +4,8 @@
  * The class comes from what the report states, then from the reply; the reason always from `classify-reply`, so
  * that a bounce in a report and a refusal in a session are classified alike.
  */
+
+import { toOneLine } from '../../../base/mail/printable.js'
 import type { Reason } from '../../../base/mail/reasons.js'
 import type { Reply } from '../../../base/mail/reply.js'
 import { classifyReply, type Stage } from '../../../records/messages/replies/classify-reply.js'
@@ -29,12 +31,9 @@ function findStatus(text: string): string | null {
   return statusPattern.exec(text)?.[1] ?? null
 }
 
-export function toOneLine(text: string, maxLength = MAX_DIAGNOSTIC): string {
-  const cut = text.slice(0, maxLength * 4).replace(/[\s\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ')
-  return cut
-    .trim()
-    .slice(0, maxLength)
-    .replace(/[\ud800-\udbff]$/, '')
+/** On one line, and no longer than what is kept of a diagnostic. */
+export function toDiagnostic(text: string): string {
+  return toOneLine(text, MAX_DIAGNOSTIC)
 }
 
 interface BounceFacts {
@@ -50,7 +49,7 @@ interface BounceFacts {
 type Meaning = Pick<Bounce, 'kind' | 'status' | 'reason' | 'recipientsFault' | 'diagnostic'>
 
 export function interpretBounce({ kind, status, diagnostic, prose = '' }: BounceFacts): Meaning {
-  const line = toOneLine(diagnostic)
+  const line = toDiagnostic(diagnostic)
   const quoted = findReply(line)
   const known = status ?? quoted?.enhanced ?? findStatus(line)
   if (kind === 'delivered') return { kind, status: known, reason: null, recipientsFault: false, diagnostic: line }

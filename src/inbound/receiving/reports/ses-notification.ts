@@ -6,7 +6,7 @@
  */
 import type { Address } from '../../../base/mail/address.js'
 import type { Reason } from '../../../base/mail/reasons.js'
-import { findReply, interpretBounce, kindOfReply, toOneLine } from './read-reply.js'
+import { findReply, interpretBounce, kindOfReply, toDiagnostic } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind, Report, ReportedHeader } from './report.js'
 import { findAddresses } from './report-addresses.js'
@@ -106,7 +106,7 @@ function buildBounce(recipient: Json, kind: BounceKind): Bounce {
 
 function diagnosticOf(recipient: Json): { readonly status: string | null; readonly diagnostic: string } {
   const status = /^\s{0,8}([245]\.\d{1,3}\.\d{1,3})\b/.exec(readText(recipient, 'status'))?.[1] ?? null
-  return { status, diagnostic: toOneLine(readText(recipient, 'diagnosticCode')).replace(/^[\w-]{1,40} ?; ?/, '') }
+  return { status, diagnostic: toDiagnostic(readText(recipient, 'diagnosticCode')).replace(/^[\w-]{1,40} ?; ?/, '') }
 }
 
 function buildComplaint(reported: ReportedHeader, fields: Json): Report {

@@ -7,13 +7,13 @@
  *
  * Limit: days older than 180 are removed when the next message is learned, so a workspace has about 181 rows.
  */
+
+import { DAY } from '../../../base/platform/time-units.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { TokenCount } from './score.js'
 
 const RECENT_DAYS = 180
-
-const DAY = 86_400_000
 
 /** 1 January 1970: the day of messages without a date. */
 const UNDATED = 0

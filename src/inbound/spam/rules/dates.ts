@@ -3,10 +3,9 @@
  * its score when it is scored again.
  */
 import { parseMessageDate } from '../../../base/mail/message-date.js'
+import { HOUR } from '../../../base/platform/time-units.js'
 import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from './spam-rule.js'
-
-const HOUR = 3_600_000
 
 /** Hours between the Date field and the time of receipt. */
 function hoursAhead(facts: SpamFacts): number {

@@ -1,5 +1,5 @@
 /** The options of `queue` commands that choose entries. */
-import { queueStatuses } from '../../../records/messages/queue/wait-reason.js'
+import { queueStatuses } from '../../../records/messages/queue/queue-status.js'
 
 export const filterOptions = {
   domain: 'string',

@@ -1,7 +1,8 @@
 /** `tls-reports`: the reports about TLS of the last days, and what became of each. */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { DAY, dayOf } from '../../../outbound/delivery/tls-reports/report-day.js'
+import { DAY } from '../../../base/platform/time-units.js'
+import { dayOf } from '../../../outbound/delivery/tls-reports/report-day.js'
 import { newestReports } from '../../../outbound/delivery/tls-reports/report-records.js'
 import { type Answer, type Call, refuseExtraWords } from '../command/command.js'
 

@@ -38,7 +38,7 @@ const newestInbound = prepareRead<{ time: number; id: string; limit: number }>()
 
 /** Seconds of the stretches whose rates are shown. */
 const STRETCHES = [10, 60] as const
-const HOUR = 3_600
+const HOUR_SECONDS = 3_600
 const HOUR_INTERVAL = 10_000
 const MAX_GROUPS = 10
 
@@ -91,7 +91,8 @@ export function createSnapshotReader(
   let hour: { readonly at: number; readonly activity: Activity } | null = null
   return async () => {
     const now = clock()
-    if (hour === null || now - hour.at >= HOUR_INTERVAL) hour = { at: now, activity: readActivity(read, now, HOUR) }
+    if (hour === null || now - hour.at >= HOUR_INTERVAL)
+      hour = { at: now, activity: readActivity(read, now, HOUR_SECONDS) }
     const { senders, ...lastHour } = hour.activity
     const stretches = STRETCHES.map((seconds) => readActivity(read, now, seconds)).map(
       ({ senders: _own, ...one }) => one,

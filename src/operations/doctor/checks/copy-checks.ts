@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
+import { HOUR } from '../../../base/platform/time-units.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import {
   type BackupFile,
@@ -16,7 +17,6 @@ import { failure, good, type Judgement, type Remedy, warning } from '../finding.
 
 /** A backup that is so many times too old. */
 const FAIL_FACTOR = 3
-const HOUR = 3_600_000
 /** Milliseconds that the standby may be behind, beside its interval. */
 const [MAX_LAG, MAX_LONG_LAG] = [60_000, 900_000]
 

@@ -6,13 +6,13 @@ import { rootCertificates } from 'node:tls'
 import type { Config } from '../../../base/config/complete.js'
 import { errorMessageOf } from '../../../base/platform/errors.js'
 import { isLoopback } from '../../../base/platform/ip-address.js'
+import { DAY } from '../../../base/platform/time-units.js'
 import { readTlsFiles } from '../../../base/platform/tls-files.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { CertificateFiles } from '../../certificates/certificate-files.js'
 import { ANSWER_TIMEOUT, type Check, type CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, warning } from '../finding.js'
 
-const DAY = 86_400_000
 /** Days. */
 const [SOON, VERY_SOON] = [21, 7]
 /** Certificates of a chain. */

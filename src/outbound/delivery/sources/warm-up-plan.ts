@@ -5,6 +5,7 @@
  * A day is one in UTC. The plan goes a step on after a day with enough mail of which little was deferred, a step back
  * after one of which more was, and stays where it is after any other: a day without mail teaches a provider nothing.
  */
+import { DAY } from '../../../base/platform/time-units.js'
 
 /** What one day has counted. */
 export interface WarmUpProgress {
@@ -21,8 +22,6 @@ export interface WarmUpProgress {
 export type WarmUpPlan = readonly number[]
 
 type DayVerdict = 'on' | 'back' | 'stay'
-
-const DAY = 86_400_000
 
 /** A day with fewer transactions says nothing, unless the cap was lower. */
 const MIN_TRANSACTIONS = 20

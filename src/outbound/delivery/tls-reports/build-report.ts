@@ -1,6 +1,8 @@
 /** The report about one domain and day, as the JSON value of RFC 8460 section 4. Pure. */
+
+import { DAY } from '../../../base/platform/time-units.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
-import { DAY, startOfDay } from './report-day.js'
+import { startOfDay } from './report-day.js'
 import type { StoredPolicy, StoredResult } from './result-records.js'
 
 export interface ReportSubject {

@@ -1,8 +1,5 @@
 /** The days that reports are about: from midnight to midnight UTC (RFC 8460 section 4.1). */
 
-/** Milliseconds. */
-export const DAY = 86_400_000
-
 /** As `2026-11-23`; texts of days sort by time. */
 export function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10)

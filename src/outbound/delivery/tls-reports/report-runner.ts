@@ -7,8 +7,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { Log } from '../../../base/platform/log.js'
+import { DAY } from '../../../base/platform/time-units.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
-import { DAY, dayOf, startOfDay } from './report-day.js'
+import { dayOf, startOfDay } from './report-day.js'
 import {
   type OpenReport,
   oldReports,

@@ -1,7 +1,6 @@
 /** The content of a delivery status notification, and the text functions that its parts share. */
 import type { Address } from '../../../base/mail/address.js'
 import type { DsnReturn } from '../../../base/mail/dsn-parameters.js'
-import { toPrintableText } from '../../../base/mail/printable.js'
 
 /** `success` is for recipients that requested it: delivered, or relayed to a server that sends no reports. */
 export type DsnKind = 'failed' | 'delayed' | 'success'
@@ -35,11 +34,6 @@ export interface DsnReport {
   /** The message that the report is about. */
   readonly original: Buffer
   readonly recipients: readonly DsnRecipient[]
-}
-
-/** `text` on one line, fit for a header field: single blanks, no line ends, nothing invisible. */
-export function toOneLine(text: string): string {
-  return toPrintableText(text.replace(/\s+/g, ' ')).trim()
 }
 
 /**

@@ -2,7 +2,8 @@
 import { findFields, readFieldValue, scanHeader } from '../../../base/mail/header-fields.js'
 import { decodeHeaderText } from '../../../base/mail/header-text.js'
 import { formatMessageDate } from '../../../base/mail/message-date.js'
-import { type DsnKind, type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-report.js'
+import { toOneLine } from '../../../base/mail/printable.js'
+import { type DsnKind, type DsnRecipient, type DsnReport, wrapText } from './dsn-report.js'
 
 const openings: Record<DsnKind, string> = {
   failed: 'could not be delivered to:',

@@ -1,7 +1,8 @@
 /** Counts entries of the queue that have something in common. */
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { ListedEntry } from './queue-admin.js'
-import { type QueueStatus, queueStatuses, queueStatusOf, type WaitReason, waitReasonOf } from './wait-reason.js'
+import { type QueueStatus, queueStatuses } from './queue-status.js'
+import { queueStatusOf, type WaitReason, waitReasonOf } from './wait-reason.js'
 
 /** What is looked at of an entry. */
 type CountedEntry = Omit<

@@ -19,7 +19,8 @@ import type { Email } from '../email/email.js'
 import { buildEmailEvent } from '../email/email-event.js'
 import { changeRecipientStatus } from '../email/recipients.js'
 import { rollUpEmail } from '../email/roll-up.js'
-import type { QueueStatus, WaitReason } from './wait-reason.js'
+import type { QueueStatus } from './queue-status.js'
+import type { WaitReason } from './wait-reason.js'
 
 export interface QueueFilter {
   readonly workspaceId?: string | undefined

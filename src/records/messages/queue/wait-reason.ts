@@ -6,6 +6,7 @@ import { describeReason, type Reason, reasons } from '../../../base/mail/reasons
 import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { QueueEntry } from './queue.js'
+import type { QueueStatus } from './queue-status.js'
 import { describeWait, isProviderPause, isWarmUpWait } from './waits-for.js'
 
 interface Judged extends Pick<QueueEntry, 'held' | 'leased' | 'attempts' | 'waits_for'> {
@@ -14,10 +15,7 @@ interface Judged extends Pick<QueueEntry, 'held' | 'leased' | 'attempts' | 'wait
   readonly reason: Reason | null
 }
 
-/** The states of entries, as lists and filters name them. */
-export const queueStatuses = ['queued', 'deferred', 'scheduled', 'sending', 'held'] as const
-export type QueueStatus = (typeof queueStatuses)[number]
-
+/** The status of an entry, as lists show it. */
 export function queueStatusOf({
   held,
   leased,

@@ -1,7 +1,8 @@
 /** The stretch of time in the query of metrics: `days` up to now, or `from` and `to`. */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { DAY, MAX_DAYS, toWindow, type Window } from '../../../records/metrics/window.js'
+import { DAY } from '../../../base/platform/time-units.js'
+import { MAX_DAYS, toWindow, type Window } from '../../../records/metrics/window.js'
 import type { FieldError } from '../http/input/parse-input.js'
 import { moment, wholeNumber } from '../http/input/values.js'
 

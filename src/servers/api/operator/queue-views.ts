@@ -6,10 +6,10 @@ import { queueActs } from '../../../records/messages/queue/change-entries.js'
 import { listLargest, type ReasonedGroup, type StateCounts } from '../../../records/messages/queue/entry-groups.js'
 import type { ListedEntry } from '../../../records/messages/queue/queue-admin.js'
 import type { QueueCensus } from '../../../records/messages/queue/queue-census.js'
+import { queueStatuses } from '../../../records/messages/queue/queue-status.js'
 import type { QueueWorkState } from '../../../records/messages/queue/queue-work.js'
 import {
   describeWaitReason,
-  queueStatuses,
   queueStatusOf,
   waitReasonOf,
   waitReasons,

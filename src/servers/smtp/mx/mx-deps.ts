@@ -3,6 +3,7 @@ import type { Config } from '../../../base/config/complete.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import type { MemoryBudget } from '../../../base/platform/memory/budget.js'
+import { MINUTE } from '../../../base/platform/time-units.js'
 import type { ListenerTls } from '../../../base/platform/tls-files.js'
 import type { DiskGuard } from '../../../base/storage/health/disk-guard.js'
 import type { Greylist } from '../../../inbound/receiving/greylisting/greylist.js'
@@ -49,7 +50,6 @@ export interface MxLimits extends SessionLimits {
   readonly greetingDelay: number
 }
 
-const MINUTE = 60_000
 const MB = 1_048_576
 
 export const defaultMxLimits: MxLimits = {

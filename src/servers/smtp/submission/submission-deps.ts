@@ -3,6 +3,7 @@ import type { Config } from '../../../base/config/complete.js'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import type { MemoryBudget } from '../../../base/platform/memory/budget.js'
+import { MINUTE } from '../../../base/platform/time-units.js'
 import type { ListenerTls } from '../../../base/platform/tls-files.js'
 import type { SubmissionAcceptor } from '../../../outbound/sending/submission-acceptor.js'
 import type { SubmissionAccess } from '../../../outbound/sending/submission-access.js'
@@ -35,7 +36,6 @@ export interface SubmissionLimits extends SessionLimits {
   readonly authFailures: AuthLimitSettings
 }
 
-const MINUTE = 60_000
 const MB = 1_048_576
 
 export const defaultSubmissionLimits: SubmissionLimits = {

@@ -7,12 +7,11 @@
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { HOUR } from '../../../base/platform/time-units.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { WriteConflict } from '../../../base/storage/db/write.js'
 import { findOwnerId } from '../workspace/workspaces.js'
 import { addWithinBounds, bucketsSince, DOMAIN_CREATIONS } from './usage.js'
-
-const HOUR = 3_600_000
 
 interface HourlyLimit {
   /** The kind of the rows in `usage`. */

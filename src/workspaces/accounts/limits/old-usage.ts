@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
-import { DAY, oldestSliceStart } from './rate-limit-window.js'
+import { oldestSliceStart, slidingDay } from './rate-limit-window.js'
 import { CREDITS, dayWindow, EMAILS, monthWindow, SMS_SEGMENTS, SMS_SENT, windowStart } from './usage.js'
 
 const PAGE_SIZE = 500
@@ -49,7 +49,7 @@ export function createUsageCleanup(
   now: number,
 ): () => Promise<boolean> {
   const monthStart = windowStart(monthWindow, now)
-  const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(DAY, now))
+  const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(slidingDay, now))
   const isOld = ({ kind, bucket }: BucketKey): boolean =>
     kind !== CREDITS && bucket < (monthlyKinds.has(kind) ? monthStart : dayStart)
   let cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0 }

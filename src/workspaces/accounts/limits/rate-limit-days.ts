@@ -7,7 +7,7 @@
  */
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Commit } from '../../../base/storage/db/write.js'
-import { DAY, oldestSliceStart, type Slice } from './rate-limit-window.js'
+import { oldestSliceStart, type Slice, slidingDay } from './rate-limit-window.js'
 import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
 
 /** Rows of one commit. */
@@ -46,7 +46,7 @@ export function createDailyRequests({ read, commit }: { read: Read; commit: Comm
 
   return {
     readSlices: (workspaceId, now) => {
-      const since = oldestSliceStart(DAY, now)
+      const since = oldestSliceStart(slidingDay, now)
       const saved = bucketsSince(read, { workspaceId, kind: REQUESTS, since }).map(({ bucket, count }) => ({
         start: bucket,
         count,
@@ -55,7 +55,7 @@ export function createDailyRequests({ read, commit }: { read: Read; commit: Comm
       return [...saved, ...held].sort((one, other) => one.start - other.start)
     },
     count: (workspaceId, now) => {
-      const start = now - (now % DAY.slice)
+      const start = now - (now % slidingDay.slice)
       const key = `${start} ${workspaceId}`
       const held = unsaved.get(key)
       if (held === undefined) unsaved.set(key, { workspaceId, start, count: 1 })

@@ -8,15 +8,17 @@
  * Memory: one entry for each slice with requests. If the clock is set back, requests count into the
  * newest slice, so room returns later, never sooner.
  */
+import { DAY, MINUTE, SECOND } from '../../../base/platform/time-units.js'
+
 export interface WindowShape {
   /** Milliseconds. */
   readonly length: number
   readonly slice: number
 }
 
-export const SECOND: WindowShape = { length: 1_000, slice: 1 }
-export const MINUTE: WindowShape = { length: 60_000, slice: 100 }
-export const DAY: WindowShape = { length: 86_400_000, slice: 600_000 }
+export const slidingSecond: WindowShape = { length: SECOND, slice: 1 }
+export const slidingMinute: WindowShape = { length: MINUTE, slice: 100 }
+export const slidingDay: WindowShape = { length: DAY, slice: 10 * MINUTE }
 
 export interface Slice {
   /** Epoch milliseconds. */

@@ -18,7 +18,7 @@ import type { PlanLimits } from '../../../base/config/plans.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import { DAY, MINUTE, SECOND, type Slice, SlidingCount } from './rate-limit-window.js'
+import { type Slice, SlidingCount, slidingDay, slidingMinute, slidingSecond } from './rate-limit-window.js'
 
 /** The limit that is reported for a plan without limits. */
 export const UNLIMITED_PER_SECOND = 1_000
@@ -106,8 +106,8 @@ interface Gauge {
 }
 
 class Meter {
-  private readonly second = new SlidingCount(SECOND)
-  private readonly minute = new SlidingCount(MINUTE)
+  private readonly second = new SlidingCount(slidingSecond)
+  private readonly minute = new SlidingCount(slidingMinute)
   private readonly readSlices: (now: number) => readonly Slice[]
   private day: SlidingCount | undefined
   private readonly bucket = new TokenBucket()
@@ -160,7 +160,7 @@ class Meter {
   }
 
   private loadDay(now: number): SlidingCount {
-    this.day ??= new SlidingCount(DAY, this.readSlices(now))
+    this.day ??= new SlidingCount(slidingDay, this.readSlices(now))
     return this.day
   }
 }

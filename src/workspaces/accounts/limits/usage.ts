@@ -30,6 +30,7 @@
  */
 import { type Compilable, type OnConflictBuilder, type RawBuilder, sql } from 'kysely'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { HOUR } from '../../../base/platform/time-units.js'
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
@@ -56,8 +57,6 @@ export const SMS_SEGMENTS = 'sms-segments'
 /** This kind and the one below are rows of the workspace and of the service. */
 export const phoneUsageKind = (phone: string): string => `sms-phone:${phone}`
 export const phoneRangeUsageKind = (range: string): string => `sms-range:${range}`
-
-const HOUR = 3_600_000
 
 /** `width`: milliseconds of a bucket; null: there is only one. */
 export interface UsageWindow {

@@ -12,6 +12,7 @@ import type { Address } from '../../../base/mail/address.js'
 import { personKey } from '../../../base/mail/mailbox-key.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import { DAY, HOUR } from '../../../base/platform/time-units.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
@@ -23,9 +24,6 @@ import {
   inviterUsageKind,
   SERVICE_INVITATIONS,
 } from '../limits/usage.js'
-
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
 
 const MAX_PER_PERSON_HOUR = 50
 /** A fifth of the default limit of the service, so that one user cannot use all of it. */

@@ -4,13 +4,14 @@
  *
  * A new password ends all links of the user, used or not.
  */
+
+import { HOUR } from '../../../base/platform/time-units.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import { generateToken, hashToken } from './session-records.js'
 
-const HOUR = 3_600_000
 const lifetimes = { set: 24 * HOUR, reset: HOUR } as const
 
 type LinkRow = Tables['password_links']

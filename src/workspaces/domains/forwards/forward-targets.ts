@@ -11,6 +11,7 @@ import { sql } from 'kysely'
 import { type Address, domainOf, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
+import { DAY } from '../../../base/platform/time-units.js'
 import { isListedIn } from '../../../base/storage/db/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
@@ -26,7 +27,6 @@ const MAX_ADDRESSES = 1_000
 const MAX_REQUESTS_PER_DAY = 50
 /** Requests that an address may get which it does not answer. */
 const MAX_REQUESTS = 3
-const DAY = 86_400_000
 
 const insertTarget = prepareWrite<ForwardTarget>(({ db, slot }) =>
   db

@@ -12,13 +12,12 @@
  * only.
  */
 import type { RandomSource } from '../../../base/platform/random.js'
+import { DAY, HOUR } from '../../../base/platform/time-units.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { RecordStates } from '../../../base/storage/tables/domain-tables.js'
 import type { SendingDomain } from '../rows/sending-domains.js'
 import type { Finding, Verdict } from './judge-records.js'
 
-const HOUR = 3_600_000
-const DAY = 24 * HOUR
 export const GRACE_PERIOD = 72 * HOUR
 const HOURLY_PERIOD = 3 * DAY
 const RECHECK_PERIOD = 33 * DAY

@@ -44,11 +44,3 @@ export function decideNextStep(result: TryResult, state: TryState): NextStep {
   const isInTime = state.now + delay + MIN_REQUEST_TIME <= state.deadline
   return isInTime ? { kind: 'retry', delay } : { kind: 'refused' }
 }
-
-/** Milliseconds of a field `Retry-After`: seconds, or a date (RFC 9110 section 10.2.3). Null: none, or neither. */
-export function parseRetryAfter(value: string | undefined, now: number): number | null {
-  if (value === undefined || value.length > 40) return null
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1_000
-  const at = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN
-  return Number.isNaN(at) ? null : Math.max(0, at - now)
-}

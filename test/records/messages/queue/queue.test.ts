@@ -27,7 +27,8 @@ import {
   retryEntry,
 } from '../../../../src/records/messages/queue/queue-admin.js'
 import { walkEntries } from '../../../../src/records/messages/queue/queue-pages.js'
-import { queueStatuses, queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
+import { queueStatuses } from '../../../../src/records/messages/queue/queue-status.js'
+import { queueStatusOf } from '../../../../src/records/messages/queue/wait-reason.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 

@@ -12,10 +12,10 @@ import {
 } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../../../../src/workspaces/accounts/limits/rate-limit-days.js'
 import {
-  DAY,
-  MINUTE,
-  SECOND,
   SlidingCount,
+  slidingDay,
+  slidingMinute,
+  slidingSecond,
   type WindowShape,
 } from '../../../../src/workspaces/accounts/limits/rate-limit-window.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
@@ -171,7 +171,7 @@ t.test('no span of time holds more than its limit, and a client that waits until
   const wait = fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: 0, max: 300 }) },
     { weight: 2, arbitrary: fc.integer({ min: 0, max: 70_000 }) },
-    { weight: 1, arbitrary: fc.integer({ min: 0, max: DAY.length }) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: slidingDay.length }) },
   )
   let refused = 0
   fc.assert(
@@ -196,10 +196,10 @@ t.test('no span of time holds more than its limit, and a client that waits until
         now += state.retryAfter * 1000
         if (!ask().allowed) throw new Error(`refused after the wait, until ${now}`)
       }
-      holds(passed, SECOND, burst ?? drawn.requests_per_second)
+      holds(passed, slidingSecond, burst ?? drawn.requests_per_second)
       if (burst !== undefined) holdsPace(passed, burst, drawn.requests_per_second)
-      if (drawn.requests_per_minute !== undefined) holds(passed, MINUTE, drawn.requests_per_minute)
-      if (drawn.requests_per_day !== undefined) holds(passed, DAY, drawn.requests_per_day)
+      if (drawn.requests_per_minute !== undefined) holds(passed, slidingMinute, drawn.requests_per_minute)
+      if (drawn.requests_per_day !== undefined) holds(passed, slidingDay, drawn.requests_per_day)
     }),
   )
   t.ok(refused > 1000, `it was refused often enough: ${refused}`)
@@ -224,7 +224,7 @@ function holdsPace(passed: readonly number[], burst: number, perSecond: number):
 }
 
 t.test('a window drops requests that have left it', async (t) => {
-  const count = new SlidingCount(SECOND)
+  const count = new SlidingCount(slidingSecond)
   for (let at = 0; at < 5000; at += 1) count.add(begun + at)
   t.equal(count.count(begun + 4999), 1000)
   t.equal(count.nextRoomAt(1000, begun + 4999), begun + 5000)

@@ -1,6 +1,6 @@
 /** When a request to a gateway is made again. */
 import t from 'tap'
-import { decideNextStep, parseRetryAfter, type TryResult } from '../../../../src/workspaces/sms/http/decide-try.js'
+import { decideNextStep, type TryResult } from '../../../../src/workspaces/sms/http/decide-try.js'
 
 const NOW = 1_800_000_000_000
 const state = { tries: 1, now: NOW, deadline: NOW + 12_000, random: 0.5 }
@@ -42,21 +42,4 @@ t.test('a second before the deadline is the last moment of a request', async (t)
   t.same(decideNextStep(answer(429, 0), at(12_000)), { kind: 'retry', delay: 250 }, 'it asks for an earlier time')
   t.same(decideNextStep({ kind: 'fault', isSent: false }, at(1)), { kind: 'refused' })
   t.same(decideNextStep({ kind: 'fault', isSent: false }, at(0)), { kind: 'silent' }, 'no connection in time')
-})
-
-t.test('Retry-After has seconds or a date', async (t) => {
-  const cases: readonly (readonly [string | undefined, number | null])[] = [
-    [undefined, null],
-    ['', null],
-    ['0', 0],
-    ['3', 3_000],
-    ['999999999', 999_999_999_000],
-    ['1.5', null],
-    ['-1', null],
-    ['soon', null],
-    [new Date(NOW + 5_000).toUTCString(), 5_000],
-    [new Date(NOW - 5_000).toUTCString(), 0],
-    ['1'.repeat(41), null],
-  ]
-  for (const [value, expected] of cases) t.equal(parseRetryAfter(value, NOW), expected, String(value))
 })

@@ -14,6 +14,7 @@ import {
 import { explainSurrogate } from '../../../../base/mail/address-characters.js'
 import { Refusal, type RefusalKind } from '../../../../base/mail/refusal.js'
 import { parseNetwork } from '../../../../base/platform/ip-address.js'
+import { DAY } from '../../../../base/platform/time-units.js'
 import { parseTimestamp } from '../../../../outbound/sending/schedule.js'
 import { emailIdForm } from '../../../../outbound/tracking/hit.js'
 import { MAX_PASSWORD_BYTES } from '../../../../workspaces/accounts/people/passwords.js'
@@ -24,7 +25,6 @@ const MAX_ADDRESS_LENGTH = 320
 const MAX_URL = 2_048
 /** Characters of a network or a moment. */
 const MAX_SHORT_TEXT = 64
-const DAY = 86_400_000
 
 /** A text that is parsed into a value if it is not too long, and refused with the rule otherwise. */
 function textSchema<T>(

@@ -12,6 +12,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { answerInTurn, paceConnections, socketOf } from '../../../../base/platform/http/paced-connection.js'
 import type { Log } from '../../../../base/platform/log.js'
+import { SECOND } from '../../../../base/platform/time-units.js'
 import type { ListenerTls, TlsPair } from '../../../../base/platform/tls-files.js'
 import { serverTlsSettings } from '../../../../base/platform/tls-settings.js'
 import {
@@ -40,8 +41,6 @@ export interface ListenerTimeouts {
   /** How often the limits of header and request are checked. */
   readonly checkInterval: number
 }
-
-const SECOND = 1_000
 
 export const listenerTimeouts: ListenerTimeouts = {
   handshake: 10 * SECOND,

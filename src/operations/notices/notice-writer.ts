@@ -5,7 +5,9 @@
  * The mails of an event and the new cursor are one commit, so no notice is repeated or lost when the process ends. An
  * event that causes an error is logged and skipped, so that it does not block the events after it.
  */
+
 import type { Address } from '../../base/mail/address.js'
+import { toOneLine } from '../../base/mail/printable.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -19,7 +21,7 @@ import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import { buildDomainNotices } from './domain-notice.js'
 import { buildInvitationNotices, type InvitationNoticeDeps } from './invitation-notice.js'
 import { moveCursor, type NoticeEvent, noticeEventsAfter, readCursor } from './notice-events.js'
-import { composeNotice, formatTime, type NoticeMail, type Piece, toOneLine } from './notice-mail.js'
+import { composeNotice, formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 import { buildReleaseNotices, buildSendingNotices } from './sending-notice.js'
 import { buildSmsNotices } from './sms-notice.js'
 import { buildWebhookNotices } from './webhook-notice.js'

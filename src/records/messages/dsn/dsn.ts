@@ -14,8 +14,8 @@ import type { DsnNotify } from '../../../base/mail/dsn-parameters.js'
 import { findFields, type Header, readFieldValue, scanHeader } from '../../../base/mail/header-fields.js'
 import { formatMessageDate } from '../../../base/mail/message-date.js'
 import { isMessageId } from '../../../base/mail/message-id.js'
-import { toPrintableAscii } from '../../../base/mail/printable.js'
-import { type DsnKind, type DsnRecipient, type DsnReport, toOneLine, wrapText } from './dsn-report.js'
+import { toOneLine, toPrintableAscii } from '../../../base/mail/printable.js'
+import { type DsnKind, type DsnRecipient, type DsnReport, wrapText } from './dsn-report.js'
 import { formatDsnSubject, formatDsnText } from './dsn-text.js'
 
 export interface Dsn extends DsnReport {

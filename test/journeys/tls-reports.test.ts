@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { DAY } from '../../src/base/platform/time-units.js'
 import type { TlsReport } from '../../src/outbound/delivery/tls-reports/build-report.js'
-import { dayOf } from '../../src/outbound/delivery/tls-reports/report-day.js'
+import { dateOf } from '../../src/outbound/delivery/tls-reports/report-day.js'
 import { createSelfSigned } from '../helpers/certificates.js'
 import { type TestDaemonOptions, testDaemon } from '../helpers/daemon/test-daemon.js'
 import { type DnsRecord, dnsServer } from '../helpers/dns/dns-server.js'
@@ -73,7 +73,7 @@ t.test('a day of sessions becomes one report, sent as mail', async (t) => {
   )
   const receiver = requireSink(sinks, 'reports.test')
   const app = await testDaemon(t, options)
-  const day = dayOf(app.now())
+  const day = dateOf(app.now())
   const sent = await Promise.all(
     ['bob@b.test', 'carol@c.test', 'dave@d.test'].map((to) => app.submitAccepted({ to: [to] })),
   )

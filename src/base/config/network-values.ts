@@ -72,7 +72,7 @@ function parsePlainHost(text: string): string | undefined {
 }
 
 /** An IPv4 or IPv6 address. */
-export function parseAddress(text: string): string | undefined {
+export function parseIp(text: string): string | undefined {
   return isIP(text) === 0 ? undefined : text
 }
 
@@ -116,9 +116,7 @@ export function parseSmppUrl(text: string): SmppServer | undefined {
   if (match === null) return undefined
   const scheme = match[1]?.toLowerCase() === 'smpps:' ? 'smpps:' : 'smpp:'
   const written = match[2] ?? ''
-  const host = written.startsWith('[')
-    ? parseAddress(written.slice(1, -1))
-    : (parseAddress(written) ?? parseHostName(written))
+  const host = written.startsWith('[') ? parseIp(written.slice(1, -1)) : (parseIp(written) ?? parseHostName(written))
   const port = match[3] === undefined ? SMPP_PORTS[scheme] : Number(match[3])
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port, secure: scheme === 'smpps:' }
 }

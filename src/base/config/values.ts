@@ -139,7 +139,7 @@ export const apiListen: z.ZodType<ApiListenAddress, string> = textValue(
   'an address with a port such as "127.0.0.1:8443", "http://" before a loopback address and a port, or "unix:" and a path',
   parsers.parseApiListenAddress,
 )
-export const address: z.ZodType<string, string> = textValue('an IPv4 or IPv6 address', parsers.parseAddress)
+export const address: z.ZodType<string, string> = textValue('an IPv4 or IPv6 address', parsers.parseIp)
 export const hostAddress: z.ZodType<string, string> = textValue(
   'the IPv4 or IPv6 address of one machine',
   parsers.parseHostAddress,

@@ -19,7 +19,7 @@ import {
   listPendingMigrations,
   type Migrations,
   migrate,
-  refuseUnknown,
+  refuseUnknownMigrations,
 } from './db/migrate.js'
 import { migrations as ours } from './db/migrations.js'
 import type { Read } from './db/prepared.js'
@@ -117,7 +117,7 @@ async function openSchema(options: OpenOptions): Promise<SQLite.Database> {
   createFile(file)
   const db = openConnection({ file, busyTimeout })
   try {
-    refuseUnknown(db, migrations, { remedy: () => describeWayBack(file, migrations) })
+    refuseUnknownMigrations(db, migrations, { remedy: () => describeWayBack(file, migrations) })
     if (refuseEarlier && isEarlier(db, migrations)) throw new EarlierDatabase(file)
     // On a file that is not empty this would be a write at every start of every command.
     if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
@@ -143,7 +143,7 @@ function isEarlier(db: SQLite.Database, migrations: Migrations): boolean {
 export function openReadOnly(file: string): { readonly read: Read; readonly close: () => void } | null {
   try {
     const db = openConnection({ file })
-    refuseUnknown(db, ours)
+    refuseUnknownMigrations(db, ours)
     if (hasPendingMigrations(db, ours)) {
       db.close()
       return null

@@ -12,7 +12,7 @@ import { spamContextOf } from '../spam/received-spam-message.js'
 import type { JudgedEmail, SpamJudge } from '../spam/spam-judge.js'
 import type { EarlyAnalyzer } from './analysis/early-analyzer.js'
 import type { ReceivedMessage } from './authentication/received-message.js'
-import type { Destination } from './recipients/destinations.js'
+import type { InboundDestination } from './recipients/destinations.js'
 
 interface ScorerDeps {
   readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>
@@ -24,7 +24,7 @@ interface ScorerDeps {
 export interface ScoredMessage {
   readonly message: ReceivedMessage
   readonly authentication: Authentication
-  readonly destinations: readonly Destination[]
+  readonly destinations: readonly InboundDestination[]
   readonly arrival: Arrival
   readonly now: number
 }
@@ -59,7 +59,10 @@ export class EarlyScorer {
 }
 
 /** None for reports. */
-function toEmail({ message, authentication, arrival, now }: ScoredMessage, to: Destination): readonly JudgedEmail[] {
+function toEmail(
+  { message, authentication, arrival, now }: ScoredMessage,
+  to: InboundDestination,
+): readonly JudgedEmail[] {
   if (to.kind !== 'mail') return []
   const { client, envelopeFrom } = message
   return [

@@ -29,7 +29,7 @@ import type { GatheredCommits } from './gathered-commits.js'
 import { buildCopy, type InboundCopy, storeCopies } from './inbound-copies.js'
 import type { InboundProcessor } from './inbound-processor.js'
 import type { ProcessedMail } from './mail-processor.js'
-import { type CopyPlan, findOnlyMail, planCopies } from './recipients/copy-plan.js'
+import { findOnlyMail, type InboundCopyPlan, planInboundCopies } from './recipients/copy-plan.js'
 import { type Destinations, resolveDestinations } from './recipients/destinations.js'
 import type { RecipientPolicy } from './recipients/recipient-policy.js'
 import { buildTooLarge, isTooLargeFor } from './recipients/system-mail.js'
@@ -64,7 +64,7 @@ export interface AcceptorDeps {
 
 interface PlannedMessage {
   readonly message: ReceivedMessage
-  readonly plan: CopyPlan
+  readonly plan: InboundCopyPlan
   /** The form in which its only copy is stored; null: it is yet to be made. */
   readonly form: StoredForm | null
 }
@@ -126,9 +126,9 @@ export class InboundAcceptor {
   }
 
   /** Throws a Refusal if a recipient is no longer valid. */
-  private makePlan(message: ReceivedMessage): CopyPlan {
+  private makePlan(message: ReceivedMessage): InboundCopyPlan {
     const { hostname, clock } = this.deps
-    return planCopies(message, this.findDestinations(message.recipients), hostname, clock())
+    return planInboundCopies(message, this.findDestinations(message.recipients), hostname, clock())
   }
 
   /** Throws a Refusal if a recipient is no longer valid. */

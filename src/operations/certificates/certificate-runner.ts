@@ -32,7 +32,7 @@ interface CertificateNames {
   readonly mailHosts: readonly DomainName[]
 }
 
-export interface RunnerDeps {
+export interface CertificateRunnerDeps {
   readonly files: CertificateFiles
   readonly served: ServedCertificates
   readonly windows: RenewalWindows
@@ -62,7 +62,7 @@ export class CertificateRunner {
   private serverFailures = 0
   private serverRestsUntil = 0
 
-  constructor(private readonly deps: RunnerDeps) {}
+  constructor(private readonly deps: CertificateRunnerDeps) {}
 
   /** `onNames`: called once, when the names and what is known of them are read. */
   start(onNames: () => void): void {

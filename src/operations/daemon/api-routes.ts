@@ -38,13 +38,9 @@ import type { ImportRouteDeps } from '../../servers/api/imports/run-file-import.
 import { attachmentsRoute, downloadRoute } from '../../servers/api/inbound/attachments.js'
 import { feedbackRoute } from '../../servers/api/inbound/feedback.js'
 import { inboundForwardsRoute } from '../../servers/api/inbound/forwards.js'
-import { listRoute as listInboundRoute } from '../../servers/api/inbound/list.js'
+import { inboundListRoute } from '../../servers/api/inbound/list.js'
 import { replyRoute } from '../../servers/api/inbound/reply.js'
-import {
-  deleteRoute,
-  rawRoute as rawInboundRoute,
-  showRoute as showInboundRoute,
-} from '../../servers/api/inbound/show.js'
+import { deleteRoute, inboundRawRoute, inboundShowRoute } from '../../servers/api/inbound/show.js'
 import { linkMetricsRoute } from '../../servers/api/metrics/links.js'
 import { metricsRoute } from '../../servers/api/metrics/metrics.js'
 import { receiptRoutes } from '../../servers/api/sms/receipts.js'
@@ -134,9 +130,9 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     ...suppressionRoutes(parts),
     suppressionImportRoute(importing),
     importRoute(parts),
-    listInboundRoute(parts),
-    showInboundRoute(parts),
-    rawInboundRoute(parts),
+    inboundListRoute(parts),
+    inboundShowRoute(parts),
+    inboundRawRoute(parts),
     attachmentsRoute(linking),
     downloadRoute(linking),
     inboundForwardsRoute(parts),

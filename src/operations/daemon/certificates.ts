@@ -22,7 +22,7 @@ import { AcmeProblem } from '../certificates/acme-problem.js'
 import { CertificateFiles } from '../certificates/certificate-files.js'
 import type { CertificateView } from '../certificates/certificate-list.js'
 import { listMailHosts, listServiceNames } from '../certificates/certificate-names.js'
-import { CertificateRunner, type RunnerDeps } from '../certificates/certificate-runner.js'
+import { CertificateRunner, type CertificateRunnerDeps } from '../certificates/certificate-runner.js'
 import { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import { openChallengeListener } from '../certificates/challenge-listener.js'
 import { ExpiryWatch, type WatchedCertificate } from '../certificates/expiry-watch.js'
@@ -178,12 +178,12 @@ function createRunner(deps: CertificateDeps, acme: OpenAcme, stopSteps: StopStep
 function createOrdering(
   { config, clock, log, certificates: { answers } }: CertificateDeps,
   { files, directory }: OpenAcme,
-  { windows, limits }: Pick<RunnerDeps, 'windows' | 'limits'>,
-): RunnerDeps['order'] {
+  { windows, limits }: Pick<CertificateRunnerDeps, 'windows' | 'limits'>,
+): CertificateRunnerDeps['order'] {
   const { directory: directoryUrl, email } = config.tls.acme
   const accounts = new AccountKeeper({ directory, directoryUrl, email, files, clock })
   const types = listChallengeTypes(config)
-  const order: RunnerDeps['order'] = async (name, failures, signal) => {
+  const order: CertificateRunnerDeps['order'] = async (name, failures, signal) => {
     const { key, url } = await accounts.use()
     return placeOrder(
       {

@@ -14,14 +14,18 @@ import { verifiedByName } from '../../workspaces/domains/rows/sending-domains.js
 /** The TXT record of a name, or undefined. */
 type FindPublishedKey = (name: string) => string | undefined
 
-export interface DkimVerdict {
+export interface SampleDkimVerdict {
   readonly result: 'pass' | 'fail' | 'none'
   /** `d=` and `s=` of the signature; null: none. */
   readonly signature: { readonly domain: string; readonly selector: string } | null
 }
 
 /** If there are several signatures, one that passes decides. */
-export async function verifyDkimSignature(raw: Buffer, published: FindPublishedKey, now: number): Promise<DkimVerdict> {
+export async function verifyDkimSignature(
+  raw: Buffer,
+  published: FindPublishedKey,
+  now: number,
+): Promise<SampleDkimVerdict> {
   const resolver = async (name: string): Promise<string[][]> => {
     const record = published(name)
     if (record === undefined) throw Object.assign(new Error(`no TXT record at ${name}`), { code: 'ENOTFOUND' })

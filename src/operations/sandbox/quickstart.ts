@@ -30,7 +30,7 @@ import { configure, type SandboxConfig } from './configuration.js'
 import { publishedKeyFinder, verifyDkimSignature } from './dkim-verdict.js'
 import { refuseBusyPorts } from './free-ports.js'
 import { DOMAIN, type SandboxPaths, sandboxPaths } from './paths.js'
-import { type Endpoint, submitBySmtp, throwDiskFull, waitUntilSettled } from './sample.js'
+import { type SubmissionServer, submitBySmtp, throwDiskFull, waitUntilSettled } from './sample.js'
 import { prepareSignIn, type SandboxSignIn } from './sign-in.js'
 import { openSink } from './sink.js'
 import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
@@ -178,7 +178,7 @@ function pathFromHere(path: string): string {
  *
  * Returns the id of the email.
  */
-async function submitByRest(endpoint: Endpoint): Promise<string> {
+async function submitByRest(endpoint: SubmissionServer): Promise<string> {
   const { status, body } = await post(endpoint, {
     from: { name: 'Posthorn', address: `quickstart@${DOMAIN}` },
     to: `you@${DOMAIN}`,
@@ -192,7 +192,7 @@ async function submitByRest(endpoint: Endpoint): Promise<string> {
   return id
 }
 
-async function post({ listen, ca, key }: Endpoint, email: object): Promise<{ status: number; body: string }> {
+async function post({ listen, ca, key }: SubmissionServer, email: object): Promise<{ status: number; body: string }> {
   const clientRequest = request({
     ...listen,
     path: '/v1/emails',

@@ -14,7 +14,7 @@ import { DOMAIN } from './paths.js'
 const MAX_WAIT = 15_000
 const POLL_INTERVAL = 20
 
-export interface Endpoint {
+export interface SubmissionServer {
   readonly listen: ListenAddress
   /** PEM text that the client trusts. */
   readonly ca: string
@@ -22,7 +22,7 @@ export interface Endpoint {
 }
 
 /** Returns the id of the email. */
-export async function submitBySmtp({ listen, ca, key }: Endpoint): Promise<string> {
+export async function submitBySmtp({ listen, ca, key }: SubmissionServer): Promise<string> {
   const transport = createTransport({
     ...listen,
     requireTLS: true,

@@ -17,12 +17,12 @@ import { findFields, readFieldValue, scanHeader } from '../../base/mail/header-f
 import { decodeHeaderText } from '../../base/mail/header-text.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import { toError } from '../../base/platform/errors.js'
-import type { DkimVerdict } from './dkim-verdict.js'
+import type { SampleDkimVerdict } from './dkim-verdict.js'
 
-export interface Arrival {
+export interface SandboxArrival {
   readonly to: readonly string[]
   readonly subject: string
-  readonly verdict: DkimVerdict
+  readonly verdict: SampleDkimVerdict
   /** The file's name in the folder. */
   readonly file: string
 }
@@ -33,9 +33,9 @@ interface SinkParts {
   readonly tls: { readonly cert: string; readonly key: string }
   /** The folder for the files, created if it does not exist. */
   readonly folder: string
-  readonly verifyDkim: (raw: Buffer, now: number) => Promise<DkimVerdict>
+  readonly verifyDkim: (raw: Buffer, now: number) => Promise<SampleDkimVerdict>
   readonly clock: Clock
-  readonly onArrival: (arrival: Arrival) => void
+  readonly onArrival: (arrival: SandboxArrival) => void
 }
 
 interface Sink {
@@ -113,7 +113,7 @@ async function storeMessage(
   return name
 }
 
-function deliveryFields(from: string, to: readonly string[], { result, signature }: DkimVerdict): string {
+function deliveryFields(from: string, to: readonly string[], { result, signature }: SampleDkimVerdict): string {
   const dkim = signature === null ? result : `${result} header.d=${signature.domain} header.s=${signature.selector}`
   return [
     `Return-Path: <${from}>`,

@@ -5,16 +5,16 @@ import { formatForDisplay } from '../../base/mail/address.js'
 import type { EmailDetails } from '../../records/messages/email-details.js'
 import { emailLines } from '../cli/command/email-lines.js'
 import type { SandboxConfig } from './configuration.js'
-import type { DkimVerdict } from './dkim-verdict.js'
+import type { SampleDkimVerdict } from './dkim-verdict.js'
 import { DOMAIN, type SandboxPaths } from './paths.js'
 import type { SandboxSignIn } from './sign-in.js'
-import type { Arrival } from './sink.js'
+import type { SandboxArrival } from './sink.js'
 
-export function arrivalLine({ to, subject, verdict, file }: Arrival): string {
+export function arrivalLine({ to, subject, verdict, file }: SandboxArrival): string {
   return `arrived  to ${to.map(formatForDisplay).join(', ')}  "${formatForDisplay(subject)}"  ${formatVerdict(verdict)}  sink/${file}`
 }
 
-function formatVerdict({ result, signature }: DkimVerdict): string {
+function formatVerdict({ result, signature }: SampleDkimVerdict): string {
   return signature === null ? 'not signed' : `DKIM ${result} (${formatForDisplay(signature.domain)})`
 }
 

@@ -16,12 +16,12 @@ import { requireWorkspace } from '../../workspaces/accounts/workspace/workspaces
 import { type BreakerState, insertState, MAX_STATES, removeState, stateOfScope, statesAfter } from './breaker-states.js'
 import { type BroadcastSwitch, endHold, holdScope, isHolding } from './hold-scope.js'
 import {
+  type BreakerFinding,
   type BreakerLimits,
+  type BreakerVerdict,
   describeFinding,
-  type Finding,
   judgeFigures,
   percentOf,
-  type Verdict,
   worseOf,
 } from './judge-figures.js'
 import {
@@ -192,7 +192,7 @@ export class Breaker {
   }
 
   /** A workspace by its own figures and by those of all workspaces of its owner: the worse of both counts. */
-  private judgeScope(ref: ScopeRef, now: number): Verdict {
+  private judgeScope(ref: ScopeRef, now: number): BreakerVerdict {
     const { read } = this.deps
     const limits = this.deps.limits()
     const own = judgeFigures(readFigures(read, ref, now), limits)
@@ -200,7 +200,12 @@ export class Breaker {
     return owner === null ? own : worseOf(own, judgeFigures(readFigures(read, owner, now), limits))
   }
 
-  private async hold(ref: ScopeRef, before: BreakerState | undefined, finding: Finding, now: number): Promise<void> {
+  private async hold(
+    ref: ScopeRef,
+    before: BreakerState | undefined,
+    finding: BreakerFinding,
+    now: number,
+  ): Promise<void> {
     // Another workspace of the owner has the rule that holds this one too.
     if (before === undefined && ref.scope === 'workspace' && findOwnersHold(this.deps.read, ref.workspaceId)) return
     const hold = this.planHold(ref, finding, now)
@@ -218,7 +223,7 @@ export class Breaker {
   }
 
   /** Null: there is nothing to hold, or no room for a rule. */
-  private planHold(ref: ScopeRef, finding: Finding, now: number): ReturnType<typeof holdScope> {
+  private planHold(ref: ScopeRef, finding: BreakerFinding, now: number): ReturnType<typeof holdScope> {
     try {
       return holdScope(this.deps, ref, describeFinding(finding), now)
     } catch (error) {
@@ -228,7 +233,7 @@ export class Breaker {
     }
   }
 
-  private async warn(ref: ScopeRef, finding: Finding, now: number): Promise<void> {
+  private async warn(ref: ScopeRef, finding: BreakerFinding, now: number): Promise<void> {
     const state = toState(ref, 'warning', finding, null, now)
     const writes = [requireWorkspace({ id: ref.workspaceId }), insertState(state), recordStateEvent(state)]
     if (!(await tryUniqueCommit(this.deps.commit(writes)))) return
@@ -263,7 +268,7 @@ export class Breaker {
 function toState(
   { workspaceId, scope, subject }: ScopeRef,
   state: BreakerState['state'],
-  { cause, messages, failures, limitPercent }: Finding,
+  { cause, messages, failures, limitPercent }: BreakerFinding,
   holdRule: string | null,
   now: number,
 ): BreakerState {

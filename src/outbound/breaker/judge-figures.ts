@@ -34,7 +34,7 @@ export interface BreakerLimits {
 type Cause = BreakerStatesTable['cause']
 
 /** A cause with its figures. */
-export interface Finding {
+export interface BreakerFinding {
   readonly cause: Cause
   /** At least `failures`. */
   readonly messages: number
@@ -43,10 +43,10 @@ export interface Finding {
   readonly limitPercent: number
 }
 
-export type Verdict = { readonly state: 'ok' } | ({ readonly state: 'warning' | 'held' } & Finding)
+export type BreakerVerdict = { readonly state: 'ok' } | ({ readonly state: 'warning' | 'held' } & BreakerFinding)
 
 /** The worse of both; of two equal ones, bounces. */
-export function judgeFigures(figures: Figures, limits: BreakerLimits): Verdict {
+export function judgeFigures(figures: Figures, limits: BreakerLimits): BreakerVerdict {
   const bounces = judgeCause('bounces', figures.settled, figures.bounced, {
     ...{ warn: limits.bounce_warn_percent, hold: limits.bounce_hold_percent },
     ...{ minMessages: limits.min_messages, minFailures: limits.min_bounces },
@@ -59,7 +59,7 @@ export function judgeFigures(figures: Figures, limits: BreakerLimits): Verdict {
 }
 
 /** The first of two equal ones counts. */
-export function worseOf(first: Verdict, second: Verdict): Verdict {
+export function worseOf(first: BreakerVerdict, second: BreakerVerdict): BreakerVerdict {
   return ranks[second.state] > ranks[first.state] ? second : first
 }
 
@@ -67,7 +67,7 @@ const ranks = { ok: 0, warning: 1, held: 2 } as const
 
 type CauseLimits = Readonly<Record<'warn' | 'hold' | 'minMessages' | 'minFailures', number>>
 
-function judgeCause(cause: Cause, counted: number, failures: number, limits: CauseLimits): Verdict {
+function judgeCause(cause: Cause, counted: number, failures: number, limits: CauseLimits): BreakerVerdict {
   // Late bounces may be more than what was settled in the same window.
   const messages = Math.max(counted, failures)
   if (counted < limits.minMessages || failures < limits.minFailures) return { state: 'ok' }
@@ -86,12 +86,12 @@ function isOver(messages: number, failures: number, percent: number): boolean {
 }
 
 /** With two decimals. */
-export function percentOf({ messages, failures }: Pick<Finding, 'messages' | 'failures'>): number {
+export function percentOf({ messages, failures }: Pick<BreakerFinding, 'messages' | 'failures'>): number {
   return messages === 0 ? 0 : Math.round((failures * 10_000) / messages) / 100
 }
 
 /** `12.4 % of 1,000 messages of the last day bounced`. */
-export function describeFinding(finding: Pick<Finding, 'cause' | 'messages' | 'failures'>): string {
+export function describeFinding(finding: Pick<BreakerFinding, 'cause' | 'messages' | 'failures'>): string {
   const share = `${percentOf(finding)} % of ${finding.messages.toLocaleString('en-US')} messages`
   return finding.cause === 'bounces'
     ? `${share} of the last day bounced`

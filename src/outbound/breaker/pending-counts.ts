@@ -9,7 +9,7 @@ import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import { OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
 
 /** Milliseconds. */
-export const BUCKET = 900_000
+export const COUNT_BUCKET = 900_000
 /** Scopes with their quarters of an hour. What does not fit, while the database takes no writes, is not counted. */
 const MAX_PENDING = 10_000
 
@@ -56,7 +56,7 @@ export class PendingCounts {
     const { workspaceId, senderDomain, broadcastId, recipientDomain, kind } = outcome
     if (workspaceId === SERVICE_WORKSPACE || this.deps.isSimulated(recipientDomain)) return
     const now = this.deps.clock()
-    const place = { workspace_id: workspaceId, bucket: now - (now % BUCKET), ...added[kind] }
+    const place = { workspace_id: workspaceId, bucket: now - (now % COUNT_BUCKET), ...added[kind] }
     if (kind !== 'accepted') this.failures += 1
     this.add({ ...place, scope: 'workspace', subject: workspaceId })
     const owner = this.deps.ownerOf?.(workspaceId) ?? workspaceId

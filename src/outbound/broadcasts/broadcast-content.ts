@@ -40,7 +40,7 @@ const MAX_PLACES = 500
 const contactFields: ReadonlySet<string> = new Set(['email', 'first_name', 'last_name'])
 
 /** Throws a Refusal: `invalid-parameter`, `invalid-template-variables`, `too-large`. */
-export function parseContent({ subject, html, text }: BroadcastContent): ParsedContent {
+export function parseBroadcastContent({ subject, html, text }: BroadcastContent): ParsedContent {
   if (!html && !text) throw buildInvalid('html', '', 'html or text is required')
   checkLength('html', html)
   checkLength('text', text)

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { MAX_ID, type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { MAX_ID, type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import {
   type Broadcast,
@@ -43,7 +43,7 @@ const broadcastsBefore = prepareRead<PageQuery & { limit: number }>()(({ db, slo
 export async function listBroadcasts(
   read: Read,
   workspaceId: string,
-  { offset, limit }: Slice,
+  { offset, limit }: PageSlice,
 ): Promise<readonly BroadcastSummary[]> {
   const findSkippedId = (before: string, skip: number) => skipBroadcasts(read, { workspaceId, before, skip })[0]?.id
   const before = await seekOffset(MAX_ID, offset, findSkippedId)

@@ -20,7 +20,7 @@ import { textOfHtml } from '../../records/messages/mime/text-of-html.js'
 import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { composeMailboxes, composeSubject } from '../sending/compose-header.js'
 import { buildListFields, buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
-import { type BroadcastContent, type ParsedContent, parseContent } from './broadcast-content.js'
+import { type BroadcastContent, type ParsedContent, parseBroadcastContent } from './broadcast-content.js'
 import { FrameValues, Marks, markText, type SplitText, toSubject, type ValuePlace } from './message-text.js'
 import { trackBroadcast } from './track-broadcast.js'
 
@@ -52,7 +52,7 @@ const BOUNDARY_BYTES = 16
 
 /** Throws a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`. */
 export function composeFrame(content: BroadcastContent, settings: FrameSettings): ComposedBroadcast {
-  const parsed = parseContent(content)
+  const parsed = parseBroadcastContent(content)
   const { broadcastId, hostname, base } = settings
   const domain = domainOf(content.sender.address)
   const composing: Composing = { ...settings, marks: new Marks(), domain }

@@ -14,7 +14,7 @@ import { tryCommit } from '../../base/storage/db/write.js'
 import { parseJson, toJson } from '../../base/storage/tables/columns.js'
 import { requireAudience } from '../../workspaces/audiences/audiences.js'
 import { templateById } from '../../workspaces/content/templates.js'
-import { parseContent } from './broadcast-content.js'
+import { parseBroadcastContent } from './broadcast-content.js'
 import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, type BroadcastRef, changeDraft, type DraftColumns, insertDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
@@ -130,7 +130,7 @@ function checkDraft(read: Read, workspaceId: string, draft: Draft): void {
   }
   requireAudience(read, workspaceId, audienceId)
   // What a template has is checked when the broadcast is sent, because it may change until then.
-  if (templateId === null) parseContent({ sender: from, replyTo, subject: subject ?? '', html, text })
+  if (templateId === null) parseBroadcastContent({ sender: from, replyTo, subject: subject ?? '', html, text })
   else if (templateById(read, { workspaceId, id: templateId })[0] === undefined) {
     throw buildTemplateNotFound(templateId)
   }

@@ -13,7 +13,7 @@ import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import { buildBroadcastClickUrl, buildBroadcastPixel } from '../tracking/broadcast-urls.js'
 import { createOwnUrls, linkUrlOf } from '../tracking/link-url.js'
 import { rewriteHtml, type TrackedLink } from '../tracking/rewrite-html.js'
-import { MAX_HTML, MAX_LINKS, MAX_TAGS, TrackingBudget } from '../tracking/tracking-budget.js'
+import { MAX_HTML, MAX_HTML_TAGS, MAX_LINKS, TrackingBudget } from '../tracking/tracking-budget.js'
 import type { Marks, SplitText } from './message-text.js'
 
 /** Characters of a tracked URL; a link that would be longer stays as it is. */
@@ -79,6 +79,6 @@ function markLink(parts: SplitText, marks: Marks): TrackedLink | null {
 }
 
 function buildTooLarge(): Refusal {
-  const message = `html: must have at most ${MAX_HTML} characters, ${MAX_TAGS} tags and ${MAX_LINKS} links`
+  const message = `html: must have at most ${MAX_HTML} characters, ${MAX_HTML_TAGS} tags and ${MAX_LINKS} links`
   return new Refusal('too-large', message, { field: 'html', limit: MAX_HTML })
 }

@@ -2,14 +2,14 @@
 
 /** Limits all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
 export const MAX_HTML = 500_000
-export const MAX_TAGS = 10_000
+export const MAX_HTML_TAGS = 10_000
 export const MAX_LINKS = 1_000
 
 /** What is left of the limits of an email. */
 export class TrackingBudget {
   isExceeded = false
   private characters = MAX_HTML
-  private tags = MAX_TAGS
+  private tags = MAX_HTML_TAGS
   private links = MAX_LINKS
 
   takeHtml(html: string): boolean {

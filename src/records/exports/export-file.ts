@@ -44,7 +44,7 @@ const namePattern = /^([0-9a-f-]{36})\.csv$/
 const STEP = 50
 
 /** Removes files without a record. A file is created only after its record. */
-export async function removeOrphanFiles(read: Read, folder: string): Promise<void> {
+export async function removeOrphanExports(read: Read, folder: string): Promise<void> {
   const names = await readdir(folder)
   for (const [at, name] of names.entries()) {
     const [, id] = namePattern.exec(name) ?? []

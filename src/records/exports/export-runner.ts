@@ -11,7 +11,7 @@ import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import type { ExportFault } from '../../base/storage/tables/export-tables.js'
-import { createExportFolder, exportFile, removeExportFile, removeOrphanFiles } from './export-file.js'
+import { createExportFolder, exportFile, removeExportFile, removeOrphanExports } from './export-file.js'
 import type { ExportProgress } from './export-protocol.js'
 import {
   advanceExport,
@@ -22,7 +22,7 @@ import {
   listUnfinishedExports,
 } from './export-records.js'
 import { runExportThread } from './export-thread.js'
-import type { WriteOutcome } from './write-export.js'
+import type { ExportOutcome } from './write-export.js'
 
 interface RunnerDeps extends Store {
   readonly clock: Clock
@@ -98,7 +98,7 @@ class Runner implements ExportRunner {
     this.sweeping = this.sweeping
       .then(() => {
         if (this.current !== null && exportById(read, this.current.ref).length === 0) this.current.controller.abort()
-        return removeOrphanFiles(read, folder)
+        return removeOrphanExports(read, folder)
       })
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
   }
@@ -200,7 +200,7 @@ class Runner implements ExportRunner {
     return outcome === null ? this.dropGone(ref) : 'ended'
   }
 
-  private async settle(ref: ExportRef, outcome: WriteOutcome): Promise<void> {
+  private async settle(ref: ExportRef, outcome: ExportOutcome): Promise<void> {
     if (outcome.kind === 'failed') return this.fail(ref, outcome.fault)
     const { rows, bytes } = outcome
     const isKept = await tryCommit(this.deps.commit([completeExport({ ...ref, rows, bytes, at: this.deps.clock() })]))

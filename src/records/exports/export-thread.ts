@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../../base/platform/processes/thread-options.js'
 import type { ExportJob, ExportProgress, ExportReport } from './export-protocol.js'
-import type { WriteOutcome } from './write-export.js'
+import type { ExportOutcome } from './write-export.js'
 
 /** A step holds some hundred rows. A thread that needs more memory than this is ended. */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 }
@@ -18,9 +18,12 @@ interface ThreadCallbacks {
 }
 
 /** Resolves to null if the thread was ended. Rejects with the error that ended it, or with that of `onProgress`. */
-export function runExportThread(job: ExportJob, { onProgress, signal }: ThreadCallbacks): Promise<WriteOutcome | null> {
+export function runExportThread(
+  job: ExportJob,
+  { onProgress, signal }: ThreadCallbacks,
+): Promise<ExportOutcome | null> {
   return new Promise((resolve, reject) => {
-    let outcome: WriteOutcome | null = null
+    let outcome: ExportOutcome | null = null
     let isEnded = signal.aborted
     if (isEnded) return resolve(null)
     const url = new URL('./export-worker.js', import.meta.url)

@@ -9,7 +9,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { errorCodeOf } from '../../base/platform/errors.js'
 import { openReadConnection } from '../../base/storage/read-connection.js'
 import type { ExportJob, ExportReport } from './export-protocol.js'
-import { type WriteOutcome, writeExport } from './write-export.js'
+import { type ExportOutcome, writeExport } from './write-export.js'
 
 async function run(port: MessagePort, job: ExportJob): Promise<void> {
   const { read, close } = openReadConnection(job.database)
@@ -25,7 +25,7 @@ async function run(port: MessagePort, job: ExportJob): Promise<void> {
   }
 }
 
-function toOutcome(error: unknown): WriteOutcome {
+function toOutcome(error: unknown): ExportOutcome {
   if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes(errorCodeOf(error))) return { kind: 'failed', fault: 'disk-full' }
   throw error
 }

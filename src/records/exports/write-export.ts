@@ -27,7 +27,7 @@ const REPORT_BYTES = 16 * 1_048_576
 const REPORT_INTERVAL = 1_000
 const MAX_PAUSE = 100
 
-export type WriteOutcome = Exclude<ExportReport, { readonly kind: 'progress' }>
+export type ExportOutcome = Exclude<ExportReport, { readonly kind: 'progress' }>
 
 /** `report`: resolves when the progress is stored. Rejects with what the disk or the database reports. */
 export async function writeExport(
@@ -35,7 +35,7 @@ export async function writeExport(
   job: ExportJob,
   report: (progress: ExportProgress) => Promise<void>,
   readSpace: typeof readDiskSpace = readDiskSpace,
-): Promise<WriteOutcome> {
+): Promise<ExportOutcome> {
   const source = createSource(read, job)
   const writing = await ExportWriting.open(job)
   try {
@@ -125,7 +125,7 @@ class ExportWriting {
     return this.place
   }
 
-  outcome(): WriteOutcome {
+  outcome(): ExportOutcome {
     const { rows, bytes } = this.place
     return { kind: 'completed', rows, bytes }
   }

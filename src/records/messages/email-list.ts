@@ -9,7 +9,7 @@
  * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
  * between two pages.
  */
-import { type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { EmailStatus } from '../../base/storage/tables/email-tables.js'
 import type { Email } from './email/email.js'
@@ -56,7 +56,7 @@ export function countEmails(read: Read, { workspaceId, status, broadcastId }: Em
 export async function listEmails(
   read: Read,
   filter: EmailFilter,
-  { offset, limit }: Slice,
+  { offset, limit }: PageSlice,
 ): Promise<readonly ListedEmail[]> {
   if (offset >= countEmails(read, filter)) return []
   const place = await seekOffset(

@@ -8,14 +8,14 @@
 
 import { DAY } from '../../base/platform/time-units.js'
 import { isInJsonList } from '../../base/storage/db/json-list.js'
-import type { Slice } from '../../base/storage/db/paging.js'
+import type { PageSlice } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { Window } from './window.js'
 
 /** The end of the list. */
-export const MAX_LINKS = 500
+export const MAX_LISTED_LINKS = 500
 /** Links behind the last one of the page that are added up too, because clicks on other days may bring them forward. */
 const RESERVE = 100
 /** Links that are added up in one step. */
@@ -71,13 +71,13 @@ interface LinkClicks {
 interface LinksRequest extends OfDomain {
   /** Whole days (UTC) of it are read. */
   readonly window: Window
-  readonly slice: Slice
+  readonly slice: PageSlice
 }
 
 export async function readLinkMetrics(read: Read, request: LinksRequest): Promise<readonly LinkClicks[]> {
   const { workspaceId, domain, window, slice } = request
   const start = window.start - (window.start % DAY)
-  const limit = Math.min(MAX_LINKS, Math.max(MIN_OF_DAY, Math.floor((MAX_READ * DAY) / (window.end - start))))
+  const limit = Math.min(MAX_LISTED_LINKS, Math.max(MIN_OF_DAY, Math.floor((MAX_READ * DAY) / (window.end - start))))
   const found = new Candidates()
   const days: Timestamp[] = []
   for (let day = start; day < window.end; day += DAY) {
@@ -86,7 +86,7 @@ export async function readLinkMetrics(read: Read, request: LinksRequest): Promis
     if (links.length > 0) days.push(day)
     for (const { url, clicks } of links) found.add(url, clicks)
   }
-  const end = Math.min(slice.offset + slice.limit, MAX_LINKS)
+  const end = Math.min(slice.offset + slice.limit, MAX_LISTED_LINKS)
   await waitForStep()
   const least = found.leastOf(end + RESERVE)
   await waitForStep()

@@ -3,7 +3,7 @@ import { type PlainRefusal, Refusal, toPlainRefusal } from '../../base/mail/refu
 import { memoryAloneOf, serveJobs } from '../../base/platform/processes/job-thread.js'
 import { fingerprintOf } from '../../outbound/sending/idempotency.js'
 import type { BodyJob, ParsedJob } from './http/input/body-thread.js'
-import { parseJson } from './http/input/json-body.js'
+import { parseJsonBody } from './http/input/json-body.js'
 import { parseInput } from './http/input/parse-input.js'
 import { findLargeBody } from './large-bodies.js'
 
@@ -22,7 +22,7 @@ function parseBody({ schema, raw, fingerprintLabel }: BodyJob): {
 } {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
   const fingerprint = fingerprintLabel === null ? null : fingerprintOf([fingerprintLabel, bytes])
-  const parsed = parseInput(findLargeBody(schema), parseJson(bytes))
+  const parsed = parseInput(findLargeBody(schema), parseJsonBody(bytes))
   const found = new ClassedValues()
   const value = found.strip(parsed, [])
   const { buffers, refusals, memories } = found

@@ -13,13 +13,13 @@ import type { Log } from '../../base/platform/log.js'
 import type { Responder } from './responder.js'
 import { type DnsConnection, serveConnection } from './tcp-connection.js'
 
-export interface Endpoint {
+export interface DnsEndpoint {
   readonly host: string
   readonly port: number
 }
 
 export interface DnsListener {
-  readonly endpoint: Endpoint
+  readonly endpoint: DnsEndpoint
   /** Resolves once everything is closed, after `limit` milliseconds at the latest. */
   readonly stop: (limit: number) => Promise<void>
 }
@@ -28,7 +28,7 @@ export interface DnsListener {
 const connectionLimits = { max_connections: 500, max_connections_per_address: 20, max_connections_per_network: 100 }
 
 export async function openTcpListener(
-  { host, port }: Endpoint,
+  { host, port }: DnsEndpoint,
   responder: Responder,
   log: Pick<Log, 'error'>,
 ): Promise<DnsListener> {
@@ -80,7 +80,7 @@ function admitConnection(
   })
 }
 
-function bindServer(server: Server, { host, port }: Endpoint): Promise<void> {
+function bindServer(server: Server, { host, port }: DnsEndpoint): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port, ipv6Only: host.includes(':') }, () => {

@@ -12,7 +12,7 @@ import type { Log } from '../../base/platform/log.js'
 import { startNotifier } from './notify.js'
 import { createResponder, type Responder, type ResponderDeps } from './responder.js'
 import { createResponseRateLimiter, defaultResponseRate } from './response-rate-limiter.js'
-import { type DnsListener, type Endpoint, openTcpListener } from './tcp-listener.js'
+import { type DnsEndpoint, type DnsListener, openTcpListener } from './tcp-listener.js'
 
 /** Octets that the system holds while the thread is busy. */
 const RECEIVE_BUFFER_SIZE = 1_048_576
@@ -21,7 +21,7 @@ const RECEIVE_BUFFER_SIZE = 1_048_576
 const lookup: SocketOptions['lookup'] = (address, _options, done) => done(null, address, isIPv6(address) ? 6 : 4)
 
 interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
-  readonly listen: readonly Endpoint[]
+  readonly listen: readonly DnsEndpoint[]
   /** Servers that get a NOTIFY when the zone has changed. */
   readonly notify: readonly DnsServer[]
   readonly clock: Clock
@@ -30,7 +30,7 @@ interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
 
 export interface ZoneListener {
   /** In the order of the settings, with the ports that were given. */
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly DnsEndpoint[]
   /** Resolves once everything is closed, after `limit` milliseconds at the latest. */
   readonly stop: (limit: number) => Promise<void>
 }
@@ -42,7 +42,7 @@ export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneLis
   const stop = async (limit: number): Promise<void> => {
     await Promise.all(listeners.splice(0).map((listener) => listener.stop(limit)))
   }
-  const endpoints: Endpoint[] = []
+  const endpoints: DnsEndpoint[] = []
   try {
     for (const endpoint of deps.listen) {
       const pair = await openListenerPair(endpoint, responder, deps.log)
@@ -67,7 +67,7 @@ export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneLis
 const MAX_PORT_TRIES = 10
 
 async function openListenerPair(
-  endpoint: Endpoint,
+  endpoint: DnsEndpoint,
   responder: Responder,
   log: ZoneListenerDeps['log'],
 ): Promise<[DnsListener, DnsListener]> {
@@ -89,7 +89,7 @@ async function openListenerPair(
  * a listener on "0.0.0.0" may answer from another address than was asked, and clients ignore such a reply.
  */
 async function openUdpListener(
-  { host, port }: Endpoint,
+  { host, port }: DnsEndpoint,
   { respondOverUdp }: Responder,
   log: Pick<Log, 'error'>,
 ): Promise<DnsListener> {
@@ -114,7 +114,7 @@ async function openUdpListener(
   }
 }
 
-function bindSocket(socket: Socket, { host, port }: Endpoint): Promise<void> {
+function bindSocket(socket: Socket, { host, port }: DnsEndpoint): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (error: Error): void => {
       socket.close()

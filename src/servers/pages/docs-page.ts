@@ -6,8 +6,8 @@ import { html, type Markup } from '../../base/mail/markup.js'
 import { type Page, renderPage } from './layout.js'
 import {
   type Content,
+  type DocumentedEndpoint,
   describeSchema,
-  type Endpoint,
   type Field,
   formatType,
   listEndpoints,
@@ -24,7 +24,7 @@ import {
 export function renderDocsPage(document: object): Page {
   const api = document as OpenApi
   const groups = api.tags.map(({ name }) => {
-    const ofGroup = ({ operation }: Endpoint): boolean => operation.tags.includes(name)
+    const ofGroup = ({ operation }: DocumentedEndpoint): boolean => operation.tags.includes(name)
     const [endpoints, webhooks] = [listEndpoints(api).filter(ofGroup), listWebhooks(api).filter(ofGroup)]
     return { name, id: anchorOf(name), endpoints, webhooks }
   })
@@ -67,7 +67,7 @@ function anchorOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '-')
 }
 
-function renderIndexEntry({ method, path, operation }: Endpoint): Markup {
+function renderIndexEntry({ method, path, operation }: DocumentedEndpoint): Markup {
   return html`<li><a href="#${operation.operationId}"><span class="${method}">${method.toUpperCase()}</span> ${stripVersion(path)}</a></li>`
 }
 
@@ -76,7 +76,7 @@ function stripVersion(path: string): string {
   return path.replace(/^\/v1/, '')
 }
 
-function renderEndpoint(api: OpenApi, { method, path, operation }: Endpoint): Markup {
+function renderEndpoint(api: OpenApi, { method, path, operation }: DocumentedEndpoint): Markup {
   const { operationId, summary, description, security } = operation
   return html`<details id="${operationId}" open>
 <summary><h3><span class="method ${method}">${method.toUpperCase()}</span><span class="path">${path}</span>
@@ -93,12 +93,12 @@ ${renderAnswers(api, operation)}
 `
 }
 
-function renderWebhookEntry({ path, operation }: Endpoint): Markup {
+function renderWebhookEntry({ path, operation }: DocumentedEndpoint): Markup {
   return html`<li><a href="#${operation.operationId}"><span class="post">EVENT</span> ${path}</a></li>`
 }
 
 /** The request that a webhook sends, with its body. */
-function renderWebhook(api: OpenApi, { path, operation }: Endpoint): Markup {
+function renderWebhook(api: OpenApi, { path, operation }: DocumentedEndpoint): Markup {
   return html`<details id="${operation.operationId}" open>
 <summary><h3><span class="method post">EVENT</span><span class="path">${path}</span>
 <span class="lead">${renderProse(operation.summary)}</span></h3></summary>
@@ -181,7 +181,7 @@ function renderProse(text: string): readonly Markup[] {
 }
 
 /** Examples of an endpoint on the documentation page: the request as a curl command, and the answer. */
-function renderRequestExample(api: OpenApi, { method, path, operation }: Endpoint): Markup {
+function renderRequestExample(api: OpenApi, { method, path, operation }: DocumentedEndpoint): Markup {
   const { parameters = [], requestBody, security } = operation
   const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? []
   const address = `${api.servers[0]?.url ?? ''}${fillPath(path, parameters)}`

@@ -75,20 +75,20 @@ export function resolveResponse(document: OpenApi, response: Operation['response
   return document.components?.responses?.[name] ?? { description: '' }
 }
 
-export interface Endpoint {
+export interface DocumentedEndpoint {
   readonly method: string
   readonly path: string
   readonly operation: Operation
 }
 
-export function listEndpoints({ paths }: Pick<OpenApi, 'paths'>): readonly Endpoint[] {
+export function listEndpoints({ paths }: Pick<OpenApi, 'paths'>): readonly DocumentedEndpoint[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method, path, operation })),
   )
 }
 
 /** What webhooks send: the type of event in place of a path. */
-export function listWebhooks({ webhooks = {} }: OpenApi): readonly Endpoint[] {
+export function listWebhooks({ webhooks = {} }: OpenApi): readonly DocumentedEndpoint[] {
   return listEndpoints({ paths: webhooks })
 }
 

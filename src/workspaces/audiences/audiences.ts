@@ -6,7 +6,7 @@
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
-import { type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
 import { prepareRead, prepareWrite, queryBuilder, type Read, toWrite } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
@@ -90,7 +90,7 @@ const skipAudiences = prepareRead<{ workspaceId: string; before: string; skip: n
 export async function listAudiences(
   read: Read,
   workspaceId: string,
-  { offset, limit }: Slice,
+  { offset, limit }: PageSlice,
 ): Promise<readonly CountedAudience[]> {
   const findSkippedId = (before: string, skip: number) => skipAudiences(read, { workspaceId, before, skip })[0]?.id
   const before = await seekOffset(MAX_ID, offset, findSkippedId)

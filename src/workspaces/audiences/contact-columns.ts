@@ -136,7 +136,7 @@ export function parseContactLine(columns: readonly ContactColumn[], row: CsvRow)
   }
 }
 
-export function isRefusedLine(line: ContactLine | RefusedLine): line is RefusedLine {
+export function isRefusedContactLine(line: ContactLine | RefusedLine): line is RefusedLine {
   return 'reason' in line
 }
 

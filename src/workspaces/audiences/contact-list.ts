@@ -7,7 +7,7 @@
  * does not block the event loop.
  */
 import type { Address } from '../../base/mail/address.js'
-import { MAX_ID, type Slice, seekOffset } from '../../base/storage/db/paging.js'
+import { MAX_ID, type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Contact, contactIdsByKey } from './contacts.js'
@@ -25,7 +25,7 @@ export function countContacts(read: Read, { workspaceId, audienceId }: ContactFi
 export async function listContacts(
   read: Read,
   filter: ContactFilter,
-  { offset, limit }: Slice,
+  { offset, limit }: PageSlice,
 ): Promise<readonly Contact[]> {
   if (offset >= countContacts(read, filter)) return []
   const place = await seekOffset(MAX_ID, offset, (before, skip) => skipContacts(read, filter, before, skip)[0]?.id)

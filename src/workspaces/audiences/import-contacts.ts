@@ -20,7 +20,7 @@ import { ConstraintViolated, WriteConflict } from '../../base/storage/db/write.j
 import type { ContactImportReport, HintSummary } from '../../base/storage/tables/content-tables.js'
 import { addHints, createHintFinder, type FindHints, noHints } from './address-hints.js'
 import { assertAudienceExists, requireAudience } from './audiences.js'
-import { type ContactColumn, isRefusedLine, parseContactColumns, parseContactLine } from './contact-columns.js'
+import { type ContactColumn, isRefusedContactLine, parseContactColumns, parseContactLine } from './contact-columns.js'
 import { ContactPlan, type PlannedLine } from './contact-plan.js'
 
 interface ContactImport {
@@ -57,7 +57,7 @@ export async function importContacts(
     parseColumns: parseContactColumns,
     parseRow: (columns, row) => {
       const line = parseContactLine(columns, row)
-      return isRefusedLine(line) ? { refused: line } : { item: { lineNumber: row.line, line } }
+      return isRefusedContactLine(line) ? { refused: line } : { item: { lineNumber: row.line, line } }
     },
     emptyReport: () => emptyReport,
     planBatch: (lines, before) => planBatch(planning, request, lines, before),

@@ -17,11 +17,11 @@ import { replaceIdleKey } from './new-domain.js'
 import { domainById, type SendingDomain } from './rows/sending-domains.js'
 import { nextCheckAt } from './verification/check-outcome.js'
 import { keyTargetOf } from './verification/dns-records.js'
-import type { CheckDeps } from './verification/domain-checks.js'
+import type { DomainCheckDeps } from './verification/domain-checks.js'
 import { judgeKey } from './verification/judge-records.js'
 import { lookUpKey } from './verification/look-up-records.js'
 
-export interface RotationDeps extends CheckDeps {
+export interface RotationDeps extends DomainCheckDeps {
   /** Milliseconds for which a key that has signed stays published. Read for each step. */
   readonly retirementTime: () => number
   /** Milliseconds for which a key that replaced another one is published before it signs. */

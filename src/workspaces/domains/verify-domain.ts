@@ -14,16 +14,21 @@ import { ConstraintViolated, type Write } from '../../base/storage/db/write.js'
 import { type Actor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import { requireNotTaken } from './new-domain.js'
 import { forceVerified, type SendingDomain } from './rows/sending-domains.js'
-import { type CheckDeps, type CheckedDomain, checkDomain, toFindingResources } from './verification/domain-checks.js'
+import {
+  type CheckedDomain,
+  checkDomain,
+  type DomainCheckDeps,
+  toFindingResources,
+} from './verification/domain-checks.js'
 import { recordForcedVerification } from './verification/domain-event.js'
-import type { Verdict } from './verification/judge-records.js'
+import type { RecordVerdict } from './verification/judge-records.js'
 
 /**
  * The verified domain, or undefined if it is gone. Throws a Refusal: `domain-taken`, `no-answer`, or one that says what
  * is not proved, with the records found in `details.records`.
  */
 export async function verifyDomain(
-  deps: CheckDeps,
+  deps: DomainCheckDeps,
   row: SendingDomain,
   actor: Actor,
   now: number,
@@ -54,14 +59,18 @@ export function forceVerification(read: Read, row: SendingDomain, actor: Actor, 
   return status === 'verified' ? writes : [...writes, recordForcedVerification(row, at)]
 }
 
-const verdictMessages: Readonly<Record<Exclude<Verdict, 'proved'>, string>> = {
+const verdictMessages: Readonly<Record<Exclude<RecordVerdict, 'proved'>, string>> = {
   'no-answer': 'DNS does not answer for the records of',
   'dkim-not-proved': 'DKIM records are missing or wrong for',
   'spf-not-proved': 'the record of the mail host is missing or wrong for',
   'domain-not-proved': 'DNS records are missing or wrong for',
 }
 
-function buildUnprovedRefusal(domain: string, kind: Exclude<Verdict, 'proved'>, { findings }: CheckedDomain): Refusal {
+function buildUnprovedRefusal(
+  domain: string,
+  kind: Exclude<RecordVerdict, 'proved'>,
+  { findings }: CheckedDomain,
+): Refusal {
   const wrong = findings.filter(({ state }) => state !== 'verified').map(({ name }) => name)
   return new Refusal(kind, `${verdictMessages[kind]} ${domain}: ${wrong.join(', ')}`, {
     domain,

@@ -91,7 +91,7 @@ export async function removeImportFile({ read, commit }: Store, importRef: Impor
 }
 
 /** Removes the files of imports that are not pending. Only at a start, while no request stores one. */
-export async function removeOrphanFiles(
+export async function removeOrphanImports(
   records: Store,
   isUnderWay: (importRef: ImportRef) => boolean,
   signal: AbortSignal,

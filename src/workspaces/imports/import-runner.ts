@@ -12,7 +12,7 @@ import type { Log } from '../../base/platform/log.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import { toJson } from '../../base/storage/tables/columns.js'
 import type { ImportError } from '../../base/storage/tables/content-tables.js'
-import { type ImportRef, removeImportFile, removeOrphanFiles } from './import-file.js'
+import { type ImportRef, removeImportFile, removeOrphanImports } from './import-file.js'
 import { failImport, importById, listPendingImports } from './import-records.js'
 import { type ImportDeps, ImportEnded, runImport } from './run-import.js'
 
@@ -74,7 +74,7 @@ export function createImportRunner(deps: RunnerDeps): ImportRunner {
         page = listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
       }
       const isUnderWay = (importRef: ImportRef): boolean => importById(read, importRef)[0]?.status === 'processing'
-      await removeOrphanFiles(deps, isUnderWay, stopController.signal).catch((err: unknown) =>
+      await removeOrphanImports(deps, isUnderWay, stopController.signal).catch((err: unknown) =>
         log.error({ err }, 'files of finished imports cannot be removed now'),
       )
       startNext()

@@ -14,7 +14,7 @@ import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { tryUniqueCommit } from '../../base/storage/db/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
-import { type HeldPrefix, type Hold, insertHold, isInForce, readNewestHold } from './holds.js'
+import { type HeldPrefix, insertHold, isInForce, type PrefixHold, readNewestHold } from './holds.js'
 import type { PlannedSend } from './send-code.js'
 import { findSendRefusal, type SendLimitDeps } from './send-limits.js'
 
@@ -107,7 +107,7 @@ async function placeHold(
   { sent, verified }: Conversion,
   since: number,
 ): Promise<boolean> {
-  const hold: Omit<Hold, 'released_at'> = {
+  const hold: Omit<PrefixHold, 'released_at'> = {
     ...{ workspace_id: workspaceId, prefix, sent, verified },
     ...{ held_at: now, until_at: now + HOUR },
   }

@@ -13,8 +13,8 @@ import type { Tables } from '../../base/storage/tables/tables.js'
 import { type Actor, operatorActor, recordAuditEntry } from '../accounts/access/audit-log.js'
 import { addIf } from '../accounts/limits/usage.js'
 
-export type Hold = Selectable<SmsHoldsTable>
-type HoldKey = Pick<Hold, 'workspace_id' | 'prefix' | 'held_at'>
+export type PrefixHold = Selectable<SmsHoldsTable>
+type HoldKey = Pick<PrefixHold, 'workspace_id' | 'prefix' | 'held_at'>
 
 export interface HeldPrefix {
   readonly workspaceId: string
@@ -32,7 +32,7 @@ const newestHold = prepareRead<HeldPrefix>()(({ db, slot }) =>
 )
 
 /** Whether it is in force or not. */
-export function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): Hold | undefined {
+export function readNewestHold(read: Read, { workspaceId, prefix }: HeldPrefix): PrefixHold | undefined {
   return newestHold(read, { workspaceId, prefix })[0]
 }
 
@@ -47,12 +47,12 @@ const inForce = prepareRead<HeldPrefix & { now: number }>()(({ db, slot }) =>
 )
 
 /** The hold of any workspace of the same owner that ends last, so that another workspace gets around none. */
-export function findHoldInForce(read: Read, held: HeldPrefix, now: number): Hold | undefined {
+export function findHoldInForce(read: Read, held: HeldPrefix, now: number): PrefixHold | undefined {
   const { workspaceId, prefix } = held
   return inForce(read, { workspaceId, prefix, now }).sort((one, other) => other.until_at - one.until_at)[0]
 }
 
-export function isInForce({ until_at: until, released_at: releasedAt }: Hold, now: number): boolean {
+export function isInForce({ until_at: until, released_at: releasedAt }: PrefixHold, now: number): boolean {
   return releasedAt === null && until > now
 }
 
@@ -60,7 +60,7 @@ export function isInForce({ until_at: until, released_at: releasedAt }: Hold, no
  * Misses if the prefix is held already, or if a hold was released after `since`, from when the codes were counted:
  * the release came between the count and this commit.
  */
-export const insertHold = prepareWrite<Omit<Hold, 'released_at'> & { since: number }>(({ db, slot }) => {
+export const insertHold = prepareWrite<Omit<PrefixHold, 'released_at'> & { since: number }>(({ db, slot }) => {
   const objection = db
     .selectFrom('sms_holds')
     .select('held_at')
@@ -119,7 +119,7 @@ const endingAfter = prepareRead<{ now: number; limit: number }>()(({ db, slot })
 const MAX_HOLDS = 10_000
 
 /** Covers all workspaces, the one that ends first before the others. */
-export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly Hold[] {
+export function listHolds(read: Read, now: number, limit = MAX_HOLDS): readonly PrefixHold[] {
   return endingAfter(read, { now, limit })
 }
 
@@ -156,7 +156,11 @@ interface Release {
   readonly now: number
 }
 
-function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Hold, actor: Actor, at: number): Write {
+function recordRelease(
+  { workspace_id: workspaceId, prefix, sent, verified }: PrefixHold,
+  actor: Actor,
+  at: number,
+): Write {
   const details = { sent, verified }
   return recordAuditEntry({
     workspaceId,
@@ -169,9 +173,9 @@ function recordRelease({ workspace_id: workspaceId, prefix, sent, verified }: Ho
 }
 
 /** Ends holds of a prefix, on the operator's order. Resolves to those that it ended; codes are counted from now on. */
-export async function releaseHolds(store: Store, release: Release): Promise<readonly Hold[]> {
+export async function releaseHolds(store: Store, release: Release): Promise<readonly PrefixHold[]> {
   const { prefix, workspaceId, now } = release
-  const released: Hold[] = []
+  const released: PrefixHold[] = []
   for (const hold of listHolds(store.read, now)) {
     if (hold.prefix !== prefix || (workspaceId !== null && hold.workspace_id !== workspaceId)) continue
     if (await releaseHold(store, hold, operatorActor, now)) released.push(hold)
@@ -182,7 +186,7 @@ export async function releaseHolds(store: Store, release: Release): Promise<read
 /** Resolves to false if it is no longer in force. */
 export function releaseHold(
   { commit }: Pick<Store, 'commit'>,
-  hold: Hold,
+  hold: PrefixHold,
   actor: Actor,
   now: number,
 ): Promise<boolean> {

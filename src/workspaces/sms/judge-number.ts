@@ -4,7 +4,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { type PhoneNumber, type PhoneType, parsePhoneNumber } from '../../base/platform/phone-number.js'
 
 /** Where a code goes, and what is counted for the limits. */
-export interface Destination {
+export interface PhoneDestination {
   /** E.164, with the plus sign. */
   readonly phone: string
   /** The phone without its last four digits. */
@@ -37,7 +37,7 @@ const rules: Readonly<Record<NumberFault, string>> = {
 const mobileTypes: ReadonlySet<PhoneType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE'])
 
 /** Throws a Refusal with the field and `details.reason`. `allowedCountries`: ISO 3166-1 alpha-2, in upper case. */
-export function judgeNumber(text: string, allowedCountries: readonly string[]): Destination {
+export function judgeNumber(text: string, allowedCountries: readonly string[]): PhoneDestination {
   const number = readNumber(text)
   const { e164, callingCode, country } = number
   const fault = findFault(number, allowedCountries)

@@ -15,7 +15,7 @@ import type { Store } from '../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
 import { generateCode, hashCode } from './code-hash.js'
-import { type Destination, judgeNumber } from './judge-number.js'
+import { judgeNumber, type PhoneDestination } from './judge-number.js'
 import { buildMessageText, checkTemplate } from './message-text.js'
 import type { SendOutcome, SmsMessage, SmsProvider } from './provider.js'
 import { settleSend } from './settle-send.js'
@@ -132,7 +132,7 @@ async function admitCode(
 function createCode(
   codeKey: KeyObject,
   { workspaceId, template, codeLength, expiryMinutes: minutes, metadata }: CodeRequest,
-  { phone, prefix, country }: Destination,
+  { phone, prefix, country }: PhoneDestination,
   { provider, now }: { readonly provider: string; readonly now: number },
 ): AdmittedCode {
   const id = uuidv7(now)

@@ -1,6 +1,6 @@
 /** Decides what an attempt means for its delivery and its webhook. Pure. */
 import type { DisabledReason } from './disable-webhook.js'
-import { isSuccess, type RequestOutcome } from './request-protocol.js'
+import { isDelivered, type RequestOutcome } from './request-protocol.js'
 
 /** Milliseconds without a success after which a failure disables the webhook. */
 const FAILING_LIMIT = 3 * 86_400_000
@@ -29,7 +29,7 @@ interface Attempt {
 export function decideDelivery({ outcome, attempts, schedule, now }: Attempt): DeliveryResult {
   const answer = outcome.kind === 'answer' ? outcome : null
   const common = { attempts, response_status: answer?.status ?? null, response_body: answer?.body ?? null }
-  if (isSuccess(outcome))
+  if (isDelivered(outcome))
     return { ...common, status: 'delivered', next_attempt_at: null, error: null, delivered_at: now }
   const wait = answer?.status === GONE ? undefined : schedule[attempts - 1]
   const next = wait === undefined ? null : now + wait

@@ -11,7 +11,7 @@ import { ROW_STEP, waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { DeliveryStatus, WebhookDeliveriesTable } from '../../base/storage/tables/webhook-tables.js'
 import type { WebhookRef } from './webhook-records.js'
 
-export type Delivery = WebhookDeliveriesTable
+export type ListedDelivery = WebhookDeliveriesTable
 
 interface DeliveryPage {
   readonly webhook: WebhookRef
@@ -58,7 +58,10 @@ const selectFailed = prepareRead<PageQuery>()(({ db, slot }) =>
 )
 
 /** The webhook must be one of the workspace. */
-export function listDeliveries(read: Read, page: DeliveryPage): Promise<readonly Delivery[]> | readonly Delivery[] {
+export function listDeliveries(
+  read: Read,
+  page: DeliveryPage,
+): Promise<readonly ListedDelivery[]> | readonly ListedDelivery[] {
   const { webhook, status, after, limit } = page
   const query = { ...webhook, before: after ?? MAX_ID, limit }
   switch (status) {
@@ -73,8 +76,8 @@ export function listDeliveries(read: Read, page: DeliveryPage): Promise<readonly
   }
 }
 
-async function pickDelivered(read: Read, query: PageQuery): Promise<readonly Delivery[]> {
-  const found: Delivery[] = []
+async function pickDelivered(read: Read, query: PageQuery): Promise<readonly ListedDelivery[]> {
+  const found: ListedDelivery[] = []
   let { before } = query
   for (;;) {
     const rows = selectPage(read, { ...query, before, limit: ROW_STEP })

@@ -54,6 +54,6 @@ export type NotMade = { readonly kind: 'not-made' }
 
 export type JobOutcome = readonly [number: number, outcome: RequestOutcome | NotMade]
 
-export function isSuccess(outcome: RequestOutcome): boolean {
+export function isDelivered(outcome: RequestOutcome): boolean {
   return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300
 }

@@ -11,7 +11,7 @@ import { HttpFault } from '../../base/platform/http/http-fault.js'
 import { createEndpointQueue } from './endpoint-queue.js'
 import {
   type DeliveredEvent,
-  isSuccess,
+  isDelivered,
   type JobOutcome,
   MAX_REQUESTS,
   type RequestJob,
@@ -39,7 +39,7 @@ function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData)
     run: async (job) => {
       const outcome = await client.then((ready) => runJob(ready, job, userAgent))
       report([job.number, outcome])
-      return isSuccess(outcome)
+      return isDelivered(outcome)
     },
     giveBack: (job) => report([job.number, { kind: 'not-made' }]),
   })

@@ -4,7 +4,7 @@ import { decideDelivery, decideDisabling, describeFailure } from './decide-deliv
 import type { DisabledReason } from './disable-webhook.js'
 import { paceAfterFailure, paceAfterSuccess } from './endpoint-pace.js'
 import type { SettledAttempt } from './outcome-writer.js'
-import { isSuccess, type RequestOutcome } from './request-protocol.js'
+import { isDelivered, type RequestOutcome } from './request-protocol.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
 
@@ -29,7 +29,7 @@ export function settleOutcome(lane: WebhookLane, task: Task, attempt: Attempt): 
   const settled = { task, result: decideDelivery({ outcome, attempts, schedule, now }), at: now }
   // What an earlier URL answered says nothing about the present one.
   if (lane.webhook.url !== attempt.webhook.url) return { settled, disabling: null }
-  return { settled, disabling: isSuccess(outcome) ? noteSuccess(lane, attempt) : noteFailure(lane, attempt) }
+  return { settled, disabling: isDelivered(outcome) ? noteSuccess(lane, attempt) : noteFailure(lane, attempt) }
 }
 
 function noteSuccess(lane: WebhookLane, { outcome, log }: Attempt): null {

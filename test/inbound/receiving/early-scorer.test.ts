@@ -12,7 +12,7 @@ import { EarlyAnalyzer } from '../../../src/inbound/receiving/analysis/early-ana
 import type { InboundSummary } from '../../../src/inbound/receiving/analysis/inbound-content.js'
 import type { ReceivedMessage } from '../../../src/inbound/receiving/authentication/received-message.js'
 import { EarlyScorer } from '../../../src/inbound/receiving/early-scorer.js'
-import type { Destination } from '../../../src/inbound/receiving/recipients/destinations.js'
+import type { InboundDestination } from '../../../src/inbound/receiving/recipients/destinations.js'
 import type { SpamVerdict } from '../../../src/inbound/spam/spam-judge.js'
 import type { RawSource } from '../../../src/records/messages/mime/mime-parts.js'
 import { temporaryFolder } from '../../helpers/database/database.js'
@@ -41,12 +41,12 @@ const summary: InboundSummary = {
   attachment_count: 0,
 }
 
-function mailTo(workspaceId: string): Destination {
+function mailTo(workspaceId: string): InboundDestination {
   const domain = `${workspaceId}.test` as DomainName
   return { kind: 'mail', workspaceId, domain, addresses: [parseAddress(`a@${domain}`)] }
 }
 
-function scored(raw: Buffer, destinations: readonly Destination[]) {
+function scored(raw: Buffer, destinations: readonly InboundDestination[]) {
   const client = { session: 's', address: '192.0.2.1', port: 1, helo: 'h.test', earlyTalker: false }
   const message: ReceivedMessage = {
     envelopeFrom: '',

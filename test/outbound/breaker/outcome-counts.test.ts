@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { parseDomainName } from '../../../src/base/mail/address.js'
 import { addCounts, readFigures, removeCounts, removeOldCounts } from '../../../src/outbound/breaker/outcome-counts.js'
-import { BUCKET, type Outcome, PendingCounts } from '../../../src/outbound/breaker/pending-counts.js'
+import { COUNT_BUCKET, type Outcome, PendingCounts } from '../../../src/outbound/breaker/pending-counts.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
 const DAY = 86_400_000
@@ -36,7 +36,7 @@ const timed: fc.Arbitrary<Timed> = fc.record({
 function recount(all: readonly Timed[], isMeant: (outcome: Outcome) => boolean) {
   const within = (window: number): readonly Outcome['kind'][] =>
     all
-      .filter(({ ago }) => NOW - ago - ((NOW - ago) % BUCKET) > NOW - window)
+      .filter(({ ago }) => NOW - ago - ((NOW - ago) % COUNT_BUCKET) > NOW - window)
       .filter(({ outcome }) => isMeant(outcome) && outcome.recipientDomain !== simulator)
       .map(({ outcome }) => outcome.kind)
   const count = (kinds: readonly string[], ...wanted: readonly string[]): number =>

@@ -11,7 +11,7 @@ import { openReadConnection } from '../../../src/base/storage/read-connection.js
 import { recordEvent } from '../../../src/records/events/event-log.js'
 import type { ExportJob, ExportProgress } from '../../../src/records/exports/export-protocol.js'
 import { runExportThread } from '../../../src/records/exports/export-thread.js'
-import { type WriteOutcome, writeExport } from '../../../src/records/exports/write-export.js'
+import { type ExportOutcome, writeExport } from '../../../src/records/exports/write-export.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
 import { temporaryDatabase, temporaryFolder } from '../../helpers/database/database.js'
 
@@ -38,7 +38,7 @@ async function write(
   { job }: Exporting,
   more: Partial<ExportJob> = {},
   report: (progress: ExportProgress) => Promise<void> = async () => undefined,
-): Promise<WriteOutcome> {
+): Promise<ExportOutcome> {
   const { read, close } = openReadConnection(job.database)
   try {
     return await writeExport(read, { ...job, ...more }, report)

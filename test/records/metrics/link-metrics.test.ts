@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { DAY } from '../../../src/base/platform/time-units.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
-import { MAX_LINKS, readLinkMetrics } from '../../../src/records/metrics/link-metrics.js'
+import { MAX_LISTED_LINKS, readLinkMetrics } from '../../../src/records/metrics/link-metrics.js'
 import { toWindow } from '../../../src/records/metrics/window.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
@@ -65,12 +65,12 @@ t.test('clicks of all days are added up, the most first', async (t) => {
 })
 
 t.test('the list ends, however many links there are', async (t) => {
-  const many = Array.from({ length: MAX_LINKS + 50 }, (_, number) => ({
+  const many = Array.from({ length: MAX_LISTED_LINKS + 50 }, (_, number) => ({
     ...{ day: 0, url: `u${String(number).padStart(4, '0')}`, clicks: 1 + (number % 2) },
   }))
   const database = await store(t, many)
-  t.equal((await list(database, 1, [MAX_LINKS - 10, 100])).length, 10)
-  t.same(await list(database, 1, [MAX_LINKS, 100]), [])
+  t.equal((await list(database, 1, [MAX_LISTED_LINKS - 10, 100])).length, 10)
+  t.same(await list(database, 1, [MAX_LISTED_LINKS, 100]), [])
   const first = await list(database, 1)
   t.ok(first.every(({ clicks }) => clicks === 2))
   t.same(

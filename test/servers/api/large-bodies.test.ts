@@ -3,7 +3,7 @@ import t from 'tap'
 import { Refusal } from '../../../src/base/mail/refusal.js'
 import { fingerprintOf } from '../../../src/outbound/sending/idempotency.js'
 import { BodyThread } from '../../../src/servers/api/http/input/body-thread.js'
-import { parseJson } from '../../../src/servers/api/http/input/json-body.js'
+import { parseJsonBody } from '../../../src/servers/api/http/input/json-body.js'
 import { parseInput } from '../../../src/servers/api/http/input/parse-input.js'
 import { DEFAULT_BODY } from '../../../src/servers/api/http/route.js'
 import { findLargeBody, nameOfLargeBody } from '../../../src/servers/api/large-bodies.js'
@@ -43,7 +43,7 @@ t.test('what the thread answers is what the main thread would parse', async (t) 
         return error
       }
     }
-    const here = outcome(() => parseInput(findLargeBody(schema), parseJson(Buffer.from(bytes))))
+    const here = outcome(() => parseInput(findLargeBody(schema), parseJsonBody(Buffer.from(bytes))))
     const raw = Buffer.concat([bytes])
     const there = await thread.parse({ schema, raw, fingerprintLabel: '/x' }).catch((error: unknown) => error)
     if (here instanceof Refusal) {

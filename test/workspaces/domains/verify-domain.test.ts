@@ -20,8 +20,8 @@ import {
   judgePolicyHost,
   judgeRecords,
   mxPointsToUs,
+  type RecordVerdict,
   spfAuthorizesUs,
-  type Verdict,
   verdictOf,
 } from '../../../src/workspaces/domains/verification/judge-records.js'
 import { lookUpRecords } from '../../../src/workspaces/domains/verification/look-up-records.js'
@@ -199,7 +199,7 @@ const byHand: Zone = {
 const ourZone: Zone = { 'mail.zone.test': { TXT: ['v=spf1 ip4:192.0.2.1 -all'], addresses: ['192.0.2.1'] } }
 const strange = target('dkim1', 'ffffffffffffffffffff')
 
-const cases: readonly (readonly [string, Zone, Verdict, (string | null)[]])[] = [
+const cases: readonly (readonly [string, Zone, RecordVerdict, (string | null)[]])[] = [
   ['CNAMEs', cnames, 'proved', ['mail.zone.test', target('dkim1'), target('dkim2')]],
   [
     'CNAMEs, while our zone says nothing',
@@ -338,7 +338,7 @@ t.test('a domain costs few queries, and fewer if the CNAMEs are right', async (t
 t.test('a key that a rotation has added may be missing in a verified domain, and in no other', async (t) => {
   const zone = { ...byHand, [name('dkim2')]: { TXT: [key('Z')] } }
   const answers = await lookUpRecords(zoneResolver(zone), row, names)
-  const verdict = (status: SendingDomain['status'], more: Partial<DkimKeyRow>): Verdict =>
+  const verdict = (status: SendingDomain['status'], more: Partial<DkimKeyRow>): RecordVerdict =>
     verdictOf(judgeRecords(answers, { ...row, status }, [keyRow('dkim1', 'A'), keyRow('dkim2', 'B', more)], names))
   t.equal(verdict('verified', { usable_at: 5 }), 'proved')
   t.equal(verdict('failed', { usable_at: 5 }), 'dkim-not-proved')
@@ -368,7 +368,7 @@ t.test('the records that are only recommended', (t) => {
 })
 
 const half = (): number => 0.5
-const check = (verdict: Verdict, asked = false) => ({
+const check = (verdict: RecordVerdict, asked = false) => ({
   verdict,
   findings: [],
   mx: null,
@@ -376,7 +376,7 @@ const check = (verdict: Verdict, asked = false) => ({
   policyHost: null,
   onDemand: asked,
 })
-const after = (more: Partial<SendingDomain>, verdict: Verdict, now: number, asked = false) =>
+const after = (more: Partial<SendingDomain>, verdict: RecordVerdict, now: number, asked = false) =>
   decideCheckOutcome({ ...row, ...more }, check(verdict, asked), now, half)
 
 t.test('what a check changes', (t) => {

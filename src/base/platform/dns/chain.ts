@@ -3,7 +3,7 @@
  *
  * The time to live is the minimum of the chain and of the records at its end (RFC 2181 section 5.2, RFC 2308).
  */
-import type { AnswerRecord, Question, Reply } from './message.js'
+import type { AnswerRecord, DnsReply, Question } from './message.js'
 
 export type DnsAnswer =
   | (Found & {
@@ -41,7 +41,7 @@ export interface ChainSoFar {
 
 export const noChain: ChainSoFar = { ttl: Number.POSITIVE_INFINITY, isAuthenticData: true, isAlias: false }
 
-export function findAnswer(reply: Reply, question: Question, before: ChainSoFar): DnsAnswer | UnresolvedAlias {
+export function findAnswer(reply: DnsReply, question: Question, before: ChainSoFar): DnsAnswer | UnresolvedAlias {
   const { end, ttl, length } = followChain(reply.answers, question, before.ttl)
   if (length === null) return { kind: 'failure', detail: 'CNAMELOOP' }
   const isAuthenticData = before.isAuthenticData && reply.isAuthenticData

@@ -15,7 +15,7 @@ import { getServers } from 'node:dns'
 import { isLoopback } from '../ip-address.js'
 import { createSemaphore, type Semaphore } from '../semaphore.js'
 import { type ChainSoFar, type DnsAnswer, findAnswer, noChain } from './chain.js'
-import { buildQuery, isReplyTo, isTruncated, type Question, type Reply, rcodeOf, readReply } from './message.js'
+import { buildQuery, type DnsReply, isReplyTo, isTruncated, type Question, rcodeOf, readDnsReply } from './message.js'
 import { isQueryable } from './name.js'
 import {
   createDnsTransport,
@@ -120,7 +120,7 @@ async function followAliases(
   return { kind: 'failure', detail: 'CNAMECHAIN' }
 }
 
-type QueryResult = Reply | { readonly fault: string }
+type QueryResult = DnsReply | { readonly fault: string }
 
 type ServerFailover = (attempt: (server: DnsServer, time: number) => Promise<QueryResult>) => Promise<QueryResult>
 
@@ -185,7 +185,7 @@ function interpretReply(replied: ExchangeResult, isTrusted: boolean): QueryResul
   if ('fault' in replied) return replied
   const code = rcodeOf(replied.reply)
   if (code !== 'NOERROR' && code !== 'NXDOMAIN') return { fault: code }
-  const reply = readReply(replied.reply)
+  const reply = readDnsReply(replied.reply)
   if (reply === null) return { fault: 'BADRESP' }
   if (reply.isReferral) return { fault: 'REFERRAL' }
   return isTrusted ? reply : { ...reply, isAuthenticData: false }

@@ -37,7 +37,7 @@ export interface AnswerRecord {
   readonly preference: number
 }
 
-export interface Reply {
+export interface DnsReply {
   /** The name of the RCODE. */
   readonly code: string
   readonly answers: readonly AnswerRecord[]
@@ -100,7 +100,7 @@ export function rcodeOf(reply: Buffer): string {
 }
 
 /** Null: malformed. */
-export function readReply(reply: Buffer): Reply | null {
+export function readDnsReply(reply: Buffer): DnsReply | null {
   try {
     const [questions, answered, referred] = [reply.readUInt16BE(4), reply.readUInt16BE(6), reply.readUInt16BE(8)]
     if (answered + referred > MAX_RECORDS) return null

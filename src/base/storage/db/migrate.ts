@@ -47,7 +47,7 @@ const startAnew =
  * Throws `NewerDatabase`, or `DevelopmentDatabase`: every release begins with the same first migration, so a database that
  * lacks it and has others was made before the first release.
  */
-export function refuseUnknown(
+export function refuseUnknownMigrations(
   db: SQLite.Database,
   migrations: Migrations,
   { name = db.name, remedy, developmentRemedy = startAnew }: Described = {},
@@ -67,11 +67,11 @@ export function hasPendingMigrations(db: SQLite.Database, migrations: Migrations
 }
 
 export async function migrate(db: SQLite.Database, migrations: Migrations, onMigration?: OnMigration): Promise<void> {
-  refuseUnknown(db, migrations)
+  refuseUnknownMigrations(db, migrations)
   if (!hasPendingMigrations(db, migrations)) return
   db.exec('begin immediate')
   try {
-    refuseUnknown(db, migrations)
+    refuseUnknownMigrations(db, migrations)
     await runPending(db, migrations, onMigration)
     db.exec('commit')
   } catch (error) {

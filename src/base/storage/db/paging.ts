@@ -8,7 +8,7 @@ import { prepareRead, type Read, type StatementBuilder } from './prepared.js'
 import { INDEX_STEP, waitForStep } from './stepped-walk.js'
 
 /** The part of a list that is asked for. */
-export interface Slice {
+export interface PageSlice {
   readonly offset: number
   readonly limit: number
 }
@@ -52,7 +52,7 @@ export function isAfterPlace<Values extends CreationPlace>({ slot }: StatementBu
 export function slicesByCreation<Row>(
   table: 'api_keys' | 'domains',
   pageAfter: (read: Read, page: CreationPage) => readonly Row[],
-): (read: Read, workspaceId: string, slice: Slice) => Promise<readonly Row[]> {
+): (read: Read, workspaceId: string, slice: PageSlice) => Promise<readonly Row[]> {
   const skipRows = prepareRead<CreationPlace & { workspaceId: string; skip: number }>()((builder) =>
     builder.db
       .selectFrom(table)

@@ -15,7 +15,7 @@ import SQLite from 'better-sqlite3'
 import { formatTimestamp } from '../../platform/clock.js'
 import { openConnection } from '../db/connection.js'
 import { DataFolderHeld, lockDataFolder } from '../db/data-lock.js'
-import { listAppliedMigrations, type Migrations, migrate, refuseUnknown } from '../db/migrate.js'
+import { listAppliedMigrations, type Migrations, migrate, refuseUnknownMigrations } from '../db/migrate.js'
 import { migrations as ours } from '../db/migrations.js'
 import { listSpoolFiles, registerSpooledBytes, spoolFile, spoolFolder } from '../db/spool-files.js'
 import { LostBytes } from '../db/write.js'
@@ -86,7 +86,10 @@ async function prepareBackup(
   try {
     return await withDatabase(copy, async (db) => {
       if (listAppliedMigrations(db).length === 0) throw new UnusableBackup(`${backup} is no database of this program`)
-      refuseUnknown(db, migrations, { name: backup, developmentRemedy: 'Restore it with the build that made it' })
+      refuseUnknownMigrations(db, migrations, {
+        name: backup,
+        developmentRemedy: 'Restore it with the build that made it',
+      })
       const [damage] = findIntegrityProblems(db)
       if (damage !== undefined) throw new UnusableBackup(`${backup} is damaged: ${damage.message}`)
       const [foreign] = await findForeignPrograms(db, migrations)

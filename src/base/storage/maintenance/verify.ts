@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { openConnection } from '../db/connection.js'
 import { lockDataFolder } from '../db/data-lock.js'
-import { hasPendingMigrations, type Migrations, refuseUnknown } from '../db/migrate.js'
+import { hasPendingMigrations, type Migrations, refuseUnknownMigrations } from '../db/migrate.js'
 import { migrations as ours } from '../db/migrations.js'
 import { spoolFolder } from '../db/spool-files.js'
 import { toStorageError } from '../health/faults.js'
@@ -169,7 +169,7 @@ const earlierVersion: Problem = {
 function findProblems(file: string, migrations: Migrations): Problem[] {
   const db = openConnection({ file })
   try {
-    refuseUnknown(db, migrations)
+    refuseUnknownMigrations(db, migrations)
     const damage = findIntegrityProblems(db)
     if (damage.length > 0) return damage
     if (hasPendingMigrations(db, migrations)) return [earlierVersion]

@@ -3,7 +3,12 @@
  */
 import { existsSync } from 'node:fs'
 import { openConnection } from '../db/connection.js'
-import { listAppliedMigrations, listPendingMigrations, type Migrations, refuseUnknown } from '../db/migrate.js'
+import {
+  listAppliedMigrations,
+  listPendingMigrations,
+  type Migrations,
+  refuseUnknownMigrations,
+} from '../db/migrate.js'
 import { migrations as ours } from '../db/migrations.js'
 import { toStorageError } from '../health/faults.js'
 import { countSpooledBytes } from '../spool/fold.js'
@@ -35,7 +40,7 @@ export function planUpgrade(file: string, migrations: Migrations = ours): Upgrad
 function readPlan(file: string, migrations: Migrations): UpgradePlan | null {
   const db = openConnection({ file })
   try {
-    refuseUnknown(db, migrations, { remedy: () => describeWayBack(file, migrations) })
+    refuseUnknownMigrations(db, migrations, { remedy: () => describeWayBack(file, migrations) })
     const from = listAppliedMigrations(db).at(-1)
     if (from === undefined) return null
     const read = (name: string): number => Number(db.pragma(name, { simple: true }))

@@ -9,7 +9,7 @@
 import type { DNSResolver } from 'mailauth'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { MessageQueries } from './dns-queries.js'
-import { type DnsAnswer, octetsOf, toAnswerKey } from './kept-answers.js'
+import { type FoundAnswer, octetsOf, toAnswerKey } from './kept-answers.js'
 
 export interface AnswerMemo<T> {
   /** `input`: all that the check reads but DNS. */
@@ -30,7 +30,7 @@ const MAX_ANSWERS = 30
 
 interface Remembered<T> {
   readonly value: T
-  readonly basis: readonly (readonly [key: string, answer: DnsAnswer])[]
+  readonly basis: readonly (readonly [key: string, answer: FoundAnswer])[]
 }
 
 export function createAnswerMemo<T>(isLasting: (value: T) => boolean): AnswerMemo<T> {

@@ -13,7 +13,7 @@
 import type { DNSResolver } from 'mailauth'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { LookupResult, MxRecord, RecordResolver, RecordType } from '../../../base/platform/dns/resolver.js'
-import { type DnsAnswer, toAnswerKey } from './kept-answers.js'
+import { type FoundAnswer, toAnswerKey } from './kept-answers.js'
 
 export interface QueryLimits {
   /** Milliseconds. */
@@ -26,7 +26,7 @@ export const defaultQueryLimits: QueryLimits = { perQuery: 5_000, perMessage: 20
 /** A resolver with answers at hand. */
 export interface KeepingResolver extends RecordResolver {
   /** The answer to a question (`toAnswerKey`): always the same object while it may be used. */
-  readonly findKept?: (key: string) => DnsAnswer | undefined
+  readonly findKept?: (key: string) => FoundAnswer | undefined
 }
 
 /** A DNS error as mailauth expects it. */
@@ -48,9 +48,9 @@ export interface MessageQueries {
   /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
   readonly createResolver: (maxQueries: number) => DNSResolver
   /** The answer to a question (`toAnswerKey`) that this message has made; undefined: none came in time. */
-  readonly findUsed: (key: string) => DnsAnswer | undefined
+  readonly findUsed: (key: string) => FoundAnswer | undefined
   /** The answer that is at hand. Once it was, it is so for this message until its end, however long that takes. */
-  readonly findKept: (key: string) => DnsAnswer | undefined
+  readonly findKept: (key: string) => FoundAnswer | undefined
 }
 
 type MailauthRecords = readonly unknown[]
@@ -58,9 +58,9 @@ type MailauthRecords = readonly unknown[]
 export function createMessageQueries(resolver: KeepingResolver, limits: QueryLimits, clock: Clock): MessageQueries {
   const until = clock() + limits.perMessage
   const answers = new Map<string, Promise<MailauthRecords>>()
-  const used = new Map<string, DnsAnswer>()
-  const pinned = new Map<string, DnsAnswer>()
-  const findKept = (key: string): DnsAnswer | undefined => {
+  const used = new Map<string, FoundAnswer>()
+  const pinned = new Map<string, FoundAnswer>()
+  const findKept = (key: string): FoundAnswer | undefined => {
     const kept = pinned.get(key) ?? resolver.findKept?.(key)
     if (kept !== undefined) pinned.set(key, kept)
     return kept
@@ -101,13 +101,13 @@ function isTextType(type: string): type is RecordType {
   return textTypes.includes(type)
 }
 
-async function query(resolver: RecordResolver, name: string, type: string): Promise<DnsAnswer> {
+async function query(resolver: RecordResolver, name: string, type: string): Promise<FoundAnswer> {
   if (type === 'MX') return resolver.resolveMx(name)
   if (!isTextType(type)) throw new NoDnsAnswer('EDNSFAULT', `no questions for ${type} records`)
   return resolver.resolveRecords(name, type)
 }
 
-function toMailauth(answer: DnsAnswer, name: string, type: string): MailauthRecords {
+function toMailauth(answer: FoundAnswer, name: string, type: string): MailauthRecords {
   return recordsOf<string | MxRecord>(answer, name).map((record) => {
     if (typeof record !== 'string') return { exchange: record.exchange, priority: record.preference }
     return type === 'TXT' ? [record] : record

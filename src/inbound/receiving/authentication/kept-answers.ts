@@ -14,13 +14,13 @@ export interface DnsQuery {
   readonly type: RecordType | 'MX'
 }
 
-export type DnsAnswer = LookupResult<string> | LookupResult<MxRecord>
+export type FoundAnswer = LookupResult<string> | LookupResult<MxRecord>
 
 interface KeptAnswers {
   /** The same object for as long as it is valid at `now`, in epoch milliseconds. */
-  readonly find: (key: string, now: number) => DnsAnswer | undefined
+  readonly find: (key: string, now: number) => FoundAnswer | undefined
   /** `freshUntil`: epoch milliseconds. */
-  readonly keep: (key: string, answer: DnsAnswer, freshUntil: number, now: number) => void
+  readonly keep: (key: string, answer: FoundAnswer, freshUntil: number, now: number) => void
 }
 
 /** Approximate octets of all keys and answers. */
@@ -29,7 +29,7 @@ const MAX_KEPT_OCTETS = 4_194_304
 const OVERHEAD = 256
 
 interface KeptAnswer {
-  readonly answer: DnsAnswer
+  readonly answer: FoundAnswer
   readonly freshUntil: number
   /** From the time ahead: the clock was set back, and the answer could be older than its time to live. */
   readonly keptAt: number
@@ -55,7 +55,7 @@ export function createKeptAnswers(): KeptAnswers {
 }
 
 /** Approximate octets in memory. */
-export function octetsOf(answer: DnsAnswer): number {
+export function octetsOf(answer: FoundAnswer): number {
   if (answer.kind !== 'records') return OVERHEAD
   return answer.records.reduce(
     (sum, record) => sum + OVERHEAD + (typeof record === 'string' ? record : record.exchange).length,

@@ -5,7 +5,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { verifiedByName } from '../../../workspaces/domains/rows/sending-domains.js'
 import { isInside } from '../../../workspaces/domains/zone/zone-records.js'
-import type { DomainRef } from './report-records.js'
+import type { DomainOfReport } from './report-records.js'
 
 export class DomainOwners {
   private readonly ownNames: readonly DomainName[]
@@ -18,7 +18,7 @@ export class DomainOwners {
   }
 
   /** Null: neither. */
-  find(name: DomainName): DomainRef | null {
+  find(name: DomainName): DomainOfReport | null {
     const [row] = verifiedByName(this.read, { domain: name })
     if (row !== undefined) return { workspaceId: row.workspace_id, domainId: row.id }
     const isOwn = this.ownNames.some((own) => isInside(name, own))

@@ -24,10 +24,10 @@ import type { DomainOwners } from './domain-owners.js'
 import { rememberReceivers } from './mail-receivers.js'
 import type { ReportDigest } from './report-digest.js'
 import {
-  type DomainRef,
+  type DomainOfReport,
   findStoredReport,
   oldestOfReporter,
-  removeReport,
+  removeDomainReport,
   storeReport,
   weighReporters,
 } from './report-records.js'
@@ -151,7 +151,7 @@ function buildFiling(deps: DomainReportDeps, limits: TokenBuckets, reporter: str
   }
 }
 
-function findOwner({ owners }: DomainReportDeps, domain: string): DomainRef | null {
+function findOwner({ owners }: DomainReportDeps, domain: string): DomainOfReport | null {
   for (const name of listEnclosingNames(domain)) {
     const owner = owners.find(name)
     if (owner !== null) return owner
@@ -162,7 +162,7 @@ function findOwner({ owners }: DomainReportDeps, domain: string): DomainRef | nu
 /** Null: the reports of those who received mail of the domain take all room, and this reporter is none of them. */
 function makeRoom(
   read: Read,
-  owner: DomainRef,
+  owner: DomainOfReport,
   from: string,
   { domain, rows }: ReportedDomain,
 ): readonly Write[] | null {
@@ -176,11 +176,13 @@ function makeRoom(
   const unproven = heaviestFirst.find(({ reporter }) => !received(reporter))
   const displaced = unproven ?? (received(from) ? heaviestFirst[0] : undefined)
   if (displaced === undefined) return null
-  return oldestOfReporter(read, { ...owner, reporter: displaced.reporter, limit: REMOVED_AT_ONCE }).map(removeReport)
+  return oldestOfReporter(read, { ...owner, reporter: displaced.reporter, limit: REMOVED_AT_ONCE }).map(
+    removeDomainReport,
+  )
 }
 
 function writesOf(
-  { workspaceId, domainId }: DomainRef,
+  { workspaceId, domainId }: DomainOfReport,
   reporter: string,
   { kind, domain, organization, reportId, policy, beginsAt, endsAt, messages, passed, rows }: ReportedDomain,
   now: number,

@@ -11,7 +11,7 @@ import type { Tables } from '../../../base/storage/tables/tables.js'
 export type DomainReport = Selectable<Tables['domain_reports']>
 
 /** The sending domain that reports are about. */
-export interface DomainRef {
+export interface DomainOfReport {
   readonly workspaceId: string
   readonly domainId: string
 }
@@ -57,11 +57,11 @@ export function storeReport(report: DomainReport, rows: DomainReportRowsTable['r
 }
 
 /** Its rows go with it, by a trigger. */
-export const removeReport = prepareWrite<{ id: string }>(({ db, slot }) =>
+export const removeDomainReport = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('domain_reports').where('id', '=', slot('id')),
 )
 
-type ReportKey = DomainRef & Pick<DomainReport, 'reporter' | 'kind' | 'domain'> & { readonly reportId: string }
+type ReportKey = DomainOfReport & Pick<DomainReport, 'reporter' | 'kind' | 'domain'> & { readonly reportId: string }
 
 export const findStoredReport = prepareRead<ReportKey>()(({ db, slot }) =>
   db
@@ -76,7 +76,7 @@ export const findStoredReport = prepareRead<ReportKey>()(({ db, slot }) =>
 )
 
 /** What the stored reports of each reporter weigh. */
-export const weighReporters = prepareRead<DomainRef>()(({ db, slot }) =>
+export const weighReporters = prepareRead<DomainOfReport>()(({ db, slot }) =>
   db
     .selectFrom('domain_reports')
     .select('reporter')
@@ -86,7 +86,7 @@ export const weighReporters = prepareRead<DomainRef>()(({ db, slot }) =>
     .groupBy('reporter'),
 )
 
-export const oldestOfReporter = prepareRead<DomainRef & { reporter: string; limit: number }>()(({ db, slot }) =>
+export const oldestOfReporter = prepareRead<DomainOfReport & { reporter: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('domain_reports')
     .select('id')
@@ -97,7 +97,7 @@ export const oldestOfReporter = prepareRead<DomainRef & { reporter: string; limi
     .limit(slot('limit')),
 )
 
-export const reportById = prepareRead<DomainRef & { id: string }>()(({ db, slot }) =>
+export const reportById = prepareRead<DomainOfReport & { id: string }>()(({ db, slot }) =>
   db
     .selectFrom('domain_reports')
     .selectAll()
@@ -114,7 +114,7 @@ export const rowsOfReport = prepareRead<{ workspaceId: string; id: string }>()((
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-export type ReportPage = DomainRef & {
+export type ReportPage = DomainOfReport & {
   /** `any`: all. */
   readonly kind: DomainReportKind | 'any'
   /** Reports whose time ends at or after this moment, and begins before that one. */

@@ -5,15 +5,15 @@
 import { uuidv7 } from '../../../base/platform/ids.js'
 import type { ReceivedMessage } from '../authentication/received-message.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
-import type { Destination, Destinations } from './destinations.js'
+import type { Destinations, InboundDestination } from './destinations.js'
 
 export interface PlannedCopy {
-  readonly destination: Destination
+  readonly destination: InboundDestination
   /** Its `id` is that of the copy. */
   readonly trace: TraceFacts
 }
 
-export interface CopyPlan {
+export interface InboundCopyPlan {
   /** Epoch milliseconds. */
   readonly now: number
   readonly copies: readonly PlannedCopy[]
@@ -21,12 +21,12 @@ export interface CopyPlan {
   readonly ignoredAddresses: Destinations['ignoredAddresses']
 }
 
-export function planCopies(
+export function planInboundCopies(
   { envelopeFrom, client, protocol, tls }: ReceivedMessage,
   { destinations, ignoredAddresses }: Destinations,
   hostname: string,
   now: number,
-): CopyPlan {
+): InboundCopyPlan {
   const copies = destinations.map((destination): PlannedCopy => {
     // A list of several would disclose each to the others.
     const [first, ...others] = destination.addresses
@@ -56,7 +56,7 @@ export interface OnlyMail {
   readonly trace: TraceFacts
 }
 
-export function findOnlyMail({ copies: [first, ...others] }: CopyPlan): OnlyMail | null {
+export function findOnlyMail({ copies: [first, ...others] }: InboundCopyPlan): OnlyMail | null {
   if (first === undefined || others.length > 0 || first.destination.kind !== 'mail') return null
   return { workspaceId: first.destination.workspaceId, trace: first.trace }
 }

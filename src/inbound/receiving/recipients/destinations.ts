@@ -23,10 +23,10 @@ interface ReportDestination {
   readonly addresses: readonly Address[]
 }
 
-export type Destination = MailDestination | ReportDestination
+export type InboundDestination = MailDestination | ReportDestination
 
 export interface Destinations {
-  readonly destinations: readonly Destination[]
+  readonly destinations: readonly InboundDestination[]
   /** Return paths without a valid token. */
   readonly ignoredAddresses: readonly Address[]
   /**
@@ -94,10 +94,10 @@ export function resolveDestinations(
     else if (owner.kind === 'domain-reports') domainReports.push(address)
     else mail.set(owner.id, [...(mail.get(owner.id) ?? []), address])
   }
-  const filed: Destination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
+  const filed: InboundDestination[] = [...mail].map(([workspaceId, own]) => toMailDestination(workspaceId, own))
   const read = [reports, domainReports].filter((own) => own.length > 0)
   return {
-    destinations: [...filed, ...read.map((own): Destination => ({ kind: 'report', addresses: own }))],
+    destinations: [...filed, ...read.map((own): InboundDestination => ({ kind: 'report', addresses: own }))],
     ignoredAddresses,
     goneAddresses,
   }

@@ -7,7 +7,7 @@
  */
 import type { Address } from '../../../base/mail/address.js'
 import type { ComplaintReport, ReportedHeader } from './report.js'
-import { authorOf, findAddresses, isSameAddress, parseTypedAddress } from './report-addresses.js'
+import { authorOf, findAddresses, isSameReportedAddress, parseTypedAddress } from './report-addresses.js'
 import { firstValueOf, parseFieldGroups } from './report-fields.js'
 import type { ReportPart } from './report-parts.js'
 
@@ -62,7 +62,7 @@ function fromFeedbackFields(fields: ReportedHeader, reported: ReportedHeader): C
   for (const address of named) {
     if (recipients.length === MAX_RECIPIENTS) break
     if (isRedacted(address)) continue
-    if (!recipients.some((known) => isSameAddress(known, address))) recipients.push(address)
+    if (!recipients.some((known) => isSameReportedAddress(known, address))) recipients.push(address)
   }
   const mailFrom =
     parseTypedAddress(firstValueOf(fields, 'original-mail-from')) ??

@@ -18,7 +18,7 @@
 import { type Address, domainOf, tryParseForeignAddress } from '../../../base/mail/address.js'
 import type { Recipient } from '../../../records/messages/email/recipients.js'
 import type { Bounce, BounceKind } from './report.js'
-import { isSameAddress, mailboxPartOf, parseTypedAddress } from './report-addresses.js'
+import { isSameReportedAddress, mailboxPartOf, parseTypedAddress } from './report-addresses.js'
 
 const severity: Readonly<Record<BounceKind, number>> = { delivered: 0, delayed: 1, temporary: 2, permanent: 3 }
 
@@ -41,18 +41,18 @@ export function findBounceFor(
 
 /** With or without its detail (`bob+shop`), which servers remove. */
 function isSameMailbox(named: Address, own: Address): boolean {
-  return isSameAddress(named, own) || isSameAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}`)
+  return isSameReportedAddress(named, own) || isSameReportedAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}`)
 }
 
 function isSameKnownAddress(one: Address | null, other: Address | null): boolean {
-  return one !== null && other !== null && isSameAddress(one, other)
+  return one !== null && other !== null && isSameReportedAddress(one, other)
 }
 
 /** An alias within the domain, or no recipient. An original recipient that is not ours shows whose report it is. */
 function mayBeOurs({ recipient, original }: Bounce, own: Address, fellows: readonly string[]): boolean {
   if (recipient === null) return true
-  if (original !== null && !isSameAddress(original, recipient)) return false
-  if (fellows.some((fellow) => isSameAddress(fellow, recipient))) return false
+  if (original !== null && !isSameReportedAddress(original, recipient)) return false
+  if (fellows.some((fellow) => isSameReportedAddress(fellow, recipient))) return false
   const domain = domainOf(recipient)
   return domain === domainOf(own) || domain.endsWith(`.${domainOf(own)}`)
 }

@@ -7,7 +7,7 @@
  */
 import type { Address } from '../../../base/mail/address.js'
 import { sectionsOf } from './recipient-sections.js'
-import { findAddresses, isSameAddress } from './report-addresses.js'
+import { findAddresses, isSameReportedAddress } from './report-addresses.js'
 
 export interface ProseReport {
   /** Without what it quotes (`ownWordsOf`). */
@@ -54,7 +54,7 @@ const systemSender = /^(mailer-daemon|postmaster|mail-?daemon|no-?reply|abuse|ro
 export function findRecipients(lines: readonly string[], report: ProseReport): readonly ProseRecipient[] {
   const mentions = lines.flatMap((line, index) => findMentions(line, index)).slice(0, 200)
   const includesAddress = (list: readonly Address[], address: Address): boolean =>
-    list.some((one) => isSameAddress(one, address))
+    list.some((one) => isSameReportedAddress(one, address))
   const mayBe = mentions.filter(
     ({ address }) => !includesAddress(report.senders, address) && !systemSender.test(address),
   )
@@ -80,7 +80,7 @@ export function findRecipients(lines: readonly string[], report: ProseReport): r
 
 /** Where the text mentions the address, in any case; -1 if it does not. */
 function mentionOf(address: Address, mentions: readonly Mention[]): Mention {
-  const line = mentions.find((mention) => isSameAddress(mention.address, address))?.line ?? -1
+  const line = mentions.find((mention) => isSameReportedAddress(mention.address, address))?.line ?? -1
   return { address, line, strong: true }
 }
 
@@ -99,7 +99,7 @@ function findMentions(line: string, index: number): readonly Mention[] {
 
 function dedupeMentions(mentions: readonly Mention[]): readonly Mention[] {
   return mentions.filter(
-    ({ address }, index) => mentions.findIndex((other) => isSameAddress(other.address, address)) === index,
+    ({ address }, index) => mentions.findIndex((other) => isSameReportedAddress(other.address, address)) === index,
   )
 }
 

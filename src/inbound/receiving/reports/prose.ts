@@ -21,7 +21,7 @@ import { findRecipients, type ProseReport } from './prose-recipients.js'
 import { findReply, interpretBounce, toDiagnostic } from './read-reply.js'
 import { namesOnlyOthers } from './recipient-sections.js'
 import type { Bounce, BounceKind } from './report.js'
-import { isSameAddress } from './report-addresses.js'
+import { isSameReportedAddress } from './report-addresses.js'
 import { confirmsSuccess, reportsSuccess } from './report-subject.js'
 
 const MAX_WORDS = 16_384
@@ -148,7 +148,7 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   const bare = recipient.toLowerCase()
   const named = all.find((line) => line.toLowerCase().includes(bare))
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
-  const rest = isSameAddress(recipient, beside) ? '' : beside
+  const rest = isSameReportedAddress(recipient, beside) ? '' : beside
   return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toDiagnostic(flat))
 }
 

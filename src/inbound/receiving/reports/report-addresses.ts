@@ -16,7 +16,7 @@ export function findAddresses(text: string, maxAddresses = 50): readonly Address
     const match = `${readLocalPart(text, at)}@${readDomain(text, at)}`
     const address = tryParseIncomingAddress(match.replace(/^\{|[.!}*_]{1,10}$/g, ''))
     if (address === null || !domainOf(address).includes('.')) continue
-    if (!addresses.some((known) => isSameAddress(known, address))) addresses.push(address)
+    if (!addresses.some((known) => isSameReportedAddress(known, address))) addresses.push(address)
   }
   return addresses
 }
@@ -42,7 +42,7 @@ function readDomain(text: string, at: number): string {
 }
 
 /** Compares addresses, also if servers on the way changed the case of the local part. */
-export function isSameAddress(one: string, other: string): boolean {
+export function isSameReportedAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 

@@ -6,7 +6,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../../../base/platform/clock.js'
 import type { LookupResult, MxRecord } from '../../../base/platform/dns/resolver.js'
 import type { KeepingResolver } from '../authentication/dns-queries.js'
-import { createKeptAnswers, type DnsAnswer, type DnsQuery, toAnswerKey } from '../authentication/kept-answers.js'
+import { createKeptAnswers, type DnsQuery, type FoundAnswer, toAnswerKey } from '../authentication/kept-answers.js'
 import type { DatedAnswer, FromMessageThread } from './thread-protocol.js'
 
 export interface ThreadResolver {
@@ -17,7 +17,7 @@ export interface ThreadResolver {
 export function createThreadResolver(port: MessagePort, clock: Clock): ThreadResolver {
   const kept = createKeptAnswers()
   const { ask, onAnswers } = createQuestions(port)
-  async function resolve(query: DnsQuery): Promise<DnsAnswer> {
+  async function resolve(query: DnsQuery): Promise<FoundAnswer> {
     const [answer, freshUntil] = await ask(query)
     kept.keep(toAnswerKey(query.name, query.type), answer, freshUntil, clock())
     return answer
@@ -33,12 +33,12 @@ export function createThreadResolver(port: MessagePort, clock: Clock): ThreadRes
 }
 
 interface Questions {
-  readonly ask: (query: DnsQuery) => Promise<readonly [answer: DnsAnswer, freshUntil: number]>
+  readonly ask: (query: DnsQuery) => Promise<readonly [answer: FoundAnswer, freshUntil: number]>
   readonly onAnswers: ThreadResolver['onAnswers']
 }
 
 function createQuestions(port: MessagePort): Questions {
-  const waiting = new Map<number, (answer: readonly [DnsAnswer, number]) => void>()
+  const waiting = new Map<number, (answer: readonly [FoundAnswer, number]) => void>()
   let lastId = 0
   let pendingQueries: (readonly [number, DnsQuery])[] = []
 

@@ -17,7 +17,7 @@ import { threadOptions } from '../../../base/platform/processes/thread-options.j
 import { busyTimeOf } from '../../../base/platform/thread-load.js'
 import { type Json, parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
-import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
+import type { DnsQuery, FoundAnswer } from '../authentication/kept-answers.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type StoredForm, unpackForm } from './packed-form.js'
 import type {
@@ -184,8 +184,8 @@ export class MessageThread {
   /** Answers of one turn of the event loop are sent together. */
   private async answerQuery(worker: Worker, question: number, { name, type }: DnsQuery): Promise<void> {
     const { resolver } = this.deps
-    const asked: Promise<DnsAnswer> = type === 'MX' ? resolver.resolveMx(name) : resolver.resolveRecords(name, type)
-    const answer = await asked.catch((): DnsAnswer => ({ kind: 'failure', detail: 'EFAULT' }))
+    const asked: Promise<FoundAnswer> = type === 'MX' ? resolver.resolveMx(name) : resolver.resolveRecords(name, type)
+    const answer = await asked.catch((): FoundAnswer => ({ kind: 'failure', detail: 'EFAULT' }))
     if (worker !== this.worker) return
     if (this.answers.length === 0) setImmediate(() => this.postAnswers())
     this.answers.push([question, answer, resolver.freshUntil?.(name, type) ?? 0])

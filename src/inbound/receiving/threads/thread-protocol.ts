@@ -6,12 +6,12 @@
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import type { RefusalKind } from '../../../base/mail/refusal.js'
 import type { Json } from '../../../base/storage/tables/columns.js'
-import type { DnsAnswer, DnsQuery } from '../authentication/kept-answers.js'
+import type { DnsQuery, FoundAnswer } from '../authentication/kept-answers.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import type { PackedForm } from './packed-form.js'
 
 /** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */
-export type DatedAnswer = readonly [question: number, answer: DnsAnswer, freshUntil: number]
+export type DatedAnswer = readonly [question: number, answer: FoundAnswer, freshUntil: number]
 
 export interface MessageToCheck {
   readonly id: number

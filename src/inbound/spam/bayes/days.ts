@@ -8,7 +8,7 @@
  * Limit: days older than 180 are removed when the next message is learned, so a workspace has about 181 rows.
  */
 
-import { DAY } from '../../../base/platform/time-units.js'
+import { dayOf } from '../../../base/platform/time-units.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { TokenCount } from './score.js'
@@ -17,10 +17,6 @@ const RECENT_DAYS = 180
 
 /** 1 January 1970: the day of messages without a date. */
 const UNDATED = 0
-
-export function dayOf(moment: number): number {
-  return Math.floor(moment / DAY)
-}
 
 /** The day that a message counts on. `dated`: when it was received, as far as is known. `at`: when it is learned. */
 export function learningDayOf(dated: number, at: number): number {

@@ -11,9 +11,10 @@
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { dayOf } from '../../../base/platform/time-units.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
-import { countRecentlyLearned, dayOf } from './days.js'
+import { countRecentlyLearned } from './days.js'
 import { ProbabilityTable } from './probability-table.js'
 import { type LearnedState, readLearnedState, readTokenCounts, readTokensAfter } from './records.js'
 import { computeDecisiveProbability, hasLearnedEnough, type TokenCount } from './score.js'

@@ -11,13 +11,14 @@
  * Every statement takes the workspace's id.
  */
 import { sql } from 'kysely'
+import { dayOf } from '../../../base/platform/time-units.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { BayesVerdict } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import { buildDayCount, dayOf, learningDayOf, subtractDayCount } from './days.js'
+import { buildDayCount, learningDayOf, subtractDayCount } from './days.js'
 import type { TokenCount } from './score.js'
-import { hashToken, packKeys, unpackKeys } from './token-keys.js'
+import { hashWordToken, packKeys, unpackKeys } from './token-keys.js'
 
 /** One message of one workspace. */
 export interface MessageRef {
@@ -213,7 +214,7 @@ export function buildLearnWrites({
   dated,
   at,
 }: LearnInput): readonly Write[] {
-  const keys = [...new Set(tokens.map(hashToken))]
+  const keys = [...new Set(tokens.map(hashWordToken))]
   const counted = { workspaceId, ...toUnitCount(verdict) }
   const today = dayOf(at)
   const day = learningDayOf(dated, at)

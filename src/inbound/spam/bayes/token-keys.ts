@@ -20,7 +20,7 @@ const LOW_PRIME = 0x85ebca6b
 const LOWER_CASE = 0x20
 
 /** Two 32-bit FNV-1a hashes with different offsets and primes, each mixed at the end. */
-export function hashToken(token: string): number {
+export function hashWordToken(token: string): number {
   let high = HIGH_OFFSET
   let low = LOW_OFFSET
   for (let at = 0; at < token.length; at += 1) {
@@ -69,7 +69,7 @@ export class TokenKeys implements WordReader {
   }
 
   add(token: string): void {
-    const key = hashToken(token)
+    const key = hashWordToken(token)
     this.addKey(Math.floor(key / 2 ** 32), key >>> 0)
   }
 

@@ -105,7 +105,7 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
 }
 
 /** Value of the first field of that name; empty if there is none. */
-export function firstValueOf(facts: SpamFacts, name: string): string {
+export function firstFieldOf(facts: SpamFacts, name: string): string {
   return facts.fields.get(name)?.[0] ?? ''
 }
 

@@ -1,6 +1,6 @@
 /** Rules on tricks with letters and charsets. */
 import { countInvisibleInWords, countMixedWords, hasDirectionOverride } from '../facts/script-facts.js'
-import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
+import { firstFieldOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from './spam-rule.js'
 
 const MAX_BODY = 40_000
@@ -82,7 +82,7 @@ export const charsetRules: readonly SpamRule[] = [
     name: 'HEADER_RAW_8BIT',
     weight: 1,
     description: 'a subject or author with unencoded non-ASCII letters',
-    test: (facts) => nonAscii.test(firstValueOf(facts, 'subject')) || nonAscii.test(firstValueOf(facts, 'from')),
+    test: (facts) => nonAscii.test(firstFieldOf(facts, 'subject')) || nonAscii.test(firstFieldOf(facts, 'from')),
   },
   {
     name: 'CHARSET_MISSING',

@@ -4,29 +4,29 @@
  */
 import { parseMessageDate } from '../../../base/mail/message-date.js'
 import { HOUR } from '../../../base/platform/time-units.js'
-import { firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
+import { firstFieldOf, type SpamFacts } from '../facts/spam-facts.js'
 import type { SpamRule } from './spam-rule.js'
 
 /** Hours between the Date field and the time of receipt. */
 function hoursAhead(facts: SpamFacts): number {
-  const written = parseMessageDate(firstValueOf(facts, 'date'))
+  const written = parseMessageDate(firstFieldOf(facts, 'date'))
   return written === null ? 0 : (written - facts.message.receivedAt) / HOUR
 }
 
 export const dateRules: readonly SpamRule[] = [
-  { name: 'NO_DATE', weight: 1, description: 'no Date', test: (facts) => firstValueOf(facts, 'date') === '' },
+  { name: 'NO_DATE', weight: 1, description: 'no Date', test: (facts) => firstFieldOf(facts, 'date') === '' },
   {
     name: 'DATE_UNREADABLE',
     weight: 2.3,
     description: 'an invalid Date',
-    test: (facts) => firstValueOf(facts, 'date') !== '' && parseMessageDate(firstValueOf(facts, 'date')) === null,
+    test: (facts) => firstFieldOf(facts, 'date') !== '' && parseMessageDate(firstFieldOf(facts, 'date')) === null,
   },
   {
     name: 'DATE_ODD_ZONE',
     weight: 1.6,
     description: 'a Date in a time zone that does not exist',
     test: (facts) => {
-      const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(firstValueOf(facts, 'date'))
+      const zone = /\d\d:\d\d(?::\d\d)?\s+([+-]?)(\d{2,4})\b/.exec(firstFieldOf(facts, 'date'))
       if (zone === null) return false
       return zone[1] === '' || !/^(?:0\d|1[0-4])(?:00|15|30|45)$/.test(zone[2] ?? '')
     },

@@ -1,6 +1,6 @@
 /** Rules on header fields: their values, and those that are missing. */
 import { freeMailDomains } from '../facts/host-kinds.js'
-import { countFields, firstValueOf, type SpamFacts } from '../facts/spam-facts.js'
+import { countFields, firstFieldOf, type SpamFacts } from '../facts/spam-facts.js'
 import { registeredDomainOf } from '../facts/url-facts.js'
 import type { SpamRule } from './spam-rule.js'
 
@@ -40,14 +40,14 @@ export const headerRules: readonly SpamRule[] = [
     name: 'NO_MESSAGE_ID',
     weight: 1,
     description: 'no Message-ID',
-    test: (facts) => firstValueOf(facts, 'message-id') === '',
+    test: (facts) => firstFieldOf(facts, 'message-id') === '',
   },
   {
     name: 'ODD_MESSAGE_ID',
     weight: 1.2,
     description: 'a Message-ID that no mail program makes',
     test: (facts) => {
-      const id = firstValueOf(facts, 'message-id')
+      const id = firstFieldOf(facts, 'message-id')
       return id !== '' && !/^<[^\s<>@]+@[^\s<>@a-z0-9\]]*[a-z0-9\]][^\s<>@]*>/i.test(id)
     },
   },
@@ -61,23 +61,23 @@ export const headerRules: readonly SpamRule[] = [
     name: 'NO_RECIPIENT',
     weight: 1.6,
     description: 'neither To nor Cc',
-    test: (facts) => firstValueOf(facts, 'to') === '' && firstValueOf(facts, 'cc') === '',
+    test: (facts) => firstFieldOf(facts, 'to') === '' && firstFieldOf(facts, 'cc') === '',
   },
   {
     name: 'UNREADABLE_RECIPIENT',
     weight: 0.9,
     description: 'a To field without any address',
     test: (facts) =>
-      firstValueOf(facts, 'to') !== '' &&
+      firstFieldOf(facts, 'to') !== '' &&
       facts.message.to.every(({ address }) => address === null) &&
-      !/^[^@]*:\s*;?$/.test(firstValueOf(facts, 'to')),
+      !/^[^@]*:\s*;?$/.test(firstFieldOf(facts, 'to')),
   },
   {
     name: 'UNDISCLOSED',
     weight: 0.9,
     description: 'its recipients are not named',
     test: (facts) => {
-      const to = firstValueOf(facts, 'to')
+      const to = firstFieldOf(facts, 'to')
       return !to.includes('@') && /^"?[\w\s-]*(?:undisclosed|suppressed|unlisted|recipient)/i.test(to)
     },
   },
@@ -159,8 +159,8 @@ export const headerRules: readonly SpamRule[] = [
     description: 'a subject with Re: that answers nothing',
     test: (facts) =>
       /^\s*re(?:\[\d+\])?:/i.test(facts.message.subject) &&
-      firstValueOf(facts, 'in-reply-to') === '' &&
-      firstValueOf(facts, 'references') === '' &&
+      firstFieldOf(facts, 'in-reply-to') === '' &&
+      firstFieldOf(facts, 'references') === '' &&
       !/^[>|]|wrote:|schrieb/m.test(facts.body),
   },
   {
@@ -223,7 +223,7 @@ export const headerRules: readonly SpamRule[] = [
         reply !== null &&
         facts.author !== null &&
         reply !== facts.author.organization &&
-        firstValueOf(facts, 'list-id') === ''
+        firstFieldOf(facts, 'list-id') === ''
       )
     },
   },
@@ -238,15 +238,15 @@ export const headerRules: readonly SpamRule[] = [
     weight: 1,
     description: 'is marked as urgent',
     test: (facts) =>
-      /^\s*1/.test(firstValueOf(facts, 'x-priority')) || /^\s*high/i.test(firstValueOf(facts, 'importance')),
+      /^\s*1/.test(firstFieldOf(facts, 'x-priority')) || /^\s*high/i.test(firstFieldOf(facts, 'importance')),
   },
   {
     name: 'NO_MIME_VERSION',
     weight: 1.1,
     description: 'a Content-Type without MIME-Version',
     test: (facts) =>
-      firstValueOf(facts, 'content-type') !== '' &&
-      firstValueOf(facts, 'mime-version') === '' &&
+      firstFieldOf(facts, 'content-type') !== '' &&
+      firstFieldOf(facts, 'mime-version') === '' &&
       facts.message.html !== null,
   },
   {
@@ -254,7 +254,7 @@ export const headerRules: readonly SpamRule[] = [
     weight: -1.5,
     description: 'answers a message and quotes it',
     test: (facts) =>
-      (firstValueOf(facts, 'in-reply-to') !== '' || firstValueOf(facts, 'references') !== '') &&
+      (firstFieldOf(facts, 'in-reply-to') !== '' || firstFieldOf(facts, 'references') !== '') &&
       /^\s?[>|]/m.test(facts.body),
   },
 ]

@@ -6,7 +6,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import { rememberReceivers } from '../../../inbound/receiving/domain-reports/mail-receivers.js'
 import {
-  type DomainRef,
+  type DomainOfReport,
   type ReportPage,
   reportsBefore,
 } from '../../../inbound/receiving/domain-reports/report-records.js'
@@ -48,7 +48,7 @@ export async function showReports(call: Call): Promise<Answer> {
 
 interface ReportedDomain {
   readonly read: Read
-  readonly ref: DomainRef
+  readonly ref: DomainOfReport
   readonly domain: DomainName
 }
 

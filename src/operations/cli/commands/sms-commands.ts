@@ -8,7 +8,7 @@ import { destination } from 'pino'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { createLog } from '../../../base/platform/log.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
-import { type Hold, listHolds, releaseHolds } from '../../../workspaces/sms/holds.js'
+import { listHolds, type PrefixHold, releaseHolds } from '../../../workspaces/sms/holds.js'
 import type { Sms } from '../../daemon/sms.js'
 import {
   type Answer,
@@ -125,7 +125,7 @@ function toResource({
   until_at,
   sent,
   verified,
-}: Hold): Readonly<Record<string, unknown>> {
+}: PrefixHold): Readonly<Record<string, unknown>> {
   const [since, until] = [formatTimestamp(held_at), formatTimestamp(until_at)]
   return { workspace_id, prefix, held_at: since, until_at: until, sent, verified }
 }

@@ -4,11 +4,11 @@ import { listConfiguredSources } from '../../../base/config/configured-sources.j
 import { providerGroups } from '../../../base/mail/mailbox-providers.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { parseIpAddress } from '../../../base/platform/ip-address.js'
+import { dayOf } from '../../../base/platform/time-units.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import {
   capOf,
-  dayOf,
   nextStepOf,
   toDay,
   type WarmUpPlan,

@@ -9,7 +9,7 @@ const MAX_PORTIONS = 20
 const MAX_AGE = 600_000
 const MAX_DESTINATIONS = 20
 
-export interface Destination {
+export interface BusyDestination {
   /** Id of a provider, name of a host, or `no host`. */
   readonly destination: string
   readonly attempts: number
@@ -24,7 +24,7 @@ interface Destinations {
   /** The oldest attempt that was looked at: ten minutes ago, or later where there were many; null: none. */
   readonly since: number | null
   /** Most attempts first. */
-  readonly destinations: readonly Destination[]
+  readonly destinations: readonly BusyDestination[]
 }
 
 const latestAttempts = prepareRead<{ before: number; limit: number }>()(({ db, slot }) =>
@@ -61,7 +61,7 @@ function readLatest(read: Read, since: number): readonly Attempt[] {
   return found
 }
 
-function describeGroup(destination: string, group: readonly Attempt[]): Destination {
+function describeGroup(destination: string, group: readonly Attempt[]): BusyDestination {
   const countOf = (...outcomes: readonly Attempt['outcome'][]): number =>
     group.filter(({ outcome }) => outcomes.includes(outcome)).length
   return {

@@ -19,7 +19,7 @@ import { createQueueCensus, type QueueCensus } from '../../../records/messages/q
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
 import { type Activity, readActivity } from './activity.js'
-import { type Destination, readDestinations } from './destinations.js'
+import { type BusyDestination, readDestinations } from './destinations.js'
 
 const MAX_AGE = 3_600_000
 
@@ -48,7 +48,7 @@ export interface TopSnapshot {
   /** Shortest stretch first. */
   readonly activity: readonly Omit<Activity, 'senders'>[]
   readonly queue: QueueState
-  readonly destinations: { readonly since: string | null; readonly data: readonly Destination[] }
+  readonly destinations: { readonly since: string | null; readonly data: readonly BusyDestination[] }
   /** The senders of the last hour, most first. */
   readonly senders: readonly { readonly workspace_id: string; readonly name: string; readonly accepted: number }[]
   /** The verdicts of the last hour. */

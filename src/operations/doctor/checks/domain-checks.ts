@@ -11,10 +11,10 @@ import type { SendingDomain } from '../../../workspaces/domains/rows/sending-dom
 import { describeTrouble, readDomainsInSteps } from '../../../workspaces/domains/troubled-domains.js'
 import { suggestDmarcPolicy } from '../../../workspaces/domains/verification/dns-records.js'
 import {
-  type Finding,
   judgeDmarc,
   judgeInboundMx,
   judgeRecords,
+  type RecordsFinding,
 } from '../../../workspaces/domains/verification/judge-records.js'
 import {
   type DomainAnswers,
@@ -33,7 +33,7 @@ const MAX_TROUBLED = 100
 interface ExaminedDomain {
   readonly row: SendingDomain
   readonly answers: DomainAnswers
-  readonly records: readonly Finding[]
+  readonly records: readonly RecordsFinding[]
 }
 
 export const domainChecks: readonly Check[] = [
@@ -106,7 +106,7 @@ function judgeDkim({ row: { domain }, records, answers }: ExaminedDomain): reado
   })
 }
 
-function judgeRecord(subject: string, record: Finding, what: string, effect: string): Judgement {
+function judgeRecord(subject: string, record: RecordsFinding, what: string, effect: string): Judgement {
   const { name, value, state, found } = record
   const remedy: Remedy = [`${name}. CNAME ${value}.`]
   switch (state) {

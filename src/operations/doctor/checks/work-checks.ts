@@ -3,7 +3,7 @@
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { readExpiredLeases } from '../../../records/messages/queue/expired-leases.js'
-import { type Hold, listHolds } from '../../../workspaces/sms/holds.js'
+import { listHolds, type PrefixHold } from '../../../workspaces/sms/holds.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, warning } from '../finding.js'
@@ -54,7 +54,13 @@ async function checkHolds({ read, clock }: CheckDeps): Promise<readonly Judgemen
   return holds.length === 0 ? [good('prefixes', 'none is held')] : holds.slice(0, MAX_HOLDS).map(judgeHold)
 }
 
-export function judgeHold({ prefix, workspace_id: workspaceId, sent, verified, until_at: until }: Hold): Judgement {
+export function judgeHold({
+  prefix,
+  workspace_id: workspaceId,
+  sent,
+  verified,
+  until_at: until,
+}: PrefixHold): Judgement {
   return warning(
     `${prefix} of ${workspaceId}`,
     `no codes are sent until ${formatTimestamp(until)}: of ${sent} codes, ${verified} were verified`,

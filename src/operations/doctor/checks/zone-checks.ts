@@ -109,7 +109,7 @@ async function checkRecords({ config, read, resolver }: CheckDeps): Promise<read
   const missing = settings.addresses.length > 0 ? [] : [judgeNoAddresses()]
   const groups = groupRecords(buildFixedRecords(settings, serviceKeys(read, settings)))
   const judged = await Promise.all(
-    groups.map(async (group) => judgeRecords(group, await lookUp(resolver, group.name, group.type))),
+    groups.map(async (group) => judgeZoneRecords(group, await lookUp(resolver, group.name, group.type))),
   )
   const [bad, right] = [judged.filter(({ state }) => state !== 'ok'), judged.filter(({ state }) => state === 'ok')]
   return [
@@ -165,7 +165,7 @@ async function lookUp(
 }
 
 /** Further texts at a name, such as proofs of ownership, do no harm; other addresses and MX records do. */
-export function judgeRecords({ name, type, records }: RecordGroup, lookup: LookupResult<string>): Judgement {
+export function judgeZoneRecords({ name, type, records }: RecordGroup, lookup: LookupResult<string>): Judgement {
   const subject = `${name} ${type}`
   const remedy: Remedy = [...records.map(formatZoneLine), `dig ${name} ${type}   # shows what DNS has`]
   if (lookup.kind === 'failure') return undecided(subject, describeMissing(lookup), [`dig ${name} ${type}`])

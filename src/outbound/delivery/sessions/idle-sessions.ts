@@ -5,22 +5,22 @@
  */
 import { type Host, pathOf } from '../hosts/destination.js'
 import { verificationKeyOf } from '../hosts/host-security.js'
-import type { SmtpSession } from '../smtp/smtp-session.js'
+import type { SmtpClientSession } from '../smtp/smtp-session.js'
 
 interface IdleSession {
   readonly host: Host
-  readonly session: SmtpSession
+  readonly session: SmtpClientSession
   readonly timer: NodeJS.Timeout
 }
 
 export class IdleSessions {
   private readonly timeout: number
-  private readonly quit: (session: SmtpSession) => void
+  private readonly quit: (session: SmtpClientSession) => void
   /** By the time at which they became idle, oldest first. */
   private readonly sessions = new Set<IdleSession>()
   private readonly byHost = new Map<string, IdleSession[]>()
 
-  constructor(timeout: number, quit: (session: SmtpSession) => void) {
+  constructor(timeout: number, quit: (session: SmtpClientSession) => void) {
     this.timeout = timeout
     this.quit = quit
   }
@@ -36,7 +36,7 @@ export class IdleSessions {
     return count
   }
 
-  put(host: Host, session: SmtpSession): void {
+  put(host: Host, session: SmtpClientSession): void {
     const idle = { host, session, timer: setTimeout(() => this.dismiss(idle), this.timeout) }
     this.sessions.add(idle)
     const key = keyOf(host)
@@ -47,7 +47,7 @@ export class IdleSessions {
   }
 
   /** The session with exactly this host that was used last; it is no longer idle. */
-  take(host: Host): SmtpSession | null {
+  take(host: Host): SmtpClientSession | null {
     const idle = this.byHost.get(keyOf(host))?.at(-1)
     if (idle === undefined) return null
     this.remove(idle)

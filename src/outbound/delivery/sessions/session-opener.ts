@@ -11,7 +11,7 @@ import type { Host } from '../hosts/destination.js'
 import { demandsTls } from '../hosts/host-security.js'
 import type { Outage, UnreachableHosts } from '../shaping/unreachable-hosts.js'
 import type { SmtpFailure } from '../smtp/send-result.js'
-import { type Encryption, type OpenResult, openSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
+import { type Encryption, type OpenResult, openClientSession, type SmtpClientDeps } from '../smtp/smtp-client.js'
 import { joinTranscripts } from '../smtp/transcript.js'
 import { type OnTlsResult, toSessionResult } from '../transport-security/session-result.js'
 
@@ -81,11 +81,11 @@ async function openWithFallback(
   brokenTls: BrokenTlsHosts,
 ): Promise<OpenResult> {
   const encryption = brokenTls.encryptionFor(host, deps.clock())
-  const first = await openSession(host, deps, signal, encryption)
+  const first = await openClientSession(host, deps, signal, encryption)
   if (first.kind === 'open' || encryption === 'none' || !mayFallBackToPlain(host, first.failure)) return first
   brokenTls.remember(host, deps.clock())
   const { tlsFailure } = first
-  const second = await openSession(host, deps, signal, 'none')
+  const second = await openClientSession(host, deps, signal, 'none')
   if (second.kind === 'open') return { ...second, tlsFailure }
   return { ...second, tlsFailure, transcript: joinTranscripts([first.transcript, second.transcript]) }
 }

@@ -20,7 +20,7 @@ import type { Paces } from '../shaping/paces.js'
 import type { Outage } from '../shaping/unreachable-hosts.js'
 import type { OutboundMessage } from '../smtp/outbound-message.js'
 import type { Exchange, SendResult } from '../smtp/send-result.js'
-import type { SmtpSession } from '../smtp/smtp-session.js'
+import type { SmtpClientSession } from '../smtp/smtp-session.js'
 import { isServiceClosing } from '../smtp/transaction.js'
 import { IdleSessions } from './idle-sessions.js'
 import type { SessionOpener } from './session-opener.js'
@@ -54,7 +54,7 @@ const MAX_ROOM_WAITS = 5
 export class SessionPool {
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
-  private readonly openSessions = new Map<SmtpSession, OpenSessionOf>()
+  private readonly openSessions = new Map<SmtpClientSession, OpenSessionOf>()
   /** Hosts (`pathOf`) of the messages that are being sent, one each. */
   private readonly busyHosts = new Set<{ readonly path: string }>()
   /** Sessions that say QUIT. */
@@ -140,7 +140,7 @@ export class SessionPool {
 
   private async sendOverSession(
     of: OpenSessionOf,
-    session: SmtpSession,
+    session: SmtpClientSession,
     message: OutboundMessage,
     signal: AbortSignal,
   ): Promise<JudgedExchange> {
@@ -154,7 +154,7 @@ export class SessionPool {
   }
 
   /** An idle session that may be given another message. */
-  private takeKept(host: Host, pace: PaceControl): SmtpSession | null {
+  private takeKept(host: Host, pace: PaceControl): SmtpClientSession | null {
     for (;;) {
       const kept = this.idleSessions.take(host)
       if (kept === null || kept.sentCount < pace.messagesPerSession) return kept
@@ -162,7 +162,7 @@ export class SessionPool {
     }
   }
 
-  private returnSession({ host, pace }: OpenSessionOf, session: SmtpSession): void {
+  private returnSession({ host, pace }: OpenSessionOf, session: SmtpClientSession): void {
     const maxMessages = Math.min(this.limits.messagesPerSession, pace.messagesPerSession)
     if (this.isClosed || session.sentCount >= maxMessages) this.quitSession(session)
     else if (session.isUsable) this.idleSessions.put(host, session)
@@ -205,7 +205,7 @@ export class SessionPool {
     return false
   }
 
-  private quitSession(session: SmtpSession): void {
+  private quitSession(session: SmtpClientSession): void {
     const pace = this.openSessions.get(session)?.pace
     this.openSessions.delete(session)
     const ending = session.quit().finally(() => {

@@ -23,7 +23,7 @@ import { type Capabilities, noCapabilities, parseCapabilities } from './capabili
 import { type CommandResult, type ExpectedReply, readReply, sendCommand, toSmtpFailure } from './command.js'
 import { SmtpConnection, toConnectionFailure } from './connection.js'
 import type { SmtpFailure } from './send-result.js'
-import { SmtpSession } from './smtp-session.js'
+import { SmtpClientSession } from './smtp-session.js'
 import type { Timeouts } from './timeouts.js'
 import { Transcript } from './transcript.js'
 
@@ -41,7 +41,7 @@ export interface SmtpClientDeps {
 export type Encryption = 'offered' | 'none'
 
 export type OpenResult = (
-  | { readonly kind: 'open'; readonly session: SmtpSession }
+  | { readonly kind: 'open'; readonly session: SmtpClientSession }
   | { readonly kind: 'shut'; readonly failure: SmtpFailure; readonly tls: string | null; readonly transcript: string }
 ) &
   TlsTrace
@@ -57,7 +57,7 @@ interface TlsTrace {
 type ReadyServer = { readonly kind: 'ready'; readonly capabilities: Capabilities }
 
 /** Rejects only when the signal strikes, with its reason. */
-export async function openSession(
+export async function openClientSession(
   host: Host,
   deps: SmtpClientDeps,
   signal: AbortSignal,
@@ -74,7 +74,7 @@ export async function openSession(
     signal.throwIfAborted()
     const { tlsFailure } = context
     if (outcome.kind === 'ready') {
-      const session = new SmtpSession(connection, outcome.capabilities, deps.timeouts)
+      const session = new SmtpClientSession(connection, outcome.capabilities, deps.timeouts)
       return { kind: 'open', session, tlsFailure, localAddress }
     }
     quit(connection)

@@ -13,7 +13,7 @@ import type { SendResult } from './send-result.js'
 import type { Timeouts } from './timeouts.js'
 import { isServiceClosing, runTransaction, unsolicitedReply } from './transaction.js'
 
-export class SmtpSession {
+export class SmtpClientSession {
   /** Messages that were sent, accepted or not. */
   private messages = 0
   private needsReset = false

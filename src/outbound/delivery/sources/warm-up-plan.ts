@@ -29,10 +29,6 @@ const MIN_TRANSACTIONS = 20
 /** Share of a day's transactions, up to which it was a good one. */
 const MAX_DEFERRED = 0.05
 
-export function dayOf(now: number): number {
-  return Math.floor(now / DAY)
-}
-
 /** When the day ends, in epoch milliseconds. */
 export function endOfDay(day: number): number {
   return (day + 1) * DAY

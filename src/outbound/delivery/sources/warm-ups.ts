@@ -11,10 +11,11 @@
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { dayOf } from '../../../base/platform/time-units.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { describeWarmUp } from '../../../records/messages/queue/waits-for.js'
 import type { Outage } from '../shaping/unreachable-hosts.js'
-import { capOf, dayOf, endOfDay, toDay, type WarmUpPlan, type WarmUpProgress } from './warm-up-plan.js'
+import { capOf, endOfDay, toDay, type WarmUpPlan, type WarmUpProgress } from './warm-up-plan.js'
 import { EVERY_PROVIDER, storeWarmUp, type WarmUpKey, type WarmUpRow, warmUpByKey } from './warm-up-store.js'
 
 const MAX_COUNTED = 10_000

@@ -4,7 +4,7 @@
  */
 import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import { dayOf } from './report-day.js'
+import { dateOf } from './report-day.js'
 
 /** Large hosts of mail name one mailbox for many domains. */
 export const MAX_REPORTS_TO_MAILBOX = 200
@@ -16,7 +16,7 @@ export type TakeMailboxTurn = (mailbox: Address, now: number) => boolean
 export function createMailboxLimit(): TakeMailboxTurn {
   const counts = createLruCache<number>({ max: MAX_MAILBOXES })
   return (mailbox, now) => {
-    const key = `${dayOf(now)} ${toLowerCaseAddress(mailbox)}`
+    const key = `${dateOf(now)} ${toLowerCaseAddress(mailbox)}`
     const count = counts.get(key) ?? 0
     if (count >= MAX_REPORTS_TO_MAILBOX) return false
     counts.set(key, count + 1)

@@ -1,7 +1,7 @@
 /** The days that reports are about: from midnight to midnight UTC (RFC 8460 section 4.1). */
 
 /** As `2026-11-23`; texts of days sort by time. */
-export function dayOf(at: number): string {
+export function dateOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
 }
 

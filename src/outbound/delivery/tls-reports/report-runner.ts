@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import type { Log } from '../../../base/platform/log.js'
 import { DAY } from '../../../base/platform/time-units.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
-import { dayOf, startOfDay } from './report-day.js'
+import { dateOf, startOfDay } from './report-day.js'
 import {
   type OpenReport,
   oldReports,
@@ -90,7 +90,7 @@ export class TlsReportRunner {
   /** Days that have ended: all of their sessions are stored, because the counter was flushed after their end. */
   private async plan(): Promise<void> {
     const { read, clock } = this.deps
-    const today = dayOf(clock())
+    const today = dateOf(clock())
     for (;;) {
       const [next] = firstDayBetween(read, { after: readLastPlanned(read), before: today })
       if (next === undefined || this.isStopping) return
@@ -138,8 +138,8 @@ export class TlsReportRunner {
   /** Settled reports after a while; and the sessions of days that were never planned, such as those of a wrong clock. */
   private async removeOld(): Promise<void> {
     const { read, commit, clock } = this.deps
-    const old = oldReports(read, { before: dayOf(clock() - KEEP), limit: REMOVE_PORTION })
-    const [stale] = firstDayBetween(read, { after: '', before: dayOf(clock() - 3 * DAY) })
+    const old = oldReports(read, { before: dateOf(clock() - KEEP), limit: REMOVE_PORTION })
+    const [stale] = firstDayBetween(read, { after: '', before: dateOf(clock() - 3 * DAY) })
     const domains = stale === undefined ? [] : domainsOfDay(read, { day: stale.day, after: '', limit: 1 })
     const left = domains.map(({ domain }) => ({ day: stale?.day ?? '', domain }))
     const writes = [...old.map(removeReport), ...left.flatMap((one) => [removeResults(one), removePolicies(one)])]

@@ -11,7 +11,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { toJson } from '../../../base/storage/tables/columns.js'
 import type { AppliedPolicy, TlsSessionResult } from '../hosts/tls-result.js'
-import { dayOf } from './report-day.js'
+import { dateOf } from './report-day.js'
 import { addSessions, countRowsOfDay, insertPolicy, type StoredResult } from './result-records.js'
 
 interface CounterLimits {
@@ -70,7 +70,7 @@ export class TlsResultCounter {
 
   /** Never waits. False: the session is left out, because there are too many domains or rows. */
   count(result: TlsSessionResult): boolean {
-    const day = dayOf(result.at)
+    const day = dateOf(result.at)
     if (day !== this.day) this.beginDay(day)
     const domain = this.findDomain(result.domain)
     const policy = policyKeyOf(result.policy)

@@ -9,7 +9,7 @@ import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { parseJson, type Timestamp } from '../../../base/storage/tables/columns.js'
 import type { EmailsTable } from '../../../base/storage/tables/email-tables.js'
 import type { Recipient } from '../../messages/email/recipients.js'
-import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
+import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
 /** Emails of a step. */
 const STEP = 250
@@ -92,9 +92,9 @@ function* formatEmails(
     for (const recipient of recipients) {
       yield [
         ...[email.id, email.message_id, email.from_email, recipient.address, email.subject],
-        ...[recipient.complained_at === null ? recipient.status : 'complained', formatTime(email.created_at)],
-        ...[formatTime(sentTimeOf(email, recipient, isOnly)), formatTime(recipient.delivered_at)],
-        ...[formatTime(email.opened_at), formatTime(email.clicked_at), tags],
+        ...[recipient.complained_at === null ? recipient.status : 'complained', formatExportedTime(email.created_at)],
+        ...[formatExportedTime(sentTimeOf(email, recipient, isOnly)), formatExportedTime(recipient.delivered_at)],
+        ...[formatExportedTime(email.opened_at), formatExportedTime(email.clicked_at), tags],
       ]
     }
   }

@@ -11,7 +11,7 @@ import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { EventsTable, EventType } from '../../../base/storage/tables/email-tables.js'
 import { findLogRange, seqAtTime } from '../../events/event-times.js'
 import type { EventPayloads } from '../../events/payloads.js'
-import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
+import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
 /** Events of a step. */
 const STEP = 500
@@ -79,7 +79,7 @@ type LoggedEvent = Pick<EventsTable, 'email_id' | 'created_at' | 'data'>
 
 function formatRow({ data, created_at }: LoggedEvent, fields: readonly string[]): readonly string[] {
   const payload = parseJson(data)
-  return fields.map((field) => (field === 'at' ? formatTime(created_at) : formatValue(payload[field])))
+  return fields.map((field) => (field === 'at' ? formatExportedTime(created_at) : formatValue(payload[field])))
 }
 
 /** Empty for null, and for what an older version did not record. */

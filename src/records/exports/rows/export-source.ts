@@ -30,6 +30,6 @@ export function progressOf(at: number, from: number, to: number): number {
 }
 
 /** Empty for null. */
-export function formatTime(at: Timestamp | null): string {
+export function formatExportedTime(at: Timestamp | null): string {
   return at === null ? '' : formatTimestamp(at)
 }

@@ -1,7 +1,7 @@
 /** `suppressions`: one row for each address that was added to the list in the range, in the order of their ids. */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import type { SuppressionsTable } from '../../../base/storage/tables/content-tables.js'
-import { type ExportRange, type ExportSource, formatTime, progressOf } from './export-source.js'
+import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
 /** Addresses of a step. */
 const STEP = 500
@@ -43,5 +43,5 @@ function isInRange({ email, created_at }: ListedAddress, { from_at, to_at, domai
 }
 
 function formatAddress({ email, reason, source_email_id, created_at }: ListedAddress): readonly string[] {
-  return [email, reason, source_email_id ?? '', formatTime(created_at)]
+  return [email, reason, source_email_id ?? '', formatExportedTime(created_at)]
 }

@@ -9,7 +9,7 @@
  */
 import { type Compilable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
-import { type Slice, seekOffset } from '../../../base/storage/db/paging.js'
+import { type PageSlice, seekOffset } from '../../../base/storage/db/paging.js'
 import { prepareRead, queryBuilder, type Read, runQuery } from '../../../base/storage/db/prepared.js'
 import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import type { InboundStatus, SpamStatus } from '../../../base/storage/tables/inbound-tables.js'
@@ -55,7 +55,11 @@ const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 /** Null for the index of the entire list. */
 type Driver = (typeof indexedFilters)[number] | null
 
-export async function listInbound(read: Read, filter: InboundFilter, slice: Slice): Promise<readonly ListedInbound[]> {
+export async function listInbound(
+  read: Read,
+  filter: InboundFilter,
+  slice: PageSlice,
+): Promise<readonly ListedInbound[]> {
   const given = indexedFilters.filter((name) => filter[name] !== undefined)
   if (given.length > 1) return scanRows(read, filter, chooseDriver(read, filter, given), slice)
   const driver = given[0] ?? null
@@ -76,7 +80,7 @@ async function scanRows(
   read: Read,
   filter: InboundFilter,
   driver: Driver,
-  { offset, limit }: Slice,
+  { offset, limit }: PageSlice,
 ): Promise<readonly ListedInbound[]> {
   const ids: string[] = []
   let toPass = offset

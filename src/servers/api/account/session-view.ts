@@ -11,7 +11,7 @@ import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/op
 import { workspacesOfUser } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { timestamp, uuid } from '../http/input/values.js'
 
-export interface ServiceNames {
+export interface ShownServiceNames {
   readonly hostname: string
   readonly publicUrl: string
 }
@@ -47,7 +47,7 @@ export const sessionView = z
 export function buildSessionView(
   read: Read,
   { id, userId, expiresAt }: OpenSession,
-  { hostname, publicUrl }: ServiceNames,
+  { hostname, publicUrl }: ShownServiceNames,
 ): z.output<typeof sessionView> {
   const [user] = userById(read, { id: userId })
   const [factor] = secondFactorOf(read, { userId })

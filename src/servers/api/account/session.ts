@@ -26,10 +26,10 @@ import {
   readBrowserToken,
 } from '../http/pipeline/session-identity.js'
 import { type Input, openRoute, type Route, sessionRoute } from '../http/route.js'
-import { buildSessionView, type ServiceNames, sessionView } from './session-view.js'
+import { buildSessionView, type ShownServiceNames, sessionView } from './session-view.js'
 
 export interface AccountDeps extends SignInDeps {
-  readonly names: ServiceNames
+  readonly names: ShownServiceNames
   readonly sessionTimes: () => SessionTimes
 }
 

@@ -6,7 +6,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { rememberReceivers } from '../../../inbound/receiving/domain-reports/mail-receivers.js'
 import {
-  type DomainRef,
+  type DomainOfReport,
   type DomainReport,
   type ReportPage,
   reportById,
@@ -87,7 +87,7 @@ function showRoute({ read }: Store): Route {
   })
 }
 
-function refOfCall(read: Read, call: Call<unknown, unknown>): DomainRef {
+function refOfCall(read: Read, call: Call<unknown, unknown>): DomainOfReport {
   const { id: domainId, workspace_id: workspaceId } = domainOfCall(read, call)
   return { workspaceId, domainId }
 }

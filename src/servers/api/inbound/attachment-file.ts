@@ -21,7 +21,7 @@ const extensions: Readonly<Record<string, string>> = {
 }
 
 /** The name in the message; without one, a name from its place and type. */
-export function fileNameOf({ filename, content_type: type }: NamedAttachment, place: number): string {
+export function attachmentNameOf({ filename, content_type: type }: NamedAttachment, place: number): string {
   return filename ?? `attachment-${place + 1}${Object.hasOwn(extensions, type) ? (extensions[type] ?? '') : ''}`
 }
 

@@ -16,7 +16,7 @@ import { type LinkQuery, linkQuery } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
 import { type OpenCall, openRoute, type Route, route } from '../http/route.js'
-import { downloadTypeOf, fileNameOf } from './attachment-file.js'
+import { attachmentNameOf, downloadTypeOf } from './attachment-file.js'
 import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
@@ -77,7 +77,7 @@ function toAttachmentResource(
 ): Omit<z.output<typeof attachment>, 'download_url' | 'expires_at'> {
   return {
     id: `${id}.${place}`,
-    filename: fileNameOf(part, place),
+    filename: attachmentNameOf(part, place),
     content_type: part.content_type,
     content_disposition: part.disposition,
     content_id: part.content_id,
@@ -132,6 +132,6 @@ async function downloadAttachment(
     kind: 'bytes',
     type: downloadTypeOf(part.content_type),
     bytes,
-    headers: buildDownloadHeaders(fileNameOf(part, place)),
+    headers: buildDownloadHeaders(attachmentNameOf(part, place)),
   }
 }

@@ -52,7 +52,7 @@ export const listItemFields = {
 
 const listItem = z.strictObject(listItemFields).meta({ id: 'ListedInboundEmail' })
 
-export function listRoute({ read }: { readonly read: Read }): Route {
+export function inboundListRoute({ read }: { readonly read: Read }): Route {
   return route<Query>({
     method: 'GET',
     path: '/inbound',

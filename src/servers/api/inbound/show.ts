@@ -25,7 +25,7 @@ import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { JSON_TYPE } from '../http/output/send-reply.js'
 import { type Route, route } from '../http/route.js'
-import { fileNameOf } from './attachment-file.js'
+import { attachmentNameOf } from './attachment-file.js'
 import { listItemFields, toListItem } from './list.js'
 
 export interface InboundDeps extends Store {
@@ -67,7 +67,7 @@ const EXAMPLE_MESSAGE = 'From: Ann <ann@example.org>\r\nTo: support@example.com\
 const tag = 'Inbound email'
 const path = '/inbound/:id'
 
-export function showRoute(deps: InboundDeps): Route {
+export function inboundShowRoute(deps: InboundDeps): Route {
   return route({
     method: 'GET',
     path,
@@ -86,7 +86,7 @@ export function showRoute(deps: InboundDeps): Route {
   })
 }
 
-export function rawRoute({ read }: InboundDeps): Route {
+export function inboundRawRoute({ read }: InboundDeps): Route {
   return route({
     method: 'GET',
     path: `${path}/raw`,
@@ -161,7 +161,7 @@ function recordOf(email: InboundEmail, { headers, attachments }: ReadableParts):
     headers: [...headers],
     attachments: attachments.map((it, place) => ({
       id: `${email.id}.${place}`,
-      filename: fileNameOf(it, place),
+      filename: attachmentNameOf(it, place),
       contentType: it.content_type,
       size: it.size,
     })),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
-import { MAX_LINKS, readLinkMetrics } from '../../../records/metrics/link-metrics.js'
+import { MAX_LISTED_LINKS, readLinkMetrics } from '../../../records/metrics/link-metrics.js'
 import { json } from '../http/answer.js'
 import { domainName, timestamp, wholeNumber } from '../http/input/values.js'
 import { type Route, route } from '../http/route.js'
@@ -16,9 +16,9 @@ const query = z.strictObject({
   limit: wholeNumber(1, MAX_PAGE)
     .default(MAX_PAGE)
     .meta({ description: `How many at most. Default ${MAX_PAGE}.` }),
-  offset: wholeNumber(0, MAX_LINKS)
+  offset: wholeNumber(0, MAX_LISTED_LINKS)
     .default(0)
-    .meta({ description: `How many to skip; the list ends after ${MAX_LINKS}. Default 0.` }),
+    .meta({ description: `How many to skip; the list ends after ${MAX_LISTED_LINKS}. Default 0.` }),
 })
 
 const links = z

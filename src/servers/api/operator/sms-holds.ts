@@ -4,7 +4,7 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { workspaceWithOwner } from '../../../workspaces/accounts/workspace/workspaces.js'
-import { type Hold, isInForce, listHolds, readNewestHold, releaseHold } from '../../../workspaces/sms/holds.js'
+import { isInForce, listHolds, type PrefixHold, readNewestHold, releaseHold } from '../../../workspaces/sms/holds.js'
 import { json, noContent } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { type Route, sessionRoute } from '../http/route.js'
@@ -60,7 +60,7 @@ function listRoute({ read }: Store): Route {
   })
 }
 
-function showHold(read: Read, { workspace_id, prefix, held_at, until_at, sent, verified }: Hold) {
+function showHold(read: Read, { workspace_id, prefix, held_at, until_at, sent, verified }: PrefixHold) {
   const [workspace] = workspaceWithOwner(read, { id: workspace_id })
   return {
     ...{ workspace_id, workspace_name: workspace?.name ?? workspace_id, prefix, sent, verified },

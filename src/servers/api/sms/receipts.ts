@@ -62,7 +62,7 @@ function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'G
     refusals: ['not_found', 'payload_too_large'],
     isAuthorized: ({ id = '', token = '' }) => isReceiptToken(secret, id, token),
     run: async ({ params: { id = '' }, body }) => {
-      const report = readReport(body)
+      const report = readReceiptReport(body)
       if (report !== null) await applyReceipt({ provider: 'http', messageIds: [], smsId: id, ...report })
       return noContent
     },
@@ -70,7 +70,7 @@ function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'G
 }
 
 /** Null: no final state. */
-export function readReport(fields: ReadonlyMap<string, string>): Pick<Receipt, 'state' | 'reason'> | null {
+export function readReceiptReport(fields: ReadonlyMap<string, string>): Pick<Receipt, 'state' | 'reason'> | null {
   const word = findWord(fields, STATE_FIELDS)
   const state = stateOfWord.get(word.toLowerCase().replace(/[\s_-]/g, ''))
   if (state === undefined) return null

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import { eventTypes } from '../../../records/events/payloads.js'
-import type { Delivery } from '../../../workspaces/webhooks/delivery-list.js'
+import type { ListedDelivery } from '../../../workspaces/webhooks/delivery-list.js'
 import type { Webhook } from '../../../workspaces/webhooks/webhook-records.js'
 import { findUrlFault, MAX_URL_LENGTH } from '../../../workspaces/webhooks/webhook-url.js'
 import { eventId } from '../events/event-schemas.js'
@@ -125,7 +125,7 @@ export function toWebhookResource(row: Webhook): z.output<typeof webhook> {
   }
 }
 
-export function toDeliveryResource(row: Delivery): z.output<typeof delivery> {
+export function toDeliveryResource(row: ListedDelivery): z.output<typeof delivery> {
   const { id, event_id, type, status, attempts, response_status, response_body, error } = row
   return {
     ...{ id, event_id, type, status, attempts },

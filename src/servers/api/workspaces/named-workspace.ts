@@ -50,7 +50,7 @@ export function authorizeInWorkspace(
 }
 
 /** The user of the key. Every key has one; a principal without a key cannot call the API. */
-export function requireUser({ userId }: Principal): string {
+export function requireUserOf({ userId }: Principal): string {
   if (userId === null) throw new Refusal('forbidden', 'not permitted: the request has no user')
   return userId
 }

@@ -38,7 +38,7 @@ import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { type Call, type Route, route } from '../http/route.js'
-import { authorizeInWorkspace, requireUser, sliceFields } from './named-workspace.js'
+import { authorizeInWorkspace, requireUserOf, sliceFields } from './named-workspace.js'
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 
 interface WorkspaceDeps extends Store {
@@ -78,7 +78,7 @@ function listRoute({ read }: WorkspaceDeps): Route {
     answers: { 200: { description: 'Some of them.', schema: withData(z.array(workspace)) } },
     refusals: [],
     run: ({ principal, query }) => {
-      const userId = requireUser(principal)
+      const userId = requireUserOf(principal)
       const rows = reachesAllWorkspaces(read, principal)
         ? workspacesOfUser(read, { userId, ...query })
         : workspaceOfUser(read, { userId, workspaceId: principal.workspaceId }).slice(query.offset)
@@ -109,7 +109,7 @@ async function createWorkspace(
   deps: WorkspaceRouteDeps,
   { principal, body, now }: Call<undefined, z.output<typeof workspaceRequest>>,
 ): Promise<Answer> {
-  const userId = requireUser(principal)
+  const userId = requireUserOf(principal)
   const { name, icon_url: iconUrl = null } = body
   const { read } = deps
   const { limits } = deps.settings()
@@ -276,7 +276,7 @@ function refuseOperatorWorkspace(read: Read, id: string): void {
 /** In the log of the service, since the log of the workspace is erased with it, and perhaps the user too. */
 function recordDeletion(read: Read, principal: Principal, id: string, at: number): Write {
   const { name, slug } = workspaceOfCaller(read, principal, id)
-  const email = userById(read, { id: requireUser(principal) })[0]?.email
+  const email = userById(read, { id: requireUserOf(principal) })[0]?.email
   return recordAuditEntry({
     ...{ workspaceId: SERVICE_WORKSPACE, actor: actorOf(principal), action: 'workspace.deleted', target: id, at },
     details: { name, slug, by_email: email },
@@ -286,7 +286,7 @@ function recordDeletion(read: Read, principal: Principal, id: string, at: number
 type Row = ReturnType<typeof workspaceOfUser>[number]
 
 function workspaceOfCaller(read: Read, principal: Principal, id: string): z.output<typeof workspace> {
-  const [row] = workspaceOfUser(read, { userId: requireUser(principal), workspaceId: id })
+  const [row] = workspaceOfUser(read, { userId: requireUserOf(principal), workspaceId: id })
   if (row === undefined) throw notFound('not-found', 'workspace', id)
   return toWorkspaceResource(row)
 }

@@ -25,7 +25,7 @@ export interface CollectedMessage {
 }
 
 /** The client left before the end of its message. */
-export class ClientGone extends Error {
+export class SmtpClientGone extends Error {
   override name = 'ClientGone'
 }
 
@@ -116,7 +116,7 @@ export class IncomingMessage extends EventEmitter {
     if (!this.readable) return
     this.destroyed = true
     this.drop()
-    this.outcome.reject(new ClientGone('the connection closed before the end of the message'))
+    this.outcome.reject(new SmtpClientGone('the connection closed before the end of the message'))
   }
 
   private takeMessage(): CollectedMessage {

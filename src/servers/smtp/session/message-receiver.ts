@@ -9,7 +9,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { TransferWatch } from '../../../base/platform/connections/transfer-pace.js'
 import { type MemoryReservation, RESERVE_FROM_BYTES, reserveMemory } from '../../../base/platform/memory/reservation.js'
-import { ClientGone, IncomingMessage } from './incoming-message.js'
+import { IncomingMessage, SmtpClientGone } from './incoming-message.js'
 import type { SessionGate } from './session-gate.js'
 import { type SmtpReply, storageFull } from './smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection } from './smtp-session.js'
@@ -100,7 +100,7 @@ export class MessageReceiver {
       const { raw, release } = await message.collected
       return await this.acceptMeasured(raw, accept).finally(release)
     } catch (error) {
-      return error instanceof ClientGone ? null : this.rules.replyTo(error)
+      return error instanceof SmtpClientGone ? null : this.rules.replyTo(error)
     }
   }
 

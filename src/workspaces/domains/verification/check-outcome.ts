@@ -16,7 +16,7 @@ import { DAY, HOUR } from '../../../base/platform/time-units.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { RecordStates } from '../../../base/storage/tables/domain-tables.js'
 import type { SendingDomain } from '../rows/sending-domains.js'
-import type { Finding, Verdict } from './judge-records.js'
+import type { RecordsFinding, RecordVerdict } from './judge-records.js'
 
 export const GRACE_PERIOD = 72 * HOUR
 const HOURLY_PERIOD = 3 * DAY
@@ -35,8 +35,8 @@ interface CheckOutcome {
 }
 
 export interface CheckResult {
-  readonly verdict: Verdict
-  readonly findings: readonly Finding[]
+  readonly verdict: RecordVerdict
+  readonly findings: readonly RecordsFinding[]
   readonly mx: 'verified' | 'failed' | null
   readonly dmarc: 'verified' | 'pending' | null
   readonly policyHost: 'verified' | 'pending' | null

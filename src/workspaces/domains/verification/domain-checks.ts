@@ -23,17 +23,17 @@ import {
 } from './check-outcome.js'
 import { recordDomainEvent } from './domain-event.js'
 import {
-  type Finding,
   judgeDmarc,
   judgeInboundMx,
   judgePolicyHost,
   judgeRecords,
-  type Verdict,
+  type RecordsFinding,
+  type RecordVerdict,
   verdictOf,
 } from './judge-records.js'
 import { type DomainResolver, lookUpRecords, type ZoneNames } from './look-up-records.js'
 
-export interface CheckDeps extends Store {
+export interface DomainCheckDeps extends Store {
   readonly resolver: DomainResolver
   readonly names: ZoneNames
   readonly random: RandomSource
@@ -42,8 +42,8 @@ export interface CheckDeps extends Store {
 export interface CheckedDomain {
   /** The domain after the check. */
   readonly row: SendingDomain
-  readonly verdict: Verdict
-  readonly findings: readonly Finding[]
+  readonly verdict: RecordVerdict
+  readonly findings: readonly RecordsFinding[]
   readonly event: DomainEventType | null
 }
 
@@ -100,7 +100,7 @@ export const domainsToCheck = prepareRead<DuePage>()(({ db, slot }) =>
  * `ConstraintViolated` if another workspace has verified the name meanwhile.
  */
 export async function checkDomain(
-  deps: CheckDeps,
+  deps: DomainCheckDeps,
   row: SendingDomain,
   asker: Actor | null,
   now: number,
@@ -148,7 +148,7 @@ function buildEventWrites(
 }
 
 /** The form of `details.records` in the interface. */
-export function toFindingResources(findings: readonly Finding[]): readonly RecordFinding[] {
+export function toFindingResources(findings: readonly RecordsFinding[]): readonly RecordFinding[] {
   return findings.map(({ type, name, value, found, state }) => ({
     type,
     name,

@@ -26,7 +26,7 @@ import {
   type ZoneNames,
 } from './look-up-records.js'
 
-export interface Finding extends DnsRecord {
+export interface RecordsFinding extends DnsRecord {
   readonly state: 'verified' | 'failed' | 'unknown' | 'awaited'
   /** The records found, shortened; null: none, or no answer. */
   readonly found: string | null
@@ -39,7 +39,7 @@ export function judgeRecords(
   row: SendingDomain,
   keys: readonly DkimKeyRow[],
   names: ZoneNames,
-): readonly Finding[] {
+): readonly RecordsFinding[] {
   return dnsRecordsOf(row, names.zone).map((record) => {
     const { purpose, value } = record
     if (purpose === 'mail_cname') return { ...record, ...judgeMailHost(answers.mailHost, value, names), visible: false }
@@ -54,7 +54,7 @@ export function judgeKey(
   { cname, txt }: KeyAnswers,
   target: string,
   publicRecord: string,
-): Pick<Finding, 'state' | 'found' | 'visible'> {
+): Pick<RecordsFinding, 'state' | 'found' | 'visible'> {
   const visible = holdsKey(recordsOf(txt), publicRecord)
   const found = describeAnswer(cname, txt)
   if (visible || pointsTo(cname, target)) return { state: 'verified', found, visible }
@@ -67,7 +67,7 @@ function judgeMailHost(
   { cname, content }: MailHostAnswers,
   target: string,
   { inbound_mx_host: inboundMxHost }: ZoneNames,
-): Pick<Finding, 'state' | 'found'> {
+): Pick<RecordsFinding, 'state' | 'found'> {
   if (pointsTo(cname, target)) return { state: 'verified', found: target }
   if (content === null) return { state: cname.kind === 'failure' ? 'unknown' : 'failed', found: null }
   const { mx, txt, addresses, targetTxt, targetAddresses } = content
@@ -93,9 +93,9 @@ function isUndecided({
   return anyFailed(mx, txt, addresses) || (txt.kind === 'records' && anyFailed(targetTxt, targetAddresses))
 }
 
-export type Verdict = 'proved' | 'no-answer' | 'dkim-not-proved' | 'spf-not-proved' | 'domain-not-proved'
+export type RecordVerdict = 'proved' | 'no-answer' | 'dkim-not-proved' | 'spf-not-proved' | 'domain-not-proved'
 
-export function verdictOf(findings: readonly Finding[]): Verdict {
+export function verdictOf(findings: readonly RecordsFinding[]): RecordVerdict {
   if (findings.some(({ state }) => state === 'unknown')) return 'no-answer'
   const wrong = findings.filter(({ state }) => state === 'failed').map(({ purpose }) => purpose)
   if (wrong.length === 0) return 'proved'

@@ -37,7 +37,7 @@ export function isSuccess({ status }: Pick<GatewayAnswer, 'status'>): boolean {
 const MAX_ID_LENGTH = 200
 
 /** Whether a value may be the id that a gateway gives to a message; it is stored. */
-export function isMessageId(value: unknown): value is string {
+export function isGatewayMessageId(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH
 }
 

@@ -6,7 +6,7 @@
  */
 import { isRecord } from '../../../base/platform/records.js'
 import type { SendOutcome } from '../provider.js'
-import { type GatewayAnswer, isMessageId, isSuccess, parseAnswerObject } from './http-style.js'
+import { type GatewayAnswer, isGatewayMessageId, isSuccess, parseAnswerObject } from './http-style.js'
 
 type AnswerObject = NonNullable<ReturnType<typeof parseAnswerObject>>
 
@@ -49,7 +49,7 @@ function findId(object: AnswerObject): string | null {
     const value = object[field]
     // A greater number has lost digits.
     const id = Number.isSafeInteger(value) ? String(value) : value
-    if (isMessageId(id)) return id
+    if (isGatewayMessageId(id)) return id
   }
   return null
 }

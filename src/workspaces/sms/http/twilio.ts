@@ -8,7 +8,7 @@ import {
   buildBasicAuthorization,
   type GatewayAnswer,
   type HttpStyle,
-  isMessageId,
+  isGatewayMessageId,
   isSuccess,
   parseAnswerObject,
 } from './http-style.js'
@@ -55,7 +55,7 @@ function buildForm(message: SmsMessage, from: Readonly<Record<string, string>>, 
 
 function readAnswer(answer: GatewayAnswer): SendOutcome {
   const { sid, status } = parseAnswerObject(answer) ?? {}
-  const isTaken = isSuccess(answer) && isMessageId(sid) && !failedStates.has(status)
+  const isTaken = isSuccess(answer) && isGatewayMessageId(sid) && !failedStates.has(status)
   return isTaken ? { kind: 'accepted', messageIds: [sid] } : { kind: 'refused', reason: describeAnswer(answer) }
 }
 

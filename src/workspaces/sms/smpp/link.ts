@@ -15,10 +15,10 @@ import { errorMessageOf } from '../../../base/platform/errors.js'
 import type { Log } from '../../../base/platform/log.js'
 import type { RandomSource } from '../../../base/platform/random.js'
 import { OK_STATUS, type Pdu, statusNameOf } from './pdu.js'
-import { type SessionTimes, SmppSession } from './session.js'
+import { SmppSession, type SmppSessionTimes } from './session.js'
 
 /** Milliseconds. */
-export interface LinkTimes extends SessionTimes {
+export interface LinkTimes extends SmppSessionTimes {
   /** To connect to one address, and for the TLS handshake. */
   readonly dial: number
   readonly minPause: number

@@ -8,7 +8,7 @@
 import type { Pdu } from './pdu.js'
 import { parseReceiptText } from './receipt-text.js'
 
-export type Delivery =
+export type SmppDelivery =
   | { readonly kind: 'receipt'; readonly id: string; readonly state: 'delivered' | 'failed'; readonly reason: string }
   /** A receipt that is not final, or that names no message. */
   | { readonly kind: 'no-news'; readonly reason: string }
@@ -42,7 +42,7 @@ const failedNames = new Set([
   'FAILED',
 ])
 
-export function readDelivery({ fields }: Pdu): Delivery {
+export function readDelivery({ fields }: Pdu): SmppDelivery {
   const marked = (numberOf(fields['esm_class']) & KIND_BITS) === RECEIPT_BIT
   const parameterId = readId(fields['receipted_message_id'])
   if (!marked && parameterId === null) return { kind: 'message' }

@@ -22,7 +22,7 @@ import {
 } from './pdu.js'
 import { readPdus } from './read-pdus.js'
 
-export type RequestOutcome =
+export type SmppOutcome =
   | { readonly kind: 'response'; readonly pdu: Pdu }
   | { readonly kind: 'timeout' }
   /** The connection broke; the peer may have read the request. */
@@ -30,7 +30,7 @@ export type RequestOutcome =
   /** The session had ended before: the peer never saw the request. */
   | { readonly kind: 'unsent' }
 
-export interface SessionTimes {
+export interface SmppSessionTimes {
   /** Milliseconds without a unit from the peer, after which it is asked for a sign of life. */
   readonly idle: number
   /** For the answers to `enquire_link` and to the bind. */
@@ -38,14 +38,14 @@ export interface SessionTimes {
 }
 
 interface SessionDeps {
-  readonly times: SessionTimes
+  readonly times: SmppSessionTimes
   /** What the SMSC delivers. Acknowledged when it has resolved; if it rejects, the SMSC delivers again. */
   readonly onDelivery: (pdu: Pdu) => Promise<void>
 }
 
 interface WaitingRequest {
   readonly response: string
-  readonly settle: (outcome: RequestOutcome) => void
+  readonly settle: (outcome: SmppOutcome) => void
 }
 
 const MAX_SEQUENCE = 0x7fff_ffff
@@ -82,12 +82,12 @@ export class SmppSession {
   }
 
   /** Never rejects. `maxWait`: milliseconds. */
-  request(command: string, fields: PduFields, maxWait: number): Promise<RequestOutcome> {
+  request(command: string, fields: PduFields, maxWait: number): Promise<SmppOutcome> {
     if (this.reason !== null) return Promise.resolve({ kind: 'unsent' })
     this.sequence = this.sequence === MAX_SEQUENCE ? 1 : this.sequence + 1
     const { sequence } = this
     return new Promise((resolve) => {
-      const settle = (outcome: RequestOutcome): void => {
+      const settle = (outcome: SmppOutcome): void => {
         clearTimeout(timer)
         this.waiting.delete(sequence)
         resolve(outcome)

@@ -15,7 +15,7 @@ import { type LinkDeps, type LinkTimes, SmppLink } from './link.js'
 import { createMessageIds } from './message-ids.js'
 import { OK_STATUS, type Pdu, type PduFields, QUEUE_FULL_STATUS, statusNameOf, THROTTLED_STATUS } from './pdu.js'
 import { readDelivery } from './read-delivery.js'
-import type { RequestOutcome } from './session.js'
+import type { SmppOutcome } from './session.js'
 import { buildSubmissions } from './submissions.js'
 import { createThrottle } from './throttle.js'
 
@@ -123,7 +123,7 @@ class SmppProvider implements SmsProvider {
     }
   }
 
-  private decide(outcome: RequestOutcome, sentAt: number): SegmentOutcome | { kind: 'again'; reason: string } {
+  private decide(outcome: SmppOutcome, sentAt: number): SegmentOutcome | { kind: 'again'; reason: string } {
     switch (outcome.kind) {
       case 'timeout':
         return { kind: 'silent', reason: 'no answer to submit_sm' }

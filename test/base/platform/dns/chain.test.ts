@@ -1,6 +1,6 @@
 /** What a validating server says about its answers: with a server that sets the bit, and with Unbound. */
 import t, { type Test } from 'tap'
-import { readReply } from '../../../../src/base/platform/dns/message.js'
+import { readDnsReply } from '../../../../src/base/platform/dns/message.js'
 import { readTlsa } from '../../../../src/base/platform/dns/records.js'
 import { type DnssecResolver, openResolver, type Resolver } from '../../../../src/base/platform/dns/resolver.js'
 import { dnsServers } from '../../../helpers/config-values.js'
@@ -73,7 +73,7 @@ t.test('TLSA records are read, and none that is cut off', async (t) => {
   t.equal(read(Buffer.of(3, 1, 1, 0xab, 0xcd)), '3 1 1 abcd')
   t.equal(read(Buffer.of(255, 0, 2)), '255 0 2 ')
   for (const length of [0, 1, 2]) t.throws(() => read(Buffer.alloc(length)), RangeError)
-  t.equal(readReply(Buffer.alloc(12))?.isAuthenticData, false)
+  t.equal(readDnsReply(Buffer.alloc(12))?.isAuthenticData, false)
 })
 
 const skip = skipWithout('knotd') || skipWithout('unbound')

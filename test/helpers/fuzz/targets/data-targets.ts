@@ -16,7 +16,7 @@ import {
   parseProviderLine,
 } from '../../../../src/records/suppressions/provider-files.js'
 import {
-  isRefusedLine as isRefusedContact,
+  isRefusedContactLine as isRefusedContact,
   parseContactColumns,
   parseContactLine,
 } from '../../../../src/workspaces/audiences/contact-columns.js'

@@ -1,6 +1,6 @@
 /** Answers from DNS, questions to the service zone, and names. */
 import { encode } from 'dns-packet'
-import { buildQuery, isReplyTo, readReply } from '../../../../src/base/platform/dns/message.js'
+import { buildQuery, isReplyTo, readDnsReply } from '../../../../src/base/platform/dns/message.js'
 import { encodeName, isQueryable, readName, toCanonicalName } from '../../../../src/base/platform/dns/name.js'
 import { createResponder } from '../../../../src/servers/dns/responder.js'
 import { createResponseRateLimiter, defaultResponseRate } from '../../../../src/servers/dns/response-rate-limiter.js'
@@ -28,7 +28,7 @@ const words = [
 ]
 
 function readAnswer(input: Buffer): void {
-  const reply = readReply(input)
+  const reply = readDnsReply(input)
   isReplyTo(buildQuery({ name: 'b.test', type: 'A' }, true), input)
   for (const { owner, type, text, ttl } of reply?.answers ?? []) {
     check(ttl >= 0 && ttl <= 0x7fff_ffff, 'a time to live is 31 bits')

@@ -9,7 +9,7 @@ import { json } from '../../../../src/servers/api/http/answer.js'
 import { acceptsGzip, chooseEncoding } from '../../../../src/servers/api/http/input/accept-encoding.js'
 import { findRequestedPart } from '../../../../src/servers/api/http/input/byte-range.js'
 import { parseCallbackBody } from '../../../../src/servers/api/http/input/callback-fields.js'
-import { checkShape, MAX_DEPTH, parseJson } from '../../../../src/servers/api/http/input/json-body.js'
+import { checkShape, MAX_DEPTH, parseJsonBody } from '../../../../src/servers/api/http/input/json-body.js'
 import { bodyPace } from '../../../../src/servers/api/http/input/read-body.js'
 import { openUpload } from '../../../../src/servers/api/http/input/upload.js'
 import {
@@ -34,7 +34,7 @@ function readJson(input: Buffer): void {
   parseCallbackBody(input)
   parseRspamdVerdict(input.toString())
   checkShape(input)
-  const value = parseJson(input)
+  const value = parseJsonBody(input)
   checkEqual(value, JSON.parse(input.toString()), 'JSON is what JSON.parse says')
   check(depthOf(value) <= MAX_DEPTH, 'JSON is not deeper than its limit')
 }

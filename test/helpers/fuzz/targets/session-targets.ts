@@ -2,7 +2,7 @@
 
 import { once } from 'node:events'
 import { connect, createServer, type Server } from 'node:net'
-import { openSession } from '../../../../src/outbound/delivery/smtp/smtp-client.js'
+import { openClientSession } from '../../../../src/outbound/delivery/smtp/smtp-client.js'
 import { MAX_TRANSCRIPT } from '../../../../src/outbound/delivery/smtp/transcript.js'
 import { runMx } from '../../../servers/smtp/mx-listener.js'
 import { printer, runSubmission } from '../../../servers/smtp/submission-listener.js'
@@ -189,7 +189,7 @@ async function talkToServer(input: Buffer): Promise<void> {
   received = []
   const address = server?.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  const result = await openSession(
+  const result = await openClientSession(
     hostAt({ port }, { auth: { user: 'u', pass: 'p' } }),
     deps,
     never,
@@ -202,7 +202,7 @@ async function talkToServer(input: Buffer): Promise<void> {
 }
 
 async function sendMessage(
-  session: Extract<Awaited<ReturnType<typeof openSession>>, { kind: 'open' }>['session'],
+  session: Extract<Awaited<ReturnType<typeof openClientSession>>, { kind: 'open' }>['session'],
 ): Promise<string> {
   const sent = await session.send(outbound(text), never)
   const wire = Buffer.concat(received).toString('latin1')

@@ -1,6 +1,6 @@
 /** What SMS gateways and SMSCs send: answers, reports, protocol data units; texts and templates. */
 import { parseCallbackBody } from '../../../../src/servers/api/http/input/callback-fields.js'
-import { readReport } from '../../../../src/servers/api/sms/receipts.js'
+import { readReceiptReport } from '../../../../src/servers/api/sms/receipts.js'
 import { createTemplateStyle } from '../../../../src/workspaces/sms/http/body-template.js'
 import { toLogReason } from '../../../../src/workspaces/sms/http/log-reason.js'
 import { createTwilioStyle } from '../../../../src/workspaces/sms/http/twilio.js'
@@ -61,7 +61,7 @@ function readAnswers(input: Buffer): void {
       }
     }
   }
-  readReport(parseCallbackBody(input))
+  readReceiptReport(parseCallbackBody(input))
 }
 
 function buildTexts(input: Buffer): void {

@@ -8,14 +8,14 @@ import {
   type KeepingResolver,
   type MessageQueries,
 } from '../../../../src/inbound/receiving/authentication/dns-queries.js'
-import type { DnsAnswer } from '../../../../src/inbound/receiving/authentication/kept-answers.js'
+import type { FoundAnswer } from '../../../../src/inbound/receiving/authentication/kept-answers.js'
 
 const one: LookupResult<string> = { kind: 'records', records: ['one'] }
 const two: LookupResult<string> = { kind: 'records', records: ['two'] }
 
 interface Fixture {
   /** The answers at hand, by their question. */
-  readonly kept: Map<string, DnsAnswer>
+  readonly kept: Map<string, FoundAnswer>
   /** Runs a check of a new message that asks for these TXT records; the result is their text. */
   readonly run: (input: string, names: readonly string[]) => Promise<string>
   /** Checks that were run. */
@@ -23,7 +23,7 @@ interface Fixture {
 }
 
 function open(memo: AnswerMemo<string>): Fixture {
-  const kept = new Map<string, DnsAnswer>()
+  const kept = new Map<string, FoundAnswer>()
   let runs = 0
   const queries = (): MessageQueries =>
     createMessageQueries(
@@ -116,7 +116,7 @@ t.test('results with large answers make room for one another', async (t) => {
 
 t.test('an answer that was at hand is so until the end of the message', async (t) => {
   const memo = createAnswerMemo<string>(() => true)
-  const kept = new Map<string, DnsAnswer>([['TXT a.test', one]])
+  const kept = new Map<string, FoundAnswer>([['TXT a.test', one]])
   let now = 0
   const resolver: KeepingResolver = {
     findKept: (key) => kept.get(key),

@@ -1,11 +1,11 @@
 import t from 'tap'
 import {
   createKeptAnswers,
-  type DnsAnswer,
+  type FoundAnswer,
   toAnswerKey,
 } from '../../../../src/inbound/receiving/authentication/kept-answers.js'
 
-const answer: DnsAnswer = { kind: 'records', records: ['192.0.2.1'] }
+const answer: FoundAnswer = { kind: 'records', records: ['192.0.2.1'] }
 const key = toAnswerKey('b.test', 'A')
 
 t.test('an answer is kept until its time, and is the same object', async (t) => {
@@ -34,7 +34,7 @@ t.test('names that DNS distinguishes never share an answer', async (t) => {
 
 t.test('large answers make room for one another', async (t) => {
   const answers = createKeptAnswers()
-  const large: DnsAnswer = { kind: 'records', records: ['x'.repeat(4096)] }
+  const large: FoundAnswer = { kind: 'records', records: ['x'.repeat(4096)] }
   for (let count = 0; count < 2000; count += 1) answers.keep(`TXT ${count}`, large, 10, 0)
   t.equal(answers.find('TXT 0', 0), undefined)
   t.equal(answers.find('TXT 1999', 0), large)

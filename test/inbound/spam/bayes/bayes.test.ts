@@ -16,7 +16,7 @@ import {
   readTokenCounts,
 } from '../../../../src/inbound/spam/bayes/records.js'
 import type { TokenCount } from '../../../../src/inbound/spam/bayes/score.js'
-import { hashToken } from '../../../../src/inbound/spam/bayes/token-keys.js'
+import { hashWordToken } from '../../../../src/inbound/spam/bayes/token-keys.js'
 import { tokenizeMessage } from '../../../../src/inbound/spam/bayes/tokens.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { learnableOf, messageWithText } from '../../../helpers/spam/spam-messages.js'
@@ -35,9 +35,9 @@ const tokenRows = (read: Read, workspaceId: string): TokenRow[] =>
 
 /** The counts of these tokens, by their names. */
 function readBayesCounts(read: Read, workspaceId: string, tokens: readonly string[]) {
-  const counts = readTokenCounts(read, workspaceId, tokens.map(hashToken))
+  const counts = readTokenCounts(read, workspaceId, tokens.map(hashWordToken))
   const named = tokens.flatMap((token): [string, TokenCount][] => {
-    const count = counts.get(hashToken(token))
+    const count = counts.get(hashWordToken(token))
     return count === undefined ? [] : [[token, count]]
   })
   return { messages: readLearnedState(read, workspaceId).messages, tokens: new Map(named) }
@@ -133,7 +133,7 @@ async function take(deps: BayesDeps, model: Model, prefix: string, { workspace, 
     await unlearn(deps, learnable)
     model.delete(name)
   } else if (await learnMessage(deps, { ...learnable, verdict, ...learnableOf(said), at: 0 })) {
-    model.set(name, { verdict, keys: tokenizeMessage(said).map(hashToken) })
+    model.set(name, { verdict, keys: tokenizeMessage(said).map(hashWordToken) })
   }
 }
 

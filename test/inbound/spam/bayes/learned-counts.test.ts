@@ -14,13 +14,13 @@ import {
   readTokenCounts,
 } from '../../../../src/inbound/spam/bayes/records.js'
 import { computeDecisiveProbability } from '../../../../src/inbound/spam/bayes/score.js'
-import { hashToken } from '../../../../src/inbound/spam/bayes/token-keys.js'
+import { hashWordToken } from '../../../../src/inbound/spam/bayes/token-keys.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
 const day = 86_400_000
 const words = Array.from({ length: 60 }, (_, at) => `word${at}`)
-const keys = words.map(hashToken)
+const keys = words.map(hashWordToken)
 
 interface Lesson {
   readonly workspaceId?: string

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { tryParseAddress } from '../../../../src/base/mail/address.js'
-import { hashToken, packKeys, unpackKeys } from '../../../../src/inbound/spam/bayes/token-keys.js'
+import { hashWordToken, packKeys, unpackKeys } from '../../../../src/inbound/spam/bayes/token-keys.js'
 import { packTokenKeys, tokenizeMessage } from '../../../../src/inbound/spam/bayes/tokens.js'
 import type { SpamMessage } from '../../../../src/inbound/spam/facts/spam-message.js'
 import { emptyMessage, messageWithText } from '../../../helpers/spam/spam-messages.js'
@@ -173,7 +173,7 @@ t.test('any message has few, short and distinct tokens', async (t) => {
 
 /** The keys that are made without strings are those of the tokens, in their order. */
 function hasKeysOfTokens(message: SpamMessage): boolean {
-  const expected = packKeys([...new Set(tokenizeMessage(message).map(hashToken))]).toString('base64')
+  const expected = packKeys([...new Set(tokenizeMessage(message).map(hashWordToken))]).toString('base64')
   return packTokenKeys(message) === expected
 }
 
@@ -204,13 +204,13 @@ t.test('the keys of a message are those of its tokens', async () => {
 t.test('the hash of a token is a number of 48 bits that is read back from its bytes', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.string()), (tokens) => {
-      const keys = tokens.map(hashToken)
+      const keys = tokens.map(hashWordToken)
       t.ok(keys.every((key) => Number.isSafeInteger(key) && key >= 0 && key < 2 ** 48))
       t.strictSame(unpackKeys(packKeys(keys)), keys)
     }),
     { numRuns: 50 },
   )
-  const different = new Set(Array.from({ length: 200_000 }, (_, n) => hashToken(`word${n.toString(36)}`)))
+  const different = new Set(Array.from({ length: 200_000 }, (_, n) => hashWordToken(`word${n.toString(36)}`)))
   t.equal(different.size, 200_000)
 })
 

@@ -5,7 +5,7 @@ import type { CheckDeps } from '../../../../src/operations/doctor/check.js'
 import {
   judgeDelegation,
   judgeNameServer,
-  judgeRecords,
+  judgeZoneRecords,
   zoneChecks,
 } from '../../../../src/operations/doctor/checks/zone-checks.js'
 import type { FindingState } from '../../../../src/operations/doctor/finding.js'
@@ -64,10 +64,10 @@ t.test('records at a name', async (t) => {
     ['AAAA', aaaa, records('2001:0db8::0001'), 'ok'],
   ]
   for (const [type, expected, lookup, state] of table) {
-    const found = judgeRecords({ name: 'm.test', type, records: expected }, lookup)
+    const found = judgeZoneRecords({ name: 'm.test', type, records: expected }, lookup)
     t.equal(found.state, state, `${type} ${JSON.stringify(lookup)}`)
   }
-  t.same(judgeRecords({ name: 'm.test', type: 'TXT', records: txt }, none).remedy, [
+  t.same(judgeZoneRecords({ name: 'm.test', type: 'TXT', records: txt }, none).remedy, [
     `m.test. 60 IN TXT "${spf}"`,
     'dig m.test TXT   # shows what DNS has',
   ])

@@ -13,10 +13,10 @@ import type { OutboundMessage } from '../../../../src/outbound/delivery/smtp/out
 import type { SmtpFailure } from '../../../../src/outbound/delivery/smtp/send-result.js'
 import {
   type OpenResult,
-  openSession,
+  openClientSession,
   type SmtpClientDeps,
 } from '../../../../src/outbound/delivery/smtp/smtp-client.js'
-import type { SmtpSession } from '../../../../src/outbound/delivery/smtp/smtp-session.js'
+import type { SmtpClientSession } from '../../../../src/outbound/delivery/smtp/smtp-session.js'
 import { defaultTimeouts } from '../../../../src/outbound/delivery/smtp/timeouts.js'
 import { runTransaction } from '../../../../src/outbound/delivery/smtp/transaction.js'
 import { Transcript } from '../../../../src/outbound/delivery/smtp/transcript.js'
@@ -42,8 +42,8 @@ async function sinkFor(t: Test, options: SinkOptions = {}): Promise<ScriptedSink
   return sink
 }
 
-async function requireSession(t: Test, host: Host, deps: SmtpClientDeps = clientDeps()): Promise<SmtpSession> {
-  const result = await openSession(host, deps, never)
+async function requireSession(t: Test, host: Host, deps: SmtpClientDeps = clientDeps()): Promise<SmtpClientSession> {
+  const result = await openClientSession(host, deps, never)
   if (result.kind === 'shut') throw new Error(JSON.stringify(result))
   t.teardown(() => result.session.destroy())
   return result.session
@@ -103,7 +103,7 @@ t.test('takes any certificate where TLS is opportunistic', async (t) => {
 t.test('bytes that come along with the go-ahead to STARTTLS end the session', async (t) => {
   for (const injected of ['250 injected', '2']) {
     const sink = await sinkFor(t, { certificate, script: { starttls: `220 go\r\n${injected}` } })
-    const failure = failureOf(await openSession(hostAt(sink), clientDeps(), never))
+    const failure = failureOf(await openClientSession(hostAt(sink), clientDeps(), never))
     t.match(failure, { kind: 'failed', stage: 'starttls', failure: 'protocol' })
   }
 })
@@ -119,11 +119,11 @@ t.test('an implicit TLS host must show a valid certificate of its name', async (
     'an address can be the name',
   )
   const tls = { kind: 'failed', stage: 'connect', failure: 'tls' }
-  t.match(failureOf(await openSession(host, clientDeps(), never)), tls, 'unknown authority')
-  t.match(failureOf(await openSession({ ...host, mx: 'another.test' }, trusting, never)), tls, 'another name')
+  t.match(failureOf(await openClientSession(host, clientDeps(), never)), tls, 'unknown authority')
+  t.match(failureOf(await openClientSession({ ...host, mx: 'another.test' }, trusting, never)), tls, 'another name')
   const stale = await sinkFor(t, { certificate: expired, implicit: true })
   const other = hostAt(stale, { tls: 'implicit', mx: 'other.test' })
-  t.match(failureOf(await openSession(other, clientDeps({}, expired.cert), never)), tls, 'expired')
+  t.match(failureOf(await openClientSession(other, clientDeps({}, expired.cert), never)), tls, 'expired')
 })
 
 /** Dials loopback whatever the address, so that a host can be somewhere else. */
@@ -153,13 +153,16 @@ t.test('logs in with PLAIN, else LOGIN, and keeps the secret out of the transcri
 t.test('credentials go over verified TLS or to this machine, nowhere else', async (t) => {
   const auth = { user: 'me', pass: 'secret' }
   const bare = await sinkFor(t, { extensions: ['AUTH PLAIN'] })
-  t.match(failureOf(await openSession(hostAt(bare, { auth, address: '192.0.2.1' }), depsToLoopback(), never)), {
+  t.match(failureOf(await openClientSession(hostAt(bare, { auth, address: '192.0.2.1' }), depsToLoopback(), never)), {
     failure: 'tls',
   })
   const unknown = await sinkFor(t, { certificate, extensions: ['AUTH PLAIN'] })
-  t.match(failureOf(await openSession(hostAt(unknown, { auth, address: '192.0.2.1' }), depsToLoopback(), never)), {
-    failure: 'tls',
-  })
+  t.match(
+    failureOf(await openClientSession(hostAt(unknown, { auth, address: '192.0.2.1' }), depsToLoopback(), never)),
+    {
+      failure: 'tls',
+    },
+  )
   t.notMatch([...bare.commands, ...unknown.commands].join('\n'), /AUTH/)
   await requireSession(t, hostAt(bare, { auth }))
   t.match(bare.commands.join('\n'), /AUTH PLAIN/)
@@ -168,13 +171,13 @@ t.test('credentials go over verified TLS or to this machine, nowhere else', asyn
 t.test('a login that is refused or not offered fails the session', async (t) => {
   const auth = { user: 'me', pass: 'wrong' }
   const strict = await sinkFor(t, { extensions: ['AUTH=PLAIN'], script: { auth: '535 5.7.8 no' } })
-  t.match(failureOf(await openSession(hostAt(strict, { auth }), clientDeps(), never)), {
+  t.match(failureOf(await openClientSession(hostAt(strict, { auth }), clientDeps(), never)), {
     kind: 'refused',
     stage: 'auth',
     reply: { code: 535 },
   })
   const without = await sinkFor(t)
-  t.match(failureOf(await openSession(hostAt(without, { auth }), clientDeps(), never)), {
+  t.match(failureOf(await openClientSession(hostAt(without, { auth }), clientDeps(), never)), {
     stage: 'auth',
     failure: 'protocol',
   })
@@ -279,7 +282,7 @@ t.test('a yes from a server that has not taken all of the message is no delivery
 t.test('garbage, huge and endless greetings are protocol failures', async (t) => {
   for (const banner of ['hello', 'x'.repeat(100_000), `${'220-spam\r\n'.repeat(300)}220 end`, '354 go']) {
     const sink = await sinkFor(t, { script: { banner } })
-    const failure = failureOf(await openSession(hostAt(sink), clientDeps(), never))
+    const failure = failureOf(await openClientSession(hostAt(sink), clientDeps(), never))
     t.match(failure, { kind: 'failed', stage: 'banner', failure: 'protocol' })
   }
   const long = await sinkFor(t, { script: { banner: `${'220-welcome to this server\r\n'.repeat(150)}220 go` } })
@@ -290,7 +293,7 @@ t.test('an abort ends opening and sending at once, with its reason', async (t) =
   const reason = new Error('stopping')
   const mute = await sinkFor(t, { script: { banner: 'hang' } })
   const opening = new AbortController()
-  const one = openSession(hostAt(mute), clientDeps(), opening.signal)
+  const one = openClientSession(hostAt(mute), clientDeps(), opening.signal)
   await mute.waitUntil(() => mute.open === 1)
   opening.abort(reason)
   await t.rejects(one, reason)
@@ -321,7 +324,7 @@ t.test('a lack of descriptors is no failure of the host', async (t) => {
   const sink = await sinkFor(t)
   const full = Object.assign(new Error('connect EMFILE 127.0.0.1:25'), { code: 'EMFILE' })
   const dialer: Dialer = { ...createDialer(), dial: () => Promise.reject(full) }
-  await t.rejects(openSession(hostAt(sink), { ...clientDeps(), dialer }, never), full)
+  await t.rejects(openClientSession(hostAt(sink), { ...clientDeps(), dialer }, never), full)
 })
 
 t.test('the transcript holds the opening and the last transaction, not the message', async (t) => {

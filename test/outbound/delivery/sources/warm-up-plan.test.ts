@@ -1,8 +1,8 @@
 /** What a day changes in a warm-up, by a table. */
 import t from 'tap'
+import { dayOf } from '../../../../src/base/platform/time-units.js'
 import {
   capOf,
-  dayOf,
   endOfDay,
   nextStepOf,
   toDay,

@@ -220,7 +220,7 @@ t.test('the text of a server stays within its field', (t) => {
   const groups = status(dsn).split('\r\n\r\n')
   t.equal(groups.length, 2)
   t.notMatch(groups[1], /\r\n(?:Status: 2|Final-Recipient: x)/)
-  t.match(groups[1], /\r\nDiagnostic-Code: smtp; 550 a Status: 2\.0\.0 Final-Recipient: x \?\? \? long/)
+  t.match(groups[1], /\r\nDiagnostic-Code: smtp; 550 a Status: 2\.0\.0 Final-Recipient: x \? long/)
   t.equal(checkForm(buildDsn(dsn), { maxLineOctets: 998 }).kind, 'ok')
   t.end()
 })

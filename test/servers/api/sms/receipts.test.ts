@@ -2,7 +2,7 @@
 import { createSecretKey } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { StorageFault } from '../../../../src/base/storage/db/write.js'
-import { readReport, receiptRoutes } from '../../../../src/servers/api/sms/receipts.js'
+import { readReceiptReport, receiptRoutes } from '../../../../src/servers/api/sms/receipts.js'
 import type { Receipt } from '../../../../src/workspaces/sms/provider.js'
 import { buildReceiptUrl } from '../../../../src/workspaces/sms/receipt-url.js'
 import { findFaults, request, startTestApi, type TestApi, type TestApiOptions } from '../../../helpers/http/test-api.js'
@@ -161,7 +161,7 @@ t.test('a fault of the storage is answered 503: the gateway should repeat the re
 })
 
 t.test('words of states', async (t) => {
-  const stateOf = (word: string): string | undefined => readReport(new Map([['status', word]]))?.state
+  const stateOf = (word: string): string | undefined => readReceiptReport(new Map([['status', word]]))?.state
   for (const word of ['delivered', 'DELIVRD', 'Delivered', 'DeliveredToTerminal', 'delivered to handset', 'SUCCESS']) {
     t.equal(stateOf(word), 'delivered', word)
   }
@@ -193,7 +193,7 @@ t.test('words of states', async (t) => {
     t.equal(stateOf(word), undefined, word)
   }
   t.equal(
-    readReport(
+    readReceiptReport(
       new Map([
         ['messagestatus', 'sent'],
         ['status', 'delivered'],

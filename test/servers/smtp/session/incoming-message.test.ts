@@ -8,9 +8,9 @@ import {
 } from '../../../../src/base/platform/memory/budget.js'
 import {
   buildNoRoomRefusal,
-  ClientGone,
   type CollectedMessage,
   IncomingMessage,
+  SmtpClientGone,
 } from '../../../../src/servers/smtp/session/incoming-message.js'
 
 function endMessage(message: IncomingMessage): Promise<CollectedMessage> {
@@ -65,7 +65,7 @@ t.test('a message that breaks off holds no memory', async (t) => {
   const message = new IncomingMessage(1000, budget)
   message.write(Buffer.alloc(10))
   message.destroy()
-  await t.rejects(message.collected, ClientGone)
+  await t.rejects(message.collected, SmtpClientGone)
   t.equal(budget.usedBytes(), 0)
   message.destroy()
   t.equal(budget.usedBytes(), 0)

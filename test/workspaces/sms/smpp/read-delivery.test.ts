@@ -2,23 +2,23 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { decodePdu } from '../../../../src/workspaces/sms/smpp/pdu.js'
-import { type Delivery, readDelivery } from '../../../../src/workspaces/sms/smpp/read-delivery.js'
+import { readDelivery, type SmppDelivery } from '../../../../src/workspaces/sms/smpp/read-delivery.js'
 import { buildPdu, buildReceipt } from '../../../helpers/sms/smsc.js'
 
 type Fields = Readonly<Record<string, string | number>>
 
 const from = { source_addr: '1', destination_addr: '2' }
 
-function readText(text: string, more: Fields = {}): Delivery {
+function readText(text: string, more: Fields = {}): SmppDelivery {
   return readDelivery(decodePdu(buildReceipt(text, more).toBuffer()))
 }
 
-function readParameters(fields: Fields): Delivery {
+function readParameters(fields: Fields): SmppDelivery {
   return readDelivery(decodePdu(buildPdu('deliver_sm', { ...from, ...fields }).toBuffer()))
 }
 
 t.test('text receipts', async (t) => {
-  const cases: readonly (readonly [text: string, expected: Partial<Delivery> & object])[] = [
+  const cases: readonly (readonly [text: string, expected: Partial<SmppDelivery> & object])[] = [
     [
       'id:0123456789 sub:001 dlvrd:001 submit date:2601011200 done date:2601011201 stat:DELIVRD err:000 text:Code 1',
       { kind: 'receipt', id: '0123456789', state: 'delivered', reason: 'stat DELIVRD, err 000' },

@@ -7,7 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReservableMemory } from '../../../../base/platform/memory/reservation.js'
 import { isRecord } from '../../../../base/platform/records.js'
-import { parseJson } from './json-body.js'
+import { parseJsonBody } from './json-body.js'
 import { type BodyPace, readBody, sendContinue } from './read-body.js'
 
 /** Bytes. */
@@ -47,7 +47,7 @@ function parseForm(text: string): ReadonlyMap<string, string> {
 /** Empty for what is not JSON, nests too deep or is no object. */
 function parseObject(raw: Buffer): Readonly<Record<string, unknown>> {
   try {
-    const value = parseJson(raw)
+    const value = parseJsonBody(raw)
     return isRecord(value) ? value : {}
   } catch {
     return {}

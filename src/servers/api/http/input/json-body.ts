@@ -57,7 +57,7 @@ export async function readJsonBytes(
 }
 
 /** Throws a Refusal `invalid-json`, and nothing else. */
-export function parseJson(given: Buffer): unknown {
+export function parseJsonBody(given: Buffer): unknown {
   // A byte order mark is no JSON, and may be ignored (RFC 8259 section 8.1).
   const raw = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? given.subarray(3) : given
   if (!isUtf8(raw)) throw invalidJsonRefusal('the body is not valid UTF-8')

@@ -5,7 +5,7 @@
  * else: a cursor of another workspace, or a forged one, can only change where the page begins.
  */
 import { z } from 'zod'
-import type { Slice } from '../../../../base/storage/db/paging.js'
+import type { PageSlice } from '../../../../base/storage/db/paging.js'
 import { wholeNumber } from './values.js'
 
 export const limit = wholeNumber(1, 100).default(50).meta({ description: 'How many at most. Default 50.' })
@@ -132,7 +132,7 @@ interface PageMeta {
 
 /** The requested slice, and for numbered pages the metadata of the answer. */
 interface ListRequest {
-  readonly slice: Slice
+  readonly slice: PageSlice
   /** Null: the limit form. */
   readonly metaOf: ((total: number) => PageMeta) | null
 }
@@ -147,11 +147,11 @@ export function toListRequest({ limit, offset = 0, page, per_page }: ListQuery, 
 }
 
 /** The slice of a complete list. */
-export function sliceOf<Row>(rows: readonly Row[], { offset, limit }: Slice): readonly Row[] {
+export function sliceOf<Row>(rows: readonly Row[], { offset, limit }: PageSlice): readonly Row[] {
   return rows.slice(offset, offset + limit)
 }
 
-function toSlice(page = 1, perPage = DEFAULT_PER_PAGE): Slice {
+function toSlice(page = 1, perPage = DEFAULT_PER_PAGE): PageSlice {
   return { offset: (page - 1) * perPage, limit: perPage }
 }
 

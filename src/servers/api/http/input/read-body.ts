@@ -30,7 +30,7 @@ export interface Body {
 }
 
 /** The client has closed the connection before the end of its request. */
-export class ClientGone extends Error {
+export class HttpClientGone extends Error {
   override name = 'ClientGone'
 }
 
@@ -215,8 +215,8 @@ function tooSlowError(bytesPerSecond: number): BodyTooSlow {
   return new BodyTooSlow(`the body arrives too slowly: at least ${bytesPerSecond} bytes a second are required`)
 }
 
-export function clientGoneError(): ClientGone {
-  return new ClientGone('the connection closed before the end of the body')
+export function clientGoneError(): HttpClientGone {
+  return new HttpClientGone('the connection closed before the end of the body')
 }
 
 function tooLargeRefusal(limit: number, kind: RefusalKind = 'too-large'): Refusal {

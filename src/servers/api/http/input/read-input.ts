@@ -12,7 +12,7 @@ import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import { fingerprintOf } from '../../../../outbound/sending/idempotency.js'
 import { DEFAULT_BODY, type Route } from '../route.js'
 import type { BodyThread } from './body-thread.js'
-import { parseJson, readJsonBytes } from './json-body.js'
+import { parseJsonBody, readJsonBytes } from './json-body.js'
 import { parseInput } from './parse-input.js'
 import type { BodyPace } from './read-body.js'
 import { openUpload } from './upload.js'
@@ -81,7 +81,7 @@ export class InputReader {
         const { value, fingerprint } = await this.large.thread.parse({ schema: name, raw, fingerprintLabel })
         return { query: parsed, body: value, fingerprint: () => requireFingerprint(fingerprint), release }
       }
-      const value = parseInput(schema, isAbsent ? undefined : parseJson(raw))
+      const value = parseInput(schema, isAbsent ? undefined : parseJsonBody(raw))
       // The path is in it: equal bodies of two routes are different requests.
       return { query: parsed, body: value, fingerprint: () => fingerprintOf([path, raw]), release }
     } catch (error) {

@@ -13,7 +13,7 @@ import { addressKeyOf } from '../../../../base/platform/connections/client-addre
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import type { Spool, SpoolFile } from '../../../../base/platform/spool-file.js'
 import type { ApiContext } from '../pipeline/api-context.js'
-import { headersOf, type Reply, send } from './send-reply.js'
+import { type HttpReply, headersOf, send } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 
 /** Bytes above which an answer is large, and bytes of a piece. */
@@ -35,7 +35,7 @@ interface LargeAnswerLimits {
 }
 
 /** Bytes of megabytes may come in pieces: to join them would block the main thread. */
-export type LargeReply = Omit<Reply, 'payload'> & { readonly payload: Reply['payload'] | readonly Buffer[] }
+export type LargeReply = Omit<HttpReply, 'payload'> & { readonly payload: HttpReply['payload'] | readonly Buffer[] }
 
 export class LargeAnswers {
   constructor(private readonly limits: LargeAnswerLimits) {}
@@ -66,7 +66,7 @@ interface PendingBytes {
 
 function sendLarge(
   ctx: ApiContext,
-  head: Reply,
+  head: HttpReply,
   held: PendingBytes,
   size: number,
   limits: LargeAnswerLimits,

@@ -46,7 +46,7 @@ export const connectNotAllowed: PreRequestAnswer = {
   headers: { Allow: 'DELETE, GET, HEAD, PATCH, POST' },
 }
 
-export const tooManyConnections: PreRequestAnswer = {
+export const tooManyConnectionsAnswer: PreRequestAnswer = {
   status: 503,
   code: 'service_unavailable',
   message: 'too many connections, try again later',

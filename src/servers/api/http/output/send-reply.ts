@@ -12,7 +12,7 @@ import { hasBody } from '../input/read-body.js'
 import type { ApiContext } from '../pipeline/api-context.js'
 import type { RequestIdentity } from '../pipeline/request-identity.js'
 
-export interface Reply {
+export interface HttpReply {
   readonly status: number
   /** Null: no body. */
   readonly type: string | null
@@ -28,7 +28,7 @@ const SHORT_BODY = 65_536
 /** How much of a longer one is discarded. */
 const DRAIN_LIMITS = { bytes: 32 * 1_048_576, milliseconds: 2_000 }
 
-export function send(ctx: ApiContext, reply: Reply): void {
+export function send(ctx: ApiContext, reply: HttpReply): void {
   const { req, res } = ctx
   ctx.respond = false
   const left = classifyUnreadBody(req)
@@ -58,7 +58,7 @@ const bareHeaders = {
 
 /** The fields of `headers` replace those that every answer has. */
 export function headersOf(
-  { type, payload, headers }: Omit<Reply, 'status'>,
+  { type, payload, headers }: Omit<HttpReply, 'status'>,
   { requestId, rate, isSecure }: AnsweredRequest,
 ): OutgoingHttpHeaders {
   const all: OutgoingHttpHeaders = {

@@ -16,19 +16,19 @@ import { uuidv7 } from '../../../../base/platform/ids.js'
 import type { Log } from '../../../../base/platform/log.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import { requireHost } from '../input/host-field.js'
-import { type BodyPace, BodyTooSlow, ClientGone } from '../input/read-body.js'
+import { type BodyPace, BodyTooSlow, HttpClientGone } from '../input/read-body.js'
 import { InputReader, type LargeBodies } from '../input/read-input.js'
 import { type ErrorBody, errorHeaders, toErrorBody } from '../output/error-answer.js'
 import { formatPreRequestAnswer, type PreRequestAnswer } from '../output/pre-request-answer.js'
 import type { AnswerSender } from '../output/send-answer.js'
-import { JSON_TYPE, type Reply, send } from '../output/send-reply.js'
+import { type HttpReply, JSON_TYPE, send } from '../output/send-reply.js'
 import { isOpenArea, type Route } from '../route.js'
 import type { Connections } from '../server/connections.js'
 import type { AccessLog } from './access-log.js'
 import type { ApiContext, ApiState, Next, RouterFields } from './api-context.js'
 import { PageServer, type Pages } from './page-server.js'
 import { isForSessions, isPage, nameOf, type Place, POLICY_PATH, placeOf } from './place.js'
-import { type FindPolicy, sendPolicy } from './policy-file.js'
+import { type FindPolicyText, sendPolicy } from './policy-file.js'
 import type { Readiness } from './readiness.js'
 import { checkRate, type KeyIdentities, type RequestIdentity } from './request-identity.js'
 import { RouteRunner } from './route-runner.js'
@@ -48,7 +48,7 @@ interface AppParts {
   readonly pace: BodyPace
   readonly bodies: LargeBodies
   /** The MTA-STS policy of a host. */
-  readonly findPolicy: FindPolicy
+  readonly findPolicy: FindPolicyText
   /** A request was answered; large answers may still be on their way. */
   readonly onRequest?: ((request: EndedRequest) => void) | undefined
 }
@@ -177,7 +177,7 @@ export class ApiApp {
       await next()
     } catch (error) {
       ctx.respond = false
-      if (error instanceof ClientGone) return
+      if (error instanceof HttpClientGone) return
       const { requestId } = ctx.state.identity
       if (ctx.res.headersSent) {
         // A partial answer must not look complete.
@@ -262,6 +262,6 @@ function toTooSlowBody({ message }: BodyTooSlow): ErrorBody {
   return { error: { code: 'validation_error', message, status: 408 } }
 }
 
-function toErrorReply(body: ErrorBody): Reply {
+function toErrorReply(body: ErrorBody): HttpReply {
   return { status: body.error.status, type: JSON_TYPE, payload: JSON.stringify(body), headers: errorHeaders(body) }
 }

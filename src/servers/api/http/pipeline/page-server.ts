@@ -13,7 +13,7 @@ import { addressKeyOf } from '../../../../base/platform/connections/client-addre
 import type { TransferPace } from '../../../../base/platform/connections/transfer-pace.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import { chooseEncoding } from '../input/accept-encoding.js'
-import { BodyTooSlow, ClientGone, checkLength, readBody, sendContinue } from '../input/read-body.js'
+import { BodyTooSlow, checkLength, HttpClientGone, readBody, sendContinue } from '../input/read-body.js'
 import { type ErrorBody, errorHeaders } from '../output/error-answer.js'
 import { HTML_TYPE, send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
@@ -84,7 +84,7 @@ export class PageServer {
       sendPage(ctx, await this.pages.show(request))
     } catch (error) {
       // After a fault of the connection no page can be sent.
-      if (error instanceof ClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
+      if (error instanceof HttpClientGone || error instanceof BodyTooSlow || ctx.res.headersSent) throw error
       const body = this.toErrorBody(error, ctx.state.identity.requestId)
       const { status, message } = body.error
       sendPage(ctx, this.pages.showError(status, message, request), errorHeaders(body))

@@ -6,11 +6,11 @@ import { Refusal } from '../../../../base/mail/refusal.js'
 import { send } from '../output/send-reply.js'
 import type { ApiContext } from './api-context.js'
 
-export type FindPolicy = (
+export type FindPolicyText = (
   host: string,
 ) => Promise<{ readonly kind: 'policy'; readonly text: string } | { readonly kind: 'none' | 'unknown' }>
 
-export async function sendPolicy(ctx: ApiContext, findPolicy: FindPolicy): Promise<void> {
+export async function sendPolicy(ctx: ApiContext, findPolicy: FindPolicyText): Promise<void> {
   const found = await findPolicy(ctx.req.headers.host ?? '')
   switch (found.kind) {
     case 'policy':

@@ -21,7 +21,7 @@ import {
   plainHttpOnTls,
   preRequestAnswerTo,
   sendAndClose,
-  tooManyConnections,
+  tooManyConnectionsAnswer,
 } from '../output/pre-request-answer.js'
 import type { ApiApp } from '../pipeline/api-app.js'
 import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
@@ -162,7 +162,7 @@ function interceptConnections(
     socket.on('error', () => undefined) // the event `close` follows
     if (!connections.enter(socket, kind)) {
       if (kind === 'tls') socket.destroy()
-      else answerAndClose(socket, tooManyConnections)
+      else answerAndClose(socket, tooManyConnectionsAnswer)
     } else if (kind === 'tls') {
       peekFirstByte(socket, handshake, (byte) => {
         if (byte !== TLS_HANDSHAKE) answerAndClose(socket, plainHttpOnTls)

@@ -3,10 +3,15 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../../../../src/base/mail/refusal.js'
-import { checkShape, MAX_DEPTH, MAX_VALUES, parseJson } from '../../../../../src/servers/api/http/input/json-body.js'
+import {
+  checkShape,
+  MAX_DEPTH,
+  MAX_VALUES,
+  parseJsonBody,
+} from '../../../../../src/servers/api/http/input/json-body.js'
 import { catchRefusal } from '../../../../helpers/catch-refusal.js'
 
-const json = (text: string | Buffer): unknown => parseJson(Buffer.from(text))
+const json = (text: string | Buffer): unknown => parseJsonBody(Buffer.from(text))
 
 t.test('JSON is parsed, and anything else is refused', async (t) => {
   t.same(json(' {"a": ["\\"]}[{", "\\\\", 1e3, true, null], "é": "😀"} '), {
@@ -29,7 +34,7 @@ t.test('JSON is parsed, and anything else is refused', async (t) => {
   fc.assert(
     fc.property(bits, (raw) => {
       try {
-        parseJson(raw)
+        parseJsonBody(raw)
         taken.read += 1
       } catch (error) {
         taken.refused += 1

@@ -11,7 +11,7 @@ import type { RecordedRequest } from './recorder.js'
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-/** In the block list and, under other names, in the allow list of the zone. */
+/** The zone has it in a block list and in an allow list. */
 const LISTED_CLIENT = '8.8.4.7'
 export const inboundZone = {
   '7.4.8.8.bl.test': { addresses: ['127.0.0.2'] },
@@ -123,7 +123,7 @@ function recipientSettings(mx: MxClients): Observations {
       look: () => mx.ask(['MAIL FROM:<>', ...unknown.slice(0, 2)]),
     },
     'inbound.tarpit': {
-      // Of this setting, the second refusal is delayed by half.
+      // The second of two refusals is delayed by half of the setting.
       ...{ from: '30s', to: '1s', beside: { 'inbound.max_refused_recipients': 2 } },
       open: async () => {
         const session = await mx.greet()

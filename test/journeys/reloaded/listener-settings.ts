@@ -105,7 +105,7 @@ async function certificateSettings(app: App): Promise<Observations> {
   }
 }
 
-/** Of two TLS connections that are open at once, those that are let in. */
+/** Which of two TLS connections are let in that are open at once. */
 async function secureTwo(app: App, addresses: readonly [string, string]): Promise<readonly string[]> {
   const sockets: ReturnType<typeof connect>[] = []
   const found: string[] = []

@@ -9,7 +9,7 @@ import { createLiveConfig, type ReadSettings } from '../../../src/base/config/li
 import { type TestDaemon, testDaemon, writeConfiguration } from '../../helpers/daemon/test-daemon.js'
 import type { Zone } from '../../helpers/dns/zone-resolver.js'
 
-/** By names such as `inbound.max_size`. */
+/** The values of settings, whose names are such as `inbound.max_size`. */
 type Values = Readonly<Record<string, unknown>>
 
 interface Change {

@@ -125,7 +125,7 @@ function dailySetting({ t, app, settings }: ReloadedDaemon): Observations[string
   }
 }
 
-/** In a database of its own: the daemon's removes once an hour. */
+/** They have a database of their own, since the daemon removes only once an hour. */
 async function retentionSettings({ t, app, settings }: ReloadedDaemon): Promise<Observations> {
   const { database } = await temporaryDatabase(t)
   const row = rowOf(database.read)

@@ -4,9 +4,9 @@ export const HOLD = {
   byOperator: 1,
   /** Its broadcast is paused or cancelled. */
   byBroadcast: 2,
-  /** By a member of the workspace. */
+  /** A member of the workspace holds it. */
   byMember: 3,
-  /** By a hold rule. */
+  /** A hold rule holds it. */
   byRule: 4,
 } as const
 

@@ -15,7 +15,7 @@ export type StateCounts = Readonly<Record<QueueStatus, number>>
 export class EntryGroup {
   total = 0
   readonly states: Record<QueueStatus, number> = { ...noEntries }
-  /** To be attempted now. */
+  /** They are to be attempted now. */
   due = 0
   /** Those of the held ones that a release frees: a hold rule and a paused broadcast free their own. */
   releasable = 0

@@ -36,9 +36,9 @@ export interface QueueCensus {
   /** Entries that are older, by the names of the bounds. */
   readonly ages: Readonly<Record<string, number>>
   readonly domains: ReadonlyMap<string, EntryGroup>
-  /** By the words of `describeEntry`. */
+  /** Their names are the texts of `describeEntry`. */
   readonly reasons: ReadonlyMap<string, EntryGroup>
-  /** By `providerGroups`. */
+  /** Their names are those of `providerGroups`. */
   readonly providers: ReadonlyMap<string, ReasonedGroup>
 }
 

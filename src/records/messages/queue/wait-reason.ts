@@ -73,7 +73,7 @@ function reasonOfWait(waitsFor: string): WaitReason {
   return isWarmUpWait(waitsFor) ? 'warming-up' : 'host-down'
 }
 
-/** In a few words that many entries share. */
+/** The few words that all entries of a reason share. */
 const words: Readonly<Partial<Record<WaitReason, string>>> = {
   held: 'held by the operator',
   'held-by-workspace': 'held by a member of its workspace',

@@ -5,7 +5,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import t, { type Test } from 'tap'
 import { setServiceState } from '../../src/base/storage/db/service-state.js'
-import type { ErrorBody } from '../../src/servers/api/http/output/error-answer.js'
+import type { ErrorBody } from '../../src/servers/api/http/error-answer.js'
 import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
 import { type MutableZone, mutableZone } from '../helpers/dns/mutable-zone.js'
 import { schemaCheck } from '../helpers/http/answer-schemas.js'

@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks'
 const [tree, file, dns, atOnce, warmUp, messages] = process.argv.slice(2)
 const load = (name) => import(join(tree, 'dist/src', name))
 const { MessageThreads } = await load('inbound/receiving/threads/message-threads.js')
-const { MessageBytes } = await load('base/storage/writer/message-bytes.js')
+const { MessageBytes } = await load('base/storage/db/message-bytes.js')
 const { openResolver } = await load('base/platform/dns/resolver.js')
 const { scanHeader } = await load('base/mail/header-fields.js')
 

@@ -86,7 +86,7 @@ async function serve(port, file, authenticate) {
 /** Those of Posthorn, as many as it has. Returns what makes a message a row. */
 async function startThreads(dns, isScored) {
   const { MessageThreads } = await load('inbound/receiving/threads/message-threads.js')
-  const { MessageBytes } = await load('base/storage/writer/message-bytes.js')
+  const { MessageBytes } = await load('base/storage/db/message-bytes.js')
   const { openResolver } = await load('base/platform/dns/resolver.js')
   const { scanHeader } = await load('base/mail/header-fields.js')
   const how = { servers: [{ address: dns, port: 53 }], timeout: 3000, tries: 3, cacheSize: 20_000 }

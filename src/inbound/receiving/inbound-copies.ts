@@ -7,11 +7,11 @@ import type { Authentication } from '../../base/mail/authentication-results.js'
 import { summarizeResults } from '../../base/mail/authentication-results.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Log } from '../../base/platform/log.js'
+import { MessageBytes, TRANSFER_FROM_BYTES } from '../../base/storage/db/message-bytes.js'
 import { StorageFault, tryCommit, type Write } from '../../base/storage/db/write.js'
 import { type Json, toJson } from '../../base/storage/tables/columns.js'
 import type { Arrival } from '../../base/storage/tables/inbound-tables.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
-import { MessageBytes, TRANSFER_FROM_BYTES } from '../../base/storage/writer/message-bytes.js'
 import { storeRecord } from '../../records/messages/inbound/inbound-email.js'
 import {
   type InboundEmail,

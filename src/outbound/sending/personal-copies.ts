@@ -7,8 +7,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '../../base/mail/refusal.js'
+import { MessageBytes, MOVE_FROM_BYTES } from '../../base/storage/db/message-bytes.js'
 import type { Write } from '../../base/storage/db/write.js'
-import { MessageBytes, MOVE_FROM_BYTES } from '../../base/storage/writer/message-bytes.js'
 import type { Email } from '../../records/messages/email/email.js'
 import { insertCopy, type RecipientCopy } from '../../records/messages/email/recipient-copies.js'
 import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy } from './token-places.js'

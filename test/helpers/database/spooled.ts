@@ -1,10 +1,10 @@
 /** Messages that are large enough for a spool file, and what lies in its folder. */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Database } from '../../../src/base/storage/db/database.js'
+import type { MessageBytes } from '../../../src/base/storage/db/message-bytes.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { listSpoolFiles, type SpoolPlace, spoolFile, spoolFolder } from '../../../src/base/storage/db/spool-files.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
-import type { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
 import { insertRaw, readRaw } from '../../../src/records/messages/email/raw-message.js'
 import { rowOf } from './rows.js'
 

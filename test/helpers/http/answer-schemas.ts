@@ -1,5 +1,5 @@
 /** Checks answers against the schemas that their routes document. */
-import type { Route } from '../../../src/servers/api/http/route.js'
+import type { Route } from '../../../src/servers/api/http/route/route.js'
 import type { RestAnswer } from './rest-client.js'
 
 /** `line`: as `GET /domains/:id`. What is wrong with the answer; empty: nothing. */

@@ -1,6 +1,6 @@
 /** A message that is processed before its answer: what its process reads, and what becomes of it. */
 import t from 'tap'
-import { MessageBytes } from '../../../src/base/storage/writer/message-bytes.js'
+import { MessageBytes } from '../../../src/base/storage/db/message-bytes.js'
 import type { EarlyMessage } from '../../../src/inbound/receiving/analysis/early-analyzer.js'
 import type { AnalyzedContent } from '../../../src/inbound/receiving/analysis/inbound-analyzer.js'
 import type { ReceivedMessage } from '../../../src/inbound/receiving/authentication/received-message.js'

@@ -1,7 +1,7 @@
 /** Each wrong request gets its exact answer: status, code and field; never a 5xx, and the daemon goes on. */
 import t from 'tap'
+import type { ErrorBody } from '../../../src/servers/api/http/error-answer.js'
 import type { FieldError } from '../../../src/servers/api/http/input/parse-input.js'
-import type { ErrorBody } from '../../../src/servers/api/http/output/error-answer.js'
 import { wrongRequests } from '../../fixtures/wrong-requests/wrong-requests.js'
 import { testDaemon } from '../../helpers/daemon/test-daemon.js'
 

@@ -5,9 +5,9 @@
  * value, and the writer runs it with a place instead of the bytes.
  */
 import { createLruCache } from '../../platform/lru-cache.js'
+import { MessageBytes } from '../db/message-bytes.js'
 import type { WrittenPlace } from '../db/spool-files.js'
 import type { Write } from '../db/write.js'
-import { MessageBytes } from '../writer/message-bytes.js'
 import { countBytes, type SpooledValue } from './spool-writer.js'
 
 /** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */

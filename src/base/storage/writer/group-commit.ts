@@ -18,12 +18,12 @@
 import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
+import { MessageBytes, TRANSFER_FROM_BYTES } from '../db/message-bytes.js'
 import { createStatementCache } from '../db/statement-cache.js'
 import { StorageFault, type Write, WriteConflict } from '../db/write.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SpoolWriter } from '../spool/spool-writer.js'
 import { SpooledBatch } from '../spool/spooled-batch.js'
-import { MessageBytes, TRANSFER_FROM_BYTES } from './message-bytes.js'
 
 export type WriteRequest = readonly Write[]
 /** Why a request failed; undefined: it succeeded. */

@@ -12,10 +12,10 @@
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
 import type { ConnectionOptions } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
+import { MessageBytes, MOVE_FROM_BYTES, TRANSFER_FROM_BYTES } from '../db/message-bytes.js'
 import type { SpoolPlace } from '../db/spool-files.js'
 import { ConstraintViolated, LostBytes, StorageFault, type Write, WriteConflict } from '../db/write.js'
 import type { WriteRequest } from './group-commit.js'
-import { MessageBytes, MOVE_FROM_BYTES, TRANSFER_FROM_BYTES } from './message-bytes.js'
 
 /** What the thread is started with. */
 export interface WriterThreadOptions extends ConnectionOptions {

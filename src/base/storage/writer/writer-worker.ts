@@ -14,13 +14,13 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import type SQLite from 'better-sqlite3'
 import { MAX_LOG_BYTES, openConnection } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
+import { MessageBytes } from '../db/message-bytes.js'
 import { type SpoolPlace, spooledTables, spoolFolder } from '../db/spool-files.js'
 import { StorageFault } from '../db/write.js'
 import { toStorageFault } from '../health/faults.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
 import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
-import { MessageBytes } from './message-bytes.js'
 import {
   type FromWriter,
   failureToWire,

@@ -11,9 +11,9 @@ import { threadOptions } from '../../platform/processes/thread-options.js'
 import { busyTimeOf } from '../../platform/thread-load.js'
 import type { ConnectionOptions } from '../db/connection.js'
 import type { WrittenBatch } from '../db/database.js'
+import type { MessageBytes } from '../db/message-bytes.js'
 import type { SpoolPlace } from '../db/spool-files.js'
 import { type CommitOptions, StorageFault, type Write } from '../db/write.js'
-import type { MessageBytes } from './message-bytes.js'
 import {
   type FromWriter,
   failureFromWire,

@@ -1,8 +1,8 @@
 /** The message that the MX listener hands over: the envelope, the bytes, and facts about the client. */
 import type { Address } from '../../../base/mail/address.js'
 import type { Header } from '../../../base/mail/header-fields.js'
+import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import type { AllowListing } from '../../../base/storage/tables/inbound-tables.js'
-import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import type { Listing } from '../../spam/dnsbl.js'
 
 export interface TlsFacts {

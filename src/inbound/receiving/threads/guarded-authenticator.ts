@@ -4,7 +4,7 @@
  */
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
-import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
+import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import type { EarlyAnalyzer } from '../analysis/early-analyzer.js'
 import type { OnlyMail } from '../recipients/copy-plan.js'
 import type { CheckedMessage } from './message-thread.js'

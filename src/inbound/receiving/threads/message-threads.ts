@@ -12,7 +12,7 @@ import type { Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { createSemaphore, type Semaphore } from '../../../base/platform/semaphore.js'
-import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
+import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
 

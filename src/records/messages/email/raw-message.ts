@@ -5,6 +5,7 @@
  * bytes, and what was sent can be shown later.
  */
 import { sql } from 'kysely'
+import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import {
   readStoredBytes,
@@ -14,7 +15,6 @@ import {
   storedSize,
 } from '../../../base/storage/spool/stored-bytes.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { framedRawOf, isFramed, sizeOfFramedEmail } from '../frames/framed-message.js'
 
 type RawKey = Pick<Tables['raw_messages'], 'email_id' | 'workspace_id' | 'created_at'>

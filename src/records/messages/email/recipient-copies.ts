@@ -3,10 +3,10 @@
  * the message of the first recipient is stored once.
  */
 import { sql } from 'kysely'
+import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import { orLost } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { HEAD_BYTES, readHead } from './raw-message.js'
 
 /** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */

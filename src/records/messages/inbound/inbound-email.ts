@@ -8,13 +8,13 @@
  * message that cannot be read has failed, and its bytes stay.
  */
 import { sql } from 'kysely'
+import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { readStoredBytes, storedBytes, storedPlace, storedSize } from '../../../base/storage/spool/stored-bytes.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import type { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { type InboundEmail, type NewInbound, type ProcessedInbound, toUnprocessed } from './inbound-record.js'
 
 /** All but `from_key`, which is made of `from_email`. */

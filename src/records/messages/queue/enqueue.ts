@@ -5,11 +5,11 @@
 
 import { type Address, domainOf } from '../../../base/mail/address.js'
 import { uuidv7 } from '../../../base/platform/ids.js'
+import { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../../base/storage/tables/content-tables.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
-import { MessageBytes } from '../../../base/storage/writer/message-bytes.js'
 import { recordEvent } from '../../events/event-log.js'
 import { type Email, insertEmail } from '../email/email.js'
 import { buildEmailEvent } from '../email/email-event.js'

@@ -13,7 +13,7 @@ import { changeOwnPassword, setPasswordByLink } from '../../../workspaces/accoun
 import { type AccountLimit, takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
-import { openRoute, type Route, sessionRoute } from '../http/route.js'
+import { openRoute, type Route, sessionRoute } from '../http/route/route.js'
 import { type AccountDeps, answerSignIn, code, toClient } from './session.js'
 import { sessionView } from './session-view.js'
 

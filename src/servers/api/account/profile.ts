@@ -5,7 +5,7 @@ import { tryCommit } from '../../../base/storage/db/write.js'
 import { setName } from '../../../workspaces/accounts/people/users.js'
 import { json } from '../http/answer.js'
 import { name } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 import type { AccountDeps } from './session.js'
 import { buildSessionView, sessionView } from './session-view.js'
 

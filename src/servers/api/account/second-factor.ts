@@ -9,7 +9,7 @@ import {
 import type { SignInDeps } from '../../../workspaces/accounts/sessions/sign-in.js'
 import { json, noContent } from '../http/answer.js'
 import { password } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 import { code, toClient } from './session.js'
 
 const beginRequest = z

@@ -25,7 +25,7 @@ import {
   formatSessionCookie,
   readBrowserToken,
 } from '../http/pipeline/session-identity.js'
-import { type Input, openRoute, type Route, sessionRoute } from '../http/route.js'
+import { type Input, openRoute, type Route, sessionRoute } from '../http/route/route.js'
 import { buildSessionView, type ShownServiceNames, sessionView } from './session-view.js'
 
 export interface AccountDeps extends SignInDeps {

@@ -6,7 +6,7 @@ import { requireAudience } from '../../../workspaces/audiences/audiences.js'
 import { exportContacts } from '../../../workspaces/audiences/export-contacts.js'
 import { countContactRows, importContacts } from '../../../workspaces/audiences/import-contacts.js'
 import { formatContentDisposition } from '../http/output/content-disposition.js'
-import { type Route, route, uploadRoute } from '../http/route.js'
+import { type Route, route, uploadRoute } from '../http/route/route.js'
 import { contactReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
 

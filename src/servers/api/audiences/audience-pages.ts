@@ -9,7 +9,7 @@ import type { Contact } from '../../../workspaces/audiences/contacts.js'
 import { countSubscribed } from '../../../workspaces/audiences/count-subscribed.js'
 import { json } from '../http/answer.js'
 import { buildPage, cursorSchema, limit, pageSchema } from '../http/input/paging.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { audienceId, contact, toContactList } from './contact-fields.js'
 
 const MAX_SEARCH = 320

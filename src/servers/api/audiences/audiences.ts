@@ -22,7 +22,7 @@ import {
 import { json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { name, timestamp, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 
 interface AudienceDeps extends Store {
   readonly deletedAudiences: AudienceRemovalRunner

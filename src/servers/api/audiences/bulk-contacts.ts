@@ -10,7 +10,7 @@ import {
 import { json } from '../http/answer.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { audienceId } from './contact-fields.js'
 
 /** Bytes: a thousand ids, escaped and indented. */

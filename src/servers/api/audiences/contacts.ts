@@ -18,7 +18,7 @@ import { addContact, updateContact } from '../../../workspaces/audiences/put-con
 import { json } from '../http/answer.js'
 import { checkListForm, listQueryFields, numberedPageSchema, sliceOf, toListRequest } from '../http/input/paging.js'
 import { addressInQuery, notFound, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import {
   audienceId,
   contact,

@@ -9,7 +9,7 @@ import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { findOwnerId } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 const tag = 'Breakers'
 

@@ -4,7 +4,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { listClickedLinks } from '../../../outbound/broadcasts/broadcast-clicks.js'
 import { requireBroadcast } from '../../../outbound/broadcasts/broadcast-list.js'
 import { json } from '../http/answer.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { broadcastRefOf, tag } from './broadcasts.js'
 
 const MAX_LINKS = 100

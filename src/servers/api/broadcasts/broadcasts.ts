@@ -12,7 +12,7 @@ import { json } from '../http/answer.js'
 import { MAX_BROADCAST_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { draftExample, listedExample, sentExample } from './broadcast-examples.js'
 import {
   broadcastChange,

@@ -8,7 +8,7 @@ import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { contentType, filename } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, uploadRoute } from '../http/route.js'
+import { type Route, uploadRoute } from '../http/route/route.js'
 
 interface FileDeps extends StoreFileDeps, Pick<CreateDeps, 'hasDiskSpace'> {}
 

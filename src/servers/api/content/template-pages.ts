@@ -15,7 +15,7 @@ import { templateData } from '../emails/email-fields.js'
 import { json } from '../http/answer.js'
 import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { templateRecord } from './template-fields.js'
 
 export const previewRequest = z

@@ -27,7 +27,7 @@ import { MAX_TEMPLATE_BODY } from '../http/input/json-body.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
 import { stringifyList } from '../http/output/json-in-steps.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import {
   createdTemplate,
   templateChange,

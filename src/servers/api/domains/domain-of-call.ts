@@ -4,7 +4,7 @@ import type { Refusal } from '../../../base/mail/refusal.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { domainById, type SendingDomain } from '../../../workspaces/domains/rows/sending-domains.js'
 import { notFound } from '../http/input/values.js'
-import type { Call } from '../http/route.js'
+import type { Call } from '../http/route/route.js'
 
 /** Throws a Refusal `domain-not-found`. */
 export function domainOfCall(

@@ -17,7 +17,7 @@ import { summarizeReports } from '../../../inbound/receiving/domain-reports/summ
 import { json } from '../http/answer.js'
 import { buildPage, idCursor, limit } from '../http/input/paging.js'
 import { moment, notFound } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { domainOfCall } from './domain-of-call.js'
 import { detailedReport, reportPage, reportTypes, toReportResource } from './report-fields.js'
 

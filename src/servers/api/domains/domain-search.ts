@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { searchVerifiedDomains } from '../../../workspaces/domains/domain-search.js'
 import { json } from '../http/answer.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 /** Names of one answer. */
 const MAX_SHOWN = 100

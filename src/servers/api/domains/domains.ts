@@ -21,7 +21,7 @@ import type { Changes, DomainRef } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { uuid } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import {
   type DomainChangeRequest,
   detailedDomain,

@@ -9,7 +9,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import { changeAgreement, parseTargetToken, targetById } from '../../../workspaces/domains/forwards/forward-targets.js'
 import type { Answer } from '../http/answer.js'
 import { readShortForm } from '../http/input/short-form.js'
-import { type OpenCall, openRoute, type Route } from '../http/route.js'
+import { type OpenCall, openRoute, type Route } from '../http/route/route.js'
 
 interface Page {
   readonly status: number

@@ -32,7 +32,7 @@ import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { sliceOf, sliceQuery } from '../http/input/paging.js'
 import { notFound, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import {
   type ForwardChangeRequest,
   forward,

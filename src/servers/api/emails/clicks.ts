@@ -6,7 +6,7 @@ import { clickedLinks, clickTotals } from '../../../outbound/tracking/clicked-li
 import { firstClickOf } from '../../../outbound/tracking/first-hits.js'
 import { requireVisibleEmail } from '../../../records/messages/email-resource.js'
 import { json } from '../http/answer.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { viewerOf } from './show.js'
 
 const moment = z.iso.datetime()

@@ -7,7 +7,7 @@ import type { EmailCommitter } from '../../../outbound/sending/email-committer.j
 import { findEarlierUse } from '../../../outbound/sending/idempotency.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer } from './idempotency-key.js'

@@ -4,7 +4,7 @@ import { Refusal } from '../../../base/mail/refusal.js'
 import type { IdempotentRequest } from '../../../outbound/sending/email-committer.js'
 import { type EarlierUse, type KeyUse, MAX_IDEMPOTENCY_KEY } from '../../../outbound/sending/idempotency.js'
 import type { Answer } from '../http/answer.js'
-import type { Call } from '../http/route.js'
+import type { Call } from '../http/route/route.js'
 
 export const idempotencyHeaders = z.object({
   'Idempotency-Key': z

@@ -14,7 +14,7 @@ import { toRecipientCounts } from '../../../records/messages/email/recipient-cou
 import { countEmails, type ListedEmail, listEmails } from '../../../records/messages/email-list.js'
 import { json } from '../http/answer.js'
 import { checkListForm, listQueryFields, numberedPageSchema, toListRequest } from '../http/input/paging.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { emailStatus, recipientCounts } from './email-record.js'
 
 const DEFAULT_LIMIT = 10

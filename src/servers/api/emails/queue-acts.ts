@@ -4,7 +4,7 @@ import { requireVisibleEmail } from '../../../records/messages/email-resource.js
 import { changeOwnEntries, type OwnAct } from '../../../records/messages/queue/own-acts.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import type { EmailChangeDeps } from './change.js'
 import { MAX_RECIPIENTS } from './email-fields.js'
 import { viewerOf } from './show.js'

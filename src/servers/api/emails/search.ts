@@ -12,7 +12,7 @@ import { type FoundEmail, searchEmails } from '../../../records/messages/email-s
 import { json } from '../http/answer.js'
 import { encodeCursor, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { domainName, moment, timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { emailStatus, recipientCounts } from './email-record.js'
 
 /** Characters. */

@@ -10,7 +10,7 @@ import { permissionFor } from '../../../workspaces/accounts/access/permissions.j
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
 import { json } from '../http/answer.js'
 import { addressInQuery } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { emailRecord } from './email-record.js'
 
 const EXAMPLE_MESSAGE = 'From: The App <app@example.com>\r\nTo: bob@example.com\r\nSubject: Hello\r\n\r\nHello Bob\r\n'

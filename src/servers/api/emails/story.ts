@@ -7,7 +7,7 @@ import { requireVisibleEmail } from '../../../records/messages/email-resource.js
 import { describeLaterReport, describeNext } from '../../../records/messages/email-story.js'
 import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { attempt, emailRecord, recipientStatus } from './email-record.js'
 import { viewerOf } from './show.js'
 

@@ -10,7 +10,7 @@ import { viewerOf } from '../emails/show.js'
 import { type Answer, json } from '../http/answer.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { addressInQuery, emailId, moment, timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { eventId, pascalCaseOf, payloadSchemas } from './event-schemas.js'
 
 const MAX_EMAIL_ID = 64

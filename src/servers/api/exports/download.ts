@@ -7,7 +7,7 @@ import { type ExportRef, exportById } from '../../../records/exports/export-reco
 import type { FileAnswer } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { verifyExportLink } from './export-link.js'
 import type { ExportDeps } from './exports.js'
 

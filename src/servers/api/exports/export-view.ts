@@ -4,7 +4,7 @@ import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { listExports } from '../../../records/exports/export-records.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { type ExportDeps, exportResource, toExportResource } from './exports.js'
 
 const exportView = exportResource

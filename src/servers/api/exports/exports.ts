@@ -21,7 +21,7 @@ import { requestExport } from '../../../records/exports/request-export.js'
 import { requireDiskSpace } from '../emails/create.js'
 import { json } from '../http/answer.js'
 import { dayOrMoment, domainName, timestamp, uuid } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { buildExportLink } from './export-link.js'
 
 export interface ExportDeps extends Store {

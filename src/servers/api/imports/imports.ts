@@ -12,9 +12,9 @@ import type {
 import { MAX_HINTS, noHints } from '../../../workspaces/audiences/address-hints.js'
 import { type ImportRow, importById, MAX_PENDING_IMPORTS } from '../../../workspaces/imports/import-records.js'
 import { json } from '../http/answer.js'
+import { codeOfRefusal } from '../http/error-answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { codeOfRefusal } from '../http/output/error-answer.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 const refusedLineFields = {
   refused: z.int().meta({ description: 'Lines that were refused.' }),

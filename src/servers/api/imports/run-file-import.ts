@@ -14,9 +14,9 @@ import { requireWorkspace, workspaceById } from '../../../workspaces/accounts/wo
 import { beginImport } from '../../../workspaces/imports/begin-import.js'
 import type { ImportRunner } from '../../../workspaces/imports/import-runner.js'
 import { type Answer, json } from '../http/answer.js'
-import type { DocumentedAnswer } from '../http/documented-route.js'
 import { type FilesInMemory, withFileInMemory } from '../http/input/file-in-memory.js'
 import type { FileLimit, UploadedFile } from '../http/input/upload.js'
+import type { DocumentedAnswer } from '../http/route/documented-route.js'
 
 export interface ImportRouteDeps extends Store {
   readonly clock: Clock

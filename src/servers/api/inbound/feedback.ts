@@ -15,7 +15,7 @@ import { inboundById, readInboundRaw, setSpamStatus } from '../../../records/mes
 import type { InboundEmail } from '../../../records/messages/inbound/inbound-record.js'
 import { json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import type { InboundDeps } from './show.js'
 
 const body = z.strictObject({ verdict: z.enum(['spam', 'ham'], 'allowed: spam, ham') }).meta({ id: 'FeedbackRequest' })

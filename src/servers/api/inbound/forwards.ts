@@ -4,7 +4,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { forwardsOfInbound } from '../../../records/messages/inbound/inbound-forwards.js'
 import { json } from '../http/answer.js'
 import { uuid } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { requireInboundEmail } from './show.js'
 
 const forwarded = z

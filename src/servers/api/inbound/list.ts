@@ -6,7 +6,7 @@ import { parseJson } from '../../../base/storage/tables/columns.js'
 import { type ListedInbound, listInbound } from '../../../records/messages/inbound/inbound-list.js'
 import { json } from '../http/answer.js'
 import { addressInQuery, domainName, moment, timestamp, wholeNumber } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 const MAX_OFFSET = 10_000_000
 const MAX_LIMIT = 100

@@ -14,7 +14,7 @@ import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { missingIssue } from '../http/input/parse-input.js'
 import { notFound } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 
 export const replyRequest = z
   .strictObject({ html: bodyText.optional(), text: bodyText.optional(), attachments })

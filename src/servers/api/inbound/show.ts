@@ -24,7 +24,7 @@ import type { ReadableParts } from '../../../records/messages/mime/mime-parts-pr
 import { json } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { JSON_TYPE } from '../http/output/send-reply.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { attachmentNameOf } from './attachment-file.js'
 import { listItemFields, toListItem } from './list.js'
 

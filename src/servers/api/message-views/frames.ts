@@ -17,7 +17,7 @@ import { findSessionPrincipal } from '../../../workspaces/accounts/sessions/sess
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
 import { HTML_TYPE } from '../http/output/send-reply.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 import { requireInboundEmail } from '../inbound/show.js'
 import { type DisplayFacts, messageRenderer, renderNote } from './message-html.js'
 import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'

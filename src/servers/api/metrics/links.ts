@@ -5,7 +5,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { MAX_LISTED_LINKS, readLinkMetrics } from '../../../records/metrics/link-metrics.js'
 import { json } from '../http/answer.js'
 import { domainName, timestamp, wholeNumber } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { windowFields, windowOf } from './metrics-window.js'
 
 const MAX_PAGE = 100

@@ -11,7 +11,7 @@ import { findTimeZone, type OffsetAt, utc } from '../../../records/metrics/time-
 import { recipientCounts } from '../emails/email-record.js'
 import { json } from '../http/answer.js'
 import { domainName, timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { windowFields, windowOf } from './metrics-window.js'
 
 const TAG_RULE = `allowed: name:value, each of 1 to ${MAX_TAG_TEXT} characters`

@@ -1,5 +1,5 @@
 /** An example of the error body for each code, for the OpenAPI document. */
-import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/output/error-answer.js'
+import { type ErrorBody, type ErrorCode, statusOfCode } from '../http/error-answer.js'
 
 interface ErrorTexts {
   readonly message: string

@@ -7,7 +7,7 @@
 import type { z } from 'zod'
 import type { CreateDocumentOptions, createDocument, ZodOpenApiResponseObject } from 'zod-openapi'
 import { acceptsValue } from '../http/input/absent-fields.js'
-import type { Route } from '../http/route.js'
+import type { Route } from '../http/route/route.js'
 
 type Override = NonNullable<CreateDocumentOptions['override']>
 type JsonSchema = Parameters<Override>[0]['jsonSchema']

@@ -6,7 +6,7 @@ import { findingStates } from '../../../operations/doctor/finding.js'
 import { readFindings, readLastRun } from '../../../operations/doctor/findings-store.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 
 export interface DoctorRouteDeps {
   /** Runs all checks and stores what they find. */

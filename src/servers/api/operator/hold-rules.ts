@@ -20,7 +20,7 @@ import { countHeldEntries } from '../../../records/messages/queue/ruled-entries.
 import { workspaceById } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { json, noContent } from '../http/answer.js'
 import { domainName, notFound, timestamp } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 
 interface HoldRuleRouteDeps extends Store {
   /** To be called after a change: the rules are in effect when it returns. */

@@ -13,7 +13,7 @@ import type { Actor } from '../../../workspaces/accounts/access/audit-log.js'
 import { json, noContent } from '../http/answer.js'
 import { idCursor, limit, toCursor } from '../http/input/paging.js'
 import { domainName } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 import { censusView, entryPage, showCensus, showEntry, showWork, workView } from './queue-views.js'
 
 export interface QueueRouteDeps extends Store {

@@ -11,7 +11,7 @@ import { recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.
 import { json, noContent } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 import { type Health, healthView } from './health-view.js'
 
 export interface ServiceRouteDeps extends Store {

@@ -5,7 +5,7 @@ import { pacesByChange } from '../../../outbound/delivery/shaping/pace-store.js'
 import { paceStates, viewPace } from '../../../outbound/delivery/shaping/pace-view.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 
 /** Those that have changed last. */
 const MAX_LISTED = 500

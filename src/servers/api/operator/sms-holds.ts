@@ -7,7 +7,7 @@ import { workspaceWithOwner } from '../../../workspaces/accounts/workspace/works
 import { isInForce, listHolds, type PrefixHold, readNewestHold, releaseHold } from '../../../workspaces/sms/holds.js'
 import { json, noContent } from '../http/answer.js'
 import { notFound, timestamp } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 
 const tag = 'Operator'
 /** Holds of one answer. */

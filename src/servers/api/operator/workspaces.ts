@@ -20,7 +20,7 @@ import {
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema, slugCursor } from '../http/input/paging.js'
 import { address, name, notFound, timestamp, wholeNumber } from '../http/input/values.js'
-import { type Route, sessionRoute } from '../http/route.js'
+import { type Route, sessionRoute } from '../http/route/route.js'
 import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from './workspace-view.js'
 
 interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {

@@ -11,7 +11,7 @@ import { holdsOfWorkspace } from '../../../workspaces/sms/holds.js'
 import { webhooksOfWorkspace } from '../../../workspaces/webhooks/webhook-records.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 interface AttentionDeps {
   readonly read: Read

@@ -5,7 +5,7 @@ import { readDailyMetrics } from '../../../records/metrics/daily-metrics.js'
 import { utc } from '../../../records/metrics/time-zone.js'
 import { json } from '../http/answer.js'
 import { domainName } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { tagFilter, timeZone } from '../metrics/metrics.js'
 import { windowFields, windowOf } from '../metrics/metrics-window.js'
 

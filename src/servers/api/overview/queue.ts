@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { countQueue } from '../../../records/messages/queue/queue-counts.js'
 import { json } from '../http/answer.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 const count = z.int().min(0)
 

@@ -9,7 +9,7 @@ import type { Receipt } from '../../../workspaces/sms/provider.js'
 import { isReceiptToken } from '../../../workspaces/sms/receipt-url.js'
 import { noContent } from '../http/answer.js'
 import { readCallbackFields } from '../http/input/callback-fields.js'
-import { openRoute, type Route } from '../http/route.js'
+import { openRoute, type Route } from '../http/route/route.js'
 
 interface ReceiptDeps {
   /** The service's secret of SMS. */

@@ -12,7 +12,7 @@ import type { CodeSender } from '../../../workspaces/sms/send-code.js'
 import { json } from '../http/answer.js'
 import { metadataObject } from '../http/input/metadata.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 /** Characters: judging the number allows fewer. */
 const MAX_PHONE = 40

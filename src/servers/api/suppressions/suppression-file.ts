@@ -6,7 +6,7 @@ import type { SuppressionImportReport } from '../../../base/storage/tables/conte
 import { countSuppressionRows, importSuppressions } from '../../../records/suppressions/import-suppressions.js'
 import { suppressionReasons } from '../../../records/suppressions/suppressions.js'
 import { actorOf, recordAuditEntry } from '../../../workspaces/accounts/access/audit-log.js'
-import { type Route, uploadRoute } from '../http/route.js'
+import { type Route, uploadRoute } from '../http/route/route.js'
 import { suppressionReport } from '../imports/imports.js'
 import { acceptedAnswer, type ImportRouteDeps, importFileLimit, runFileImport } from '../imports/run-file-import.js'
 

@@ -7,7 +7,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { searchSuppressions } from '../../../records/suppressions/suppression-search.js'
 import { json } from '../http/answer.js'
 import { limit } from '../http/input/paging.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { suppressionReason, suppressionRecord, toSuppressionResource } from './suppressions.js'
 
 const MAX_TEXT = 254

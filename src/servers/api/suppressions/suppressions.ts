@@ -19,7 +19,7 @@ import type { Principal } from '../../../workspaces/accounts/access/principal.js
 import { type Answer, json, noContent } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { address, addressInQuery, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 
 export const suppressionReason = z.enum(suppressionReasons, `allowed: ${suppressionReasons.join(', ')}`)
 const listQuery = z.strictObject({

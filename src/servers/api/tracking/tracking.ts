@@ -10,7 +10,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { boundAgent, boundReferer, type Hit, isEmailId } from '../../../outbound/tracking/hit.js'
 import { resolveClick } from '../../../outbound/tracking/resolve-click.js'
 import type { Answer } from '../http/answer.js'
-import { type OpenCall, openRoute, type Route } from '../http/route.js'
+import { type OpenCall, openRoute, type Route } from '../http/route/route.js'
 
 interface TrackingDeps {
   readonly read: Read

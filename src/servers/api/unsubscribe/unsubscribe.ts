@@ -16,7 +16,7 @@ import {
 } from '../../../records/messages/unsubscribe.js'
 import type { Answer } from '../http/answer.js'
 import { readShortForm } from '../http/input/short-form.js'
-import { type OpenCall, openRoute, type Route } from '../http/route.js'
+import { type OpenCall, openRoute, type Route } from '../http/route/route.js'
 
 interface Page {
   readonly status: number

@@ -10,7 +10,7 @@ import { requireWebhook, type Webhook } from '../../../workspaces/webhooks/webho
 import { json } from '../http/answer.js'
 import { buildPage, idCursor, limit, pageSchema } from '../http/input/paging.js'
 import { moment } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { delivery, eventTypeList, requestedDelivery, toDeliveryResource } from './webhook-fields.js'
 import { refOfCall, type WebhookDeps } from './webhooks.js'
 

@@ -26,7 +26,7 @@ import { generateWebhookSecret } from '../../../workspaces/webhooks/webhook-secr
 import type { CheckUrl } from '../../../workspaces/webhooks/webhook-url.js'
 import type { Changes } from '../changes.js'
 import { json } from '../http/answer.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import {
   createdWebhook,
   deletedWebhook,

@@ -31,7 +31,7 @@ import { refuseEmptyList } from '../http/input/absent-fields.js'
 import { sliceQuery } from '../http/input/paging.js'
 import { withMaxSize } from '../http/input/schema-bounds.js'
 import { domainName, moment, name, network, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
 interface ApiKeyDeps extends Store {

@@ -12,7 +12,7 @@ import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/op
 import { json } from '../http/answer.js'
 import { buildPage, limit, pageSchema, seqCursor } from '../http/input/paging.js'
 import { timestamp, uuid } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 export const actQuery = z.strictObject({ limit, cursor: seqCursor })
 

@@ -4,7 +4,7 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import { BEFORE_NEWEST } from '../../../workspaces/accounts/access/audit-log.js'
 import { json } from '../http/answer.js'
 import { buildPage, pageSchema } from '../http/input/paging.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 import { findActNames } from './act-names.js'
 import { act, actQuery, listActs, toAuditAct } from './audit-log.js'
 

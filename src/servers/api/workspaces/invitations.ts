@@ -22,7 +22,7 @@ import { assignableRoles, requireAdministrator } from '../../../workspaces/accou
 import { type AcceptDeps, acceptInvitation } from '../../../workspaces/accounts/sessions/accept-invitation.js'
 import { type Answer, json } from '../http/answer.js'
 import { name, notFound, password, timestamp, uuid } from '../http/input/values.js'
-import { openRoute, type Route, route } from '../http/route.js'
+import { openRoute, type Route, route } from '../http/route/route.js'
 import { member, toMemberResource } from './members.js'
 import { authorizeInWorkspace, sliceFields, workspaceId } from './named-workspace.js'
 

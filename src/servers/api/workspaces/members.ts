@@ -36,7 +36,7 @@ import {
 import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { address, notFound, timestamp, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { authorizeInWorkspace, sliceFields, type WorkspaceCaller, workspaceId } from './named-workspace.js'
 
 interface MemberDeps extends Store {

@@ -19,7 +19,7 @@ import { addsOwner } from '../../../workspaces/accounts/workspace/workspaces.js'
 import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound, password, uuid } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { authorizeInWorkspace } from './named-workspace.js'
 
 interface TransferDeps extends SignInDeps {

@@ -8,7 +8,7 @@ import { readUsage } from '../../../workspaces/accounts/limits/usage.js'
 import { readSmsUsage } from '../../../workspaces/sms/sms-usage.js'
 import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
-import { type Route, route } from '../http/route.js'
+import { type Route, route } from '../http/route/route.js'
 
 interface UsageDeps {
   readonly read: Read

@@ -37,7 +37,7 @@ import { planOfNewWorkspace, requireMakersWorkspace } from '../../../workspaces/
 import type { Changes } from '../changes.js'
 import { type Answer, json } from '../http/answer.js'
 import { notFound } from '../http/input/values.js'
-import { type Call, type Route, route } from '../http/route.js'
+import { type Call, type Route, route } from '../http/route/route.js'
 import { authorizeInWorkspace, requireUserOf, sliceFields } from './named-workspace.js'
 import { workspaceChange as change, detailedWorkspace, workspace, workspaceRequest } from './workspace-fields.js'
 

@@ -1,10 +1,10 @@
 /** Messages in spool files through the writer thread: stored, read, and what a batch that fails leaves. */
 import { appendFileSync, rmSync } from 'node:fs'
 import t from 'tap'
+import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'
 import { spoolFolder } from '../../../../src/base/storage/db/spool-files.js'
 import { verifyData } from '../../../../src/base/storage/maintenance/verify.js'
 import { openDatabase } from '../../../../src/base/storage/open.js'
-import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import { copyInboundRaw, sizeOfMessage } from '../../../../src/records/messages/email/raw-message.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { rowOf } from '../../../helpers/database/rows.js'

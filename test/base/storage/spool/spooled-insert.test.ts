@@ -1,8 +1,8 @@
 /** Which statements and values go to spool files. */
 import t from 'tap'
+import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'
 import type { Write } from '../../../../src/base/storage/db/write.js'
 import { listSpooled, toSpooledInsert, withPlace } from '../../../../src/base/storage/spool/spooled-insert.js'
-import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import { insertRaw } from '../../../../src/records/messages/email/raw-message.js'
 import { storeRecord } from '../../../../src/records/messages/inbound/inbound-email.js'
 

@@ -6,6 +6,7 @@ import { readClientHello } from '../../../../src/operations/certificates/client-
 import { isMachineAgent } from '../../../../src/outbound/tracking/machine.js'
 import { toLocation } from '../../../../src/outbound/tracking/resolve-click.js'
 import { json } from '../../../../src/servers/api/http/answer.js'
+import { findClientAddress, isForeignOrigin } from '../../../../src/servers/api/http/context/request-source.js'
 import { acceptsGzip, chooseEncoding } from '../../../../src/servers/api/http/input/accept-encoding.js'
 import { findRequestedPart } from '../../../../src/servers/api/http/input/byte-range.js'
 import { parseCallbackBody } from '../../../../src/servers/api/http/input/callback-fields.js'
@@ -16,9 +17,8 @@ import {
   formatContentDisposition,
   sanitizeFileName,
 } from '../../../../src/servers/api/http/output/content-disposition.js'
-import { findClientAddress, isForeignOrigin } from '../../../../src/servers/api/http/pipeline/request-source.js'
 import { readBrowserToken } from '../../../../src/servers/api/http/pipeline/session-identity.js'
-import { uploadRoute } from '../../../../src/servers/api/http/route.js'
+import { uploadRoute } from '../../../../src/servers/api/http/route/route.js'
 import { findUrlFault } from '../../../../src/workspaces/webhooks/webhook-url.js'
 import { findFaults, startTestApi, type TestApi, testRoutes } from '../../http/test-api.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'

@@ -2,8 +2,8 @@
 import t from 'tap'
 import type { Authentication, Connection } from '../../../../src/base/mail/authentication-results.js'
 import { scanHeader } from '../../../../src/base/mail/header-fields.js'
+import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'
 import { toJson } from '../../../../src/base/storage/tables/columns.js'
-import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
 import type { TraceFacts } from '../../../../src/inbound/receiving/authentication/trace-fields.js'
 import { GuardedAuthenticator } from '../../../../src/inbound/receiving/threads/guarded-authenticator.js'
 

@@ -1,6 +1,6 @@
 /** Contacts and audiences over REST: records, both forms of lists, bulk requests, concurrent clients. */
 import t from 'tap'
-import type { ErrorBody } from '../../../../src/servers/api/http/output/error-answer.js'
+import type { ErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../../helpers/http/rest-client.js'

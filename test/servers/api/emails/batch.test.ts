@@ -4,7 +4,7 @@ import type { PreparedEmail } from '../../../../src/outbound/sending/email-prepa
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../../src/servers/api/emails/batch.js'
 import type { StoredParts } from '../../../../src/servers/api/emails/stored-parts.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
-import type { Call } from '../../../../src/servers/api/http/route.js'
+import type { Call } from '../../../../src/servers/api/http/route/route.js'
 
 t.test('the total size of the messages of a batch is bounded', async (t) => {
   let composed = 0

@@ -1,7 +1,7 @@
 /** The suppression list over REST: added to, paged through under concurrent changes, removed from. */
 import fc from 'fast-check'
 import t from 'tap'
-import type { ErrorBody } from '../../../../src/servers/api/http/output/error-answer.js'
+import type { ErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { schemaCheck } from '../../../helpers/http/answer-schemas.js'
 import type { RestAnswer } from '../../../helpers/http/rest-client.js'

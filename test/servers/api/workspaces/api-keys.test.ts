@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
 import type { Write } from '../../../../src/base/storage/db/write.js'
-import type { ErrorBody } from '../../../../src/servers/api/http/output/error-answer.js'
+import type { ErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 import { apiKeyRoutes } from '../../../../src/servers/api/workspaces/api-keys.js'
 import { createApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
 import { generateKey, insertKey, MAX_LIVE_KEYS, revokeKey } from '../../../../src/workspaces/accounts/keys/api-keys.js'

@@ -35,7 +35,7 @@ interface ParsedBody {
 }
 
 export class BodyThread {
-  private readonly thread = new JobThread<BodyJob, ParsedJob>(new URL('../../body-worker.js', import.meta.url))
+  private readonly thread = new JobThread<BodyJob, ParsedJob>(new URL('../../bodies/body-worker.js', import.meta.url))
 
   /** `raw` may be empty afterwards. Throws a Refusal for what is no JSON, and for what the schema refuses. */
   async parse({ raw, ...job }: BodyJob): Promise<ParsedBody> {

@@ -12,7 +12,7 @@ import { Refusal } from '../../../../base/mail/refusal.js'
 import { addressKeyOf } from '../../../../base/platform/connections/client-address.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import type { Spool, SpoolFile } from '../../../../base/platform/spool-file.js'
-import type { ApiContext } from '../pipeline/api-context.js'
+import type { ApiContext } from '../context/api-context.js'
 import { type HttpReply, headersOf, send } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 

@@ -7,7 +7,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorBody, ErrorCode } from './error-answer.js'
+import type { ErrorBody, ErrorCode } from '../error-answer.js'
 import { type AnsweredRequest, headersOf, JSON_TYPE } from './send-reply.js'
 
 export interface PreRequestAnswer {

@@ -1,6 +1,6 @@
 /** Sends what a route answers, in the way of its kind. */
 import type { Answer, FileAnswer, StreamAnswer } from '../answer.js'
-import type { ApiContext } from '../pipeline/api-context.js'
+import type { ApiContext } from '../context/api-context.js'
 import { sendFile } from './file-answer.js'
 import { hasLargeText, stringifyInSteps } from './json-in-steps.js'
 import type { LargeAnswers, LargeReply } from './large-answer.js'

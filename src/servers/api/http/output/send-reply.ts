@@ -8,9 +8,9 @@
  * what the client sends is discarded for up to two seconds before the connection is closed.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { ApiContext } from '../context/api-context.js'
+import type { RequestIdentity } from '../context/request-identity.js'
 import { hasBody } from '../input/read-body.js'
-import type { ApiContext } from '../pipeline/api-context.js'
-import type { RequestIdentity } from '../pipeline/request-identity.js'
 
 export interface HttpReply {
   readonly status: number

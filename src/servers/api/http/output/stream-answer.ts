@@ -9,7 +9,7 @@
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import type { StreamAnswer } from '../answer.js'
-import type { ApiContext } from '../pipeline/api-context.js'
+import type { ApiContext } from '../context/api-context.js'
 import { streamHeadersOf } from './send-reply.js'
 import { waitForDrain } from './wait-for-drain.js'
 

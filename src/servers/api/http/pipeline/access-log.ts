@@ -12,8 +12,8 @@ import type { Clock } from '../../../../base/platform/clock.js'
 import type { ClientLog } from '../../../../base/platform/connections/client-log.js'
 import type { Log } from '../../../../base/platform/log.js'
 import { keyPrefixOf } from '../../../../workspaces/accounts/keys/api-keys.js'
-import type { ApiContext } from './api-context.js'
-import { nameOf } from './place.js'
+import type { ApiContext } from '../context/api-context.js'
+import { nameOf } from '../context/place.js'
 
 /** The page of the log asks for it again and again: lines about that would hide all others. */
 const LOG_ROUTE = '/ui/api/operator/log'

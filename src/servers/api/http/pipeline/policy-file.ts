@@ -3,8 +3,8 @@
  * Which policy that is, another room decides.
  */
 import { Refusal } from '../../../../base/mail/refusal.js'
+import type { ApiContext } from '../context/api-context.js'
 import { send } from '../output/send-reply.js'
-import type { ApiContext } from './api-context.js'
 
 export type FindPolicyText = (
   host: string,

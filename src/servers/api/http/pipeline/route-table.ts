@@ -8,8 +8,8 @@
 import Router from '@koa/router'
 import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
-import type { ApiContext, ApiState } from './api-context.js'
-import type { Mount, Place } from './place.js'
+import type { ApiContext, ApiState } from '../context/api-context.js'
+import type { Mount, Place } from '../context/place.js'
 
 export interface Endpoint {
   readonly methods: readonly string[]

@@ -18,8 +18,8 @@ import { createRateLimit } from '../../../../workspaces/accounts/limits/rate-lim
 import { BROWSER_LIFETIME } from '../../../../workspaces/accounts/sessions/known-browsers.js'
 import type { CheckSession, OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
 import { findSessionPrincipal, requireOperator } from '../../../../workspaces/accounts/sessions/session-principal.js'
-import type { Proof, RequestIdentity, RequestLimits } from './request-identity.js'
-import { isForeignOrigin, type Peer, requireHttps, schemeOf } from './request-source.js'
+import type { Proof, RequestIdentity, RequestLimits } from '../context/request-identity.js'
+import { isForeignOrigin, type Peer, requireHttps, schemeOf } from '../context/request-source.js'
 
 const COOKIE = '__Host-posthorn'
 /** By which a browser is known after its session has ended; it opens nothing. */

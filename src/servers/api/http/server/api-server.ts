@@ -15,6 +15,7 @@ import type { Log } from '../../../../base/platform/log.js'
 import { SECOND } from '../../../../base/platform/time-units.js'
 import type { ListenerTls, TlsPair } from '../../../../base/platform/tls-files.js'
 import { serverTlsSettings } from '../../../../base/platform/tls-settings.js'
+import { type Connections, type EndpointKind, isUnderWay } from '../context/connections.js'
 import {
   connectNotAllowed,
   type PreRequestAnswer,
@@ -24,7 +25,6 @@ import {
   tooManyConnectionsAnswer,
 } from '../output/pre-request-answer.js'
 import type { ApiApp } from '../pipeline/api-app.js'
-import { type Connections, type EndpointKind, isUnderWay } from './connections.js'
 import type { Validations } from './validations.js'
 
 /** How long the server waits for a client, in milliseconds. */

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Refusal } from '../../../../../src/base/mail/refusal.js'
 import { json } from '../../../../../src/servers/api/http/answer.js'
 import type { UploadedFile } from '../../../../../src/servers/api/http/input/upload.js'
-import { type Call, type Route, uploadRoute } from '../../../../../src/servers/api/http/route.js'
+import { type Call, type Route, uploadRoute } from '../../../../../src/servers/api/http/route/route.js'
 import {
   findFaults,
   startTestApi,

@@ -14,7 +14,7 @@ import { createMemoryBudget } from '../../../../../src/base/platform/memory/budg
 import type { MemoryHolder } from '../../../../../src/base/platform/memory/holders.js'
 import { StorageFault, WriteConflict } from '../../../../../src/base/storage/db/write.js'
 import { type Answer, json } from '../../../../../src/servers/api/http/answer.js'
-import { openRoute } from '../../../../../src/servers/api/http/route.js'
+import { openRoute } from '../../../../../src/servers/api/http/route/route.js'
 import { messageText, testDaemon } from '../../../../helpers/daemon/test-daemon.js'
 import { temporaryFolder } from '../../../../helpers/database/database.js'
 import {

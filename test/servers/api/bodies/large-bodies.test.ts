@@ -1,13 +1,13 @@
 /** Bodies that are parsed on a thread: the same values, refusals and fingerprints as on the main thread. */
 import t from 'tap'
-import { Refusal } from '../../../src/base/mail/refusal.js'
-import { fingerprintOf } from '../../../src/outbound/sending/idempotency.js'
-import { BodyThread } from '../../../src/servers/api/http/input/body-thread.js'
-import { parseJsonBody } from '../../../src/servers/api/http/input/json-body.js'
-import { parseInput } from '../../../src/servers/api/http/input/parse-input.js'
-import { DEFAULT_BODY } from '../../../src/servers/api/http/route.js'
-import { findLargeBody, nameOfLargeBody } from '../../../src/servers/api/large-bodies.js'
-import { testDaemon } from '../../helpers/daemon/test-daemon.js'
+import { Refusal } from '../../../../src/base/mail/refusal.js'
+import { fingerprintOf } from '../../../../src/outbound/sending/idempotency.js'
+import { findLargeBody, nameOfLargeBody } from '../../../../src/servers/api/bodies/large-bodies.js'
+import { BodyThread } from '../../../../src/servers/api/http/input/body-thread.js'
+import { parseJsonBody } from '../../../../src/servers/api/http/input/json-body.js'
+import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
+import { DEFAULT_BODY } from '../../../../src/servers/api/http/route/route.js'
+import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
 
 const email = { from: 'The App <app@example.com>', to: ['bob@example.com', { address: 'c@example.com', name: 'C' }] }
 const long = 'some words ä€ '.repeat(10_000)

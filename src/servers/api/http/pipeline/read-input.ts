@@ -10,12 +10,12 @@ import { z } from 'zod'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { MemoryShares } from '../../../../base/platform/memory/shares.js'
 import { fingerprintOf } from '../../../../outbound/sending/idempotency.js'
-import { DEFAULT_BODY, type Route } from '../route.js'
-import type { BodyThread } from './body-thread.js'
-import { parseJsonBody, readJsonBytes } from './json-body.js'
-import { parseInput } from './parse-input.js'
-import type { BodyPace } from './read-body.js'
-import { openUpload } from './upload.js'
+import type { BodyThread } from '../input/body-thread.js'
+import { parseJsonBody, readJsonBytes } from '../input/json-body.js'
+import { parseInput } from '../input/parse-input.js'
+import type { BodyPace } from '../input/read-body.js'
+import { openUpload } from '../input/upload.js'
+import { DEFAULT_BODY, type Route } from '../route/route.js'
 
 /** Parses bodies of more than `DEFAULT_BODY` bytes. */
 export interface LargeBodies {

@@ -1,10 +1,10 @@
 /** The thread of `http/input/body-thread`: parses bodies and checks them with the schemas of their routes. */
-import { type PlainRefusal, Refusal, toPlainRefusal } from '../../base/mail/refusal.js'
-import { memoryAloneOf, serveJobs } from '../../base/platform/processes/job-thread.js'
-import { fingerprintOf } from '../../outbound/sending/idempotency.js'
-import type { BodyJob, ParsedJob } from './http/input/body-thread.js'
-import { parseJsonBody } from './http/input/json-body.js'
-import { parseInput } from './http/input/parse-input.js'
+import { type PlainRefusal, Refusal, toPlainRefusal } from '../../../base/mail/refusal.js'
+import { memoryAloneOf, serveJobs } from '../../../base/platform/processes/job-thread.js'
+import { fingerprintOf } from '../../../outbound/sending/idempotency.js'
+import type { BodyJob, ParsedJob } from '../http/input/body-thread.js'
+import { parseJsonBody } from '../http/input/json-body.js'
+import { parseInput } from '../http/input/parse-input.js'
 import { findLargeBody } from './large-bodies.js'
 
 serveJobs<BodyJob, ParsedJob>((job) => {

@@ -8,15 +8,15 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
-import type { ReservableMemory } from '../../../base/platform/memory/reservation.js'
-import type { Area } from '../../../workspaces/accounts/access/permissions.js'
-import type { Principal } from '../../../workspaces/accounts/access/principal.js'
-import type { OpenSession } from '../../../workspaces/accounts/sessions/session-check.js'
-import type { Answer } from './answer.js'
+import type { ReservableMemory } from '../../../../base/platform/memory/reservation.js'
+import type { Area } from '../../../../workspaces/accounts/access/permissions.js'
+import type { Principal } from '../../../../workspaces/accounts/access/principal.js'
+import type { OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
+import type { Answer } from '../answer.js'
+import { type LinkQuery, linkQuery } from '../input/link-signature.js'
+import type { BodyPace } from '../input/read-body.js'
+import type { FileForm, UploadedFile } from '../input/upload.js'
 import type { Common } from './documented-route.js'
-import { type LinkQuery, linkQuery } from './input/link-signature.js'
-import type { BodyPace } from './input/read-body.js'
-import type { FileForm, UploadedFile } from './input/upload.js'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 

@@ -4,14 +4,14 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { type Place, placeOf } from '../../../../../src/servers/api/http/pipeline/place.js'
+import { type Place, placeOf } from '../../../../../src/servers/api/http/context/place.js'
 import {
   createProxyCheck,
   findClientAddress,
   findClientScheme,
   isForeignOrigin,
   type Peer,
-} from '../../../../../src/servers/api/http/pipeline/request-source.js'
+} from '../../../../../src/servers/api/http/context/request-source.js'
 import { networks } from '../../../../helpers/config-values.js'
 
 t.test('the client address, directly and behind proxies', async (t) => {

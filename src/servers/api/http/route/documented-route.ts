@@ -3,8 +3,8 @@
  * document.
  */
 import type { z } from 'zod'
-import type { ErrorCode } from './output/error-answer.js'
-import type { HeaderName } from './output/header-fields.js'
+import type { ErrorCode } from '../error-answer.js'
+import type { HeaderName } from '../output/header-fields.js'
 
 export interface DocumentedAnswer {
   readonly description: string

@@ -3,16 +3,16 @@
  * A route whose body is not among them takes no more than `http/input/body-thread` says.
  */
 import type { z } from 'zod'
-import { bulkRequest } from './audiences/bulk-contacts.js'
-import { broadcastChange, broadcastRequest } from './broadcasts/broadcast-fields.js'
-import { templateChange, templateRequest } from './content/template-fields.js'
-import { previewRequest } from './content/template-pages.js'
-import { renderRequest } from './content/templates.js'
-import { domainChangeRequest } from './domains/domain-fields.js'
-import { batchRequest } from './emails/batch.js'
-import { emailRequest } from './emails/email-request.js'
-import { replyRequest } from './inbound/reply.js'
-import { framePreviewRequest } from './message-views/frames.js'
+import { bulkRequest } from '../audiences/bulk-contacts.js'
+import { broadcastChange, broadcastRequest } from '../broadcasts/broadcast-fields.js'
+import { templateChange, templateRequest } from '../content/template-fields.js'
+import { previewRequest } from '../content/template-pages.js'
+import { renderRequest } from '../content/templates.js'
+import { domainChangeRequest } from '../domains/domain-fields.js'
+import { batchRequest } from '../emails/batch.js'
+import { emailRequest } from '../emails/email-request.js'
+import { replyRequest } from '../inbound/reply.js'
+import { framePreviewRequest } from '../message-views/frames.js'
 
 const schemas: Readonly<Record<string, z.ZodType>> = {
   email: emailRequest,

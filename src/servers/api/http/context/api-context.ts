@@ -1,6 +1,6 @@
 /** Koa's context of one request, with the state that the pipeline keeps in it. */
 import type { ParameterizedContext } from 'koa'
-import type { ErrorCode } from '../output/error-answer.js'
+import type { ErrorCode } from '../error-answer.js'
 import type { Place } from './place.js'
 import type { RequestIdentity } from './request-identity.js'
 import type { Peer } from './request-source.js'

@@ -1,8 +1,8 @@
 /** Errors as answers: code, status, details, header fields. */
 import t from 'tap'
-import { Refusal, type RefusalKind } from '../../../../../src/base/mail/refusal.js'
-import { ConstraintViolated, StorageFault, WriteConflict } from '../../../../../src/base/storage/db/write.js'
-import { type ErrorBody, errorHeaders, toErrorBody } from '../../../../../src/servers/api/http/output/error-answer.js'
+import { Refusal, type RefusalKind } from '../../../../src/base/mail/refusal.js'
+import { ConstraintViolated, StorageFault, WriteConflict } from '../../../../src/base/storage/db/write.js'
+import { type ErrorBody, errorHeaders, toErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 
 const ofRefusal = (kind: RefusalKind, details: Record<string, unknown> = {}): ErrorBody['error'] =>
   toErrorBody(new Refusal(kind, 'why', details), () => t.fail('a refusal is no bug')).error

@@ -18,7 +18,7 @@ import {
 } from '../../../../base/platform/connections/connection-limiter.js'
 import { socketOf } from '../../../../base/platform/http/paced-connection.js'
 import { parseIpAddress } from '../../../../base/platform/ip-address.js'
-import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from '../pipeline/request-source.js'
+import { type IsProxy, LOOPBACK_ADDRESS, type Peer } from './request-source.js'
 
 export type EndpointKind = 'tls' | 'http' | 'unix'
 

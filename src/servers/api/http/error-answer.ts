@@ -4,8 +4,8 @@
  * A Refusal is answered with its code, message and details. Anything else is a bug or a fault of
  * the database: the client gets a fixed text, the log gets the error.
  */
-import { Refusal, type RefusalKind } from '../../../../base/mail/refusal.js'
-import { StorageFault } from '../../../../base/storage/db/write.js'
+import { Refusal, type RefusalKind } from '../../../base/mail/refusal.js'
+import { StorageFault } from '../../../base/storage/db/write.js'
 
 /** Every `error.code` of the interface, with its HTTP status. */
 export const statusOfCode = {

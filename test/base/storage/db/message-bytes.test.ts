@@ -1,7 +1,7 @@
 /** The bytes of a message say whether they are here, and are never read where they are not. */
 import t from 'tap'
 import { freeMemory } from '../../../../src/base/platform/memory/free-memory.js'
-import { MessageBytes } from '../../../../src/base/storage/writer/message-bytes.js'
+import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'
 
 t.test('what a commit leaves in memory', (t) => {
   const raw = Buffer.from('text')

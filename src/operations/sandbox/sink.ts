@@ -11,10 +11,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { simpleParser } from 'mailparser'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import type { ListenAddress } from '../../base/config/network-values.js'
-import { findFields, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
-import { decodeHeaderText } from '../../base/mail/header-text.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import { toError } from '../../base/platform/errors.js'
 import type { SampleDkimVerdict } from './dkim-verdict.js'
@@ -109,7 +108,7 @@ async function storeMessage(
   await writeFile(join(parts.folder, name), Buffer.concat([Buffer.from(deliveryFields(from, to, verdict)), raw]), {
     mode: 0o600,
   })
-  parts.onArrival({ to, subject: subjectOf(raw), verdict, file: name })
+  parts.onArrival({ to, subject: await readSubject(raw), verdict, file: name })
   return name
 }
 
@@ -123,7 +122,8 @@ function deliveryFields(from: string, to: readonly string[], { result, signature
   ].join('\r\n')
 }
 
-function subjectOf(raw: Buffer): string {
-  const field = findFields(scanHeader(raw), 'subject')[0]
-  return field === undefined ? '' : decodeHeaderText(readFieldValue(raw, field))
+/** As a program that is not ours reads it, whatever our own reader would make of it. */
+async function readSubject(raw: Buffer): Promise<string> {
+  const { subject = '' } = await simpleParser(raw, { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true })
+  return subject
 }

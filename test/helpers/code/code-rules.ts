@@ -135,6 +135,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   'libphonenumber-js': ['base/platform/phone-number.ts'],
   'lru-cache': ['base/platform/lru-cache.ts'],
   mailauth: ['inbound/receiving/authentication/', 'operations/sandbox/dkim-verdict.ts'],
+  mailparser: ['operations/sandbox/sink.ts'],
   'node-cron': ['base/platform/cron-task.ts'],
   // Its parts serve apart: composing, the table of media types, lists of addresses, and a client.
   nodemailer: [

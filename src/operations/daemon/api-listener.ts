@@ -42,7 +42,7 @@ import type { Observers } from '../monitoring/monitoring.js'
 import { buildApiRoutes, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 import type { MessageMemory } from './message-memory.js'
-import { readinessProbe } from './storage-watch.js'
+import { readinessProbe } from '../upkeep/storage-watch.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576

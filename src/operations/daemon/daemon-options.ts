@@ -7,7 +7,7 @@ import type { AddressHider } from '../../base/platform/log-privacy.js'
 import type { LogTail } from '../../base/platform/log-tail.js'
 import type { RoomLogs } from '../../base/platform/room-logs.js'
 import type { Observers } from '../monitoring/monitoring.js'
-import type { UpgradeSettings } from './database-upgrade.js'
+import type { UpgradeSettings } from '../upkeep/database-upgrade.js'
 import type { Edges } from './edges.js'
 
 /** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */

@@ -31,12 +31,12 @@ import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
 import type { ServedRoutes } from './api-listener.js'
 import { type Certificates, openCertificates, type PairSettings, startCertificates } from './certificates.js'
 import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
-import { upgradeAtStart } from './database-upgrade.js'
+import { upgradeAtStart } from '../upkeep/database-upgrade.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
-import { foldForStandby, startSweeps, usesSpool } from './spool.js'
-import { readinessProbe, watchCommits } from './storage-watch.js'
+import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
+import { readinessProbe, watchCommits } from '../upkeep/storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]

@@ -23,7 +23,7 @@ import { openMxListener } from './mx-listener.js'
 import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
 import type { Services } from './services.js'
-import { startStatusFile } from './status-file.js'
+import { startStatusFile } from '../upkeep/status-file.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener, type PublishedZone } from './zone-listener.js'
 
@@ -150,7 +150,7 @@ async function openOperator(
   { delivery, doctor }: Pick<Services, 'delivery' | 'doctor'>,
   stopSteps: StopSteps,
 ): Promise<Operator> {
-  const operator = wireOperator({ ...deps, onQueueChanged: () => delivery.refresh(), runDoctor: doctor.run })
+  const operator = wireOperator({ ...deps, onQueueChanged: () => delivery.refresh(), runDoctor: () => doctor.run() })
   stopSteps.push(operator.stop)
   const { config, clock, log, database, listeners } = deps
   const { submission, mx, api } = listeners

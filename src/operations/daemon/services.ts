@@ -40,16 +40,16 @@ import { type BreakerService, wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { openDelivery } from './delivery.js'
-import { type Doctor, wireDoctor } from './doctor.js'
+import { DailyChecks } from '../doctor/daily-checks.js'
 import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
 import { type Edges, systemEdges } from './edges.js'
-import { Housekeeping } from './housekeeping.js'
+import { Housekeeping } from '../upkeep/housekeeping.js'
 import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
 import { openReceiving } from './receiving.js'
-import { watchSetBack } from './set-back-clock.js'
+import { watchSetBack } from '../upkeep/set-back-clock.js'
 import { type Sms, wireSms } from './sms.js'
-import { watchDisk } from './storage-watch.js'
+import { watchDisk } from '../upkeep/storage-watch.js'
 import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
 import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
@@ -86,7 +86,7 @@ export interface Services {
   /** Records opens and clicks. */
   readonly hits: HitRecorder
   readonly sms: Sms
-  readonly doctor: Doctor
+  readonly doctor: DailyChecks
   /** Finds our own MTA-STS policy. */
   readonly findPolicy: FindPolicy
 }
@@ -127,7 +127,7 @@ export async function openServices(
   )
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
-  const doctor = registerStop(stopSteps, wireDoctor(logAs('doctor')))
+  const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }

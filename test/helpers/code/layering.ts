@@ -42,7 +42,7 @@ const floors: readonly (readonly string[])[] = [
   ['outbound/delivery'],
   ['inbound/forwarding'],
   ['inbound/receiving', 'outbound/sending'],
-  ['outbound/broadcasts', 'operations/doctor', 'operations/monitoring', 'operations/notices'],
+  ['outbound/broadcasts', 'operations/doctor', 'operations/monitoring', 'operations/notices', 'operations/upkeep'],
   ['servers/smtp', 'servers/api', 'servers/dns', 'servers/pages'],
   ['operations/daemon'],
   ['operations/cli'],

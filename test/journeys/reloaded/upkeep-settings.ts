@@ -5,8 +5,8 @@ import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createDialer } from '../../../src/base/platform/dialer.js'
-import { wireDoctor } from '../../../src/operations/daemon/doctor.js'
-import { Housekeeping } from '../../../src/operations/daemon/housekeeping.js'
+import { DailyChecks } from '../../../src/operations/doctor/daily-checks.js'
+import { Housekeeping } from '../../../src/operations/upkeep/housekeeping.js'
 import { clockChecks } from '../../../src/operations/doctor/checks/clock-checks.js'
 import { openCheckDeps } from '../../../src/operations/doctor/checks/open-deps.js'
 import { readLastRun } from '../../../src/operations/doctor/findings-store.js'
@@ -100,8 +100,8 @@ function doctorSettings(here: ReloadedDaemon): Observations {
 function dailySetting({ t, app, settings }: ReloadedDaemon): Observations[string] {
   const { database } = app.daemon
   const resolver = zoneResolver({})
-  const doctor = wireDoctor({
-    ...{ config: app.config, settings, clock: app.now, log: pino({ level: 'silent' }), database },
+  const doctor = new DailyChecks({
+    ...{ settings, clock: app.now, log: pino({ level: 'silent' }), database },
     edges: { resolver, dialer: createDialer(), authorities: undefined },
   })
   const timers = mock.method(globalThis, 'setInterval')

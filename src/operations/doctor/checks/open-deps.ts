@@ -11,7 +11,7 @@ import { readClockState } from './clock-checks.js'
 /** Short: with a dead server an answer is given up after 4.5 seconds. The cache lives for one run. */
 const resolverSettings: Omit<ResolverSettings, 'servers'> = { timeout: 1_500, tries: 2, cacheSize: 5_000 }
 
-interface DoctorEdges {
+export interface DoctorEdges {
   readonly config: Config
   readonly clock: Clock
   readonly read: Read | null

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Write } from '../../../src/base/storage/db/write.js'
 import { hasMuchDeleted } from '../../../src/base/storage/spool/spool-use.js'
-import { startSweeps } from '../../../src/operations/daemon/spool.js'
+import { startSweeps } from '../../../src/operations/upkeep/spool-sweeps.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { holesOf } from '../../helpers/database/spooled.js'
 import { waitUntil } from '../../helpers/wait-until.js'

@@ -2,25 +2,25 @@
  * Starts the sweep of spool files, at the start and when much was deleted; or folds them into the database, where a
  * standby follows that has its log alone.
  */
-import type { Config } from '../../base/config/complete.js'
+import type { StartSettings } from '../../base/config/live-config.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { purgeSpool } from '../../base/storage/maintenance/purge-log.js'
 import { foldSpool } from '../../base/storage/spool/fold.js'
 import { hasMuchDeleted } from '../../base/storage/spool/spool-use.js'
-import type { StartOptions } from './daemon-options.js'
+import type { UpgradeSettings } from './database-upgrade.js'
 
 /** Milliseconds between two lines about the progress; the service manager hears of it as often. */
 const REPORT_INTERVAL = 5_000
 
 /** Whether the daemon stores large messages in spool files. */
-export function usesSpool({ standby }: Pick<Config, 'standby'>): boolean {
+export function usesSpool({ standby }: StartSettings): boolean {
   return standby.folder === ''
 }
 
 /** To be called before the standby begins, whose first copy then has all messages. */
 export async function foldForStandby(
-  { config, upgrade }: Pick<StartOptions, 'config' | 'upgrade'>,
+  { config, upgrade }: { readonly config: StartSettings; readonly upgrade?: UpgradeSettings | undefined },
   database: Database,
   log: Log,
 ): Promise<void> {

@@ -32,7 +32,7 @@ interface Notices {
   readonly onCommitted: () => void
 }
 
-interface WatchDeps extends Store {
+export interface WatchDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   readonly list: () => readonly WatchedCertificate[]

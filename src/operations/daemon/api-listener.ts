@@ -39,10 +39,10 @@ import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.j
 import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Observers } from '../monitoring/monitoring.js'
+import { readinessProbe } from '../upkeep/storage-watch.js'
 import { buildApiRoutes, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 import type { MessageMemory } from './message-memory.js'
-import { readinessProbe } from '../upkeep/storage-watch.js'
 import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576

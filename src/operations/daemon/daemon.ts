@@ -27,16 +27,17 @@ import type { ApiEndpoint } from '../../servers/api/http/server/listener.js'
 import type { DnsEndpoint } from '../../servers/dns/tcp-listener.js'
 import type { BoundEndpoint } from '../../servers/smtp/server/server-sockets.js'
 import type { CertificateView } from '../certificates/certificate-list.js'
+import { Certificates, type PairSettings } from '../certificates/certificates.js'
 import type { MetricsEndpoint } from '../monitoring/metrics-listener.js'
-import type { ServedRoutes } from './api-listener.js'
-import { type Certificates, openCertificates, type PairSettings, startCertificates } from './certificates.js'
-import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { upgradeAtStart } from '../upkeep/database-upgrade.js'
+import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
+import { readinessProbe, watchCommits } from '../upkeep/storage-watch.js'
+import type { ServedRoutes } from './api-listener.js'
+import { startCertificates } from './certificates.js'
+import { type DaemonOptions, type StartOptions, type StopSteps, stopAll } from './daemon-options.js'
 import { type Listeners, openListeners } from './listeners.js'
 import { buildMonitoring, openMonitoring } from './monitoring.js'
 import { openServices, type Services } from './services.js'
-import { foldForStandby, startSweeps, usesSpool } from '../upkeep/spool-sweeps.js'
-import { readinessProbe, watchCommits } from '../upkeep/storage-watch.js'
 
 export interface Daemon extends ServedRoutes {
   readonly submission: readonly BoundEndpoint[]
@@ -80,27 +81,35 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const stop = (): Promise<void> => stopAll(stopSteps, log)
   try {
     const { opened, database, suppressions, lateSteps } = await openStorage(options, stopSteps)
-    const certificates = await openCertificates(started)
+    const certificates = await Certificates.open({ config: options.config, clock, log }, started.config.tls)
     const services = await openServices(options, database, suppressions, stopSteps)
     if (options.loadsAhead === true) await services.receiving.loadAhead()
     const listeners = await openListeners(options, database, certificates, services, { stopSteps, lateSteps })
-    const orders = await startCertificates({ ...options, database, services, certificates, listeners }, stopSteps)
-    const parts = { database, services, listeners, listCertificates: orders.listServed }
+    const { delivery } = services
+    await startCertificates(certificates, options, { database, delivery, listeners }, stopSteps)
+    const parts = { database, services, listeners, listCertificates: () => certificates.listServed() }
     const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
     // Before what was started behind them: nothing new is accepted while that ends.
     stopSteps.push(listeners.stop)
     const forget = (): void => {
       listeners.onForeignChange()
-      orders.wake()
+      certificates.wake()
     }
     const onForeignChange = createChangeAcknowledger({ database, log: logs.of('storage'), forget })
     database.onForeignCommit(onForeignChange)
     // Changes made during the start are in effect already, and must be acknowledged.
     onForeignChange()
     return {
-      ...{ ...endpointsOf(listeners), metrics, challenges: orders.endpoints, tls: certificates.tls, database, stop },
+      ...{
+        ...endpointsOf(listeners),
+        metrics,
+        challenges: certificates.endpoints,
+        tls: certificates.tls,
+        database,
+        stop,
+      },
       ...createReload(options, live, { services, listeners, certificates }),
-      listCertificates: orders.list,
+      listCertificates: () => certificates.list(),
       probeWriter: () => opened.commit([readinessProbe(clock())]).catch(() => undefined),
       describeLoad: () => describeLoad(listeners, services),
     }

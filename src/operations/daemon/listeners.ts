@@ -14,8 +14,9 @@ import type { ApiListener } from '../../servers/api/http/server/listener.js'
 import type { ZoneListener } from '../../servers/dns/zone-listener.js'
 import type { MxListener } from '../../servers/smtp/mx/mx-listener.js'
 import type { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
+import type { Certificates } from '../certificates/certificates.js'
+import { startStatusFile } from '../upkeep/status-file.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
-import type { Certificates } from './certificates.js'
 import { ProcessChanges } from './changes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { createMessageMemory, type MessageMemory } from './message-memory.js'
@@ -23,7 +24,6 @@ import { openMxListener } from './mx-listener.js'
 import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
 import type { Services } from './services.js'
-import { startStatusFile } from '../upkeep/status-file.js'
 import { openSubmissionListener } from './submission-listener.js'
 import { openZoneListener, type PublishedZone } from './zone-listener.js'
 
@@ -58,17 +58,16 @@ interface Watched extends Pick<Operator, 'readCensus'> {
   readonly countApiConnections: () => number
 }
 
-type ListenerCertificates = Pick<Certificates, 'listenerTls' | 'answers' | 'servesName'>
-
 export async function openListeners(
   options: StartOptions,
   database: Database,
-  { listenerTls: tls, answers: challengeAnswers, servesName }: ListenerCertificates,
+  certificates: Certificates,
   services: Services,
   { stopSteps, lateSteps }: ListenerSteps,
 ): Promise<Listeners> {
   const { config, settings, clock, log, logs, logTail, uiFolder, observers } = options
   const { listeners: stopTimeout } = options.stopTimeouts ?? defaultStopTimeouts
+  const { listenerTls: tls, answers: challengeAnswers } = certificates
   const open: Listener[] = []
   const served = { cert: tls.cert }
   const certificateOf = (): string => served.cert
@@ -94,7 +93,12 @@ export async function openListeners(
   open.push({ stop: api.drain })
   lateSteps.push(() => api.listener.close())
   await startServices(services, hasDiskSpace)
-  const sending = wireSending({ config, clock, served, servesName }, database, services, composing)
+  const sending = wireSending(
+    { config, clock, served, servesName: (name) => certificates.servesName(name) },
+    database,
+    services,
+    composing,
+  )
   const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
   const behind = { ...common, logs, database, requests: limits.requests, acceptor, receiving, disk }
   const others = await openOtherListeners(behind, open)

@@ -15,7 +15,7 @@ import { type Route, sessionRoute } from '../http/route/route.js'
 import { type Health, healthView } from './health-view.js'
 
 export interface ServiceRouteDeps extends Store {
-  readonly readHealth: () => Promise<Health>
+  readonly health: { readonly read: () => Promise<Health> }
   readonly logTail: Pick<LogTail, 'read'>
 }
 
@@ -41,7 +41,7 @@ export function serviceRoutes(deps: ServiceRouteDeps): readonly Route[] {
   return [healthRoute(deps), logRoute(deps), suppressionsRoute(deps), unsuppressRoute(deps)]
 }
 
-function healthRoute({ readHealth }: ServiceRouteDeps): Route {
+function healthRoute({ health }: ServiceRouteDeps): Route {
   return sessionRoute({
     method: 'GET',
     path: '/operator/health',
@@ -52,7 +52,7 @@ function healthRoute({ readHealth }: ServiceRouteDeps): Route {
       200: { description: 'Process, storage, certificate, queue, webhooks and listeners.', schema: healthView },
     },
     refusals: [],
-    run: async () => json(200, await readHealth()),
+    run: async () => json(200, await health.read()),
   })
 }
 

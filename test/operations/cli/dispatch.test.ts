@@ -10,7 +10,7 @@ interface Coverage {
   readonly result: readonly { readonly url: string }[]
 }
 
-/** The files that the program loads for these arguments, as `cli/run.js` and `node_modules/zod/index.js`. */
+/** The files that the program loads for these arguments, as `operations/cli/run.js` and `node_modules/zod/index.js`. */
 function loadedFiles(folder: string, argv: readonly string[]): readonly string[] {
   const coverage = join(folder, `loaded-by-${argv.slice(0, 2).join('-')}`)
   spawnSync(process.execPath, [programFile, ...argv], { env: { ...process.env, NODE_V8_COVERAGE: coverage } })
@@ -25,9 +25,9 @@ t.test('version and help load the list of commands, and neither a command nor a 
   const folder = temporaryFolder(t)
   for (const argv of [['--version'], ['help'], ['help', 'queue', 'list'], ['key', '--help']]) {
     const files = loadedFiles(folder, argv)
-    t.ok(files.includes('cli/command-list/all-commands.js'), argv.join(' '))
+    t.ok(files.includes('operations/cli/command-list/all-commands.js'), argv.join(' '))
     const allowed =
-      /^(?:main|cli\/[\w-]+|cli\/command-list\/[\w-]+|platform\/[\w-]+|messages\/queue\/queue-status)\.js$/
+      /^(?:main|operations\/cli\/(?:command|command-list)\/[\w-]+|operations\/cli\/[\w-]+|base\/platform\/[\w-]+|records\/messages\/queue\/queue-status)\.js$/
     t.same(
       files.filter((file) => !allowed.test(file)),
       [],
@@ -48,13 +48,16 @@ t.test('a command loads neither the daemon nor other commands', async (t) => {
   for (const { argv, own, without } of cases) {
     const files = loadedFiles(folder, [...argv, `--config=${config}`])
     t.same(
-      files.filter((file) => file.startsWith('cli/commands/')),
-      [`cli/commands/${own}.js`],
+      files.filter((file) => file.startsWith('operations/cli/commands/')),
+      [`operations/cli/commands/${own}.js`],
       argv.join(' '),
     )
     t.same(
       files.filter(
-        (file) => file.startsWith('daemon/') || file.startsWith('storage/writer/writer-worker') || without.test(file),
+        (file) =>
+          file.startsWith('operations/daemon/') ||
+          file.startsWith('base/storage/writer/writer-worker') ||
+          without.test(file),
       ),
       [],
       argv.join(' '),

@@ -29,7 +29,7 @@ interface ServiceConfig {
   /** The host that the MX records of receiving domains name. */
   readonly inbound_mx_host: DomainName
   readonly mail_from: Address
-  /** Without a trailing slash. */
+  /** It has no trailing slash. */
   readonly public_url: string
   readonly public_addresses: readonly string[]
 }
@@ -37,11 +37,11 @@ interface ServiceConfig {
 type AcmeSettings = Frozen<Settings['tls']['acme']>
 
 interface AcmeConfig extends Omit<AcmeSettings, 'ca_file'> {
-  /** null: the authorities of the system. */
+  /** Null if the authorities of the system are used. */
   readonly ca_file: string | null
 }
 
-/** null: no certificate is configured, and a self-signed one is created. */
+/** The files are null if no certificate is configured; then a self-signed one is created. */
 interface TlsConfig {
   readonly cert_file: string | null
   readonly key_file: string | null
@@ -50,7 +50,7 @@ interface TlsConfig {
 
 export interface LimitsConfig {
   readonly default_plan: string
-  /** Who may make workspaces through the API: owners of one, or the operator alone. */
+  /** Who may make workspaces through the API: each owner of one, or the operator alone. */
   readonly create_workspaces: 'owners' | 'operator'
   readonly domain_emails_per_day: number
   /** Counted over the entire service. */
@@ -60,18 +60,18 @@ export interface LimitsConfig {
   /** Percent that the inbound mail of one owner may take, of that mail and the room on the disk together. */
   readonly inbound_disk_percent: number
   readonly breaker: Frozen<Settings['limits']['breaker']>
-  /** With the built-in plans. */
+  /** The built-in plans are among them. */
   readonly plans: Plans
 }
 
 type SmsSettings = Frozen<Settings['sms']>
 
 interface SmsConfig extends Omit<SmsSettings, 'smpp'> {
-  /** `ca_file` null: the authorities of the system. */
+  /** `ca_file` is null if the authorities of the system are used. */
   readonly smpp: Omit<SmsSettings['smpp'], 'ca_file'> & { readonly ca_file: string | null }
 }
 
-/** `backup_folder` null: no folder is watched. */
+/** `backup_folder` is null if no folder is watched. */
 interface DoctorConfig extends Omit<Frozen<Settings['doctor']>, 'backup_folder'> {
   readonly backup_folder: string | null
 }
@@ -84,7 +84,7 @@ export interface Config extends Frozen<Omit<Settings, 'service' | 'tls' | 'limit
   readonly doctor: DoctorConfig
 }
 
-/** `folder`: of the configuration file. */
+/** `folder` is the folder of the configuration file. */
 export function completeConfig(settings: Settings, machine: Machine, folder: string): Config {
   const { service, tls, api, limits, sms, standby, doctor } = settings
   const hostname = service.hostname ?? parseHostName(machine.hostname) ?? parseDomainName('localhost')
@@ -124,11 +124,11 @@ export function completeConfig(settings: Settings, machine: Machine, folder: str
   })
 }
 
-/** At the port that we listen on with TLS, so that links in mail work where nothing leads on from port 443. */
+/** The URL has the port that we listen on with TLS, so that links in mail work where port 443 leads nowhere. */
 function defaultPublicUrl(hostname: string, listen: readonly ApiListenAddress[]): string {
   const [first] = listen
   const isProxied = listen.some(({ kind }) => kind !== 'tls')
-  // 0: any free port.
+  // 0 takes any free port.
   const port = isProxied || first?.kind !== 'tls' || first.port === 0 ? 443 : first.port
   return `https://${hostname}${port === 443 ? '' : `:${port}`}`
 }

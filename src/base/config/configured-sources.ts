@@ -4,7 +4,7 @@ import { DEFAULT_POOL } from './source-schema.js'
 
 export interface ConfiguredSource {
   readonly address: string
-  /** The name in EHLO; null: `service.hostname`. */
+  /** The name in EHLO. Null if it is `service.hostname`. */
   readonly hello: string | null
   readonly pool: string
   readonly isWarming: boolean

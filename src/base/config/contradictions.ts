@@ -140,7 +140,9 @@ function findIncompleteZone({ zone_listen, nameservers, ...dns }: Settings['dns'
   )
 }
 
-/** Above `spam_score`, no message would ever be suspicious. The problem names the key that the file states. */
+/**
+ * If it were above `spam_score`, no message would ever be suspicious. The problem names the key that the file states.
+ */
 function findReversedScores(spam: Settings['spam'], written: Readonly<Record<string, unknown>>): readonly Problem[] {
   const { suspicious_score, spam_score } = spam
   if (suspicious_score <= spam_score) return []

@@ -19,7 +19,7 @@ function findRepeatedLists(name: string, lists: readonly { readonly zone: string
   })
 }
 
-/** Where a client may come back no longer when it may come again, none would ever pass. */
+/** If a client may no longer come back at the time when it may come again, none would ever pass. */
 function findShortTimes({ delay, retry_window, remember }: Settings['inbound']['greylisting']): readonly Problem[] {
   const limit = 'allowed: longer than inbound.greylisting.delay'
   return Object.entries({ retry_window, remember }).flatMap(([key, time]) =>

@@ -6,7 +6,7 @@ import type { Settings } from './schema.js'
 type ListenerAddress = ListenAddress | ApiListenAddress
 
 interface Listener {
-  /** Such as `api.listen[0]`. */
+  /** The key, such as `api.listen[0]`. */
   readonly key: string
   readonly address: ListenerAddress
 }
@@ -34,7 +34,10 @@ export function formatListenerAddress(address: ListenerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Whether only this machine reaches it: a Unix socket, loopback, or `localhost`, which is loopback by RFC 6761 section 6.3. */
+/**
+ * Whether only this machine reaches it: a Unix socket, loopback, or `localhost`, which is loopback (RFC 6761 section
+ * 6.3).
+ */
 export function isLocal(address: ListenerAddress): boolean {
   return 'path' in address || address.host === 'localhost' || isLoopback(address.host)
 }

@@ -1,12 +1,12 @@
 /**
  * The configuration that is in force. A reload replaces it in one assignment.
  *
- * Rooms hold the function that reads it (`ReadSettings`) and call it at each use. What is fixed until the next start has a
- * type of its own (`StartSettings`), so that no room keeps a value that a reload may change.
+ * Rooms hold the function that reads it (`ReadSettings`) and call it at each use. Settings that are fixed until the
+ * next start have a separate type (`StartSettings`), so that no room keeps a value that a reload may change.
  */
 import type { Config } from './complete.js'
 
-/** The settings in force: those that a reload applies are of the last one, all others of the start. */
+/** Reads the settings in force: those that a reload applies come from the last reload, all others from the start. */
 export type ReadSettings = () => Config
 
 /** The settings that only a restart changes (`settingsByEffect.restarted`). */
@@ -29,13 +29,13 @@ export interface LiveConfig {
 
 /** Names of settings such as `inbound.max_size`, in the order of the sections. */
 export interface ReloadedSettings {
-  /** In force from now on. */
+  /** Settings that are in force from now on. */
   readonly applied: readonly string[]
   /** Different from what the daemon was started with, and in force after its next start. */
   readonly pending: readonly string[]
 }
 
-/** Settings, or sections of which every setting is meant: those that a reload applies. */
+/** Settings that a reload applies. A section stands for all of its settings. */
 const reloaded: readonly string[] = [
   ...['tls.cert_file', 'tls.key_file'],
   ...settingsOf('api', ['trusted_proxies', 'max_connections']),
@@ -71,7 +71,7 @@ const reloaded: readonly string[] = [
   'doctor',
 ]
 
-/** The others: what is opened once at the start, such as listeners, or cannot change while it is in use. */
+/** All other settings: what is opened once at the start, such as listeners, or cannot change while it is in use. */
 const restarted: readonly string[] = [
   ...['service', 'tls.acme', 'dns', 'metrics', 'standby', 'sms.smpp'],
   ...['api.listen', 'submission.listen', 'submission.listen_tls', 'inbound.listen'],
@@ -79,7 +79,7 @@ const restarted: readonly string[] = [
   ...['ui.enabled', 'sms.provider', 'retention.exports', 'log.format'],
 ]
 
-/** Each setting is in one of both. */
+/** Each setting is in one of the two. */
 export const settingsByEffect = { reloaded, restarted } as const
 
 const reloadable: ReadonlySet<string> = new Set(reloaded)
@@ -114,7 +114,7 @@ export function isReloadable(name: string): boolean {
   return parts.some((_part, at) => reloadable.has(parts.slice(0, at + 1).join('.')))
 }
 
-/** What a reload applies as it is in `next`, and all else as it was at the start. */
+/** Takes from `next` what a reload applies, and all else as it was at the start. */
 function merge<Section extends object>(started: Section, next: Section, path = ''): Section {
   const merged = { ...started, ...next }
   for (const key of Object.keys(merged)) {

@@ -17,18 +17,18 @@ import { findPublicSecrets, readSecretFiles, type SecretSource } from './secret-
 import { findShortNames } from './short-names.js'
 
 export type LoadedConfig =
-  /** `file` null: built-in defaults. */
+  /** `file` is null if the built-in defaults are used. */
   | {
       readonly kind: 'config'
       readonly file: string | null
       readonly config: Config
       readonly dataDir: string
-      /** What works, and endangers a secret. */
+      /** Settings that work, and endanger a secret. */
       readonly warnings: readonly Problem[]
       /** Names of one label. The daemon works with them; what prepares a server for others does not. */
       readonly shortNames: readonly Problem[]
     }
-  /** `dataDir`: what the sound part of the file says, or the default; null: the file cannot be read. */
+  /** `dataDir` is what the sound part of the file says, or the default. It is null if the file cannot be read. */
   | {
       readonly kind: 'problems'
       readonly file: string | null
@@ -42,9 +42,9 @@ interface ConfigSource {
   /** The value of `--config`. */
   readonly file: string | null
   readonly env: Env
-  /** A credential of systemd that cannot be read is a problem. Default: the secret counts as not set. */
+  /** A credential of systemd that cannot be read is a problem. If it is absent, the secret counts as not set. */
   readonly needsCredentials?: boolean
-  /** Where packages install the configuration. */
+  /** The path where packages install the configuration. */
   readonly systemFile?: string
 }
 
@@ -68,7 +68,7 @@ export function loadConfig({
   }
 }
 
-/** `file`: for messages, and for the folder from which relative paths count. */
+/** `file` is named in messages, and relative paths count from its folder. */
 export function parseConfig(
   text: string,
   file: string | null,
@@ -99,8 +99,8 @@ export function parseConfig(
 }
 
 /**
- * The problem of a value from a file belongs to the key that names the file. A text of the file is not shown: a line may
- * have its two sides swapped, with the password on the left.
+ * The problem of a value from a file belongs to the key that names the file. A text of the file is not shown: a line
+ * may have its two sides exchanged, with the password on the left.
  */
 function nameFile(problem: Problem, fileKeys: ReadonlyMap<string, string>): Problem {
   const key = fileKeys.get(problem.key)

@@ -10,20 +10,20 @@ import { isLoopback, isPublishable } from '../platform/ip-address.js'
 export interface ListenAddress {
   /** Name or address, without brackets. */
   readonly host: string
-  /** 0: any free port. */
+  /** 0 takes any free port. */
   readonly port: number
 }
 
-/** Where the REST API listens. */
+/** The addresses where the REST API listens. */
 export type ApiListenAddress =
   | ({ readonly kind: 'tls' } & ListenAddress)
-  /** Without TLS, for a reverse proxy on this machine. */
+  /** It has no TLS, for a reverse proxy on this machine. */
   | ({ readonly kind: 'http' } & ListenAddress)
   /** The same, on a Unix socket. */
   | { readonly kind: 'unix'; readonly path: string }
 
 const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?'
-/** The last label is not a number: `256.0.0.1` is a mistyped address, not a name. */
+/** The last label must not be a number: `256.0.0.1` is a mistyped address, not a name. */
 const hostNamePattern = new RegExp(`^(?!(?:.*\\.)?\\d+$)${label}(?:\\.${label})*$`)
 
 /** A host name of ASCII letters, digits and hyphens (RFC 1123 section 2.1), in lower case. */
@@ -81,7 +81,7 @@ export function parseHostAddress(text: string): string | undefined {
   return isPublishable(text) ? text : undefined
 }
 
-/** The left side of a route: a domain, or `*` for all the others. */
+/** The left side of a route. It is a domain, or `*` for all other domains. */
 export function parseRouteDomain(text: string): string | undefined {
   return text === '*' ? text : parseHostName(text)
 }

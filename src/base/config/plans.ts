@@ -29,7 +29,7 @@ export const builtInPlans: Plans = {
   high_volume: { requests_per_second: 50, requests_per_minute: 2_000, requests_per_day: 200_000 },
 }
 
-/** Undefined: there is no such plan. */
+/** Undefined if there is no such plan. */
 export function limitsOfPlan(plans: Plans, name: string): PlanLimits | undefined {
   if (name === UNLIMITED) return {}
   return Object.hasOwn(plans, name) ? plans[name] : undefined

@@ -5,11 +5,11 @@
  */
 import type { z } from 'zod'
 
-/** In place of a secret. */
+/** Stands in place of a secret. */
 export const HIDDEN_VALUE = 'found a value that is not shown here'
 
 export interface Problem {
-  /** Such as `outbound.retry_schedule[2]`; empty: the entire file. */
+  /** The key, such as `outbound.retry_schedule[2]`. Empty if the problem is about the entire file. */
   readonly key: string
   readonly message: string
 }
@@ -17,7 +17,7 @@ export interface Problem {
 type Issue = z.core.$ZodIssue
 type Path = readonly PropertyKey[]
 
-/** One problem for each invalid key. `written`: the content of the file. */
+/** Makes one problem for each invalid key. `written` is the content of the file. */
 export function problemsOf(issues: readonly Issue[], written: unknown): readonly Problem[] {
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return unknownKeyProblemsOf(issue)

@@ -1,9 +1,8 @@
 /**
  * All settings, with their kinds and defaults.
  *
- * The code uses the names of the file. A key is added together with its feature and its lines in
- * config/posthorn.toml; a test compares the two.
- * A secret may come from a file that a key beside it names (`secret-files.ts`).
+ * The code uses the names of the file. A key is added together with its feature and its lines in config/posthorn.toml;
+ * a test compares the two. A secret may come from a file that another key names (`secret-files.ts`).
  */
 import { z } from 'zod'
 import { logLevels } from '../platform/log-levels.js'

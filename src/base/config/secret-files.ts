@@ -1,9 +1,9 @@
 /**
- * Secrets in files of their own: `password_file = "PATH"` in place of `password`. What the file holds is checked like a
- * value that the configuration states, and problems name the key of the file.
+ * Reads secrets from separate files: `password_file = "PATH"` in place of `password`. The content of the file is
+ * checked like a value that the configuration states, and problems name the key of the file.
  *
- * A path may begin with `$CREDENTIALS_DIRECTORY/` (LoadCredential= of systemd). Those files exist only while the service
- * runs, so a command that does without them takes the secret as not set. Limit: 64 KB.
+ * A path may begin with `$CREDENTIALS_DIRECTORY/` (LoadCredential= of systemd). Those files exist only while the
+ * service runs, so a command that works without them takes the secret as not set. Limit: 64 KB.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -16,7 +16,7 @@ export interface SecretSource {
   readonly folder: string
   /** The value of CREDENTIALS_DIRECTORY. */
   readonly credentials: string | undefined
-  /** A credential that cannot be read is a problem: for the daemon. */
+  /** A credential that cannot be read is a problem. This is so for the daemon. */
   readonly needsCredentials: boolean
 }
 
@@ -47,7 +47,7 @@ const secretKeys: readonly SecretKey[] = [
 
 const MAX_BYTES = 65_536
 const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
-/** Where systemd keeps the credentials of the unit, for commands outside of it. */
+/** The folder where systemd keeps the credentials of the unit. Commands outside of the unit need it. */
 const UNIT_CREDENTIALS = '/run/credentials/posthorn.service'
 
 type Table = Record<string, unknown>
@@ -81,7 +81,9 @@ export function readSecretFiles(written: object, source: SecretSource): FoundSec
 
 const PUBLIC = 'which every user of this machine can read; allowed: mode 0600, or 0640 with the group of the daemon'
 
-/** A warning if the configuration file itself holds secrets that every user can read. `file` null: there is none. */
+/**
+ * A warning if the configuration file itself holds secrets that every user can read. `file` is null if there is none.
+ */
 export function findPublicSecrets(written: object, file: string | null): readonly Problem[] {
   if (file === null || !isReadableByAll(file)) return []
   const keys = secretKeys.flatMap(({ section, key }) =>
@@ -112,7 +114,7 @@ interface SecretFile {
   readonly isPublic: boolean
 }
 
-/** Null: a credential that is not there, and need not be. */
+/** Null if a credential that is not there, and need not be. */
 function readSecret(path: string, { folder, credentials, needsCredentials }: SecretSource): SecretFile | null {
   const isCredential = path.startsWith(CREDENTIALS)
   const file = isCredential

@@ -1,7 +1,7 @@
 /**
- * Names of one label, such as `mailbox`, on a server that other machines reach.
+ * Finds names of one label, such as `mailbox`, on a server that other machines reach.
  *
- * In SMTP a host is named by its full name (RFC 5321 section 2.3.5), and DNS has no records of a name that only one network
+ * SMTP requires a host's full name (RFC 5321 section 2.3.5), and DNS has no records of a name that only one network
  * knows. Such a name is no contradiction, because that would stop the start: a server that has run with one goes on
  * after an upgrade.
  */
@@ -23,7 +23,10 @@ interface Named {
   readonly allowed: string
 }
 
-/** `hostname`: the one in force. `machineName`: of the operating system. One problem for each name; none if all listeners are local. */
+/**
+ * `hostname` is the one in force, `machineName` that of the operating system. It finds one problem for each name, and
+ * none if all listeners are local.
+ */
 export function findShortNames(settings: Settings, hostname: DomainName, machineName: string): readonly Problem[] {
   const open = listListeners(settings).find(({ address }) => !isLocal(address))
   if (open === undefined) return []
@@ -36,7 +39,7 @@ export function findShortNames(settings: Settings, hostname: DomainName, machine
     }))
 }
 
-/** What the server says at EHLO. */
+/** The names that the server says at EHLO. */
 function hostNamesOf({ service, outbound }: Settings, hostname: DomainName, machineName: string): readonly Named[] {
   const rules = { effect: 'which most mail servers refuse at EHLO', allowed: HOST_NAME }
   const origin = service.hostname === undefined ? describeMachineName(hostname, machineName) : ''
@@ -54,7 +57,10 @@ function describeMachineName(hostname: DomainName, machineName: string): string 
     : ` (because the file does not set the key, and the name of this machine, ${JSON.stringify(machineName)}, is no host name)`
 }
 
-/** What the records of domains and the mail of the service lead to, where the file sets it: the defaults follow the host name. */
+/**
+ * The names in the records of domains and in the mail of the service, where the file sets them. The defaults follow the
+ * host name.
+ */
 function dnsNamesOf({ service, dns }: Settings): readonly Named[] {
   const { zone, inbound_mx_host, mail_from } = service
   const names = [

@@ -18,7 +18,7 @@ export function findSourceContradictions(outbound: Outbound): readonly Problem[]
   ]
 }
 
-/** Only addresses of `sources`: a repeated one of `source_addresses` was allowed before there were pools. */
+/** Checks only addresses of `sources`: a repeated one of `source_addresses` was allowed before there were pools. */
 function findRepeatedAddresses({ source_addresses, sources }: Outbound): readonly Problem[] {
   const places = new Map(
     source_addresses.map((address, at) => [canonical(address), `outbound.source_addresses[${at}]`]),

@@ -16,7 +16,7 @@ export const sourceShape = {
   warm_up: value.flag.prefault(false),
 }
 
-/** One section of `[[outbound.pool_rules]]`: what it states must all be so. */
+/** One section of `[[outbound.pool_rules]]`. All that it states must be true. */
 export const poolRuleShape = {
   pool: value.poolName,
   workspace: value.workspaceId.optional(),

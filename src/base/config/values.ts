@@ -13,7 +13,7 @@ import { isPhoneCountry } from '../platform/phone-countries.js'
 import type { ApiListenAddress, ListenAddress, SmppServer } from './network-values.js'
 import * as parsers from './network-values.js'
 
-/** A setting written as a string. `secret`: it may hold a password, so no message repeats it. */
+/** A setting written as a string. `secret` says that it may hold a password, so no message repeats it. */
 function textValue<T>(
   allowed: string,
   parse: (written: string) => T | undefined,
@@ -122,7 +122,7 @@ export const hostName: z.ZodType<DomainName, string> = textValue(
   parsers.parseHostName,
 )
 export const mailbox: z.ZodType<Address, string> = textValue('an address such as "posthorn@example.net"', parseMailbox)
-/** null: none. */
+/** Null if there is none. */
 export const mailboxOrNone: z.ZodType<Address | null, string> = textValue(
   'an address such as "postmaster@example.net", or "" for none',
   (written) => (written === '' ? null : parseMailbox(written)),
@@ -171,7 +171,7 @@ export const routeTarget: z.ZodType<Route, string> = textValue(
   },
   true,
 )
-/** null: none. */
+/** Null if there is none. */
 export const routeOrNone: z.ZodType<Route | null, string> = textValue(
   '"host:port" or "smtps://user:password@host:port" (@ / % in the password percent-encoded), or "" for none',
   (written) => {
@@ -181,13 +181,13 @@ export const routeOrNone: z.ZodType<Route | null, string> = textValue(
   },
   true,
 )
-/** null: none. */
+/** Null if there is none. */
 export const httpUrlOrNone: z.ZodType<URL | null, string> = textValue(
   'an "http://" or "https://" URL with a host, without "?" and "#", or "" for none',
   (written) => (written === '' ? null : parsers.parseHttpUrl(written)),
   true,
 )
-/** null: none. */
+/** Null if there is none. */
 export const httpsUrlOrNone: z.ZodType<URL | null, string> = textValue(
   'an "https://" URL with a host, without "?" and "#", or "" for none',
   (written) => {
@@ -205,7 +205,7 @@ export const httpsUrl: z.ZodType<URL, string> = textValue(
   true,
 )
 
-/** A country whose numbers may be sent codes, as ISO 3166-1 alpha-2 in upper case. */
+/** A country with numbers that codes may be sent to, as ISO 3166-1 alpha-2 in upper case. */
 export const phoneCountry: z.ZodType<string, string> = textValue(
   'the two letters of a country (ISO 3166-1) such as "DE", "GB"',
   (written) => (isPhoneCountry(written.toUpperCase()) ? written.toUpperCase() : undefined),
@@ -215,13 +215,13 @@ export const smsSender: z.ZodType<string, string> = textValue(
   (written) =>
     /^(?:(?=.*[A-Za-z])[A-Za-z0-9 ._&-]{1,11}|\+?\d{3,15}|MG[0-9a-f]{32})$/.test(written) ? written : undefined,
 )
-/** A user name, a password, or a text that may hold one: no message repeats it. */
+/** A user name, a password, or a text that may hold one. No message repeats it. */
 export const secret: z.ZodType<string, string> = textValue(
   'a text of up to 2,000 characters without control characters',
   (written) => (/^[^\p{Cc}]{0,2000}$/u.test(written) ? written : undefined),
   true,
 )
-/** null: none. */
+/** Null if there is none. */
 export const smppUrlOrNone: z.ZodType<SmppServer | null, string> = textValue(
   '"smpp://host:port" or "smpps://host:port", or "" for none',
   (written) => (written === '' ? null : parsers.parseSmppUrl(written)),

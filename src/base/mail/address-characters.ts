@@ -7,7 +7,9 @@
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-/** They are not seen, or seen as a blank: default ignorable ones, format and control characters, the blank of Braille. */
+/**
+ * They are not seen, or seen as a blank: default ignorable ones, format and control characters, the blank of Braille.
+ */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cc}\u2800]/u
 const localCharacter = /^[\p{L}\p{M}\p{N}\p{Sm}\p{Sc}\p{So}]$/u
 /** The joiners U+200C and U+200D have a meaning within words of some scripts: `domainToASCII` checks their context. */
@@ -19,12 +21,12 @@ export function hasLocalCharactersOnly(local: string): boolean {
   return findLocalCharacter(local) === null
 }
 
-/** `domain`: as it was written. Mapping its characters to others would drop those that are not seen. */
+/** `domain` is the text as it was written. Mapping its characters to others would drop those that are not seen. */
 export function hasVisibleCharactersOnly(domain: string): boolean {
   return findHiddenCharacter(domain) === null
 }
 
-/** `label`: in lower-case ASCII. Is it no A-label, or a valid one? */
+/** `label` is in lower-case ASCII. True if it is no A-label, or a valid one. */
 export function isValidLabel(label: string): boolean {
   return !label.startsWith('xn--') || findLabelFault(label) === null
 }
@@ -34,7 +36,7 @@ export function explainSurrogate(text: string): string | null {
   return text.isWellFormed() ? null : 'has half of a surrogate pair: send each character whole'
 }
 
-/** Why `text` is no mail address, as the predicate of a sentence; null: for no reason that these rules know. */
+/** Why `text` is no mail address, as the predicate of a sentence. Null if these rules know of no reason. */
 export function explainAddressFault(text: string): string | null {
   const shown = text.slice(0, MAX_EXPLAINED)
   const at = shown.lastIndexOf('@')
@@ -76,7 +78,7 @@ function findHiddenCharacter(domain: string): string | null {
   return null
 }
 
-/** The fault, as the predicate `has …`; null: there is none. */
+/** The fault, as the predicate `has …`, or null if there is none. */
 function findLabelFault(label: string): string | null {
   const decoded = domainToUnicode(label)
   for (const character of decoded) {
@@ -87,7 +89,7 @@ function findLabelFault(label: string): string | null {
   return decoded === label || domainToASCII(decoded) !== label ? `has the label ${label.slice(0, 63)}` : null
 }
 
-/** The characters that need others beside them (RFC 5892, appendix A.3 to A.6) where those are missing. */
+/** Characters that need others next to them (RFC 5892, appendix A.3 to A.6), where these are missing. */
 const misplacedCharacter = /(?<!l)\u00b7|\u00b7(?!l)|\u0375(?!\p{Script=Greek})|(?<!\p{Script=Hebrew})[\u05f3\u05f4]/u
 
 /** The dot of Katakana needs Hiragana, Katakana or Han in its label (appendix A.7). */

@@ -22,7 +22,7 @@ import { Refusal } from './refusal.js'
 
 declare const brand: unique symbol
 
-/** Lower case, A-labels, no trailing dot: `xn--mnchen-3ya.example`. */
+/** Lower case, A-labels, no trailing dot, such as `xn--mnchen-3ya.example`. */
 export type DomainName = string & { readonly [brand]: 'DomainName' }
 /** `local@domain`, the domain a `DomainName`. */
 export type Address = string & { readonly [brand]: 'Address' }
@@ -36,7 +36,7 @@ const plainAddress =
   /^[\w!#$%&'*+/=?^`{|}~-]{1,64}@(?:(?!-|xn--)[a-z0-9_-]{1,63}(?<!-)\.){0,8}(?!xn--)[a-z](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 /** The same characters with dots between, before or behind them. */
 const foreignLocal = /^[^\p{Cc}\p{Cs}\s()<>[\]:;@\\,"]+$/u
-/** Octets: with the domain it fits into a command of 512 (RFC 5321 section 4.5.3.1.4). */
+/** Octets. With the domain it fits into a command of 512 octets (RFC 5321 section 4.5.3.1.4). */
 const MAX_FOREIGN_LOCAL = 240
 const quotedString = /^"([\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/
 
@@ -47,7 +47,7 @@ export function tryParseDomainName(text: string): DomainName | null {
   return name?.split('.').every(isValidLabel) === true ? name : null
 }
 
-/** The name that is looked up: what is not seen is dropped, and no label is asked whether it is a valid one. */
+/** The name that is looked up. Invisible characters are dropped, and labels are not checked for validity. */
 export function readDomainName(text: string): DomainName | null {
   const bare = text.endsWith('.') ? text.slice(0, -1) : text
   if (bare === '' || bare.length > 255 || /[\s%/:@?#[\]\\]/.test(bare)) return null
@@ -85,9 +85,9 @@ function joinAddress(local: string, domain: DomainName | null): Address | null {
 }
 
 /**
- * The mailbox of another server, as that server writes it, or null. Servers have longer local parts (forwarded mail, return
- * paths and reply tokens of others), and mailboxes with dots in any place. What we generate, and who writes from here, is
- * parsed by `tryParseAddress`.
+ * The mailbox of another server, as that server writes it, or null. Servers have longer local parts (forwarded mail,
+ * return paths and reply tokens of others), and mailboxes with dots in any place. `tryParseAddress` parses the
+ * addresses that we generate, and those of senders here.
  */
 export function tryParseForeignAddress(text: string): Address | null {
   const strict = tryParseAddress(text)
@@ -96,7 +96,10 @@ export function tryParseForeignAddress(text: string): Address | null {
   return local !== null && hasLocalCharactersOnly(local) ? joinAddress(local, tryParseDomainName(domain)) : null
 }
 
-/** The same in mail that comes in, where characters may stand that we send to no one: the domain is the one that is looked up. */
+/**
+ * Does the same for incoming mail. It may have characters that we send to no one: the domain is the one that is looked
+ * up.
+ */
 export function tryParseIncomingAddress(text: string): Address | null {
   const strict = tryParseAddress(text)
   if (strict !== null) return strict
@@ -104,7 +107,7 @@ export function tryParseIncomingAddress(text: string): Address | null {
   return local === null ? null : joinAddress(local, readDomainName(domain))
 }
 
-/** `local` null: it is none. */
+/** `local` is null if there is none. */
 function splitForeign(text: string): { readonly local: string | null; readonly domain: string } {
   const at = text.lastIndexOf('@')
   const local = text.slice(0, Math.max(at, 0))
@@ -122,9 +125,9 @@ export function parseAddress(text: string): Address {
   return address
 }
 
-/** The rule that an address breaks, with the character at fault where there is one. `rule`: the general one. */
+/** The rule that an address breaks, with the character at fault where there is one. `rule` is the general one. */
 export function explainAddress(text: string, rule: string): string {
-  // Also in a name before the address.
+  // This also finds one in a name before the address.
   const surrogate = explainSurrogate(text)
   if (surrogate !== null) return `${rule}: it ${surrogate}`
   const inBrackets = text.slice(text.lastIndexOf('<') + 1)
@@ -136,7 +139,7 @@ export function domainOf(address: Address): DomainName {
   return address.slice(address.lastIndexOf('@') + 1) as DomainName
 }
 
-/** Lower case is how addresses are compared: no real mail system distinguishes mailboxes by case alone. */
+/** Addresses are compared in lower case: no real mail system distinguishes mailboxes by case alone. */
 export function toLowerCaseAddress(address: Address): Address {
   return address.toLowerCase() as Address
 }
@@ -145,16 +148,16 @@ export function localPartOf(address: Address): string {
   return address.slice(0, address.lastIndexOf('@'))
 }
 
-/** Does the address need SMTPUTF8: is its local part not ASCII (RFC 6531 section 3.2)? */
+/** Whether the address needs SMTPUTF8, because its local part is not ASCII (RFC 6531 section 3.2). */
 export function needsUtf8(address: Address): boolean {
   return /[^\x20-\x7e]/.test(address)
 }
 
 const MAX_DISPLAY_LENGTH = 100
 
-/** A client's value, safe to be repeated in a message: printable, short, without lone surrogates. */
+/** A client's value that is safe to repeat in a message: printable, short, without lone surrogates. */
 export function formatForDisplay(text: string): string {
-  // Cut first: it may have megabytes.
+  // It is cut first, because it may have megabytes.
   const beginning = text.slice(0, text.length > MAX_DISPLAY_LENGTH ? MAX_DISPLAY_LENGTH - 3 : MAX_DISPLAY_LENGTH)
   const safe = toPrintableText(beginning)
   return text.length > MAX_DISPLAY_LENGTH ? `${safe}...` : safe

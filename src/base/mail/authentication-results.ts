@@ -12,7 +12,7 @@ export type SpfResult = 'pass' | 'fail' | 'softfail' | 'neutral' | 'none' | 'tem
 export type DkimResult = 'pass' | 'fail' | 'policy' | 'temperror' | 'permerror'
 /** RFC 7489 section 11.2. */
 export type DmarcResult = 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
-/** RFC 8617 section 4.4; `temperror` is our addition: DNS gave no answer about the keys of the chain. */
+/** RFC 8617 section 4.4. We have added `temperror`: DNS gave no answer about the keys of the chain. */
 type ArcResult = 'pass' | 'fail' | 'none' | 'temperror'
 /** RFC 8601 section 2.7.3. */
 type IprevResult = 'pass' | 'fail' | 'temperror' | 'permerror'
@@ -21,7 +21,7 @@ export interface SpfVerdict {
   readonly result: SpfResult
   /** HELO stands in for a null return path (RFC 7208 section 2.4). */
   readonly identity: 'mailfrom' | 'helo'
-  /** Domain of the checked identity; empty: it has none. */
+  /** Domain of the checked identity, or empty if it has none. */
   readonly domain: string
   readonly reason: string | null
   /** The domain owner's explanation of a `fail` (RFC 7208 section 6.2). */
@@ -30,7 +30,7 @@ export interface SpfVerdict {
 
 export interface DkimVerdict {
   readonly result: DkimResult
-  /** `d=` and `s=` as written; empty: missing. */
+  /** `d=` and `s=` as written, or empty if it is missing. */
   readonly domain: string
   readonly selector: string
   readonly reason: string | null
@@ -40,9 +40,9 @@ export type DmarcPolicy = 'none' | 'quarantine' | 'reject'
 
 export interface DmarcVerdict {
   readonly result: DmarcResult
-  /** The author's domain; null: From has none, or more than one. */
+  /** The author's domain, or null if From has none, or more than one. */
   readonly domain: string | null
-  /** The domain of the record: the author's or one above it. */
+  /** The domain of the record. It is the author's or one above it. */
   readonly policyDomain: string | null
   /** The policy for this domain; subdomain policy and test mode are considered. */
   readonly policy: DmarcPolicy | null
@@ -58,13 +58,13 @@ export interface ArcVerdict {
 
 export interface IprevVerdict {
   readonly result: IprevResult
-  /** The name of the address that resolves back to it; null unless `pass`. */
+  /** The name of the address that resolves back to it. Null unless the result is `pass`. */
   readonly name: string | null
 }
 
 export interface Authentication {
   readonly spf: SpfVerdict
-  /** In the order of the fields; signatures that were not verified come last. */
+  /** They are in the order of the fields; signatures that were not verified come last. */
   readonly dkim: readonly DkimVerdict[]
   readonly dmarc: DmarcVerdict
   readonly arc: ArcVerdict
@@ -77,7 +77,7 @@ export interface Authentication {
 export interface Connection {
   readonly clientAddress: string
   readonly helo: string
-  /** Empty: the null return path. */
+  /** Empty for the null return path. */
   readonly envelopeFrom: string
   /** Our host name: the authserv-id of the results that we write. */
   readonly hostname: string

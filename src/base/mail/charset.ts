@@ -1,21 +1,21 @@
 /**
- * The one decoder of charsets: by the decoders of the platform, one of which needs a correction, and by iconv-lite for those
- * that the platform lacks (UTF-7, UTF-32, code pages of DOS and others).
+ * The one decoder of charsets. It uses the decoders of the platform, one of which needs a correction, and iconv-lite
+ * for those that the platform lacks (UTF-7, UTF-32, code pages of DOS and others).
  *
- * Names are read as mail writes them: in any case, with `x-` or `cs` before them, with a suffix (`iso-2022-jp-ms`, `utf-8;x`),
- * and by the numbers of Windows' code pages (`cp932`, `windows-936`).
+ * Names are read as mail writes them: in any case, with `x-` or `cs` before them, with a suffix (`iso-2022-jp-ms`,
+ * `utf-8;x`), and by the numbers of Windows' code pages (`cp932`, `windows-936`).
  */
 import { isUtf8 } from 'node:buffer'
 import { TextDecoder } from 'node:util'
 import { decode } from 'iconv-lite'
 
 /**
- * The encoding of octets whose charset is not said, or said to be unknown (RFC 1428) or ASCII: UTF-8 if they are valid in it,
- * else Windows' Latin-1.
+ * The encoding of octets with no stated charset, or with one that is stated as unknown (RFC 1428) or ASCII. It is UTF-8
+ * if they are valid in it, else Windows' Latin-1.
  */
 export const UNDECLARED = 'unknown-8bit'
 
-/** Null: the charset is unknown. Bytes that are invalid in it become replacement characters. */
+/** Null if the charset is unknown. Bytes that are invalid in it become replacement characters. */
 export function decodeCharset(bytes: Buffer, charset: string): string | null {
   const decoder = findDecoder(charset)
   if (decoder === null) return null
@@ -25,7 +25,7 @@ export function decodeCharset(bytes: Buffer, charset: string): string | null {
   return decoder.encoding === 'windows-1252' ? text.replace(highControl, (char) => decodeWindows1252(char)) : text
 }
 
-/** The canonical name of a charset: that of `latin1` is `windows-1252`. Null: unknown. */
+/** The canonical name of a charset, such as `windows-1252` for `latin1`. Null if it is unknown. */
 export function encodingOf(charset: string): string | null {
   const decoder = findDecoder(charset)
   if (decoder === null || typeof decoder === 'string') return decoder
@@ -33,7 +33,7 @@ export function encodingOf(charset: string): string | null {
   return decoder.encoding === 'gbk' ? 'gb18030' : decoder.encoding
 }
 
-/** Do escape sequences change the meaning of the octets after them? `encoding`: as `encodingOf` returns it. */
+/** Whether escape sequences change the meaning of the octets after them. `encoding` is what `encodingOf` returns. */
 export function isStateful(encoding: string): boolean {
   return encoding === 'iso-2022-jp' || encoding === 'utf-7'
 }
@@ -59,7 +59,7 @@ function findDecoder(charset: string): Decoder | null {
     .replace(/^["']|["']$/g, '')
   if (undeclaredNames.test(name)) return UNDECLARED
   const plain = createDecoder(name)
-  // It lacks most characters of Windows' form of the charset, which mail means by all of its names.
+  // It lacks most characters of Windows' form of the charset. All of its names mean this form in mail.
   if (plain?.encoding === 'euc-kr') return 'cp949'
   if (plain !== null) return plain
   const [bare = ''] = name
@@ -151,7 +151,7 @@ const labels: readonly (readonly [RegExp, string])[] = [
   [/^koi8-?u/, 'koi8-u'],
 ]
 
-/** Those of iconv-lite that the platform lacks. */
+/** The code pages that iconv-lite has and the platform lacks. */
 const dosPages: ReadonlySet<string> = new Set([
   ...['437', '720', '737', '775', '808', '850', '852', '855', '856', '857', '858', '860', '861', '862', '863', '864'],
   ...['865', '869', '922', '1046', '1124', '1125', '1129', '1133', '1161', '1162', '1163'],

@@ -12,8 +12,8 @@ const MAC_BYTES = 16
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /**
- * `secret`: the one that signs the tokens of recipients (`recipient-token.ts`), whose inputs never begin as these do.
- * `url`: as a click leads to it.
+ * `secret` also signs the tokens of recipients (`recipient-token.ts`), but their inputs never begin like these. `url`
+ * is the one that a click leads to.
  */
 export function createClickToken(secret: KeyObject, emailId: string, url: string): string {
   const mac = createHmac('sha256', secret).update(`click in email ${emailId} ${url}`).digest()

@@ -99,7 +99,7 @@ function isAllowedAddress(type: string, address: string): boolean {
   return isUtf8Type(type) ? !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(address) : printableAscii.test(address)
 }
 
-/** RFC 6533 section 3, utf-8-addr-xtext: works with servers with and without SMTPUTF8. */
+/** Uses utf-8-addr-xtext (RFC 6533 section 3), which works with servers with and without SMTPUTF8. */
 function encodeUtf8Address(address: string): string {
   return address.replace(/[^!-*,-<>-[\]-~]/gu, (char) => `\\x{${toHex(char.codePointAt(0) ?? 0).padStart(2, '0')}}`)
 }

@@ -8,14 +8,14 @@
  */
 
 interface DeclaredFile {
-  /** The word of Content-Disposition, without its parameters; empty: there is none. */
+  /** The word of Content-Disposition, without its parameters, or empty if there is none. */
   readonly disposition: string
-  /** File names; empty: there is none. */
+  /** File names, or empty if there is none. */
   readonly dispositionName: string
   readonly typeName: string
 }
 
-/** `message`: the part is the message itself. `body`: it stands where a body stands. */
+/** `message`: the part is the message itself. `body`: it is in the place of a body. */
 export type PartPlace = 'message' | 'body' | 'other'
 
 export function isFilePart({ disposition, dispositionName, typeName }: DeclaredFile, place: PartPlace): boolean {

@@ -35,7 +35,7 @@ export function looksRewritten(localPart: string): boolean {
   return PREFIX.test(localPart)
 }
 
-/** Null: the sender cannot be rewritten. `at`: epoch milliseconds of the forwarding. */
+/** Null if the sender cannot be rewritten. `at` is the time of the forwarding, in epoch milliseconds. */
 export function createForwardedSender(
   secret: KeyObject,
   sender: Address,
@@ -56,7 +56,7 @@ export function createForwardedSender(
   return tryParseAddress(`SRS1=${hashOf(secret, [first, tail])}=${first}=${tail}@${host}`)
 }
 
-/** The sender that a rewritten local part of ours stands for; null: it is not ours, or too old. */
+/** The sender that a rewritten local part of ours names. Null if it is not ours, or too old. */
 export function senderOfForwarded(secret: KeyObject, localPart: string, now: number): Address | null {
   if (!looksRewritten(localPart) || localPart.length > 64) return null
   const version = localPart.charAt(3)
@@ -85,7 +85,7 @@ function readFirst(text: string): { readonly first: DomainName; readonly tail: s
   return first === null || !/^[=+-]./.test(tail) ? null : { first, tail }
 }
 
-/** Before and after the first `=`. */
+/** The text before and after the first `=`. */
 function splitOnce(text: string): readonly [string, string] {
   const at = text.indexOf('=')
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
@@ -107,7 +107,7 @@ function encodeDay(at: number): string {
   return ALPHABET.charAt(day >> 5) + ALPHABET.charAt(day & 31)
 }
 
-/** One day in the future is allowed: clocks differ. */
+/** A day in the future is allowed, because clocks differ. */
 function isRecent(code: string, now: number): boolean {
   if (!/^[A-Z2-7]{2}$/i.test(code)) return false
   const [high = '', low = ''] = code.toUpperCase()

@@ -20,15 +20,15 @@ export interface HeaderField {
   readonly name: string
   readonly start: number
   readonly colon: number
-  /** After the line end of its last line. */
+  /** The offset after the line end of its last line. */
   readonly end: number
 }
 
 export interface Header {
   readonly fields: readonly HeaderField[]
-  /** After the last field. */
+  /** The offset after the last field. */
   readonly end: number
-  /** After the empty line; equals `end` if there is none. */
+  /** The offset after the empty line. It equals `end` if there is none. */
   readonly bodyStart: number
 }
 
@@ -65,13 +65,16 @@ export function scanHeaderOrEmpty(raw: Buffer): Header {
   }
 }
 
-/** Octets of a value that are read, folds included: to unfold megabytes would take hundreds of milliseconds. */
+/** Octets of a value that are read, folds included. To unfold megabytes would take hundreds of milliseconds. */
 const MAX_VALUE = 131_072
 
-/** The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. `max`: octets that are read. */
+/**
+ * The unfolded, trimmed value, read as UTF-8, or as Latin-1 if it is not valid UTF-8. `max` is the number of octets
+ * that are read.
+ */
 export function readFieldValue(raw: Buffer, field: HeaderField, max = MAX_VALUE): string {
   const start = field.colon + 1
-  // Nearly all fields have one line: without its end, nothing is to be unfolded.
+  // Nearly all fields have one line. Without its line end there is nothing to unfold.
   const end = raw[field.end - 1] === LF ? field.end - 1 : field.end
   const bytes = raw.subarray(start, Math.min(end, start + max))
   const text = isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
@@ -113,7 +116,7 @@ export function spliceToPieces(raw: Buffer, header: Header, splice: HeaderSplice
   return pieces
 }
 
-/** Offset of the colon of the field that begins at `start`; -1: no field begins there. */
+/** Offset of the colon of the field that begins at `start`, or -1 if no field begins there. */
 function findColon(raw: Buffer, start: number): number {
   let at = start
   let byte = raw[at] ?? 0
@@ -123,7 +126,7 @@ function findColon(raw: Buffer, start: number): number {
   return byte === COLON ? at : -1
 }
 
-/** Offset after the field whose value begins at `start`: before the first line that is no continuation. */
+/** The offset after the field with a value that begins at `start`: before the first line that is no continuation. */
 function findFieldEnd(raw: Buffer, start: number): number {
   let at = start
   for (;;) {
@@ -135,7 +138,7 @@ function findFieldEnd(raw: Buffer, start: number): number {
   }
 }
 
-/** Octets that are looked at one by one: for short lines a call of a native function costs more. */
+/** Octets that are compared one by one. On short lines a call of a native function costs more. */
 const NEAR_OCTETS = 32
 
 function findLf(raw: Buffer, from: number): number {
@@ -144,7 +147,7 @@ function findLf(raw: Buffer, from: number): number {
   return raw.indexOf(LF, far)
 }
 
-/** By names as written: the same in lower case. */
+/** The names in lower case, by the names as written. */
 const knownNames = new Map<string, string>()
 const MAX_KNOWN_NAMES = 1_000
 /** Octets of a name that is kept. */
@@ -162,7 +165,7 @@ function readFieldName(raw: Buffer, start: number, colon: number): string {
   return name
 }
 
-/** Bytes of the empty line at `at`; 0 if there is none. */
+/** Bytes of the empty line at `at`. 0 if there is none. */
 function emptyLineLength(raw: Buffer, at: number): number {
   if (raw[at] === LF) return 1
   return raw[at] === CR && raw[at + 1] === LF ? 2 : 0

@@ -35,7 +35,7 @@ function readLists<Entry>(
     if (room === 0) return []
     const value = readFieldValue(raw, field)
     const list = truncateList(value, room)
-    // With the name of the field and its line end; folds do not count.
+    // The name of the field and its line end count; folds do not.
     room = Math.max(room - value.length - `${name}: \r\n`.length, 0)
     try {
       return parse(list)

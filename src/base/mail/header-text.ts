@@ -1,24 +1,26 @@
 /**
  * Decodes header values for people: RFC 2047 encoded words.
  *
- * For display and records only; sent messages keep their bytes. The result has no control characters and no
- * lone surrogates, so it may go into JSON, logs and lists.
+ * For display and records only; sent messages keep their bytes. The result has no control characters and no lone
+ * surrogates, so it may go into JSON, logs and lists.
  *
- * More tolerant than section 6: words are decoded anywhere (also inside quoted strings), a character may be
- * split over adjacent words of one charset, and a Q word may hold blanks and octets that should have been
- * escaped. A stateful charset (ISO-2022-JP) starts anew in each word (section 3), so its words are never
- * joined. A word of an unknown charset stays as it is.
+ * More tolerant than section 6: words are decoded anywhere (also inside quoted strings), a character may be split over
+ * adjacent words of one charset, and a Q word may hold blanks and octets that should have been escaped. A stateful
+ * charset (ISO-2022-JP) restarts in each word (section 3), so its words are never joined. A word of an unknown charset
+ * stays as it is.
  *
- * Limits: the result has at most 2,000 characters, or the given maximum; only the first 32,000 characters of
- * a value are read, and only its first 500 encoded words are decoded.
+ * Limits: the result has at most 2,000 characters, or the given maximum; only the first 32,000 characters of a value
+ * are read, and only its first 500 encoded words are decoded.
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeCharset, encodingOf, isStateful, UNDECLARED } from './charset.js'
 
 const MAX_TEXT_LENGTH = 2000
-/** Characters of a value that are read: four encoded bytes for each character, all of them escaped. */
+/** Characters of a value that are read. A character has up to four encoded bytes, each of them escaped. */
 const MAX_SOURCE_LENGTH = 32_000
-/** Words that are decoded: each costs some microseconds, however short it is. 2,000 characters need 150 of usual length. */
+/**
+ * Words that are decoded. Each costs some microseconds, however short it is. 2,000 characters need 150 of usual length.
+ */
 const MAX_WORDS = 500
 
 /** `=?charset*language?B?payload?=` */
@@ -103,13 +105,13 @@ function decodeQWord(payload: string, encoding: string): EncodedWord {
 const nonLatin1 = /[^\0-\xff]/
 const asciiRun = /[\0-\x7f]+/g
 
-/** `text`: one character for each octet. */
+/** `text` has one character for each octet. */
 function unescapeOctets(text: string): Buffer {
   const octets = text.replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(octets, 'latin1')
 }
 
-/** At most `maxLength` characters, without a lone surrogate at the end. */
+/** Returns at most `maxLength` characters, without a lone surrogate at the end. */
 function truncate(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   const last = text.charCodeAt(maxLength - 1)

@@ -16,7 +16,7 @@ export interface LineLimits {
 }
 
 export type LineCheck =
-  /** `has8bit`: at least one byte is not ASCII (8BITMIME, RFC 6152). */
+  /** `has8bit` says that at least one byte is not ASCII (8BITMIME, RFC 6152). */
   | { readonly kind: 'ok'; readonly has8bit: boolean }
   /** Bare CR, bare LF or NUL; `line` counts from 1. */
   | { readonly kind: 'bare-line-break'; readonly line: number }

@@ -13,9 +13,9 @@ export function localPartKey(address: Address): string {
 }
 
 /**
- * Stands for the person behind an address, as far as its text shows: without the detail behind a `+`
- * (RFC 5233), quoted or not, in compatibility form. For limits only, never for delivery: if a server delivers
- * `a+b` and `a` to different people, they share a limit.
+ * A key for the person behind an address, as far as its text shows it: without the detail after a `+` (RFC 5233),
+ * quoted or not, in compatibility form. Use it for limits only, never for delivery: if a server delivers `a+b` and `a`
+ * to different people, they share a limit.
  */
 export function personKey(address: Address): string {
   const key = localPartKey(address).normalize('NFKC').toLowerCase()

@@ -16,15 +16,15 @@ import { Refusal } from './refusal.js'
 export interface Mailbox {
   /** Null if it is not a valid address. */
   readonly address: Address | null
-  /** Decoded, for display; empty: none. */
+  /** Decoded, for display, or empty if there is none. */
   readonly name: string
 }
 
 /** An entry of a From field. */
 export interface Author extends Mailbox {
   /**
-   * The address as it is written, its domain as DNS knows it; empty: the entry has none. It need not be valid: there are
-   * mailboxes whose local parts break the rules (`a..b@`).
+   * The address as it is written, its domain as DNS knows it. Empty if the entry has none. It need not be valid: there
+   * are mailboxes with local parts that break the rules (`a..b@`).
    */
   readonly written: string
 }
@@ -35,7 +35,7 @@ interface ShownAuthor {
   readonly name: string
 }
 
-/** 8 KB: a hundred mailboxes with long names. */
+/** 8 KB hold a hundred mailboxes with long names. */
 export const MAX_LIST_LENGTH = 8192
 
 const MAX_SIMPLE_LENGTH = 320
@@ -55,7 +55,7 @@ export function parseSimpleMailbox(value: string): { readonly address: Address; 
   return address === null ? null : { address, name: name ?? quoted }
 }
 
-/** `value`: unfolded, not decoded, because encoded words are names and never syntax. */
+/** `value` is unfolded and not decoded, because encoded words are names and never syntax. */
 export function parseMailboxList(value: string): readonly Mailbox[] {
   const simple = parseSimpleMailbox(value)
   if (simple !== null) return [simple]
@@ -65,7 +65,10 @@ export function parseMailboxList(value: string): readonly Mailbox[] {
   }))
 }
 
-/** All entries of a From value, also those without an address, which are no authors: only their names are read. */
+/**
+ * All entries of a From value. Entries without an address are included: they are no authors, and only their names are
+ * read.
+ */
 export function parseAuthors(value: string): readonly Author[] {
   const simple = parseSimpleMailbox(value)
   if (simple !== null) return [{ ...simple, written: simple.address }]
@@ -87,15 +90,19 @@ function withPlainDomain(written: string): string {
   return domain === null ? written : `${written.slice(0, at)}${domain}`
 }
 
-/** 320: 64 octets of local part and 255 of domain, as RFC 5321 has them. */
+/** 320 are 64 octets of local part and 255 of domain, as in RFC 5321. */
 const MAX_SHOWN_LENGTH = 320
-/** Both parts, and no character that would hide or reorder others. An encoded word is text wherever it stands (RFC 2047). */
+/**
+ * It must have both parts, and no character that would hide or reorder others. An encoded word is text in any place
+ * (RFC 2047).
+ */
 const shownAddress = /^(?!=\?)[^\s\p{C}\p{Z}<>(),;"@]+@[^\s\p{C}\p{Z}<>(),;"@]+$/u
 
 /**
- * The first author with a valid address, or else with one that can be shown; null: there is none.
+ * The first author with a valid address, or else with one that can be shown. Null if there is none.
  *
- * DMARC has a verdict other than `permerror` only if all authors are of one domain, so this is an author that it judged.
+ * DMARC has a verdict other than `permerror` only if all authors are of one domain, so this is an author that it
+ * judged.
  */
 export function findAuthor(authors: readonly Author[]): ShownAuthor | null {
   const valid = authors.find(({ address }) => address !== null)
@@ -113,8 +120,8 @@ const bareAddress = /^[^\s<>@]+@[^\s<>@]+$/
 const bracketedAddress = /^[^<>]*<[^\s<>]*>$/
 
 /**
- * Do all programs read the same addresses in this list? Each mailbox must be a bare address, or a phrase and
- * one address in angle brackets with nothing behind it.
+ * Whether all programs read the same addresses in this list. Each mailbox must be a bare address, or a phrase and one
+ * address in angle brackets with nothing after it.
  */
 export function isUnambiguous(value: string): boolean {
   if (value.length > MAX_LIST_LENGTH) throw buildTooLongRefusal()
@@ -131,9 +138,9 @@ export function isUnambiguous(value: string): boolean {
 const encodedWord = /=\?[^?\s]*\?[bq]\?[^?\s]*\?=/iy
 
 /**
- * `value` with a letter in place of each quoted string and encoded word and a blank in place of each comment:
- * their content is no address. Null: a quoted string or comment never closes, or a comment holds both another and
- * what could be an address: programs that know no nested comments would read it.
+ * `value` with a letter in place of each quoted string and encoded word and a blank in place of each comment, because
+ * their content is no address. Null if a quoted string or comment never closes, or a comment holds both another comment
+ * and what could be an address: programs that know no nested comments would read it.
  */
 function maskWords(value: string): string | null {
   const parts: string[] = []
@@ -149,7 +156,7 @@ function maskWords(value: string): string | null {
   return parts.join('') + value.slice(at)
 }
 
-/** Offset after the word that begins at `start`; `start`: there is none; -1: it never ends. */
+/** Offset after the word that begins at `start`. It is `start` if there is no word, and -1 if the word never ends. */
 function findWordEnd(value: string, start: number): number {
   if (value[start] === '"') return findQuoteEnd(value, start + 1)
   if (value[start] === '(') return findCommentEnd(value, start + 1)
@@ -157,7 +164,7 @@ function findWordEnd(value: string, start: number): number {
   return encodedWord.test(value) ? encodedWord.lastIndex : start
 }
 
-/** Offset after the first unescaped quote from `from` on; -1: none. */
+/** Offset after the first unescaped quote from `from` on, or -1 if there is none. */
 function findQuoteEnd(value: string, from: number): number {
   for (let at = from; at < value.length; at += 1) {
     if (value[at] === '"') return at + 1
@@ -166,7 +173,7 @@ function findQuoteEnd(value: string, from: number): number {
   return -1
 }
 
-/** Comments nest (RFC 5322 section 3.2.2). -1: it never ends, or programs may see an address in it. */
+/** Comments nest (RFC 5322 section 3.2.2). -1 if it never ends, or programs may see an address in it. */
 function findCommentEnd(value: string, from: number): number {
   let depth = 1
   let isNested = false

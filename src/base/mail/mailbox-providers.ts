@@ -8,7 +8,7 @@
  */
 
 interface MailboxProvider {
-  /** Never changed: scripts and dashboards name it. */
+  /** The id never changes: scripts and dashboards name it. */
   readonly id: string
   readonly name: string
   readonly hosts: readonly string[]
@@ -103,10 +103,10 @@ function provider(id: string, name: string, hosts: string, domains = ''): Mailbo
   return { id, name, hosts: hosts.split(' '), domains: domains === '' ? [] : domains.split(' ') }
 }
 
-/** In place of an id: none of the list. */
+/** Stands in place of an id if the provider is not in the list. */
 export const OTHER = 'other'
 
-/** The words of filters and counts: the ids of the list, and the one for none of them. */
+/** The words of filters and counts: the ids of the list, and the word for all other providers. */
 export const providerGroups: readonly string[] = [...mailboxProviders.map(({ id }) => id), OTHER]
 
 const names = new Map(mailboxProviders.map(({ id, name }) => [id, name] as const))
@@ -114,12 +114,15 @@ const names = new Map(mailboxProviders.map(({ id, name }) => [id, name] as const
 const byHost = new Map(mailboxProviders.flatMap(({ id, hosts }) => hosts.map((host) => [host, id] as const)))
 const byDomain = new Map(mailboxProviders.flatMap(({ id, domains }) => domains.map((domain) => [domain, id] as const)))
 
-/** Labels of a name that are compared: no host of the list has more. */
+/** Labels of a name that are compared. No host of the list has more. */
 const MAX_LABELS = 4
 /** Characters of a DNS name with its final dot. */
 const MAX_NAME = 254
 
-/** The id of the provider whose MX host this is, in any case, with or without a final dot; null: none of the list. */
+/**
+ * The id of the provider that has this MX host, in any case, with or without a final dot. Null if it is none of the
+ * list.
+ */
 export function providerOfHost(host: string): string | null {
   const labels = host.slice(-MAX_NAME).toLowerCase().replace(/\.$/, '').split('.').slice(-MAX_LABELS)
   for (let start = 0; start < labels.length; start += 1) {
@@ -129,12 +132,17 @@ export function providerOfHost(host: string): string | null {
   return null
 }
 
-/** The provider that gives out addresses in this domain; null: none of the list. Domains of customers are not in it. */
+/**
+ * The provider that gives out addresses in this domain, or null if it is none of the list. Domains of customers are not
+ * in it.
+ */
 export function providerOfDomain(domain: string): string | null {
   return byDomain.get(domain.toLowerCase()) ?? null
 }
 
-/** Finds the provider of a message: by the host that was called last, else (`mx` null) by the recipient's domain. */
+/**
+ * Finds the provider of a message by the host that was called last. If `mx` is null, the recipient's domain decides.
+ */
 export function providerOf({ mx, domain }: { readonly mx: string | null; readonly domain: string }): string | null {
   return mx === null ? providerOfDomain(domain) : providerOfHost(mx)
 }
@@ -149,7 +157,7 @@ export function providerGroupOfHost(host: string): string {
   return providerOfHost(host) ?? OTHER
 }
 
-/** For people. */
+/** The name that people read. */
 export function nameProviderGroup(group: string): string {
   return names.get(group) ?? 'No known provider'
 }

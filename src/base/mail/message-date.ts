@@ -5,7 +5,7 @@ export function formatMessageDate(at: number): string {
   return new Date(at).toUTCString().replace('GMT', '+0000')
 }
 
-/** Epoch milliseconds of a Date field or of the date of a Received field, ignoring comments; null if it is no date. */
+/** Epoch milliseconds of a Date field or of the date of a Received field, ignoring comments. Null if it is no date. */
 export function parseMessageDate(value: string): number | null {
   const at = Date.parse(
     value

@@ -9,7 +9,7 @@ import { explainSurrogate } from './address-characters.js'
 
 export interface NamedAddress {
   readonly address: Address
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly name: string
 }
 
@@ -51,17 +51,17 @@ export function writeNamedAddress({ address, name }: NamedAddress): string {
   return `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`
 }
 
-/** May `name` stand before an address? It must be one line, well-formed and short enough. */
+/** Whether `name` may stand before an address. It must be one line, well-formed and short enough. */
 export function isDisplayName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && isOneLine(name)
 }
 
-/** No CR, LF, NUL or lone surrogate: the text survives in a header field. */
+/** The text has no CR, LF, NUL or lone surrogate, so it survives in a header field. */
 function isOneLine(text: string): boolean {
   return findLineFault(text) === null
 }
 
-/** Why the text cannot stand in a header field, as the predicate of a sentence; null: it can. */
+/** Why the text cannot be in a header field, as the predicate of a sentence. Null if it can. */
 export function findLineFault(text: string): string | null {
   if (/[\r\n\0]/.test(text)) return 'must be one line: CR, LF and NUL are not allowed'
   return explainSurrogate(text)

@@ -6,14 +6,17 @@
 import { getDomain, getPublicSuffix, parse } from 'tldts'
 
 /**
- * The domain that one owner holds: `example.co.uk`, or `shop.github.io`, since a service like github.io gives names to its
- * customers. Null for an address, a suffix and a name of one label.
+ * The domain that one owner holds: `example.co.uk`, or `shop.github.io`, since a service like github.io gives names to
+ * its customers. Null for an address, a suffix and a name of one label.
  */
 export function findOwnerDomain(name: string): string | null {
   return getDomain(name, { allowPrivateDomains: true })
 }
 
-/** The domain below a suffix of a registry: `github.io`, which may give the names below it to others. Null as above. */
+/**
+ * The domain below a suffix of a registry: `github.io`, which may give the names below it to others. Null for an
+ * address, a suffix and a name of one label.
+ */
 export function findRegistryDomain(name: string): string | null {
   return getDomain(name)
 }

@@ -10,11 +10,11 @@ const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
 const EQUALS = 0x3d
-/** With the `=` of a soft line break. */
+/** Characters of a line, including the `=` of a soft line break. */
 const MAX_LINE = 76
 const hexDigits = Buffer.from('0123456789ABCDEF')
 
-/** Null: an `=` begins neither a byte nor a soft line break. */
+/** Null if an `=` begins neither a byte nor a soft line break. */
 export function decodeQuotedPrintable(encoded: Buffer): Buffer | null {
   const decoded = Buffer.allocUnsafe(encoded.length)
   let length = 0
@@ -38,7 +38,7 @@ export function decodeQuotedPrintable(encoded: Buffer): Buffer | null {
   return decoded.subarray(0, solid)
 }
 
-/** Offset after the line end, or the end of the input, that only blanks precede; -1: something else follows. */
+/** The offset after the line end, or the end of the input, if only blanks precede it. -1 if something else follows. */
 function findSoftBreakEnd(encoded: Buffer, start: number): number {
   let at = start
   while (encoded[at] === SPACE || encoded[at] === TAB) at += 1
@@ -58,7 +58,7 @@ function hexValueOf(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** `isContinued`: a soft line break will follow, for which the last line has room. */
+/** `isContinued` says that a soft line break will follow; the last line has room for it. */
 export function encodeQuotedPrintable(bytes: Buffer, isContinued = false): Buffer {
   const widest = bytes.length * 3
   const encoded = Buffer.allocUnsafe(widest + Math.ceil(widest / (MAX_LINE - 3)) * 3 + 3)

@@ -39,7 +39,7 @@ export function createReturnPath(secret: KeyObject, recipientId: string, host: D
   return `${RETURN_PATH_PREFIX}${createRecipientToken(secret, 'bounce', recipientId)}@${host}`
 }
 
-/** The recipient id in the local part of a return path; null: none of ours. */
+/** The recipient id in the local part of a return path, or null if it is none of ours. */
 export function recipientOfReturnPath(secret: KeyObject, localPart: string): string | null {
   if (!localPart.toLowerCase().startsWith(RETURN_PATH_PREFIX)) return null
   return recipientOfToken(secret, 'bounce', localPart.slice(RETURN_PATH_PREFIX.length))
@@ -48,7 +48,7 @@ export function recipientOfReturnPath(secret: KeyObject, localPart: string): str
 /**
  * The token that unsubscribes the recipient: 42 characters, the same number for every recipient.
  *
- * Limit: anyone to whom the message is passed on can unsubscribe its recipient.
+ * Limit: if the message is passed on, its reader can unsubscribe the recipient.
  */
 export function createUnsubscribeToken(secret: KeyObject, recipientId: string): string {
   return createRecipientToken(secret, 'unsubscribe', recipientId)
@@ -66,7 +66,7 @@ export function unsubscribeAddressOf(token: string, host: DomainName): Address {
   return `unsubscribe+${token}@${host}` as Address
 }
 
-/** The recipient id in such a token; null: none of ours. */
+/** The recipient id in such a token, or null if it is none of ours. */
 export function recipientOfUnsubscribe(secret: KeyObject, token: string): string | null {
   return recipientOfToken(secret, 'unsubscribe', token)
 }
@@ -87,7 +87,7 @@ export function createReferenceField(secret: KeyObject, recipientId: string): st
   return `${REFERENCE_FIELD_NAME}: ${createRecipientToken(secret, 'reference', recipientId)}\r\n`
 }
 
-/** The recipient id in such a field's value; null: none of ours. */
+/** The recipient id in such a field's value, or null if it is none of ours. */
 export function recipientOfReference(secret: KeyObject, value: string): string | null {
   return recipientOfToken(secret, 'reference', value.trim())
 }
@@ -98,7 +98,7 @@ function createRecipientToken(secret: KeyObject, purpose: TokenPurpose, recipien
   return `${encodeBase32(id, ALPHABET)}${encodeBase32(computeMac(secret, purpose, id), ALPHABET)}`
 }
 
-/** The recipient id in `text`, in any case; null: no token of ours for this purpose. */
+/** The recipient id in `text`, in any case. Null if it is no token of ours for this purpose. */
 function recipientOfToken(secret: KeyObject, purpose: TokenPurpose, text: string): string | null {
   const chars = text.toLowerCase()
   if (!tokenForm.test(chars)) return null

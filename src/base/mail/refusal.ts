@@ -23,14 +23,14 @@ export type RefusalKind =
   | 'invalid-json'
   | 'unsupported-media-type'
   | 'method-not-allowed'
-  /** A key that is wrong or revoked, or whose member is gone. */
+  /** The key is wrong or revoked, or its member was removed. */
   | 'bad-credentials'
   | 'key-expired'
-  /** No session, an ended one, or a second factor that is missing. */
+  /** There is no session, it has ended, or the second factor is missing. */
   | 'signed-out'
   /** A password or code of a person that is wrong. */
   | 'wrong-password'
-  /** No key, where one is required. */
+  /** There is no key where one is required. */
   | 'authentication-required'
   /** Too many wrong keys. */
   | 'too-many-failures'

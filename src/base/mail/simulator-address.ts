@@ -13,7 +13,7 @@ export function simulatorDomainOf(zone: DomainName): DomainName {
   return `simulator.${zone}` as DomainName
 }
 
-/** Null: the simulator has no such address. */
+/** Null if the simulator has no such address. */
 export function scriptNameOf(address: Address): ScriptName | null {
   const [name] = localPartOf(address).toLowerCase().split('+')
   return scriptNames.find((known) => known === name) ?? null

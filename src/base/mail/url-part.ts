@@ -1,10 +1,10 @@
 /**
- * Encodes values that stand in a part of a URL.
+ * Encodes values that are put into a part of a URL.
  *
- * RFC 3986: a path has the characters of section 3.3, so `/`, `@` and `+` of a value stay, and `?` and `#` do not end it.
- * In a query or a fragment only unreserved characters stay (section 2.3), since the others separate fields there. A
- * percent sign of the value is encoded too: the value is data, whatever it looks like. `!'()*` are encoded because mail
- * programs end a URL in plain text before some of them.
+ * A path may have the characters of RFC 3986 section 3.3, so `/`, `@` and `+` of a value stay, and `?` and `#` do not
+ * end it. In a query or a fragment only unreserved characters stay (section 2.3), since the others separate fields
+ * there. A percent sign of the value is encoded too: the value is data, whatever it looks like. `!'()*` are encoded
+ * because mail programs end a URL in plain text before some of them.
  */
 
 /** A fragment is encoded as a query is. */

@@ -18,7 +18,7 @@ const PERIOD = 0x2e
 const QUESTION = 0x3f
 const EQUALS = 0x3d
 
-/** `text`: encoded; every `=` begins an escape of an ASCII character, and every CR or LF belongs to a CRLF. */
+/** `text` is encoded; every `=` begins an escape of an ASCII character, and every CR or LF belongs to a CRLF. */
 export function wrapQuotedPrintable(text: string): string {
   if (text.length <= MAX_LINE) return text
   let wrapped = ''
@@ -37,7 +37,7 @@ export function wrapQuotedPrintable(text: string): string {
   return wrapped
 }
 
-/** Where the line that begins at `start` ends; no CRLF is in reach. */
+/** Where the line that begins at `start` ends, if no CRLF is in reach. */
 function findBreak(text: string, start: number): number {
   const end = Math.min(start + MAX_LINE, text.length)
   let at = end

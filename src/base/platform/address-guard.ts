@@ -11,10 +11,10 @@
 import ipaddr from 'ipaddr.js'
 import { type IpAddress, isInNetwork, type Network, parseIpAddress } from './ip-address.js'
 
-/** May this address be dialled? False for a text that is no address. */
+/** Whether this address may be dialled. False for a text that is no address. */
 export type AddressGuard = (address: string) => boolean
 
-/** Azure's platform endpoint: in a public range, but the host of the virtual machine. */
+/** Azure's platform endpoint. It is in a public range, but it is the host of the virtual machine. */
 const metadataAddresses = new Set(['168.63.129.16'])
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3')
 

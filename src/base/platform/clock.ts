@@ -3,7 +3,7 @@ export type Clock = () => number
 
 export const systemClock: Clock = () => Date.now()
 
-/** An ISO 8601 UTC timestamp with milliseconds and `Z`: the form of every interface. */
+/** An ISO 8601 UTC timestamp with milliseconds and `Z`. Every interface uses this form. */
 export function formatTimestamp(at: number): string {
   return new Date(at).toISOString()
 }

@@ -3,7 +3,7 @@
  * which looks at how the string is stored each time.
  */
 
-/** Units; a text of more gets memory of its own. */
+/** Code units. A longer text gets separate memory. */
 const KEPT_UNITS = 65_536
 
 const kept = new Uint16Array(KEPT_UNITS)

@@ -5,14 +5,17 @@
 import { schedule } from 'node-cron'
 
 interface CronTask {
-  /** Finds the next time again: after the clock was set back, it would wait for the one that it had found before. */
+  /**
+   * Finds the next time again. If the clock was set back, it would otherwise wait for the time that it had found
+   * before.
+   */
   readonly reschedule: () => void
   readonly stop: () => void
 }
 
 /** `run` never throws, and knows itself whether it still runs. */
 export function startCronTask(expression: string, run: () => void): CronTask {
-  // Without the option, missed times are written to standard error, outside of the log.
+  // If the option is absent, missed times are written to standard error, outside of the log.
   const start = (): ReturnType<typeof schedule> => schedule(expression, run, { suppressMissedWarning: true })
   let task = start()
   return {

@@ -32,7 +32,7 @@ export class DialError extends Error {
   }
 }
 
-/** The address to dial from is none of this machine: no fault of the peer. */
+/** This machine does not have the address to dial from. The peer is not at fault. */
 export class SourceAddressError extends Error {
   override name = 'SourceAddressError'
 
@@ -72,7 +72,7 @@ export interface Dialer {
   readonly upgrade: (socket: Socket, options: UpgradeOptions) => Promise<TLSSocket>
 }
 
-/** `authorities`: PEM certificates to trust instead of the system's, for closed networks. */
+/** `authorities` are PEM certificates to trust instead of the system's, for closed networks. */
 export function createDialer(authorities?: string): Dialer {
   const weakCiphers = `${DEFAULT_CIPHERS}:@SECLEVEL=0`
   const unverifiedContext = createSecureContext({ minVersion: 'TLSv1.2', ciphers: weakCiphers, ca: authorities })
@@ -159,7 +159,7 @@ function isOwnFault(error: Error): boolean {
   return ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'].includes(errorCodeOf(error))
 }
 
-/** `otherwise`: the failure for an unknown error code. */
+/** `otherwise` is the failure for an unknown error code. */
 export function toDialError(error: Error, otherwise: DialFailure): DialError {
   const code = errorCodeOf(error)
   const known = failuresByCode[code]

@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises'
 
 export interface DiskSpace {
-  /** Without the blocks that are reserved for root. */
+  /** Bytes without the blocks that are reserved for root. */
   readonly free: number
   readonly total: number
 }

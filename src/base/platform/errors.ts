@@ -1,6 +1,6 @@
 /** Reads what may be known of a caught value: anything can be thrown, and Node.js declares no codes. */
 
-/** The code of a fault of the system or of Node.js, such as `ENOENT`; empty: it has none. */
+/** The code of a fault of the system or of Node.js, such as `ENOENT`, or empty if it has none. */
 export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }

@@ -23,7 +23,7 @@ export function uuidv7(now: number): string {
   return formatUuid(takeRandomBytes(), now)
 }
 
-/** The same UUIDv7 for the same moment and `name`: what is written twice under it is found to be there. */
+/** Makes the same UUIDv7 for the same moment and `name`. If a row is written twice under it, the first one is found. */
 export function namedUuidv7(now: number, name: string): string {
   return formatUuid(createHash('sha256').update(name).digest().subarray(0, 16), now)
 }

@@ -16,13 +16,13 @@ export interface Network {
   readonly prefixLength: number
 }
 
-/** Null: not an address. */
+/** Null if it is no address. */
 export function parseIpAddress(text: string): IpAddress | null {
   return isIP(text) !== 0 && ipaddr.isValid(text) ? ipaddr.process(text) : null
 }
 
 /**
- * `192.168.1.0/24`, `fd00::/8`; a single address is a network of its own. Null for anything else, and
+ * Reads `192.168.1.0/24` and `fd00::/8`; a single address is a network with one address. Null for anything else, and
  * for an IPv4-mapped address or a zone identifier, which would never match.
  */
 export function parseNetwork(text: string): Network | null {
@@ -49,12 +49,12 @@ export function containsNetwork(outer: Network, inner: Network): boolean {
   return inner.prefixLength >= outer.prefixLength && isInNetwork(outer, inner.base)
 }
 
-/** 127.0.0.0/8 or ::1. False for a name: what it resolves to is decided elsewhere. */
+/** True for 127.0.0.0/8 and ::1. False for a name: its addresses are checked elsewhere. */
 export function isLoopback(address: string): boolean {
   return parseIpAddress(address)?.range() === 'loopback'
 }
 
-/** `192.0.2.99` as `99.2.0.192`, IPv6 as its 32 nibbles, as DNS lists name it; null if the address is not public. */
+/** `192.0.2.99` as `99.2.0.192`, IPv6 as its 32 nibbles, as DNS lists name it. Null if the address is not public. */
 export function reverseAddress(text: string): string | null {
   const address = parseIpAddress(text)
   if (address?.range() !== 'unicast') return null
@@ -67,7 +67,7 @@ export function reverseAddress(text: string): string | null {
 
 const unpublishable = ['unspecified', 'broadcast', 'multicast', 'ipv4Mapped']
 
-/** Whether DNS can publish it: the address of one machine, not IPv4-mapped, without a zone identifier. */
+/** Whether DNS can publish it. It must be the address of one machine, not IPv4-mapped, without a zone identifier. */
 export function isPublishable(text: string): boolean {
   return isIP(text) !== 0 && !text.includes('%') && !unpublishable.includes(ipaddr.parse(text).range())
 }

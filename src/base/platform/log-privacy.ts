@@ -10,7 +10,7 @@ import { createHmac, hkdfSync, type KeyObject } from 'node:crypto'
 import { createLruCache } from './lru-cache.js'
 
 export interface AddressHider {
-  /** Hides with hashes of this secret from now on. Before, all local parts become the same mark. */
+  /** From now on, hides with hashes of this secret. Before that, all local parts become the same mark. */
   readonly useKey: (secret: KeyObject) => void
   readonly setEnabled: (isEnabled: boolean) => void
   /** A line as pino writes it, with its end of line. */
@@ -18,17 +18,20 @@ export interface AddressHider {
 }
 
 const MAX_KNOWN_HASHES = 10_000
-/** Characters: longer local parts are hidden in part, but no server takes them (RFC 5321 section 4.5.3.1.1 allows 64 octets). */
+/**
+ * Characters. Longer local parts are hidden in part, but no server takes them (RFC 5321 section 4.5.3.1.1 allows 64
+ * octets).
+ */
 const MAX_LOCAL_PART = 512
 /** Local parts of one line that are looked for in its sentences. */
 const MAX_WORDS = 50
 const HASH_DIGITS = 16
 const KEY_CONTEXT = 'posthorn log addresses'
 
-/** Fields with sentences of ours: a hash in place of an ordinary word, such as "full", would tell the local part. */
+/** Fields with sentences of ours. A hash in place of an ordinary word, such as "full", would reveal the local part. */
 const ownTexts: ReadonlySet<string> = new Set(['msg', 'sentence'])
 
-/** Returns what stands for the local part of this address. */
+/** Returns the mark that replaces the local part of this address. */
 type HashAddress = (address: string) => string
 
 export function createAddressHider(isEnabledAtStart: boolean): AddressHider {
@@ -87,7 +90,7 @@ function mapTexts(value: unknown, change: (text: string, key: string) => string,
   )
 }
 
-/** `words`: gets each local part, in lower case, with what stands for it. */
+/** `words` gets each local part, in lower case, with the mark that replaces it. */
 function hideAddresses(text: string, hash: HashAddress, words: Map<string, string>): string {
   if (!mayHoldAddress(text)) return text
   let shown = ''
@@ -121,7 +124,7 @@ function nextSign(text: string, from: number): Sign | null {
 
 const delimiters = new Set('\t\n\r <>()[],;:"\\@')
 
-/** Where the local part before `sign` begins; `sign` itself: there is none. */
+/** Where the local part before `sign` begins. It is `sign` itself if there is none. */
 function findLocalPart(text: string, sign: number, from: number): number {
   const least = Math.max(from, sign - MAX_LOCAL_PART)
   if (text[sign - 1] === '"') {
@@ -152,7 +155,7 @@ function unquote(local: string): string {
   return local.startsWith('"') ? local.slice(1, -1) : local
 }
 
-/** In sentences only: a single word is a name of ours, such as a reason. */
+/** Hides them in sentences only: a single word is a name of ours, such as a reason. */
 function hideWords(text: string, words: ReadonlyMap<string, string>): string {
   if (!text.includes(' ')) return text
   let shown = text

@@ -12,7 +12,7 @@ interface TailLine {
   readonly seq: number
   /** ISO 8601 in UTC. */
   readonly time: string
-  /** A level of pino: 30 is info, 40 a warning. */
+  /** A level of pino, such as 30 for info and 40 for a warning. */
   readonly level: number
   readonly message: string
   readonly fields: Readonly<Record<string, unknown>>
@@ -32,7 +32,7 @@ export function createLogTail(): LogTail {
     write: (line) => {
       seq += 1
       lines.push({ seq, text: line.length > MAX_LINE ? shorten(line) : line })
-      // Removed in portions: each removal moves all lines that stay.
+      // They are removed in portions, because each removal moves all lines that stay.
       if (lines.length >= MAX_LINES * 2) lines.splice(0, MAX_LINES)
     },
     read: ({ minLevel, before, limit }) => {
@@ -63,7 +63,7 @@ interface LogLine {
 /**
  * Reads the JSON of a log line.
  *
- * Null: it is no line of our log.
+ * Null if it is no line of our log.
  */
 export function parseLogLine(text: string): LogLine | null {
   try {

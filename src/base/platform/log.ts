@@ -23,7 +23,7 @@ interface LogOutput {
   readonly journal?: boolean
   /** Gets each line as JSON, as it is written. */
   readonly tail?: (line: string) => void
-  /** Changes each line before it is written: the one place that all lines pass. */
+  /** Changes each line before it is written. All lines pass here. */
   readonly hide?: (line: string) => string
 }
 
@@ -44,7 +44,7 @@ export function createLog(
   }
   if (!journal) return pino(options, { write: (line) => out.write(form(line)) })
   const prefixed = {
-    // With this symbol pino sets `lastLevel` before each line.
+    // If this symbol is set, pino sets `lastLevel` before each line.
     [pino.symbols.needsMetadataGsym]: true,
     lastLevel: 0,
     write: (line: string): void => out.write(`<${priorityOf(prefixed.lastLevel)}>${form(line)}`),
@@ -53,8 +53,8 @@ export function createLog(
 }
 
 /**
- * Whether standard output goes to the journal. `named`: the value of JOURNAL_STREAM, which is the device and
- * inode of the stream that systemd opened. A redirected process writes elsewhere (systemd.exec(5)).
+ * Whether standard output goes to the journal. `named` is the value of JOURNAL_STREAM: the device and inode of the
+ * stream that systemd opened. A redirected process writes elsewhere (systemd.exec(5)).
  */
 export function isJournalStream(named: string | undefined): boolean {
   const { dev, ino } = fstatSync(1)
@@ -75,8 +75,8 @@ function priorityOf(level: number): number {
 }
 
 /**
- * What a terminal obeys, and what JSON does not escape: C1 controls, separators of lines, marks of direction. In JSON
- * they stand in texts alone, so that the escaped line says the same.
+ * Characters that control a terminal, and that JSON does not escape: C1 controls, separators of lines, marks of
+ * direction. In JSON they occur in texts alone, so that the escaped line says the same.
  */
 const terminalControls = /[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 

@@ -2,7 +2,7 @@
 
 const OLDEST = [22, 14] as const
 
-/** Why the program cannot run, for an operator; null: it can. `version`: as `process.version`. */
+/** Why the program cannot run, for an operator. Null if it can. `version` has the form of `process.version`. */
 export function checkNodeVersion(version: string): string | null {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number)
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return null

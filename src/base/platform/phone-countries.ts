@@ -1,8 +1,8 @@
 /**
  * The countries that have phone numbers: those of libphonenumber, by ISO 3166-1 alpha-2.
  *
- * A list of its own, because each command reads the configuration and few need the metadata of numbers (500 KB,
- * in 90 files).
+ * They are listed here because each command reads the configuration and few need the metadata of numbers (500 KB, in 90
+ * files).
  */
 const countries: ReadonlySet<string> = new Set(
   (
@@ -16,7 +16,7 @@ const countries: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Is it the code of a country with phone numbers of its own? In upper case. */
+/** Whether it is the code, in upper case, of a country that has phone numbers. */
 export function isPhoneCountry(code: string): boolean {
   return countries.has(code)
 }

@@ -5,7 +5,7 @@
  */
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max'
 
-/** What numbers of its range are for; null: not known. */
+/** The use of the numbers of its range. Null if it is not known. */
 export type PhoneType = NonNullable<ReturnType<NonNullable<ReturnType<typeof parsePhoneNumberFromString>>['getType']>>
 
 export interface PhoneNumber {
@@ -13,9 +13,9 @@ export interface PhoneNumber {
   readonly e164: string
   /** The country calling code, without the plus sign. */
   readonly callingCode: string
-  /** ISO 3166-1 alpha-2; null: of no country, or of none that is known. */
+  /** ISO 3166-1 alpha-2. Null if the number belongs to no country, or to none that is known. */
   readonly country: string | null
-  /** Its length is one that numbers of its country have. */
+  /** Numbers of its country may have its length. */
   readonly isPossible: boolean
   /** Its range is allocated. */
   readonly isValid: boolean
@@ -25,7 +25,7 @@ export interface PhoneNumber {
 /** Characters of a text that can be a number with spaces, dots, hyphens and parentheses. */
 const MAX_LENGTH = 40
 
-/** Null: no number in international form, with a plus sign and the country calling code. */
+/** Null if it is no number in international form, with a plus sign and the country calling code. */
 export function parsePhoneNumber(text: string): PhoneNumber | null {
   if (text.length > MAX_LENGTH || !/^\+[0-9 ().\u00a0-]+$/.test(text)) return null
   const number = parsePhoneNumberFromString(text, { extract: false })

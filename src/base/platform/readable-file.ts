@@ -1,16 +1,16 @@
-/** A file that is read from any place on, a piece at a time. Removing its name meanwhile does not disturb its readers. */
+/** A file that is read from any place on, a piece at a time. Its readers are not disturbed if its name is removed. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { errorCodeOf } from './errors.js'
 
 export interface ReadableFile {
   /** Bytes. */
   readonly size: number
-  /** Up to `length` bytes; fewer at the end of the file. */
+  /** Reads up to `length` bytes. It reads fewer at the end of the file. */
   readonly read: (at: number, length: number) => Promise<Buffer>
   readonly close: () => Promise<void>
 }
 
-/** Null: there is no such file. */
+/** Null if there is no such file. */
 export async function openReadableFile(path: string): Promise<ReadableFile | null> {
   try {
     const file = await open(path, 'r')

@@ -11,7 +11,7 @@ export function isRecord(value: unknown): value is UnknownRecord {
   return isObject(value) && !Array.isArray(value)
 }
 
-/** The value of an own field, or of an item of a list; undefined: there is none. */
+/** The value of an own field, or of an item of a list, or undefined if there is none. */
 export function ownValueOf(value: unknown, name: PropertyKey): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }

@@ -1,10 +1,10 @@
 /**
- * The logs of the rooms: the same lines and output, each with a level of its own that changes while the daemon runs.
+ * The logs of the rooms. They share lines and output, but each has a separate level that changes while the daemon runs.
  */
 import type { Log } from './log.js'
 import type { LogLevel } from './log-levels.js'
 
-/** The rooms whose level `log.levels` can set. Any other room has the level of the entire log. */
+/** The rooms that `log.levels` can set a level for. Any other room has the level of the entire log. */
 export const logRooms = [
   'smtp',
   'api',
@@ -30,11 +30,11 @@ type RoomLevels = Readonly<Partial<Record<LogRoom, LogLevel>>>
 
 export interface RoomLogs {
   readonly of: (room: LogRoom) => Log
-  /** Sets the level of the entire log, and of each room that has one of its own. */
+  /** Sets the level of the entire log, and of each room in `levels`. */
   readonly setLevels: (level: LogLevel, levels: RoomLevels) => void
 }
 
-/** `root`: keeps its level at first. */
+/** `root` keeps its level at first. */
 export function createRoomLogs(root: Log, levels: RoomLevels): RoomLogs {
   const logs = new Map(logRooms.map((room) => [room, root.child({}, { level: levels[room] ?? root.level })]))
   return {

@@ -4,7 +4,7 @@
  * Every `acquire` that returned true must be followed by one `release`.
  */
 export interface Semaphore {
-  /** False: no slot became free within `maxWait` milliseconds, the queue is full, or the semaphore is closed. */
+  /** False if no slot became free within `maxWait` milliseconds, the queue is full, or the semaphore is closed. */
   readonly acquire: (maxWait: number) => Promise<boolean>
   readonly release: () => void
   /** All waiting and later calls of `acquire` return false. */

@@ -2,9 +2,10 @@
  * Shares a thread among the work of many clients: in a turn of the event loop it takes no longer than one client's
  * share would.
  *
- * Steps that end with `setImmediate` bound the work of one client. A hundred clients then run a hundred steps in the same
- * turn, and so they do when their sockets have bytes at the same time: nothing else is served meanwhile. Here the steps of
- * all count together, and those beyond the time of a turn wait for the next ones, in the order in which they came.
+ * Steps that end with `setImmediate` bound the work of one client. A hundred clients then run a hundred steps in the
+ * same turn, and so they do when their sockets have bytes at the same time. Nothing else would be served in that time.
+ * Here the steps of all count together, and those beyond the time of a turn wait for the next ones, in the order in
+ * which they came.
  */
 
 /** Milliseconds of all work together, before the turn goes on to other things. */
@@ -15,7 +16,7 @@ export class SharedTurns {
   private spent = 0
   private turnEnd: NodeJS.Immediate | null = null
 
-  /** `now`: milliseconds of a steady clock. */
+  /** `now` reads the milliseconds of a steady clock. */
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Does the work at once, or in one of the next turns if this one has no time left. */

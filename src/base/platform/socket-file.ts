@@ -30,7 +30,7 @@ function isListening(path: string): Promise<boolean> {
     })
     socket.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED') resolve(false)
-      // EAGAIN: the program's queue of connections is full.
+      // EAGAIN means that the program's queue of connections is full.
       else if (error.code === 'EAGAIN') resolve(true)
       else reject(error)
     })

@@ -14,7 +14,7 @@ export interface Spool {
   readonly write: (pieces: readonly Buffer[]) => Promise<SpoolFile>
 }
 
-/** `folder` must be its own: it is emptied first of what a killed process left. */
+/** Nothing else may use `folder`: it is emptied first, because a killed process may have left files. */
 export async function openSpool(folder: string): Promise<Spool> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })

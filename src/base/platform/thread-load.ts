@@ -13,7 +13,7 @@ export function createLoadMeter(): () => number {
   }
 }
 
-/** Milliseconds in which the event loop of another thread was not idle, since its start; 0: it does not run. */
+/** Milliseconds in which the event loop of another thread was not idle, since its start, or 0 if it does not run. */
 export function busyTimeOf(worker: Worker | null | undefined): number {
   return worker?.performance.eventLoopUtilization().active ?? 0
 }

@@ -24,7 +24,7 @@ export interface TlsPair {
 /** Answers with the context for the name that a client asks for; with none, the listener uses its own. */
 export type SniCallback = (name: string, respond: (error: Error | null, context?: SecureContext) => void) => void
 
-/** What a TLS listener serves: the pair, and others by name. */
+/** The certificates of a TLS listener: the pair, and others by name. */
 export interface ListenerTls extends TlsPair {
   readonly SNICallback?: SniCallback | undefined
 }
@@ -35,18 +35,18 @@ export interface TlsFiles extends TlsPair {
 }
 
 interface SelfSignedOptions {
-  /** Where the pair is stored. */
+  /** The folder where the pair is stored. */
   readonly folder: string
   readonly hostname: string
   readonly now: number
 }
 
-/** When the certificate expires, ISO 8601 in UTC. */
+/** When the certificate expires, in ISO 8601 and UTC. */
 export function certificateExpiry({ cert }: Pick<TlsPair, 'cert'>): string {
   return new Date(new X509Certificate(cert).validTo).toISOString()
 }
 
-/** `configured` null: the self-signed pair. */
+/** If `configured` is null, the self-signed pair is loaded. */
 export async function loadTlsFiles(
   configured: { readonly certFile: string; readonly keyFile: string } | null,
   selfSigned: SelfSignedOptions,
@@ -60,7 +60,7 @@ export async function readTlsFiles(certFile: string, keyFile: string): Promise<T
   const cert = await readFile(certFile, 'utf8')
   const key = await readFile(keyFile, 'utf8')
   try {
-    // Checked first: createSecureContext accepts an empty file as no certificate.
+    // It is checked first, because createSecureContext accepts an empty file as no certificate.
     new X509Certificate(cert)
     createSecureContext({ cert, key })
   } catch (error) {
@@ -89,7 +89,7 @@ async function readStoredPair({ folder, hostname, now }: SelfSignedOptions): Pro
 }
 
 async function createSelfSignedPair({ folder, hostname, now }: SelfSignedOptions): Promise<TlsFiles> {
-  // Loaded only here: it takes a quarter of a second, and most starts find a stored pair.
+  // It is loaded only here: it takes a quarter of a second, and most starts find a stored pair.
   const { generate } = await import('selfsigned')
   const generated = await generate([{ name: 'commonName', value: hostname.length <= 64 ? hostname : 'posthorn' }], {
     keyType: 'ec',

@@ -33,8 +33,8 @@ export const serverTlsSettings = {
 } as const satisfies SecureContextOptions
 
 /**
- * Told by the version, not by a trial: a group that OpenSSL refuses leaves an error in its queue, and Node.js takes that
- * for an error of the next private key that it parses.
+ * The version tells, and no trial is made: a group that OpenSSL refuses leaves an error in its queue, and Node.js takes
+ * that for an error of the next private key that it parses.
  */
 function knowsPostQuantum(): boolean {
   const [major = 0, minor = 0] = process.versions.openssl.split('.').map(Number)

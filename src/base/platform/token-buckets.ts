@@ -21,7 +21,7 @@ const REMOVED_PER_KEY = 2
 interface Bucket {
   tokens: number
   at: number
-  /** How often in a row it had no token. */
+  /** How often in a row the bucket had no token. */
   refusals: number
 }
 
@@ -46,8 +46,8 @@ export class TokenBuckets {
   }
 
   /**
-   * 0: a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. `cost`: what
-   * exceeds the tokens of the bucket is owed.
+   * 0 if a token was taken. Otherwise how often in a row the bucket of this key had none, this time included. A `cost`
+   * beyond the tokens of the bucket becomes a debt.
    */
   take(key: string, now: number, cost = 1): number {
     const bucket = this.openBucket(key, now)
@@ -57,13 +57,16 @@ export class TokenBuckets {
     return bucket.refusals
   }
 
-  /** The tokens of this key, with fractions; below zero: so many are owed. */
+  /** The tokens of this key, with fractions. A number below zero is a debt. */
   countTokens(key: string, now: number): number {
     const bucket = this.buckets.get(key)
     return bucket === undefined ? this.settings.burst : this.fill(bucket, now)
   }
 
-  /** Takes tokens that may not be there; at most `maxDebt` are owed afterwards. A `cost` below zero gives tokens back. */
+  /**
+   * Takes tokens that may not be there. The debt afterwards is at most `maxDebt`. A `cost` below zero gives tokens
+   * back.
+   */
   spend(key: string, now: number, { cost, maxDebt }: { readonly cost: number; readonly maxDebt: number }): void {
     const bucket = this.openBucket(key, now)
     bucket.tokens = Math.max(-maxDebt, this.fill(bucket, now) - cost)
@@ -93,7 +96,7 @@ export class TokenBuckets {
   private fill(bucket: Bucket, now: number): number {
     const { burst, perSecond } = this.settings
     bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) / 1_000) * perSecond)
-    // Also after the clock was set back: the bucket would gain nothing for as long as it was ahead.
+    // It is also set after the clock was set back: the bucket would gain nothing for as long as the clock was ahead.
     bucket.at = now
     return bucket.tokens
   }

@@ -33,7 +33,10 @@ import type { WriterThreadOptions } from './writer/writer-protocol.js'
 
 export interface OpenOptions extends ConnectionOptions {
   readonly migrations?: Migrations
-  /** Throw `EarlierDatabase` instead of migrating a database of an earlier version: a daemon of it may still run. */
+  /**
+   * Throws `EarlierDatabase` instead of migrating a database of an earlier version: a daemon of that version may still
+   * run.
+   */
   readonly refuseEarlier?: boolean
   /** See `WriterOptions`. */
   readonly restartAfter?: number
@@ -82,7 +85,10 @@ export interface OpenStore extends Store {
   readonly close: () => Promise<void>
 }
 
-/** For a command: the writer, which is a thread, starts with the first commit. Most commands only read. */
+/**
+ * Opens the database for a command. The writer, which is a thread, starts with the first commit. Most commands only
+ * read.
+ */
 export async function openStore(options: OpenOptions): Promise<OpenStore> {
   const reader = await openReader(options)
   let writer: Promise<Writer> | null = null
@@ -95,7 +101,7 @@ export async function openStore(options: OpenOptions): Promise<OpenStore> {
     close: async () => {
       await writer?.then(
         (started) => started.close(),
-        // The commit has told of it.
+        // The commit has reported it.
         () => undefined,
       )
       reader.close()
@@ -119,7 +125,7 @@ async function openSchema(options: OpenOptions): Promise<SQLite.Database> {
   try {
     refuseUnknownMigrations(db, migrations, { remedy: () => describeWayBack(file, migrations) })
     if (refuseEarlier && isEarlier(db, migrations)) throw new EarlierDatabase(file)
-    // On a file that is not empty this would be a write at every start of every command.
+    // If the file is not empty, this would be a write at every start of every command.
     if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL')
     await useWal(db)
     await migrate(db, migrations)
@@ -137,8 +143,8 @@ function isEarlier(db: SQLite.Database, migrations: Migrations): boolean {
 }
 
 /**
- * Only reads, beside a daemon or without one. The file must be there; it is neither created nor migrated. Null: it is of
- * an earlier version, which the start of the daemon migrates.
+ * Only reads. A daemon may be running or not. The file must be there; it is neither created nor migrated. Null if it is
+ * of an earlier version, which the start of the daemon migrates.
  */
 export function openReadOnly(file: string): { readonly read: Read; readonly close: () => void } | null {
   try {
@@ -155,7 +161,9 @@ export function openReadOnly(file: string): { readonly read: Read; readonly clos
   }
 }
 
-/** Mode 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks. */
+/**
+ * Its mode is 0600, which the WAL inherits. An existing file is not opened: closing it would release SQLite's locks.
+ */
 function createFile(file: string): void {
   if (existsSync(file)) return
   try {

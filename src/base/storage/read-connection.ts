@@ -1,10 +1,10 @@
-/** A second reading connection to the open database, for a thread of its own. */
+/** A second reading connection to the open database, for use on one other thread. */
 import { openConnection } from './db/connection.js'
 import type { Read } from './db/prepared.js'
 import { createRead } from './open.js'
 
 interface ReadConnection {
-  /** Each call is a transaction of its own, so that none keeps the WAL from being copied back. */
+  /** Each call is a separate transaction, so that none keeps the WAL from being copied back. */
   readonly read: Read
   readonly close: () => void
 }

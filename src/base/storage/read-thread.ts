@@ -1,8 +1,8 @@
 /**
- * Reads rows of megabytes on a thread: SQLite copies such values several times, which takes the main thread some tens of
- * milliseconds. The bytes come back in memory of their own, which is not copied.
+ * Reads rows of megabytes on a thread: SQLite copies such values several times, which takes the main thread some tens
+ * of milliseconds. The bytes come back in memory that nothing else uses, so they are not copied.
  *
- * Each read has a connection of its own, so that none keeps the WAL from being copied back.
+ * Each read has its own connection, so that none keeps the WAL from being copied back.
  */
 import { JobThread } from '../platform/processes/job-thread.js'
 import { isRecord } from '../platform/records.js'

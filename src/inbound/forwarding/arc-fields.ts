@@ -21,7 +21,7 @@ interface SealedMessage {
 /** Octets of our results that are sealed. */
 const MAX_RESULTS = 65_536
 
-/** The fields with their CRLF; empty: the message gets none. */
+/** The fields with their CRLF. Empty if the message gets none. */
 export async function buildArcFields(
   signing: Pick<SigningThread, 'seal'>,
   key: DkimKey | undefined,
@@ -32,7 +32,7 @@ export async function buildArcFields(
   if (key === undefined || results === undefined) return ''
   const validation = arc?.result ?? 'fail'
   if (validation !== 'pass' && validation !== 'none') return ''
-  // Of a chain that was not verified, neither the number nor the size of its fields is known.
+  // If a chain was not verified, neither the number nor the size of its fields is known.
   const seals = findFields(header, 'arc-seal').length
   if (validation === 'none' ? seals > 0 : seals >= MAX_ARC_SETS) return ''
   const sets = countArcSets(raw, header)

@@ -19,13 +19,13 @@ interface PassedOn {
   readonly fields: string
   readonly messageId: string
   readonly subject: string
-  /** The sender of the message as it came; a bounce goes back to it. Empty for `<>`. */
+  /** The sender of the message as it came. A bounce goes back to it. Empty for `<>`. */
   readonly envelopeFrom: Address | ''
   /** The address of ours that passes it on. */
   readonly by: Address
   readonly to: readonly NewRecipient[]
   readonly smtputf8: boolean
-  /** It came with REQUIRETLS (RFC 8689). */
+  /** The message came with REQUIRETLS (RFC 8689). */
   readonly requiresTls: boolean
   readonly now: number
 }

@@ -1,13 +1,14 @@
 /**
- * Plans what forwarding rules do with an inbound email: the writes that queue it for its targets, in the commit that
- * processes it. So a message is forwarded once, whenever the process ends.
+ * Plans what forwarding rules do with an inbound email. Its writes queue the email for its targets in the commit that
+ * processes it, so a message is forwarded once, whenever the process ends.
  *
- * The message keeps its bytes, and so its DKIM signatures; it gets an ARC set and Delivered-To on top, and loses the
- * Return-Path field of ours. A failed delivery is reported to its sender only if SPF passed: a forged sender would get a
- * bounce of mail that it never sent.
+ * The message keeps its bytes, and so its DKIM signatures; it gets an ARC set and Delivered-To on top, and loses our
+ * Return-Path field. A failed delivery is reported to its sender only if SPF passed: a forged sender would get a bounce
+ * of mail that it never sent. An address that gets nothing is recorded with the reason, and the message is filed
+ * whatever the rule says.
  *
- * An address that gets nothing is recorded with the reason, and then the message is filed whatever the rule says; so it is
- * if its sender cannot be told of a failure, or a message that the target refuses would be lost unnoticed.
+ * It is also filed if its sender cannot be told of a failure: a message that the target refuses would be lost
+ * unnoticed.
  */
 
 import type { Config } from '../../base/config/complete.js'
@@ -54,17 +55,17 @@ interface ForwardingDeps {
   readonly names: Pick<Config['service'], 'hostname' | 'mail_from'>
   readonly rules: Pick<ForwardRuleCache, 'find'>
   readonly signing: Pick<SigningThread, 'seal'>
-  /** Without a key of the service nothing is sealed. */
+  /** If the service has no key, nothing is sealed. */
   readonly signingKeys: Pick<SigningKeyCache, 'find'>
   readonly queue: Pick<QueueRunner, 'offer'>
   readonly webhooks: Pick<Dispatcher, 'refresh'>
 }
 
-/** What the rules of its domain do with a message. */
+/** The result of the rules that the domain has for a message. */
 interface Forwarding {
   /** The writes go into the commit that processes the message, after its event; they read its stored bytes. */
   readonly writes: readonly Write[]
-  /** False: the message is not filed. */
+  /** False if the message is not filed. */
   readonly keep: boolean
   readonly onCommitted: () => void
 }
@@ -98,7 +99,7 @@ const MAX_VALUE = 16_384
 export class ForwardingPlanner {
   constructor(private readonly deps: ForwardingDeps) {}
 
-  /** Null: no rule matches. `raw` is not used after it resolves. */
+  /** Null if no rule matches. `raw` is not used after it resolves. */
   async plan(email: InboundEmail, raw: Buffer, spamStatus: SpamStatus | null): Promise<Forwarding | null> {
     const { deps } = this
     const addresses = parseJson(email.envelope_to)
@@ -119,7 +120,7 @@ export class ForwardingPlanner {
     const hooks = listWebhooks(email.workspace_id, matches)
     return {
       keep,
-      // First: they name the newest event.
+      // They come first: they name the newest event.
       writes: [
         ...hooks.map((hook) => deliverReceived({ ...hook, deliveryId: uuidv7(message.now), at: message.now })),
         ...queued.flatMap(({ enqueued }) => enqueued.writes),
@@ -142,7 +143,10 @@ function findMatches(
   })
 }
 
-/** Each target once, for the first rule that names it. In steps: a message may match a hundred rules of ten targets. */
+/**
+ * Judges each target once, for the first rule that names it. It works in steps: a message may match a hundred rules of
+ * ten targets.
+ */
 async function judgeTargets(
   { read, names: { hostname } }: ForwardingDeps,
   { email, raw, header }: Message,
@@ -231,7 +235,7 @@ function canTellSender({ envelope_from: sender, spf_result: spf }: InboundEmail)
   return sender !== '' && spf === 'pass'
 }
 
-/** Each once. */
+/** Lists each webhook once. */
 function listWebhooks(workspaceId: string, matches: readonly Match[]): readonly WebhookRef[] {
   const ids = new Set(matches.flatMap(({ rule }) => rule.webhookId ?? []))
   return [...ids].map((id) => ({ workspaceId, id }))

@@ -1,19 +1,20 @@
 /**
- * Decides whether a message is forwarded at all. Pure.
+ * Decides whether a message is forwarded at all. Pure. Spam is not forwarded, because the servers of the targets would
+ * hold it against this one.
  *
- * Spam is not, because the servers of the targets would hold it against this one; nor is mail that fails DMARC under a
- * policy that asks to quarantine or reject it. A message that has our Delivered-To field for the same address came back:
- * it is in a loop. So is one that this server has received several times, at other addresses: rules that forward to one
- * another would make thousands of one message.
+ * Mail that fails DMARC under a policy that asks to quarantine or reject it is not forwarded either. A message that has
+ * our Delivered-To field for the same address came back: it is in a loop. A message that this server has received
+ * several times, at other addresses, is in a loop too: rules that forward to one another would make thousands of one
+ * message.
  */
 import type { Authentication } from '../../base/mail/authentication-results.js'
 import { findFields, type Header, type HeaderField, readFieldValue } from '../../base/mail/header-fields.js'
 import type { NotForwardedReason } from '../../base/storage/tables/forward-tables.js'
 import type { SpamStatus } from '../../base/storage/tables/inbound-tables.js'
 
-/** Delivered-To fields that are looked at: a message has at most one for each hop. */
+/** This many Delivered-To fields are read. A message has at most one for each hop. */
 const MAX_FIELDS = 100
-/** Octets of one that are read: a header from outside may have megabytes. */
+/** Octets that are read of each. A header from outside may have megabytes. */
 const MAX_VALUE = 1_024
 /** Times that this server has received a message that is passed on, its submission included. */
 const MAX_OWN_HOPS = 3
@@ -29,7 +30,7 @@ interface ForwardingFacts {
   readonly address: string
 }
 
-/** Null: it may be passed on. */
+/** Null if it may be passed on. */
 export function judgeForwarding({
   spamStatus,
   dmarc,
@@ -47,7 +48,7 @@ export function readDeliveredTo(raw: Buffer, header: Header): ReadonlySet<string
   return new Set(fields.map((field) => readFieldValue(raw, field, MAX_VALUE).toLowerCase()))
 }
 
-/** By our Received fields. */
+/** Counts our Received fields. */
 export function countOwnHops(raw: Buffer, header: Header, hostname: string): number {
   const fields = findFields(header, 'received').slice(0, MAX_FIELDS)
   const mark = ` by ${hostname} with `.toLowerCase()

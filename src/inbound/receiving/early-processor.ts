@@ -31,8 +31,8 @@ export class EarlyProcessor {
   constructor(private readonly deps: ProcessorDeps) {}
 
   /**
-   * Null: it is to be processed later. `content`: null if it is yet to be analyzed. `mayBeRefused`: the answer depends on its
-   * score, so more time is taken for it. Never rejects.
+   * Null if the message is to be processed later. `content` is null if it is yet to be analyzed. `mayBeRefused` says
+   * that the answer depends on its score, so more time is taken for it. Never rejects.
    */
   process(
     { bytes: received, client: { session } }: ReceivedMessage,

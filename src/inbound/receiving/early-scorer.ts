@@ -17,7 +17,7 @@ import type { InboundDestination } from './recipients/destinations.js'
 interface ScorerDeps {
   readonly analyzer: Pick<EarlyAnalyzer, 'analyze'>
   readonly judge: Pick<SpamJudge, 'judge'>
-  /** Milliseconds; default: ten seconds. */
+  /** Milliseconds. The default is ten seconds. */
   readonly timeLimit?: number
 }
 
@@ -58,7 +58,7 @@ export class EarlyScorer {
   }
 }
 
-/** None for reports. */
+/** A report gets none. */
 function toEmail(
   { message, authentication, arrival, now }: ScoredMessage,
   to: InboundDestination,

@@ -15,7 +15,7 @@ const MAX_HELD = 32
 
 interface GatheringDeps {
   readonly commit: Commit
-  /** They are busy while they have messages in hand for longer than a commit takes. */
+  /** The threads are busy if they have messages in hand for longer than a commit takes. */
   readonly threads: Pick<MessageThreads, 'isBusy'>
 }
 

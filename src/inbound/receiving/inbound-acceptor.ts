@@ -47,15 +47,15 @@ export interface AcceptorDeps {
   readonly commits: Pick<GatheredCommits, 'commit'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'error'>
-  /** Our own: the authserv-id of our results. */
+  /** Our own name: the authserv-id of our results. */
   readonly hostname: string
   readonly settings: () => Pick<Config['inbound'], 'dmarc'>
   readonly authenticator: Pick<GuardedAuthenticator, 'authenticate'>
   readonly policy: Pick<RecipientPolicy, 'classify' | 'findInboundPolicy'>
   readonly operatorWorkspace: Pick<OperatorWorkspaceCache, 'find'>
-  /** Asked of a message with one copy. */
+  /** It processes a message with one copy. */
   readonly earlyProcessor: Pick<EarlyProcessor, 'process'>
-  /** Asked of any other if all recipients refuse spam. */
+  /** It scores any other message that all recipients refuse if it is spam. */
   readonly earlyScorer: Pick<EarlyScorer, 'isSpamForAll'>
   /** Stored bytes of workspaces, and of the service, which stores reports. */
   readonly inboundBytes: Pick<InboundBytes, 'limitNow'>
@@ -65,7 +65,7 @@ export interface AcceptorDeps {
 interface PlannedMessage {
   readonly message: ReceivedMessage
   readonly plan: InboundCopyPlan
-  /** The form in which its only copy is stored; null: it is yet to be made. */
+  /** The form in which its only copy is stored, or null if it is yet to be made. */
   readonly form: StoredForm | null
 }
 
@@ -138,7 +138,7 @@ export class InboundAcceptor {
     throw new Refusal('unavailable', 'a recipient has just been removed, try again later')
   }
 
-  /** Null: the copies are processed after the answer. Throws a Refusal of spam that all recipients refuse. */
+  /** Null if the copies are processed after the answer. Throws a Refusal of spam that all recipients refuse. */
   private async processBeforeAnswer(
     scored: ScoredMessage,
     { copies, form }: { readonly copies: readonly InboundCopy[]; readonly form: StoredForm | null },
@@ -186,7 +186,7 @@ export class InboundAcceptor {
   }
 }
 
-/** `bytes`: size of the message, which may have left memory by now. */
+/** `bytes` is the size of the message, which may have left memory by now. */
 type AcceptedFacts = Pick<ReceivedMessage, 'client' | 'envelopeFrom' | 'recipients'> & { readonly bytes: number }
 
 function requireAuthenticated(decision: AcceptanceDecision): void {

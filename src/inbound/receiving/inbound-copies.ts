@@ -28,7 +28,7 @@ import type { ProcessedMail } from './mail-processor.js'
 import type { PlannedCopy } from './recipients/copy-plan.js'
 import type { StoredForm } from './threads/packed-form.js'
 
-/** What a copy is made of. */
+/** The parts of a copy. */
 interface CopySource extends PlannedCopy {
   readonly message: ReceivedMessage
   readonly authentication: Authentication
@@ -36,11 +36,11 @@ interface CopySource extends PlannedCopy {
   readonly authenticationJson: Json<Authentication>
   readonly results: readonly ResultField[]
   readonly arrival: Arrival
-  /** Null: it is yet to be made. */
+  /** Null if it is yet to be made. */
   readonly form: StoredForm | null
 }
 
-/** `email`: the record as it is until the message is processed. */
+/** `email` is the record as it is until the message is processed. */
 export interface InboundCopy {
   readonly email: InboundEmail
   readonly bytes: MessageBytes
@@ -58,9 +58,9 @@ interface StoreDeps {
 }
 
 /**
- * Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily. `processed`:
- * the only copy as it is after its processing, whose writes are in the commit too. False: one of these missed or
- * failed, and the copy was stored without them.
+ * Stores all copies in one commit, or none: if one workspace has no room, the message is refused temporarily.
+ * `processed` is the only copy as it is after its processing; its writes are in the commit too. False if one of these
+ * writes missed or failed, and the copy was stored without them.
  */
 export async function storeCopies(
   { commits, inboundBytes, log }: StoreDeps,
@@ -83,7 +83,7 @@ export async function storeCopies(
   throw new Refusal('mailbox-full', 'the mailbox has no room for the message now')
 }
 
-/** False if a write missed or failed: whatever is wrong with the results, the message itself can be stored. */
+/** False if a write missed or failed. Whatever is wrong with the results, the message itself can be stored. */
 async function storeProcessed(
   { commits, log }: Pick<StoreDeps, 'commits' | 'log'>,
   rooms: readonly Write[],
@@ -103,7 +103,7 @@ async function storeProcessed(
   }
 }
 
-/** The same bytes, of which none are lost to the writer: they may be needed for another commit. */
+/** The same bytes, but the writer takes over none of them: another commit may need them. */
 function keepBytes(bytes: MessageBytes): MessageBytes {
   return bytes.length < TRANSFER_FROM_BYTES ? bytes : MessageBytes.moved([Buffer.concat(bytes.pieces)])
 }

@@ -109,8 +109,8 @@ export class InboundProcessor {
   }
 
   /**
-   * Starts no more messages; resolves when those in progress are finished. The rest waits for the next start, as do
-   * messages whose process is ended, so slow messages do not delay a stop.
+   * Starts no more messages; resolves when those in progress are finished. The rest waits for the next start, and so
+   * does a message if its process is ended, so slow messages do not delay a stop.
    */
   async stop(): Promise<void> {
     this.isStopping = true
@@ -157,8 +157,8 @@ export class InboundProcessor {
   }
 
   /**
-   * Mostly because it was deleted meanwhile; if the state that it acts on has changed, it is processed again at the
-   * next tick.
+   * Most misses mean that the message was deleted. If the state that it acts on has changed, it is processed again at
+   * the next tick.
    */
   private handleMiss(email: InboundEmail, error: WriteConflict): void {
     try {
@@ -174,7 +174,7 @@ export class InboundProcessor {
     }
   }
 
-  /** Null while stopping. */
+  /** Null if the service is stopping. */
   private async evaluate(email: InboundEmail): Promise<ProcessingResult | null> {
     const deaths = this.deathCounts.get(email.id)
     if (deaths !== undefined) return this.buildCrashFailure(email, deaths)
@@ -190,7 +190,7 @@ export class InboundProcessor {
     return result.kind === 'digested' ? reports.process(email, result.digest) : this.handleUnreadable(email, result)
   }
 
-  /** One that cannot be read is not kept: anyone may write to its address. */
+  /** A report that cannot be read is not kept: anyone may write to its address. */
   private async evaluateDomainReport(email: InboundEmail, source: RawSource): Promise<ProcessingResult | null> {
     const { mime, domainReports } = this.deps
     const refused = domainReports.refuse(email)
@@ -214,14 +214,14 @@ export class InboundProcessor {
     return { writes: [markProcessed(content), ...writes], onCommitted }
   }
 
-  /** Its bytes; from now on it is in progress. */
+  /** Reads the bytes of the message. From now on it is in progress. */
   private readGuarded(email: InboundEmail): Promise<Buffer | undefined> {
     const place = { id: email.id, workspaceId: email.workspace_id }
     this.deps.crashGuard.begin(place)
     return readInboundRaw(this.deps.read, place)
   }
 
-  /** Null while stopping. */
+  /** Null if the service is stopping. */
   private handleUnreadable(
     email: InboundEmail,
     result: UnreadableResult | { readonly kind: 'analyzed' },

@@ -19,15 +19,15 @@ interface ProcessorDeps {
   readonly clock: Clock
   readonly judge: Pick<SpamJudge, 'judge'>
   readonly forwarding: Pick<ForwardingPlanner, 'plan'>
-  /** Told the verdict of a message once it is on disk. */
+  /** Called with the verdict of a message once it is on disk. */
   readonly onVerdict?: ((status: SpamStatus) => void) | undefined
 }
 
-/** What to write of a message. */
+/** The writes of a processed message. */
 export interface ProcessedMail {
   /** What its record says from now on. */
   readonly content: ProcessedInbound
-  /** In the same commit, after the record. */
+  /** They are in the same commit, after the record. */
   readonly writes: readonly Write[]
   readonly onCommitted: () => void
 }
@@ -35,7 +35,7 @@ export interface ProcessedMail {
 export class MailProcessor {
   constructor(private readonly deps: ProcessorDeps) {}
 
-  /** `analysis`: null if it failed or exceeded the limits of the processes. */
+  /** `analysis` is null if it failed or exceeded the limits of the processes. */
   async process(
     email: InboundEmail,
     raw: Buffer,

@@ -60,7 +60,10 @@ export interface ReceivingDeps extends Store, ReceivingEvents {
   readonly clock: Clock
   readonly log: Log
   readonly spamLog: Log
-  /** Not that of delivery: external senders make us query names of their choice, which must displace no answers there. */
+  /**
+   * It is not the resolver of delivery: external senders make us query names of their choice, which must displace no
+   * answers there.
+   */
   readonly resolver: Resolver & RecordResolver
   readonly identity: ServiceIdentity
   readonly operatorWorkspace: OperatorWorkspaceCache

@@ -40,7 +40,7 @@ export class WaitingMail {
     }
   }
 
-  /** The same for one workspace of which a new message is on disk. */
+  /** Does the same for one workspace after a new message of it is on disk. */
   takeOfWorkspace(workspaceId: string): readonly InboundEmail[] {
     return this.takeNext(workspaceId, MAX_IN_PROGRESS - (this.workspaces.get(workspaceId)?.inProgress.size ?? 0))
   }

@@ -44,8 +44,8 @@ const reasonTexts: Readonly<Record<string, string>> = {
 }
 
 /**
- * For a message that is spam whatever its score: a contribution, named after the reason, that lifts `score` to the
- * spam threshold.
+ * The contribution for a message that is spam whatever its score. It is named after the reason, and lifts `score` to
+ * the spam threshold.
  */
 export function buildLiftContribution(
   { spamReason }: Arrival,

@@ -1,6 +1,6 @@
 /**
- * The part of spam scoring that needs no database: rules and tokens of the content. It runs in the process that
- * takes the message apart (`messages/mime/mime-parts`), so that no rule and no word list holds up the daemon.
+ * The part of spam scoring that needs no database: rules and tokens of the content. It runs in the process that takes
+ * the message apart (`messages/mime/mime-parts`), so that no rule and no word list blocks the daemon.
  */
 
 import type { SpamContribution } from '../../base/storage/tables/inbound-tables.js'
@@ -13,7 +13,7 @@ import { scoreByRules } from './rules/spam-report.js'
 export interface ContentAnalysis {
   /** The contributions of the rules that match. */
   readonly rules: readonly SpamContribution[]
-  /** Keys of the tokens that the classifier looks up, distinct: packed, in base64. */
+  /** Distinct keys of the tokens that the classifier looks up, packed, in base64. */
   readonly keys: string
 }
 

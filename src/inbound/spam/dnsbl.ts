@@ -1,9 +1,9 @@
 /**
  * Looks up a client's address in DNS block lists (RFC 5782).
  *
- * The reversed address is queried below each zone. An answer within 127.0.0.0/8 is a listing; any other answer
- * comes from a dead list or from a resolver that invents answers, and is ignored. So is an answer by which a list
- * refuses our resolver. A list that fails or is late lists nothing: DNS must never cost a message.
+ * The reversed address is queried below each zone. An answer within 127.0.0.0/8 is a listing; any other answer comes
+ * from a dead list or from a resolver that invents answers, and is ignored. An answer by which a list refuses our
+ * resolver is ignored too. A list that fails or is late lists nothing: DNS must never cost a message.
  *
  * Addresses that are not public are not queried. Answers are cached by the resolver.
  */
@@ -25,7 +25,7 @@ export interface Listing extends BlockList {
 interface BlockListDeps {
   readonly resolver: Pick<Resolver, 'resolveAddresses'>
   readonly settings: () => { readonly dnsbl: readonly BlockList[] }
-  /** Milliseconds for all lists together; default: `LISTS_TIMEOUT`. */
+  /** Milliseconds for all lists together. The default is `LISTS_TIMEOUT`. */
   readonly timeLimit?: number
 }
 
@@ -35,7 +35,7 @@ export const LISTS_TIMEOUT = 5_000
 export class BlockLists {
   constructor(private readonly deps: BlockListDeps) {}
 
-  /** Never rejects. In the order of the lists. */
+  /** Returns the listings in the order of the lists. Never rejects. */
   async find(client: string): Promise<readonly Listing[]> {
     const { settings, timeLimit = LISTS_TIMEOUT } = this.deps
     return askLists(client, settings().dnsbl, timeLimit, (reversed, list) => this.queryList(reversed, list))
@@ -77,7 +77,10 @@ function isListing(answer: string): boolean {
   return isIP(answer) === 4 && answer.startsWith('127.') && !isRefusedQuery(answer)
 }
 
-/** Answers about the query, not about the client: too many queries, or a public resolver (Spamhaus, dnswl.org). */
+/**
+ * These answers are about the query, not about the client: too many queries, or a public resolver (Spamhaus,
+ * dnswl.org).
+ */
 export function isRefusedQuery(answer: string): boolean {
   return answer === '127.0.0.255' || /^127\.255\.255\.\d{1,3}$/.test(answer)
 }

@@ -20,17 +20,17 @@ interface AllowListDeps {
   readonly resolver: Pick<Resolver, 'resolveAddresses'>
   readonly settings: () => { readonly dnswl: readonly AllowList[] }
   readonly log: Pick<Log, 'warn'>
-  /** Milliseconds for all lists together; default: `LISTS_TIMEOUT`. */
+  /** Milliseconds for all lists together. The default is `LISTS_TIMEOUT`. */
   readonly timeLimit?: number
 }
 
 export class AllowLists {
-  /** Zones of which the log has said that they refuse our queries. */
+  /** Zones that refuse our queries and were logged for it. */
   private readonly reported = new Set<string>()
 
   constructor(private readonly deps: AllowListDeps) {}
 
-  /** Never rejects. In the order of the lists. */
+  /** Returns the listings in the order of the lists. Never rejects. */
   async find(client: string): Promise<readonly AllowListing[]> {
     const { settings, timeLimit = LISTS_TIMEOUT } = this.deps
     return askLists(client, settings().dnswl, timeLimit, (reversed, list) => this.queryList(reversed, list))
@@ -57,7 +57,7 @@ export class AllowLists {
   }
 }
 
-/** 1 to 3; 0: none. */
+/** 1 to 3, or 0 if there is none. */
 function trustOf(answer: string): number {
   const trust = /^127\.0\.\d{1,3}\.([1-3])$/.exec(answer)?.[1]
   return trust === undefined ? 0 : Number(trust)

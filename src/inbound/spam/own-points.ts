@@ -1,14 +1,14 @@
 /**
  * Our own score of a message: rules, classifier, and circumstances of arrival. Pure.
  *
- * Rules on content and the classifier look at the same words and links, so their sum would count each of them
- * twice: on the labelled ham it flagged 6 messages as spam, all newsletters, the rules alone 1 and the classifier
- * alone none (docs/spam.md). So if both speak against a message, the higher score counts. And if a classifier that
- * has learned enough does not take the message for spam, rules on content make it suspicious at most: they know
- * spam in general, the classifier knows the mail of this workspace.
+ * Rules on content and the classifier look at the same words and links, so their sum would count each of them twice. On
+ * the labelled ham the sum flagged 6 messages as spam, all newsletters, the rules alone 1 and the classifier alone none
+ * (docs/spam.md). Therefore, if both speak against a message, the higher score counts. And if a classifier that has
+ * learned enough does not take the message for spam, rules on content make it suspicious at most: they know spam in
+ * general, the classifier knows the mail of this workspace.
  *
- * What the classifier never sees (authentication, the client, block lists, whether names agree with domains) is
- * independent evidence and is added. So is whatever speaks for a message.
+ * Evidence that the classifier never sees (authentication, the client, block lists, whether names agree with domains)
+ * is independent and is added. Evidence for a message is added too.
  */
 import type { Arrival, SpamContribution } from '../../base/storage/tables/inbound-tables.js'
 import { collectArrivalContributions } from './arrival-points.js'
@@ -26,7 +26,7 @@ const nonContentRuleNames = new Set(
   [...authenticationRules, ...gtubeRules, ...impersonationRules].map(({ name }) => name),
 )
 
-/** Points from which the classifier is taken to call a message spam: a probability of 0.9. */
+/** Points from which the classifier calls a message spam: a probability of 0.9. */
 const AGREEMENT_SCORE = 5
 
 export interface ClassifierOpinion {
@@ -35,7 +35,7 @@ export interface ClassifierOpinion {
   readonly recent: TokenCount
 }
 
-/** `rules`: those that match. `opinion`: null if the classifier has learned too little. */
+/** `rules` are those that match. `opinion` is null if the classifier has learned too little. */
 export function collectOwnContributions(
   rules: readonly SpamContribution[],
   opinion: ClassifierOpinion | null,
@@ -67,7 +67,7 @@ function collectClassifierContributions(
 }
 
 /**
- * Corrections for evidence that rules on content and the classifier share. `learned`: the points left to the
+ * Corrects the sum for evidence that rules on content and the classifier share. `learned` are the points left to the
  * classifier.
  */
 function mergeEvidence(

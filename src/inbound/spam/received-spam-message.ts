@@ -1,5 +1,5 @@
 /**
- * Reads the client of an inbound message from its record, for spam scoring beside its content.
+ * Reads the client of an inbound message from its record, for spam scoring, which needs it besides the content.
  *
  * If the record has no readable authentication results, the rules about them do not match.
  */

@@ -1,19 +1,18 @@
 /**
- * Contributions of rspamd's verdict to our score. Pure.
+ * Adds rspamd's verdict to our score. Pure.
  *
- * Scale: the score from which rspamd refuses (15 by default) becomes our spam threshold, and lower scores are
- * scaled in proportion. A message that rspamd would mark gets at least our `suspicious` threshold, one that it
- * would refuse at least our `spam` threshold: its operator's rules and virus scanners decide there without a
- * score.
+ * Scale: the score from which rspamd refuses (15 by default) becomes our spam threshold, and lower scores are scaled in
+ * proportion. A message that rspamd would mark gets at least our `suspicious` threshold, one that it would refuse at
+ * least our `spam` threshold: its operator's rules and virus scanners decide there without a score.
  *
- * Merging: both filters look at the same header, words, addresses and results. A sum would count each trick twice,
- * and two doubts about an honest newsletter would make it spam; an average would take the silence of one as
- * evidence against the findings of the other. So if both speak against a message, the lower score is subtracted
- * again and the higher one counts. A score below zero speaks for the message, which our rules hardly ever do: it
- * counts in full, down to what our classifier may subtract.
+ * Merging: both filters look at the same header, words, addresses and results. A sum would count each trick twice, and
+ * two doubts about an honest newsletter would make it spam; an average would take the silence of one as evidence
+ * against the findings of the other. So if both speak against a message, the lower score is subtracted again and the
+ * higher one counts. A score below zero speaks for the message, which our rules hardly ever do: it counts in full, down
+ * to what our classifier may subtract.
  *
- * Symbols are shown with their scaled weight; the line `RSPAMD` holds the rest, so that the report adds up. Limit:
- * the 40 heaviest symbols.
+ * Symbols are shown with their scaled weight; the line `RSPAMD` holds the rest, so that the report adds up. Limit: the
+ * 40 heaviest symbols.
  */
 import type { SpamContribution } from '../../base/storage/tables/inbound-tables.js'
 import { overlapOf } from './own-points.js'
@@ -23,7 +22,7 @@ import { roundScore, type SpamThresholds, sumScores } from './rules/spam-report.
 const MAX_SYMBOLS = 40
 const MAX_HAM_SCORE = 3
 
-/** `own`: the score of everything else. */
+/** `own` is the score of everything else. */
 export function collectRspamdContributions(
   own: number,
   verdict: RspamdVerdict,

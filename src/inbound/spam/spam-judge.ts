@@ -31,7 +31,7 @@ interface JudgeDeps {
 
 export type SpamVerdict = Pick<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
-/** What is asked about a message; it need not be stored. */
+/** The facts about a message that are judged. It need not be stored. */
 export type JudgedEmail = Pick<
   InboundEmail,
   | 'id'
@@ -48,7 +48,7 @@ export type JudgedEmail = Pick<
 export class SpamJudge {
   constructor(private readonly deps: JudgeDeps) {}
 
-  /** `analysis`: null if the content was too much for the process that analyzed it. */
+  /** `analysis` is null if the content was too much for the process that analyzed it. */
   async judge(email: JudgedEmail, raw: Buffer, analysis: ContentAnalysis | null): Promise<SpamVerdict> {
     const { suspicious_score: suspicious, spam_score: spam } = this.deps.settings()
     const thresholds = { suspicious, spam }
@@ -78,7 +78,7 @@ const missingAnalysis: ContentAnalysis = {
   keys: '',
 }
 
-/** `packed`: keys of its tokens. Null if too little was learned, or if there are none. */
+/** `packed` has the keys of its tokens. Null if too little was learned, or if there are none. */
 function classifierOpinion(learned: LearnedCounts, email: JudgedEmail, packed: string): ClassifierOpinion | null {
   if (packed === '') return null
   const { workspace_id: workspaceId, received_at: receivedAt } = email

@@ -1,6 +1,6 @@
 /**
- * The account at the ACME server: made at the first order, stored with its key, and made anew if the server does not
- * accept it any more.
+ * The account at the ACME server. It is made at the first order, stored with its key, and made again if the server no
+ * longer accepts it.
  *
  * A server that lost its accounts gets the same key again; an account that was deactivated or revoked gets a new key.
  * That happens once an hour at most, since servers limit new accounts. For the same reason a first try that fails, also

@@ -49,7 +49,7 @@ export interface AcmeDirectory {
   /** Agrees to the terms of service. Resolves to the URL of the account, which may have existed. */
   readonly createAccount: (key: string, email: string | null) => Promise<string>
   readonly useAccount: (key: string, url: string) => AcmeAccount
-  /** Null: the server has no opinion. `id`: RFC 9773 section 4.1. */
+  /** Null if the server has no opinion. `id` is that of RFC 9773 section 4.1. */
   readonly readRenewalWindow: (id: string) => Promise<RenewalWindow | null>
 }
 
@@ -67,7 +67,7 @@ type Library = typeof import('acme-client')
 type LibraryClient = InstanceType<Library['Client']>
 type Adapter = Extract<Library['axios']['defaults']['adapter'], (config: never) => unknown>
 
-/** Loads the library, which takes a tenth of a second: to be called before listeners are open. */
+/** Loads the library, which takes a tenth of a second. Call it before listeners are open. */
 export async function openAcmeDirectory(deps: DirectoryDeps): Promise<AcmeDirectory> {
   const library = await import('acme-client')
   library.axios.defaults.adapter = sendRequest
@@ -154,7 +154,7 @@ async function toChallenge(
   }
 }
 
-/** Null: the authorization is valid or may still become valid. */
+/** Null if the authorization is valid or may still become valid. */
 function findFault({ status, challenges }: Authorization): AcmeProblem | null {
   if (status === 'pending' || status === 'valid') return null
   const failed = challenges.find(({ error }) => error !== undefined)

@@ -26,11 +26,13 @@ export class AcmeProblem extends Error {
   override name = 'AcmeProblem'
 
   constructor(
-    /** Without the prefix of all types of ACME, as `rateLimited`; empty: the server gave none. */
+    /**
+     * Its type without the prefix that all types of ACME have, such as `rateLimited`. Empty if the server gave none.
+     */
     readonly type: string,
     detail: string,
     readonly subject: ProblemSubject,
-    /** Milliseconds that the server wants the client to wait; null: it did not say. */
+    /** Milliseconds that the server wants the client to wait, or null if it did not say. */
     readonly retryAfter: number | null = null,
   ) {
     super(type === '' ? detail : `${type}: ${detail}`)

@@ -2,8 +2,8 @@
  * Stores certificates in `tls/acme` of the data folder: a folder for each name with its certificate, the order under
  * way and the record of its tries, and the account at the ACME server.
  *
- * Everything has mode 0600. A file is complete or absent: it is written beside its place, brought to disk, and renamed.
- * A certificate and its key are one file, so that they cannot belong to two orders.
+ * Everything has mode 0600. A file is complete or absent: it is written under another name, synced to disk, and
+ * renamed. A certificate and its key are one file, so that they cannot belong to two orders.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
@@ -52,7 +52,7 @@ export class CertificateFiles {
     return join(this.folder, name, CERTIFICATE)
   }
 
-  /** Null: there is none. */
+  /** Null if there is none. */
   async readPair(name: DomainName): Promise<TlsPair | null> {
     const text = await readText(this.pathOf(name))
     const at = text?.indexOf('-----BEGIN CERTIFICATE-----') ?? -1
@@ -95,7 +95,7 @@ export class CertificateFiles {
     await writeWhole(join(this.folder, REQUESTS), name, '')
   }
 
-  /** The names whose renewal was asked for. */
+  /** The names that an operator has asked to renew. */
   async listRequests(): Promise<readonly DomainName[]> {
     const entries = await readdir(join(this.folder, REQUESTS), { withFileTypes: true }).catch(emptyIfAbsent)
     return entries.flatMap(toHostName)
@@ -105,7 +105,7 @@ export class CertificateFiles {
     await rm(join(this.folder, REQUESTS, name), { force: true })
   }
 
-  /** Null: there is none at this server. */
+  /** Null if there is none at this server. */
   async readAccount(directory: URL): Promise<StoredAccount | null> {
     const { url, key } = parseJson(await readText(join(this.folder, accountFile(directory)))) ?? {}
     return typeof url === 'string' && typeof key === 'string' ? { url, key } : null
@@ -148,7 +148,7 @@ async function writeWhole(folder: string, name: string, text: string): Promise<v
   }
 }
 
-/** Null: there is no such file. */
+/** Null if there is no such file. */
 async function readText(path: string): Promise<string | null> {
   return readFile(path, 'utf8').catch((error: unknown) => {
     if (errorCodeOf(error) === 'ENOENT') return null
@@ -156,7 +156,7 @@ async function readText(path: string): Promise<string | null> {
   })
 }
 
-/** Null: there is none, or it is broken: then it counts as absent, and is written anew. */
+/** Null if there is none, or it is broken. A broken one counts as absent, and is written again. */
 function parseJson(text: string | null): Readonly<Record<PropertyKey, unknown>> | null {
   try {
     const value: unknown = text === null ? null : JSON.parse(text)

@@ -20,11 +20,11 @@ export interface CertificateView {
   readonly name: DomainName
   readonly state: CertificateState
   readonly until: string | null
-  /** Whole days that are left; null: there is no certificate. */
+  /** Whole days that are left, or null if there is no certificate. */
   readonly days: number | null
-  /** Why the last try failed; null: it succeeded, or there was none. */
+  /** Why the last try failed. Null if it succeeded, or there was none. */
   readonly last_fault: string | null
-  /** The next try: a renewal, or a repetition after a failure; null: at once. */
+  /** When the certificate is renewed, or a failed try is repeated. Null if that is at once. */
   readonly next_try: string | null
 }
 
@@ -54,7 +54,7 @@ function stateOf(facts: CertificateFacts | null, renewAt: number, now: number): 
   return renewAt <= now ? 'renewal-due' : 'valid'
 }
 
-/** Without the renewal windows of the server, which only the daemon knows. */
+/** The renewal windows of the server are left out, because only the daemon knows them. */
 export async function describeStored(
   files: Pick<CertificateFiles, 'readPair' | 'readRecord'>,
   name: DomainName,

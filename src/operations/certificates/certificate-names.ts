@@ -29,7 +29,7 @@ export function listServiceNames({
   return [...new Set(names)].filter(canBeValidated)
 }
 
-/** In steps: an installation may have thousands of domains. */
+/** Works in steps, because an installation may have thousands of domains. */
 export async function listMailHosts(read: Read): Promise<DomainName[]> {
   const names: DomainName[] = []
   let after = ''

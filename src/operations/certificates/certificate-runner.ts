@@ -41,9 +41,9 @@ export interface CertificateRunnerDeps {
   readonly random: RandomSource
   readonly log: Log
   readonly listNames: () => Promise<CertificateNames>
-  /** The reason why a name does not lead here; null: it does. */
+  /** The reason why a name does not lead here, or null if it does. */
   readonly checkName: (name: DomainName) => Promise<string | null>
-  /** Rejects with an AcmeProblem or an HttpFault. `failures`: of the name, in a row. */
+  /** Rejects with an AcmeProblem or an HttpFault. `failures` counts those of the name, in a row. */
   readonly order: (name: DomainName, failures: number, signal: AbortSignal) => Promise<TlsPair>
   readonly onIssued: (name: DomainName, pair: TlsPair) => void
 }
@@ -64,13 +64,13 @@ export class CertificateRunner {
 
   constructor(private readonly deps: CertificateRunnerDeps) {}
 
-  /** `onNames`: called once, when the names and what is known of them are read. */
+  /** `onNames` is called once, when the names and what is known of them are read. */
   start(onNames: () => void): void {
     this.onNames = onNames
     this.running = this.run()
   }
 
-  /** Has it look at once: names may have changed, or a renewal was asked for. */
+  /** Makes it check at once: names may have changed, or an operator asked for a renewal. */
   wake(): void {
     this.waking.abort()
   }
@@ -89,7 +89,7 @@ export class CertificateRunner {
     })
   }
 
-  /** Those that have a certificate. */
+  /** The names that have a certificate. */
   listIssued(): readonly IssuedCertificate[] {
     return this.names.flatMap((name) => {
       const facts = this.deps.served.factsOf(name)
@@ -126,7 +126,7 @@ export class CertificateRunner {
     await this.forgetOthers()
   }
 
-  /** Those without a certificate last: many new domains must not delay renewals. */
+  /** Names without a certificate come last: many new domains must not delay renewals. */
   private byExpiry(names: readonly DomainName[]): readonly DomainName[] {
     const { served } = this.deps
     const withExpiry = names.map((name) => ({ name, to: served.factsOf(name)?.to ?? Number.MAX_SAFE_INTEGER }))
@@ -139,7 +139,7 @@ export class CertificateRunner {
     this.records.set(name, record)
   }
 
-  /** `isAsked`: an operator asked for a renewal, which waits for nothing but rate limits. */
+  /** `isAsked` says that an operator asked for a renewal, which waits for nothing but rate limits. */
   private async serve(name: DomainName, isAsked: boolean): Promise<void> {
     const { served, windows, clock, files, limits } = this.deps
     const record = this.records.get(name) ?? newNameRecord
@@ -164,7 +164,7 @@ export class CertificateRunner {
       if (elsewhere !== null) throw new AcmeProblem('', elsewhere, 'name')
       const pair = await order(name, record.failures, this.stopping.signal)
       await served.replace(name, pair)
-      // First: if the disk takes no more, the new certificate is served nevertheless.
+      // This comes first: if the disk takes no more, the new certificate is served nevertheless.
       onIssued(name, pair)
       this.deps.limits.recordIssue(name, clock())
       await this.deps.files.removeOrder(name)

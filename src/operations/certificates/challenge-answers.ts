@@ -9,7 +9,7 @@ export class ChallengeAnswers {
   private readonly texts = new Map<string, string>()
   private readonly contexts = new Map<string, SecureContext>()
 
-  /** The key authorization of a token; undefined: no challenge has it. */
+  /** The key authorization of a token, or undefined if no challenge has it. */
   textOf(token: string): string | undefined {
     return this.texts.get(token)
   }

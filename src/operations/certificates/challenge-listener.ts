@@ -30,7 +30,7 @@ interface ListenerDeps {
 }
 
 interface ChallengeListener {
-  /** In the order of the settings, with the ports that were bound. */
+  /** They are in the order of the settings, with the ports that were bound. */
   readonly endpoints: readonly ListenAddress[]
   readonly stop: () => Promise<void>
 }

@@ -56,7 +56,7 @@ function readHandshake(reader: Reader): HelloVerdict {
   return isValidation && name !== null ? { kind: 'validation', name } : ordinary
 }
 
-/** RFC 6066 section 3: a list, of which only one host name is in use. */
+/** Reads the list of RFC 6066 section 3. Only one host name of it is in use. */
 function readServerName(content: Reader): string | null {
   const list = content.readPart(content.readNumber(2))
   if (list.readNumber(1) !== HOST_NAME) return null

@@ -16,7 +16,7 @@ import { daysLeft, expiresSoon, type Validity } from './renewal-plan.js'
 
 export interface WatchedCertificate extends Validity {
   readonly name: string
-  /** Why it was not renewed; null: not known. */
+  /** Why it was not renewed. Null if it is not known. */
   readonly fault: string | null
 }
 
@@ -36,7 +36,7 @@ export interface WatchDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   readonly list: () => readonly WatchedCertificate[]
-  /** `warnings`: at least one, those that expire first before the others. */
+  /** `warnings` has at least one warning. Those that expire first come before the others. */
   readonly composeNotices: (workspaceId: string, warnings: readonly ExpiryWarning[], now: number) => Notices
 }
 

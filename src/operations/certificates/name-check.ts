@@ -17,7 +17,7 @@ interface NameCheckDeps {
   readonly readOwnAddresses: () => readonly string[]
 }
 
-/** Resolves to the reason why the name does not lead here; null: it does. Never rejects if the resolver does not. */
+/** Resolves to the reason why the name does not lead here. Null if it does. Never rejects if the resolver does not. */
 export async function checkName(
   name: string,
   { resolveAddresses, publicAddresses, readOwnAddresses }: NameCheckDeps,

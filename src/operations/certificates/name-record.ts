@@ -4,10 +4,10 @@ import { ownValueOf } from '../../base/platform/records.js'
 export interface NameRecord {
   /** Tries in a row that failed because of the name. */
   readonly failures: number
-  /** Why the last try failed; null: it did not. */
+  /** Why the last try failed. Null if it did not. */
   readonly fault: string | null
   readonly triedAt: number | null
-  /** No try before this time; 0: there is no reason to wait. */
+  /** There is no try before this time. 0 if there is no reason to wait. */
   readonly nextTryAt: number
   /** Orders and certificates that count for rate limits. */
   readonly orders: readonly number[]

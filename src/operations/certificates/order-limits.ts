@@ -47,13 +47,13 @@ export class OrderLimits {
     for (const times of [ofDomain, this.timesOf(name).issued]) addTime(times, at, domainLimit)
   }
 
-  /** What was counted before a restart. */
+  /** Adds the orders that were counted before a restart. */
   load(name: DomainName, { orders, issued }: CountedTimes): void {
     for (const at of orders) this.recordOrder(name, at)
     for (const at of issued) this.recordIssue(name, at)
   }
 
-  /** What still counts, to be stored. */
+  /** The times that still count, to be stored. */
   recall(name: DomainName, now: number): CountedTimes {
     const { orders, issued } = this.timesOf(name)
     return {
@@ -62,7 +62,10 @@ export class OrderLimits {
     }
   }
 
-  /** The first time from `now` on at which an order for the name keeps all limits. `lifetime`: of its certificate. */
+  /**
+   * The first time from `now` on at which an order for the name keeps all limits. `lifetime` is that of its
+   * certificate.
+   */
   nextOrderAt(name: DomainName, now: number, lifetime: number | null): number {
     const ofName = lifetime !== null && lifetime < SHORT_LIFETIME ? [] : this.timesOf(name).issued
     return Math.max(
@@ -85,7 +88,7 @@ function nextTime(times: readonly number[], { count, within }: Limit, now: numbe
   return decisive === undefined ? now : Math.max(now, decisive + within)
 }
 
-/** In order; those that do not count any more are removed. */
+/** Times are in order. Those that no longer count are removed. */
 function addTime(times: number[], at: number, { within }: Limit): void {
   times.push(at)
   times.sort((a, b) => a - b)

@@ -21,14 +21,14 @@ interface OrderDeps {
   readonly files: Pick<CertificateFiles, 'readOrder' | 'storeOrder' | 'removeOrder'>
   readonly answers: ChallengeAnswers
   readonly type: ChallengeType
-  /** The RFC 9773 id of the certificate that is renewed; null: none, or the server does not use it. */
+  /** The RFC 9773 id of the certificate that is renewed. Null if there is none, or the server does not use it. */
   readonly replaces: string | null
   readonly onCreated: () => void
   /** The work ends at its next step. */
   readonly signal: AbortSignal
 }
 
-/** Milliseconds between looks at an order: nearly two minutes in all. */
+/** Milliseconds between looks at an order. They are nearly two minutes in all. */
 const waits = [200, 300, 500, 1_000, 1_000, 2_000, 2_000, 3_000, ...Array<number>(20).fill(5_000)]
 
 interface OpenOrder {
@@ -44,7 +44,7 @@ export async function placeOrder(deps: OrderDeps, name: DomainName): Promise<Tls
     const cert = await driveOrder(deps, name, { order, key }, answers)
     return { cert, key }
   } catch (error) {
-    // What failed because of the name cannot succeed later; anything else is continued by the next try.
+    // If an order failed because of the name, it cannot succeed later. The next try continues any other.
     if (error instanceof AcmeProblem && error.subject === 'name') await deps.files.removeOrder(name)
     throw error
   } finally {
@@ -52,7 +52,7 @@ export async function placeOrder(deps: OrderDeps, name: DomainName): Promise<Tls
   }
 }
 
-/** Null: none is under way, or it cannot succeed any more. */
+/** Null if no order is under way, or if it can no longer succeed. */
 async function resumeOrder({ files, account, accountUrl }: OrderDeps, name: DomainName): Promise<OpenOrder | null> {
   const stored = await files.readOrder(name)
   if (stored === null || stored.account !== accountUrl) return null
@@ -79,7 +79,7 @@ async function createOrder(deps: OrderDeps, name: DomainName): Promise<OpenOrder
   return { order, key }
 }
 
-/** Resolves to the chain. `answers`: how to take away what was added. */
+/** Resolves to the chain. `answers` has the functions that remove what was added. */
 async function driveOrder(
   deps: OrderDeps,
   name: DomainName,
@@ -129,7 +129,7 @@ async function addAnswer(
 
 const generate = promisify(generateKeyPair)
 
-/** ECDSA P-256, PEM: every client that knows TLS 1.2 accepts it. */
+/** An ECDSA P-256 key in PEM. Every client that knows TLS 1.2 accepts it. */
 export async function createKey(): Promise<string> {
   const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()

@@ -10,7 +10,7 @@ const OCTET_STRING = 0x04
 const SEQUENCE = 0x30
 const KEY_IDENTIFIER = 0x80
 
-/** Null: the certificate does not name the key of its issuer. */
+/** Null if the certificate does not name the key of its issuer. */
 export function renewalInfoId(pem: string): string | null {
   const { raw, serialNumber } = new X509Certificate(pem)
   const key = findKeyIdentifier(raw)

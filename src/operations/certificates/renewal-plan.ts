@@ -41,7 +41,7 @@ export function readCertificateFacts(pem: string): CertificateFacts {
   }
 }
 
-/** `window` null: the server gives none. */
+/** `window` is null if the server gives none. */
 export function renewalTimeOf({ from, to, spread }: CertificateFacts, window: RenewalWindow | null): number {
   if (window !== null) return Math.min(to, Math.round(window.start + (window.end - window.start) * spread))
   const share = RENEWAL_SHARE + MAX_SHIFT * (2 * spread - 1)
@@ -61,7 +61,7 @@ export function daysLeft({ to }: Pick<Validity, 'to'>, now: number): number {
   return Math.floor((to - now) / DAY)
 }
 
-/** The longest wait for a try: that which a server may ask for. */
+/** The longest wait for a try. A server may ask for no longer one. */
 export const MAX_WAIT = 8 * DAY
 
 /** A longer wait was noted by a clock that was ahead, and does not count. */
@@ -69,12 +69,12 @@ export function isWaiting(until: number, now: number): boolean {
   return now < until && until - now <= MAX_WAIT
 }
 
-/** At most four tries in the first hour: Let's Encrypt allows five failed validations an hour. */
+/** These make at most four tries in the first hour: Let's Encrypt allows five failed validations an hour. */
 const nameWaits = [15 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, DAY]
 const serverWaits = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 20 * MINUTE, 40 * MINUTE, HOUR]
 const MAX_WAIT_SHIFT = 0.1
 
-/** Milliseconds until the next try after this many failures in a row, up to a tenth longer. `random`: from 0 to 1. */
+/** Milliseconds until the next try after this many failures in a row, up to a tenth longer. `random` is from 0 to 1. */
 export function waitAfterFailures(failures: number, random: number, subject: 'name' | 'server'): number {
   const waits = subject === 'name' ? nameWaits : serverWaits
   const wait = waits[Math.min(failures, waits.length) - 1] ?? MINUTE

@@ -38,13 +38,13 @@ export class RenewalWindows {
     return this.known.get(name)?.window ?? null
   }
 
-  /** The id of the certificate that an order replaces; null: the server does not know such ids. */
+  /** The id of the certificate that an order replaces, or null if the server does not know such ids. */
   replacedId(name: DomainName): string | null {
     const known = this.known.get(name)
     return known?.window === undefined || known.window === null ? null : known.id
   }
 
-  /** Asks the server if it is time to. Never rejects. */
+  /** Asks the server if it is time to ask again. Never rejects. */
   async refresh(name: DomainName): Promise<void> {
     const { clock, directory, files } = this.deps
     const { askedAt } = this.known.get(name) ?? neverAsked
@@ -61,7 +61,7 @@ export class RenewalWindows {
     }
   }
 
-  /** Its certificate was replaced, or the name is not served any more. */
+  /** Its certificate was replaced, or the name is no longer served. */
   forget(name: DomainName): void {
     this.known.delete(name)
   }

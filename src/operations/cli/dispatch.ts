@@ -1,4 +1,7 @@
-/** Runs the command that a line names: with the configuration, as the user of the data folder, beside the daemon. */
+/**
+ * Runs the command that a line names, with the configuration, as the user of the data folder. The daemon may be
+ * running.
+ */
 import { mkdirSync } from 'node:fs'
 import { type LoadedConfig, loadConfig } from '../../base/config/load.js'
 import { formatProblems } from '../../base/config/problems.js'
@@ -81,7 +84,7 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
   } finally {
     await opened.database?.then(
       (open) => open.close(),
-      // The command has told of it.
+      // The command has reported it.
       () => undefined,
     )
   }
@@ -89,7 +92,10 @@ async function runCommand(command: Command, call: Omit<Call, 'database'>): Promi
 
 type Problems = Pick<Extract<LoadedConfig, { kind: 'problems' }>, 'file' | 'problems'>
 
-/** With `--json` the problems are the one value that is printed: in the form of `check`, or of `reload` for that command. */
+/**
+ * With `--json` the problems are the one value that is printed, in the form of `check`, or of `reload` for that
+ * command.
+ */
 function refuseProblems(io: ProgramIo, line: CommandLine, { file, problems }: Problems): number {
   if (line.options['json'] !== true) throw new CommandFailed(formatProblems(file, problems))
   const settings = line.words[0] === 'reload' ? { applied: [], pending: [] } : {}

@@ -4,8 +4,8 @@
  * Exit status: 0 done, 1 refused or failed, 2 wrong usage. With `--json` the output is one JSON value on standard
  * output; errors always go to standard error.
  *
- * Invariant: version and help load nothing else, for they are answered at once. So this file, `command-list/` and what
- * they import know no library; the rest is imported when a command is called.
+ * Invariant: version and help load nothing else, for they are answered at once. Therefore this file, `command-list/`
+ * and what they import use no library; the rest is imported when a command is called.
  */
 import { version } from '../../base/platform/version.js'
 import { refuseExtraWords } from './command/command.js'
@@ -29,7 +29,7 @@ export async function run(io: ProgramIo): Promise<number> {
   }
 }
 
-/** Version and help, which need no configuration. Null: the line asks for something else. */
+/** Answers version and help, which need no configuration. Null if the line asks for something else. */
 function answerHelpOrVersion(io: ProgramIo, line: CommandLine): number | null {
   const { words, options } = line
   const [verb, ...others] = words

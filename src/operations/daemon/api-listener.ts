@@ -48,7 +48,7 @@ import type { Limits } from './workspace-limits.js'
 const MB = 1_048_576
 /** Milliseconds after which a connection without a request may be evicted. */
 const EVICTABLE_AFTER = 10_000
-/** Bytes of request bodies in memory: in total, and per workspace. */
+/** Bytes of request bodies in memory, in total and per workspace. */
 const BODY_LIMITS = { all: 160 * MB, share: 120 * MB }
 /** Bytes of large answers in memory, milliseconds after which they go to files, and the client's minimum pace. */
 const ANSWER_LIMITS = { all: 128 * MB, share: 64 * MB, spoolAfter: 250, patience: 150_000, pace: 32_768 }
@@ -67,18 +67,18 @@ interface ApiDeps {
   readonly database: Database
   readonly apiKeyCache: ApiKeyCache
   readonly limits: Limits
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
   readonly observers: Observers | null
   readonly findPolicy: FindPolicy
-  /** The files of the dashboard; undefined: where the build puts them. */
+  /** The files of the dashboard. Undefined if they are where the build puts them. */
   readonly uiFolder: string | undefined
 }
 
 interface Api {
   readonly listener: ApiListener
-  /** To be called first when the daemon stops, with the milliseconds that requests under way have to end. */
+  /** Call it first when the daemon stops, with the milliseconds that requests under way have to end. */
   readonly drain: (limit: number) => Promise<void>
   /** Begins to answer requests; returns the routes. */
   readonly serve: (parts: RouteParts) => ServedRoutes
@@ -86,7 +86,7 @@ interface Api {
 
 export interface ServedRoutes {
   readonly routes: readonly Route[]
-  /** Those of people in a browser. */
+  /** The routes of people in a browser. */
   readonly browserRoutes: readonly Route[]
 }
 
@@ -138,7 +138,7 @@ function admitConnections(
   })
 }
 
-/** In the words of the SMTP listeners. */
+/** The names are those of the SMTP listeners. */
 const turnAwayReasons = {
   full: 'connections',
   'too-many-of-address': 'connections-of-address',

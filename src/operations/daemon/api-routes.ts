@@ -70,16 +70,16 @@ import type { Sending } from './sending.js'
 import type { Services } from './services.js'
 
 const MB = 1_048_576
-/** Bytes of files to import in memory: in total, and per workspace. */
+/** Bytes of files to import in memory, in total and per workspace. */
 const IMPORT_MEMORY = { all: 200 * MB, share: 100 * MB }
-/** Bytes of cached files and rendered templates in memory: in total, and per workspace. */
+/** Bytes of cached files and rendered templates in memory, in total and per workspace. */
 const CONTENT_MEMORY = { all: 128 * MB, share: 64 * MB }
 
-/** What the routes work with: everything behind the listeners, and what was made for them. */
+/** The objects that the routes use: everything behind the listeners, and what was made for them. */
 export interface RouteParts extends Services, Sending, Store, Pick<StartOptions, 'config' | 'settings' | 'clock'> {
   readonly operator: Operator
   readonly changes: Changes
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   /** PEM, of the certificate that is served now. */
   readonly certificateOf: () => string

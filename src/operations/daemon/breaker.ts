@@ -23,7 +23,7 @@ interface BreakerDeps {
   readonly workspaceOwners: WorkspaceOwners
 }
 
-/** What the breaker holds: built after it, because it stops after them. */
+/** Finds what the breaker holds. It is built after the breaker, because the breaker stops after it. */
 type FindHolders = () => {
   readonly holdRules: Pick<HoldRuleRunner, 'reload'>
   readonly broadcasts: Pick<BroadcastEngine, 'wake'>
@@ -34,11 +34,11 @@ export interface BreakerService extends Pick<Breaker, 'start' | 'stop'> {
   readonly countAttempt: OnAttempt
   /** Counts what a report has changed. */
   readonly countReport: OnLateOutcome
-  /** To be called when these scopes were released: what is not stored of them yet counts no more. */
+  /** Call it when these scopes were released: their outcomes that are not stored yet no longer count. */
   readonly onReleased: (scopes: readonly ScopeRef[]) => void
 }
 
-/** To be stopped after delivery and receiving, whose last outcomes it stores. */
+/** Stop it after delivery and receiving, because it stores their last outcomes. */
 export function wireBreaker(
   { config, settings, clock, log, database, workspaceOwners: { ownerOf } }: BreakerDeps,
   findHolders: FindHolders,

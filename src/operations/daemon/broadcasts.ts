@@ -36,7 +36,7 @@ export function wireBroadcasts(deps: BroadcastsDeps): BroadcastEngine {
     charge: limits.charge,
     isSuppressed: suppressions.isSuppressed,
     findVerifiedDomain: domains.findVerified,
-    // Its bytes are built when its turn comes: those of other mail have the memory.
+    // Its bytes are built when its turn comes, because the bytes of other mail have the memory.
     offer: (enqueued) => runner.offer(enqueued),
     delivery: {
       stopBroadcast: (id) => runner.stopBroadcast(id),

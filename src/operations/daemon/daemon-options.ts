@@ -10,21 +10,21 @@ import type { Observers } from '../monitoring/monitoring.js'
 import type { UpgradeSettings } from '../upkeep/database-upgrade.js'
 import type { Edges } from './edges.js'
 
-/** Milliseconds for clients to finish, and then for attempts: together less than systemd's stop timeout. */
+/** Milliseconds for clients to finish, and then for attempts. Together they are less than systemd's stop timeout. */
 export const defaultStopTimeouts = { listeners: 5_000, delivery: 20_000 }
 
 export interface DaemonOptions {
   readonly config: Config
   readonly clock: Clock
   readonly log: Log
-  /** The newest lines of `log`. Default: the page of the log is empty. */
+  /** The newest lines of `log`. If it is absent, the page of the log is empty. */
   readonly logTail?: Pick<LogTail, 'read'> | undefined
-  /** Hides local parts in the lines of `log`. Default: nothing is hidden. */
+  /** Hides local parts in the lines of `log`. If it is absent, nothing is hidden. */
   readonly addressHider?: Pick<AddressHider, 'useKey' | 'setEnabled'> | undefined
-  /** For tests. */
+  /** Tests set it. */
   readonly edges?: Partial<Edges>
   readonly stopTimeouts?: typeof defaultStopTimeouts
-  /** The files of the dashboard. Default: where the build puts them. */
+  /** The files of the dashboard. If it is absent, they are where the build puts them. */
   readonly uiFolder?: string | undefined
   /** Loads what the first inbound message needs before the listeners open; otherwise that message waits for it. */
   readonly loadsAhead?: boolean
@@ -37,14 +37,14 @@ export interface StartOptions extends Omit<DaemonOptions, 'config'> {
   readonly config: StartSettings
   readonly settings: ReadSettings
   readonly logs: RoomLogs
-  /** Null: nothing is measured. */
+  /** Null if nothing is measured. */
   readonly observers: Observers | null
 }
 
 /** How to stop what was started, in the order of the starts. */
 export type StopSteps = (() => Promise<void> | void)[]
 
-/** In reverse order. A failing step does not keep the others from running. */
+/** Takes the steps in reverse order. A failing step does not keep the others from running. */
 export async function stopAll(steps: StopSteps, log: Log): Promise<void> {
   for (const stop of steps.splice(0).reverse()) {
     try {

@@ -57,14 +57,14 @@ export interface Daemon extends ServedRoutes {
    * theirs. Rejects and changes nothing if certificate and key cannot be read or do not belong together.
    */
   readonly loadCertificate: (tls: PairSettings) => Promise<TlsFiles>
-  /** Those from the ACME server; empty without one. */
+  /** The certificates from the ACME server. Empty if there is none. */
   readonly listCertificates: () => readonly CertificateView[]
   /**
    * Puts in force what can change while the daemon runs, and says what was changed. Rejects, and changes nothing, if the
    * certificate cannot be used.
    */
   readonly reload: (next: Config) => Promise<ReloadedSettings & { readonly tls: TlsFiles }>
-  /** Resolves when the writer thread has answered, even if it could not write: a restart does not mend the disk. */
+  /** Resolves when the writer thread has answered, even if it could not write: a restart does not repair the disk. */
   readonly probeWriter: () => Promise<void>
   /** Sessions and attempts under way, for people. */
   readonly describeLoad: () => string
@@ -89,7 +89,7 @@ export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
     await startCertificates(certificates, options, { database, delivery, listeners }, stopSteps)
     const parts = { database, services, listeners, listCertificates: () => certificates.listServed() }
     const metrics = await openMonitoring(monitoring, options, parts, stopSteps)
-    // Before what was started behind them: nothing new is accepted while that ends.
+    // The listeners stop before the parts that they use: nothing new is accepted while these end.
     stopSteps.push(listeners.stop)
     const forget = (): void => {
       listeners.onForeignChange()
@@ -124,7 +124,7 @@ interface OpenStorage {
   readonly opened: Database
   readonly database: Database
   readonly suppressions: SuppressionCache
-  /** They are taken when all that is started behind the storage has stopped, and before it closes. */
+  /** They are taken when everything that was started after the storage has stopped, and before the storage closes. */
   readonly lateSteps: StopSteps
 }
 
@@ -143,7 +143,7 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   const storageLog = logs.of('storage')
   await foldForStandby(options, opened, storageLog)
   const standby = await startStandby(config, storageLog)
-  // After the database is closed: then the last commit is copied too.
+  // It stops after the database is closed, so that the last commit is copied too.
   stopSteps.push(() => standby?.stop())
   stopSteps.push(() => opened.close())
   stopSteps.push(startSweeps(opened, storageLog).stop)
@@ -206,7 +206,7 @@ function createReload(
   }
 }
 
-/** For the parts that do not read the configuration for each use. */
+/** Puts settings in force for the parts that do not read the configuration for each use. */
 function putInForce({ settings, logs, addressHider }: StartOptions, { limits, delivery }: Services): void {
   const { log } = settings()
   logs.setLevels(log.level, log.levels)

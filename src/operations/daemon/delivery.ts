@@ -34,7 +34,7 @@ interface DeliveryDeps extends Omit<ConstructorParameters<typeof Delivery>[0], O
 
 type OpenedHere = 'read' | 'commit' | 'random' | 'dialer' | 'timeouts' | 'resolver' | 'security' | 'paces' | 'onAttempt'
 
-/** `limit`: milliseconds that attempts have to end when the daemon stops. */
+/** `limit` is the number of milliseconds that attempts have to end when the daemon stops. */
 export function openDelivery(deps: DeliveryDeps, stopSteps: StopSteps, limit: number): Delivery {
   const { config, clock, edges, database, observers, breaker } = deps
   const paces = openPaces(deps)

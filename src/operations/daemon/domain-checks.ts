@@ -20,7 +20,7 @@ interface DomainCheckDeps {
 }
 
 export interface DomainChecks extends RecheckRunner {
-  /** For checks that a request asks for. */
+  /** Dependencies of the checks that a request asks for. */
   readonly rotationDeps: RotationDeps
 }
 

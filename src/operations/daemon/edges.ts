@@ -10,12 +10,12 @@ import { defaultTimeouts, type Timeouts } from '../../outbound/delivery/smtp/tim
 
 export interface Edges {
   readonly random: RandomSource
-  /** Null: resolvers with the configured servers. */
+  /** Null if the resolvers use the configured servers. */
   readonly resolver: (Resolver & RecordResolver) | null
   readonly dialer: Dialer
   /** Timeouts of the SMTP client. */
   readonly timeouts: Timeouts
-  /** PEM certificates that webhooks, and hosts of MTA-STS policies, are verified with; undefined: the system's. */
+  /** PEM certificates that verify webhooks and the hosts of MTA-STS policies. Undefined if the system's are used. */
   readonly authorities: string | undefined
   /** Port of the hosts of MTA-STS policies. */
   readonly policyPort: number

@@ -32,7 +32,7 @@ export interface Listeners extends ServedRoutes {
   readonly mx: MxListener
   readonly zone: PublishedZone
   readonly api: ApiListener
-  /** To be called after a foreign commit. */
+  /** Call it after a foreign commit. */
   readonly onForeignChange: () => void
   /** Each listener serves this certificate from its next handshake on. */
   readonly useCertificate: (tls: TlsFiles) => void
@@ -49,7 +49,7 @@ interface ListenerSteps {
   readonly lateSteps: StopSteps
 }
 
-/** What the metrics read. */
+/** The numbers that the metrics read. */
 interface Watched extends Pick<Operator, 'readCensus'> {
   readonly memory: MessageMemory
   readonly hasDiskSpace: () => boolean
@@ -121,7 +121,7 @@ export async function openListeners(
   }
 }
 
-/** Its end comes after that of the listeners, whose requests wait for it: steps are taken in reverse. */
+/** It ends after the listeners, because their requests wait for it: steps are taken in reverse. */
 function startComposing(stopSteps: StopSteps, stopListening: () => Promise<void>): ComposeThread {
   const composing = new ComposeThread()
   stopSteps.push(() => composing.stop(), stopListening)
@@ -169,7 +169,7 @@ async function openOperator(
   return operator
 }
 
-/** `served`: becomes this certificate too. */
+/** `served` becomes this certificate too. */
 function serve(
   { submission, mx, api }: Pick<Listeners, 'submission' | 'mx' | 'api'>,
   tls: TlsFiles,
@@ -179,7 +179,7 @@ function serve(
   served.cert = tls.cert
 }
 
-/** Before anything is accepted: interrupted work is recovered while nothing new is under way. */
+/** Recovers interrupted work while nothing new is under way, before anything is accepted. */
 async function startServices(
   { delivery, receiving, domainChecks, people, imports, exports, webhooks, broadcasts, sms, doctor, breaker }: Services,
   hasDiskSpace: () => boolean,
@@ -200,7 +200,7 @@ async function startServices(
 
 type Listener = Pick<SubmissionListener | MxListener | ZoneListener, 'stop'>
 
-/** All at the same time: none accepts anything while another waits for its clients. */
+/** Stops all at the same time, so that none accepts anything while another waits for its clients. */
 async function stopListeners(listeners: readonly Listener[], limit: number): Promise<void> {
   const outcomes = await Promise.allSettled(listeners.map((listener) => listener.stop(limit)))
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason

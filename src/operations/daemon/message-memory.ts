@@ -26,7 +26,7 @@ export interface MessageMemory {
   readonly requests: MemoryBudget
 }
 
-/** The sizes are read each time: a reload may change them. */
+/** The sizes are read each time, because a reload may change them. */
 export function createMessageMemory(settings: ReadSettings): MessageMemory {
   const mxShare = (): number => Math.max(SHARE, settings().inbound.max_size * MX_COPIES)
   const submissionShare = (): number => Math.max(SHARE, settings().submission.max_size * SUBMISSION_COPIES)

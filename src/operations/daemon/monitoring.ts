@@ -22,7 +22,7 @@ import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSt
 import type { Listeners } from './listeners.js'
 import type { Services } from './services.js'
 
-/** Null: no listener for metrics is configured, and nothing is measured. */
+/** Null if no listener for metrics is configured, and nothing is measured. */
 export function buildMonitoring({ config, clock, log }: DaemonOptions): Monitoring | null {
   if (config.metrics.listen.length === 0) return null
   return createMonitoring({ clock, onFault: (err) => log.error({ err }, 'some metrics cannot be read now') })

@@ -1,4 +1,4 @@
-/** Opens receiving: a resolver of its own, and the observers of what happens to inbound mail. */
+/** Opens receiving: a separate resolver, and the observers of what happens to inbound mail. */
 import type { StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { defaultResolverSettings, openResolver } from '../../base/platform/dns/resolver.js'

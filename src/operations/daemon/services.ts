@@ -225,7 +225,7 @@ function noteReceivers(countAttempt: CountAttempt, receivers: MailReceivers): Co
   }
 }
 
-/** Returns the service, whose end becomes one of the stop steps. */
+/** Returns the service. Its end becomes one of the stop steps. */
 function registerStop<Service extends { readonly stop: () => Promise<void> }>(
   stopSteps: StopSteps,
   service: Service,
@@ -236,7 +236,7 @@ function registerStop<Service extends { readonly stop: () => Promise<void> }>(
 
 type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainName }
 
-/** To be called when this process has changed a domain: drops what is cached of it, and nothing else. */
+/** Call it when this process has changed a domain. It drops what is cached of it, and nothing else. */
 export function forgetDomain(
   {
     domains,
@@ -252,7 +252,7 @@ export function forgetDomain(
   signingKeys.forget(workspaceId, domain)
 }
 
-/** To be called after a foreign commit, which may have changed keys, domains, plans or the queue. */
+/** Call it after a foreign commit, which may have changed keys, domains, plans or the queue. */
 export function forgetAll(services: Services): void {
   services.apiKeyCache.drop()
   services.operatorWorkspace.drop()

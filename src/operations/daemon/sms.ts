@@ -1,8 +1,8 @@
 /**
  * Wires verification codes by SMS: the configured provider, sending, checking, and receipts.
  *
- * Without a provider both refuse. A stop lets sends under way end for a moment, then closes the provider: what was not
- * answered by then is void.
+ * If there is no provider, sending and checking refuse. A stop lets sends under way end for a moment, then closes the
+ * provider: codes without an answer by then are void.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../base/config/complete.js'
@@ -46,7 +46,7 @@ export interface Sms {
   readonly sendCode: CodeSender
   readonly checkCode: CodeChecker
   readonly applyReceipt: ReceiptApplier
-  /** Ends codes whose send was interrupted by a crash. Before anything is sent. */
+  /** Ends codes that a crash interrupted while they were sent. Call it before anything is sent. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
 }

@@ -32,7 +32,7 @@ interface TlsReports {
   readonly onTlsResult: (result: TlsSessionResult) => void
   /** Begins to send reports; `stop` resolves when no step is under way. */
   readonly startSending: (delivery: Pick<Delivery, 'runner'>) => { readonly stop: () => Promise<void> }
-  /** Stores what was counted. After delivery has stopped. */
+  /** Stores what was counted. Call it after delivery has stopped. */
   readonly stop: () => Promise<void>
 }
 
@@ -49,7 +49,7 @@ export function wireTlsReports(deps: TlsReportDeps): TlsReports {
       const runner = createRunner(deps, { counter, delivery }, stopped.signal)
       runner.start()
       return {
-        // A receiver that does not answer must not hold up the end of delivery.
+        // A receiver that does not answer must not delay the end of delivery.
         stop: async () => {
           const stopping = runner.stop()
           stopped.abort()

@@ -13,7 +13,7 @@ import { RequestThread } from '../../workspaces/webhooks/request-thread.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { Edges } from './edges.js'
 
-/** Milliseconds that requests have to end: those cut off are made again after the next start. */
+/** Milliseconds that requests have to end. Requests that are cut off are made again after the next start. */
 const MAX_STOP = 3_000
 
 interface WebhookDeps {
@@ -33,7 +33,7 @@ export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload
   readonly stop: () => Promise<void>
 }
 
-/** `stopTimeout`: milliseconds that attempts under way have to end when the daemon stops. */
+/** `stopTimeout` is the number of milliseconds that attempts under way have to end when the daemon stops. */
 export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
   const { config, settings, clock, log, edges, observers } = deps
   const { dns } = config

@@ -31,9 +31,9 @@ const SAVE_INTERVAL = 60_000
 const unauthenticatedLimits: PlanLimits = { requests_per_second: 100, requests_per_minute: 300 }
 
 /**
- * Requests of one client address for what is open to all: pixels and links of mail, reports of services, probes, files of
- * the dashboard. Proxies load them for thousands of readers, so it is the limit of opens and clicks that are recorded from
- * one address (`tracking/recorder`).
+ * The limit of one client address for requests that are open to all: pixels and links of mail, reports of services,
+ * probes, files of the dashboard. Proxies load them for thousands of readers, so it is the limit of opens and clicks
+ * that are recorded from one address (`tracking/recorder`).
  */
 const openLimits: PlanLimits = { requests_per_second: 2_500, burst: 5_000 }
 
@@ -47,9 +47,9 @@ export interface Limits {
   readonly open: RateLimit
   readonly charge: EmailCharger
   readonly inboundBytes: InboundBytes
-  /** Shares of this budget by owner: workspaces of one owner have one share together, addresses have each their own. */
+  /** Shares of this budget by owner. Workspaces of one owner share one of them, and each address has a separate one. */
   readonly shareByOwner: (budget: ReservableMemory, share: number) => MemoryShares
-  /** To be called when plans may have changed. */
+  /** Call it when plans may have changed. */
   readonly onReload: () => void
   readonly stop: () => Promise<void>
 }

@@ -6,7 +6,7 @@ export function recordsOf<T>(lookup: LookupResult<T>): readonly T[] {
   return lookup.kind === 'records' ? lookup.records : []
 }
 
-/** Why there is no record, for a person. */
+/** Tells a person why there is no record. */
 export function describeMissing(lookup: LookupResult<unknown>): string {
   switch (lookup.kind) {
     case 'no-domain':

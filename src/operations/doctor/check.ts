@@ -10,32 +10,32 @@ import type { Judgement } from './finding.js'
 /** Milliseconds for one answer over the network, DNS aside. */
 export const ANSWER_TIMEOUT = 5_000
 
-/** Without the last part nothing is said about DNSSEC. */
+/** If the last part is absent, nothing is said about DNSSEC. */
 export type DoctorResolver = Resolver & RecordResolver & Partial<DnssecResolver>
 
 export interface CheckDeps {
   readonly config: Config
   readonly clock: Clock
-  /** Null: there is no database yet. */
+  /** Null if there is no database yet. */
   readonly read: Read | null
   readonly resolver: DoctorResolver
   /** A resolver that asks this server alone. */
   readonly openServerResolver: (server: DnsServer) => DoctorResolver
   readonly dialer: Dialer
-  /** PEM certificates that are trusted instead of the system's; undefined: the system's. */
+  /** PEM certificates that are trusted instead of the system's. Undefined if the system's are. */
   readonly authorities: string | undefined
-  /** Whether the system keeps its clock synchronized; null: it does not say. */
+  /** Whether the system keeps its clock synchronized, or null if it does not say. */
   readonly readClockState: () => Promise<boolean | null>
   /** Addresses of this machine's interfaces. */
   readonly ownAddresses: readonly string[]
-  /** Ends what is under way: the time is over. */
+  /** Ends what is under way because the time is over. */
   readonly signal: AbortSignal
 }
 
 export interface Check {
   readonly name: string
-  /** What it shows, for help and documents. */
+  /** What the check shows, for help and documents. */
   readonly summary: string
-  /** In the order in which they are shown. */
+  /** Returns them in the order in which they are shown. */
   readonly run: (deps: CheckDeps) => Promise<readonly Judgement[]>
 }

@@ -23,7 +23,7 @@ export interface StoredFinding {
 }
 
 export interface Comparison {
-  /** What is wrong from now on. */
+  /** The faults that are stored from now on. */
   readonly present: readonly StoredFinding[]
   readonly failed: readonly StoredFinding[]
   readonly recovered: readonly StoredFinding[]
@@ -65,7 +65,10 @@ function toStored(
   return { check, subject, state, text, remedy, checkedAt: now, ...since }
 }
 
-/** Linear, since it runs on the main thread. Where a subject was found right, what else its check left open does not matter. */
+/**
+ * Linear, since it runs on the main thread. If a check found a subject right, its undecided findings about that subject
+ * do not matter.
+ */
 function createUndecidedTest(findings: readonly Finding[]): (one: StoredFinding) => boolean {
   const bySubject = new Map(findings.toReversed().map((finding) => [keyOf(finding), finding]))
   const undecidedChecks = new Set(findings.filter((one) => one.undecided === true).map(({ check }) => check))

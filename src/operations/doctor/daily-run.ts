@@ -15,7 +15,7 @@ import { type Comparison, compareFindings, type StoredFinding } from './compare-
 import { countStates, type Finding } from './finding.js'
 import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } from './findings-store.js'
 
-/** Milliseconds between two notices: less than a day, because a run is not at the same second each day. */
+/** Milliseconds between two notices. They are less than a day, because a run is not at the same second each day. */
 const NOTICE_INTERVAL = 23 * 3_600_000
 
 interface DailyDeps extends Store {
@@ -46,7 +46,7 @@ export async function storeDailyRun(
   return comparison
 }
 
-/** Without the operator's workspace there is no reader: a later notice names what is found now. */
+/** If there is no operator's workspace, there is no reader. A later notice names what is found then. */
 function listDueNotices(
   present: readonly StoredFinding[],
   { noticedAt }: DoctorRun,

@@ -6,19 +6,19 @@
 export const findingStates = ['ok', 'warn', 'fail'] as const
 export type FindingState = (typeof findingStates)[number]
 
-/** What to do: at least one line. So no check has a state that is not ok without one. */
+/** What to do, in at least one line. The type ensures that a state that is not ok has one. */
 export type Remedy = readonly [string, ...string[]] | readonly [...string[], string]
 
 export interface Finding {
   /** The name of the check. */
   readonly check: string
-  /** What was looked at: an address, a domain, a file. */
+  /** The subject that was checked: an address, a domain, a file. */
   readonly subject: string
   readonly state: FindingState
   readonly text: string
-  /** Commands, settings or DNS records to copy, one a line; empty only in state ok: nothing is to be done. */
+  /** Commands, settings or DNS records to copy, one a line. Empty only in state ok, when there is nothing to do. */
   readonly remedy: readonly string[]
-  /** Nothing was found out, because something did not answer: this says nothing about the subject. */
+  /** Nothing was found out, because something did not answer. This says nothing about the subject. */
   readonly undecided?: true
 }
 
@@ -37,7 +37,7 @@ export function failure(subject: string, text: string, remedy: Remedy): Judgemen
   return { subject, state: 'fail', text, remedy }
 }
 
-/** A question was not answered. The remedy asks it by hand, or mends what did not answer. */
+/** A question was not answered. The remedy asks it by hand, or repairs what did not answer. */
 export function undecided(subject: string, text: string, remedy: Remedy): Judgement {
   return { subject, state: 'warn', text, remedy, undecided: true }
 }

@@ -50,7 +50,7 @@ export function readFindings(read: Read): readonly StoredFinding[] {
   }))
 }
 
-/** In place of those that are stored. */
+/** Replaces the stored findings by these. */
 export function storeFindings(findings: readonly StoredFinding[]): readonly Write[] {
   return [
     removeFindings({ workspaceId: SERVICE_WORKSPACE }),
@@ -64,16 +64,16 @@ export function storeFindings(findings: readonly StoredFinding[]): readonly Writ
 }
 
 export interface DoctorRun {
-  /** When it ended; 0: there was none. */
+  /** When it ended. 0 if there was none. */
   readonly at: number
-  /** When the last notice was written; 0: none was. */
+  /** When the last notice was written. 0 if none was. */
   readonly noticedAt: number
   readonly totals: StateTotals
 }
 
 const noRun: DoctorRun = { at: 0, noticedAt: 0, totals: { ok: 0, warn: 0, fail: 0 } }
 
-/** Its numbers are what metrics show. */
+/** Metrics show its numbers. */
 export function readLastRun(read: Read): DoctorRun {
   const text = readServiceState(read, { key: LAST_RUN })[0]?.value
   const run: DoctorRun = text === undefined ? noRun : JSON.parse(text)

@@ -1,8 +1,8 @@
 /**
  * Runs checks at the same time, a bounded number of them, and each for a limited time.
  *
- * A check that is late or throws makes one undecided finding of its own, and keeps the others from nothing. So a run ends
- * within `MAX_CHECK_TIME` and a moment, also when no question is answered.
+ * A check that is late or throws makes one undecided finding, and delays no other. A run therefore ends within
+ * `MAX_CHECK_TIME` and a moment, also when no question is answered.
  */
 import { errorMessageOf } from '../../base/platform/errors.js'
 import { createSemaphore } from '../../base/platform/semaphore.js'
@@ -22,7 +22,7 @@ interface RunOptions {
   readonly stopped?: AbortSignal
 }
 
-/** In the order of the checks. */
+/** Returns them in the order of the checks. */
 export async function runChecks(
   checks: readonly Check[],
   openDeps: (signal: AbortSignal) => CheckDeps,
@@ -67,7 +67,7 @@ async function runCheck(
   return limitFindings(check, judgements).map((judgement) => ({ check: check.name, ...judgement }))
 }
 
-/** What decides it, once the cause is mended. */
+/** The command that decides it, once the cause is repaired. */
 function again({ name }: Check): Remedy {
   return [`posthorn doctor ${name}   # runs this check alone`]
 }

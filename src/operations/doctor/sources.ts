@@ -26,13 +26,13 @@ export function listSourceAddresses({
 
 type Names = Pick<Config, 'outbound' | 'service'>
 
-/** The name that is said at EHLO by sessions from this address. */
+/** The name that sessions from this address say at EHLO. */
 export function findHelloName({ outbound, service }: Names, address: string): string {
   const source = listConfiguredSources(outbound).find((own) => isSameAddress(own.address, address))
   return source?.hello ?? service.hostname
 }
 
-/** Each address once, in its canonical form. */
+/** Lists each address once, in its canonical form. */
 function unique(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses.map((address) => parseIpAddress(address)?.toString() ?? address))]
 }

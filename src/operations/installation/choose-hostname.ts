@@ -1,19 +1,19 @@
 /**
  * Chooses which of a machine's names the service takes, and looks for the DNS records that belong to it.
  *
- * Receivers compare the reverse name of the address with the name that the server gives. So a reverse name that leads
- * back to its address comes first, unless it is one that a hosting provider made out of the address.
+ * Receivers compare the reverse name of the address with the name that the server gives. Therefore a reverse name that
+ * leads back to its address comes first, unless it is one that a hosting provider made out of the address.
  */
 import { parseIpAddress } from '../../base/platform/ip-address.js'
 import type { MachineNames, PublicAddress } from './machine-names.js'
 
 interface ChosenHostname {
   readonly name: string
-  /** Why this one, for the operator. */
+  /** The reason for this choice, for the operator. */
   readonly reason: string
 }
 
-/** Null: the operator must set one. */
+/** Null if the operator must set one. */
 export function chooseHostname(names: MachineNames): ChosenHostname | null {
   const confirmed = names.addresses.flatMap(({ address, reverse }) =>
     reverse.filter((one) => one.confirmed).map(({ name }) => ({ name, address })),
@@ -35,7 +35,7 @@ function nameOfHost({ hostname }: MachineNames): ChosenHostname | null {
   return hostname === null ? null : { name: hostname, reason: 'the name of this host' }
 }
 
-/** For example `static.25.113.0.203.clients.example.net`: three of four octets, or the digits of an IPv6 address. */
+/** Matches `static.25.113.0.203.clients.example.net`: three of four octets, or the digits of an IPv6 address. */
 function isMadeOfAddress(name: string, text: string): boolean {
   const address = parseIpAddress(text)
   if (address === null) return false

@@ -9,7 +9,7 @@ import { parseConfig } from '../../base/config/load.js'
 import { formatProblems } from '../../base/config/problems.js'
 
 export interface FirstSettings {
-  /** Null: stays a comment. */
+  /** Null if the line stays a comment. */
   readonly hostname: string | null
   readonly publicAddresses: readonly string[]
   readonly hasIpv6: boolean
@@ -20,7 +20,7 @@ interface FirstConfiguration {
   readonly config: Config
 }
 
-/** `file`: where it will be. */
+/** `file` is the path where it will be. */
 export function renderConfiguration(
   template: string,
   { hostname, publicAddresses, hasIpv6 }: FirstSettings,

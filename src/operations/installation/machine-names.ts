@@ -24,7 +24,7 @@ export interface PublicAddress {
 }
 
 export interface MachineNames {
-  /** The host's name with its domain; null: it has none that the Internet could know. */
+  /** The host's name with its domain, or null if it has none that the Internet could know. */
   readonly hostname: string | null
   /** The public addresses that DNS has for `hostname`. */
   readonly hostnameAddresses: readonly string[]
@@ -49,7 +49,7 @@ interface NameSources {
   readonly resolver: Resolver & RecordResolver
 }
 
-/** Further ones are not asked for: each costs a question. */
+/** Further addresses are not looked up, because each costs a question. */
 const MAX_ADDRESSES = 8
 const MAX_NAMES = 4
 
@@ -79,7 +79,7 @@ export async function readMachineNames({ hostname, interfaces, resolver }: NameS
   }
 }
 
-/** Null: not a name with a domain that the Internet could know. */
+/** Null if it is no name with a domain that the Internet could know. */
 export function toInternetName(text: string): string | null {
   const name = parseHostName(text.trim().replace(/\.$/, ''))
   if (name === undefined || !name.includes('.')) return null

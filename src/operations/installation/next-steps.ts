@@ -10,11 +10,11 @@ interface Installed {
   readonly file: string
   readonly config: Config
   readonly names: MachineNames
-  /** Null: none was found, and the operator must set one. */
+  /** Null if none was found, and the operator must set one. */
   readonly hostname: string | null
   /** Ports of the configuration that another program holds. */
   readonly portsInUse: readonly number[]
-  /** What the operator types, as `posthorn`, or its path outside PATH. */
+  /** The command that the operator types: `posthorn`, or its path if it is not in PATH. */
   readonly program: string
 }
 

@@ -5,7 +5,7 @@ const smsSends = ['sent', 'refused', 'rejected', 'unanswered'] as const
 const smsChecks = ['verified', 'invalid', 'expired', 'max_attempts'] as const
 
 export interface ActivityObservers {
-  /** `pending`: it is tried again. */
+  /** `pending` means that it is tried again. */
   readonly onWebhookAttempt: (status: 'delivered' | 'pending' | 'failed') => void
   readonly onHitsRecorded: (kind: 'open' | 'click', count: number) => void
   readonly onHitLeftOut: () => void

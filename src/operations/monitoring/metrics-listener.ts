@@ -1,8 +1,9 @@
 /**
- * The listener of Prometheus: plain HTTP, `GET` and `HEAD` of `/metrics`, and a page at `/` that names it. Nothing else.
+ * The listener of Prometheus: plain HTTP, `GET` and `HEAD` of `/metrics`, and a page at `/` that names it. It has no
+ * other path.
  *
- * It has no authentication, so it belongs on loopback or a private network. What a client can take is bounded: sockets,
- * the size of its header, the time for it, and one request at a time on each connection.
+ * It has no authentication, so it belongs on loopback or a private network. The resources that a client can take are
+ * bounded: sockets, the size of its header, the time for it, and one request at a time on each connection.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { boundAddressOf } from '../../base/platform/bound-address.js'
@@ -23,7 +24,7 @@ export interface MetricsEndpoint {
 }
 
 interface MetricsListener {
-  /** In the order of the settings, with the ports that were bound. */
+  /** They are in the order of the settings, with the ports that were bound. */
   readonly endpoints: readonly MetricsEndpoint[]
   /** Resolves when every connection is closed, after `limit` milliseconds at the latest. */
   readonly stop: (limit: number) => Promise<void>

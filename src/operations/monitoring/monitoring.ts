@@ -17,10 +17,10 @@ import { createSessionObservers, type SessionObservers } from './session-metrics
 import { createStorageObservers, type StorageObservers } from './storage-metrics.js'
 import { createTlsObservers, type TlsObservers } from './tls-metrics.js'
 
-/** In place of a provider: no host was called. */
+/** Stands in place of a provider if no host was called. */
 const NO_HOST = 'none'
 
-/** Seconds: from a delivery at once to the default of `outbound.expire_after`. */
+/** Seconds, from an immediate delivery to the default of `outbound.expire_after`. */
 const DELIVERY_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600, 14_400, 86_400, 345_600]
 
 /** Milliseconds that a collection serves. */
@@ -39,13 +39,13 @@ export interface Observers
 
 export interface Monitoring {
   readonly observers: Observers
-  /** For what is read at each scrape. */
+  /** Adds the values that are read at each scrape. */
   readonly metrics: Metrics
   /** The text of a scrape. */
   readonly collect: () => Promise<string>
 }
 
-/** `onFault`: something could not be read; its metrics keep their values. */
+/** `onFault` says that something could not be read; its metrics keep their values. */
 export function createMonitoring(deps: {
   readonly clock: Clock
   readonly onFault: (error: unknown) => void
@@ -80,11 +80,11 @@ function createCollector({ render }: Metrics, clock: Clock): Monitoring['collect
 
 interface EndedAttempt {
   readonly outcome: 'accepted' | 'deferred' | 'bounced' | 'failed'
-  /** Null: it was accepted. */
+  /** Null if it was accepted. */
   readonly reason: Reason | null
-  /** Name of the host; null: none was called. */
+  /** Name of the host. Null if none was called. */
   readonly mx: string | null
-  /** When the email was accepted, or was due; epoch milliseconds. */
+  /** When the email was accepted, or was due, in epoch milliseconds. */
   readonly enqueuedAt: number
   readonly endedAt: number
 }

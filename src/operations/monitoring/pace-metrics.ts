@@ -11,7 +11,7 @@ import type { Metrics } from './registry.js'
 
 export interface PaceObservers {
   readonly onPaceRefused: (id: PaceId, signal: PaceSignal) => void
-  /** `list`: the paces that are read at each scrape. */
+  /** `list` returns the paces that are read at each scrape. */
   readonly watchPaces: (list: () => readonly PaceControl[]) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * The queue by state, age and reason, from the census: it counts in short steps beside other work, and its last count
- * serves while a long one is under way.
+ * The queue by state, age and reason, from the census. The census counts in short steps between other work, and its
+ * last count is used while a long one is under way.
  */
 
 import { AGE_BOUNDS, type QueueCensus } from '../../records/messages/queue/queue-census.js'

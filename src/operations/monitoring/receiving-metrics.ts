@@ -8,9 +8,9 @@ import type { Metrics } from './registry.js'
 export interface ReceivingObservers {
   readonly onAuthenticated: (results: Authentication) => void
   readonly onSpamVerdict: (status: SpamStatus) => void
-  /** `known`: it, or its network, had passed before. `passed`: it has waited long enough. */
+  /** `known`: the tuple, or its network, had passed before. `passed`: it has waited long enough. */
   readonly onGreylisted: (outcome: GreylistOutcome) => void
-  /** `kind`: null if the report was not read. */
+  /** `kind` is null if the report was not read. */
   readonly onDomainReport: (kind: DomainReportKind | null, outcome: ReportOutcome) => void
 }
 

@@ -1,9 +1,9 @@
 /**
- * The metrics of the process, kept by prom-client, which is known in this file alone.
+ * The metrics of the process, kept by prom-client. No other file uses prom-client.
  *
- * Each label states all of its values, and all series exist from the start. So their number never grows, a rate over
- * a series that was never counted is 0 instead of nothing, and a value that is not in the list counts as `other`, or
- * not at all where the list has no `other`. Named gauges are the exception: their series have a limit.
+ * Each label states all of its values, and all series exist from the start. Their number therefore never grows, a rate
+ * over a series that was never counted is 0 instead of nothing, and a value that is not in the list counts as `other`,
+ * or not at all where the list has no `other`. Named gauges are the exception: their series have a limit.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -36,7 +36,7 @@ interface HistogramSpec extends MetricSpec {
 /** Values of labels are in the order of the labels. */
 interface Counter {
   readonly add: (values: readonly string[], amount?: number) => void
-  /** For a total that is counted elsewhere; one that has decreased begins anew, as after a restart. */
+  /** Sets a total that is counted elsewhere. One that has decreased starts again, as after a restart. */
   readonly setTotal: (values: readonly string[], total: number) => void
 }
 
@@ -44,9 +44,9 @@ interface Gauge {
   readonly set: (values: readonly string[], value: number) => void
 }
 
-/** A gauge whose series come and go with the values of one label: the number of series has a limit instead of a list. */
+/** A gauge with series that come and go with the values of one label. It has a limit of series instead of a list. */
 interface NamedGauge {
-  /** In place of all series that exist; those beyond the limit are left out. */
+  /** Replaces all series that exist. Those beyond the limit are left out. */
   readonly replace: (values: readonly (readonly [name: string, value: number])[]) => void
 }
 
@@ -61,7 +61,7 @@ export interface Metrics {
   readonly histogram: (spec: HistogramSpec) => Histogram
   /** Called before each scrape. */
   readonly onScrape: (read: () => Promise<void> | void) => void
-  /** In the text format of Prometheus; each reader that fails or is late leaves its metrics as they are. */
+  /** Returns the text format of Prometheus. A reader that fails or is late leaves its metrics as they are. */
   readonly render: () => Promise<string>
 }
 
@@ -72,7 +72,7 @@ type Reader = () => Promise<void> | void
 /** Milliseconds that a scrape waits for one reader, below the ten seconds that Prometheus waits for all. */
 const MAX_READ_TIME = 2_000
 
-/** `onFault`: a reader has begun to fail. */
+/** `onFault` says that a reader has begun to fail. */
 export function createMetrics(onFault: (error: unknown) => void, maxReadTime = MAX_READ_TIME): Metrics {
   const registry = new Collected()
   const readers: Reader[] = []
@@ -94,7 +94,7 @@ export function createMetrics(onFault: (error: unknown) => void, maxReadTime = M
 }
 
 /**
- * A reader that is late, as one of a folder whose disk hangs, goes on beside the scrapes. Its metrics keep their values
+ * A reader that is late, for example because a disk hangs, continues while scrapes go on. Its metrics keep their values
  * until it has ended, and it is not called a second time before.
  */
 function createTimedReader(onFault: (error: unknown) => void, maxTime: number): (read: Reader) => Promise<void> {

@@ -32,7 +32,7 @@ const turnAwayReasons = [
   ...['greylisted', 'other'],
 ]
 
-/** What a listener reports. */
+/** The reports of a listener. */
 interface SessionObserver {
   readonly onSession: () => void
   readonly onTurnedAway: (reason: string) => void
@@ -42,7 +42,7 @@ interface SessionObserver {
 
 interface EndedRequest {
   readonly method: string | undefined
-  /** Undefined: no route has the path. */
+  /** Undefined if no route has the path. */
   readonly route: string | undefined
   readonly status: number
   readonly milliseconds: number

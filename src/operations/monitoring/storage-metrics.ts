@@ -83,7 +83,7 @@ export function reportStorage(metrics: Metrics, { database, file, folder, hasDis
   })
 }
 
-/** 0: there is no such file. */
+/** 0 if there is no such file. */
 async function sizeOf(file: string): Promise<number> {
   return stat(file).then(
     ({ size }) => size,

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/platform/clock.js'
 import { findNewestBackup, listBackupFiles } from '../../base/storage/maintenance/backup-files.js'
 import type { Metrics } from './registry.js'
 
-/** Names whose certificates have series; those that expire first are shown. */
+/** Names with series for their certificates. Those that expire first are shown. */
 const MAX_NAMES = 100
 /** Milliseconds between two looks at the folder of backups. */
 const BACKUP_INTERVAL = 60_000
@@ -21,7 +21,7 @@ const findingStates = ['ok', 'warn', 'fail'] as const
 type FindingState = (typeof findingStates)[number]
 
 interface DoctorRun {
-  /** When it ended; 0: there was none. */
+  /** When it ended. 0 if there was none. */
   readonly at: number
   readonly totals: Readonly<Record<FindingState, number>>
 }
@@ -33,14 +33,16 @@ interface ReportedUpkeep {
     /** Names of all checks. */
     readonly checks: readonly string[]
     readonly readRun: () => DoctorRun
-    /** What is wrong since the last run. */
+    /** Lists the faults since the last run. */
     readonly listFindings: () => readonly { readonly check: string; readonly state: FindingState }[]
   }
-  /** Milliseconds that the standby is behind; null: there is no copy that could be used; undefined: no standby is set. */
+  /**
+   * Milliseconds that the standby is behind. Null if it has no copy that could be used, undefined if no standby is set.
+   */
   readonly readStandbyLag: () => number | null | undefined
   /** Milliseconds from one copy to the next. */
   readonly standbyInterval: number
-  /** `folder` null: none is watched. */
+  /** `folder` is null if none is watched. */
   readonly readBackupSettings: () => { readonly folder: string | null; readonly maxAge: number }
 }
 
@@ -131,7 +133,7 @@ function reportStandby(metrics: Metrics, { readStandbyLag, standbyInterval }: Re
   })
 }
 
-/** Nothing is read from the folder more often than once a minute: it may be on a slow disk, or have many files. */
+/** The folder is read once a minute at most, because it may be on a slow disk, or have many files. */
 function reportBackups(metrics: Metrics, { readBackupSettings, clock }: ReportedUpkeep): void {
   const limit = metrics.gauge({
     name: 'posthorn_backup_max_age_seconds',

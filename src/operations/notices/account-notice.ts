@@ -1,8 +1,8 @@
 /**
  * Mail to a user about the security of the account: what was changed, when, and from where.
  *
- * As mail with a password link, it is not written from an event: accounts belong to no workspace, so they have no event
- * log. Of the browser only a name that we know is shown, no text of its sender.
+ * Like mail with a password link, it is not written from an event: accounts belong to no workspace, so they have no
+ * event log. It shows only a name that we know for the browser, and no text of its sender.
  */
 
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -15,7 +15,7 @@ import { composeNotice, formatTime, type NoticeMail } from './notice-mail.js'
 
 interface AccountNoticeDeps extends ServiceSender {
   readonly read: Read
-  /** Without a slash at its end. */
+  /** It has no slash at its end. */
   readonly publicUrl: string
   /** Hands committed mail to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued']) => void

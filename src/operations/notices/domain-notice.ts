@@ -1,6 +1,6 @@
 /**
- * Warnings about a sending domain whose DNS records are not valid any more, to the owner and the admins of its
- * workspace: one when this is detected, while mail is still sent, and one when sending stops.
+ * Warnings about a sending domain whose DNS records are no longer valid, to the owner and the admins of its workspace:
+ * one when this is detected, while mail is still sent, and one when sending stops.
  */
 
 import { toOneLine } from '../../base/mail/printable.js'

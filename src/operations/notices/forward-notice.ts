@@ -2,8 +2,8 @@
  * The mail that asks the owner of an address whether it takes the forwarded mail of a workspace. It is queued in the
  * commit of the rule.
  *
- * A user can have it sent to any address. So its subject contains no text of users, and names appear only as short quoted
- * words that cannot contain a link.
+ * A user can have it sent to any address. Therefore its subject contains no text of users, and names appear only as
+ * short quoted words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -17,7 +17,7 @@ import { composeNotice, quoteName } from './notice-mail.js'
 interface ForwardNoticeDeps extends ServiceSender {
   readonly read: Read
   readonly secret: KeyObject
-  /** Without a slash at its end. */
+  /** It has no slash at its end. */
   readonly publicUrl: string
 }
 
@@ -28,7 +28,7 @@ type BuildRequests = (
   now: number,
 ) => readonly ServiceNotice[]
 
-/** None for an address from which mail of the service bounced. */
+/** An address that has bounced mail of the service gets none. */
 export function createForwardNotices(deps: ForwardNoticeDeps): BuildRequests {
   const { read, secret, publicUrl } = deps
   return (asked, domain, workspaceId, now) => {

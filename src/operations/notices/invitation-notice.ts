@@ -1,8 +1,8 @@
 /**
  * The mail of an invitation, with its link, which is made here and not stored.
  *
- * A user can have it sent to any address. So its subject contains no text of users, and names appear only as short
- * quoted words that cannot contain a link.
+ * A user can have it sent to any address. Therefore its subject contains no text of users, and names appear only as
+ * short quoted words that cannot contain a link.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -12,7 +12,7 @@ import { formatTime, type NoticeMail, quoteName } from './notice-mail.js'
 export interface InvitationNoticeDeps {
   readonly read: Read
   readonly secret: KeyObject
-  /** Without a slash at its end. */
+  /** It has no slash at its end. */
   readonly publicUrl: string
 }
 
@@ -20,7 +20,7 @@ export interface InvitationEventData {
   readonly invitation_id: string
 }
 
-/** Empty if the invitation is not pending any more. */
+/** Empty if the invitation is no longer pending. */
 export function buildInvitationNotices(
   { read, secret, publicUrl }: InvitationNoticeDeps,
   { invitation_id: id }: InvitationEventData,

@@ -38,7 +38,10 @@ export type NoticeEvent = { readonly seq: number; readonly workspace_id: string;
   | { readonly type: 'sending.released'; readonly data: Json<EventPayloads['sending.released']> }
 )
 
-/** Literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other events. */
+/**
+ * These are literals, as in the partial index `events_of_notices`, so that SQLite uses it: there are millions of other
+ * events.
+ */
 const isNoticeEvent = sql<boolean>`type in (${sql.join(noticeEventTypes.map((type) => sql.lit(type)))})`
 
 export const noticeEventsAfter = prepareRead<{ seq: number; limit: number }>()(({ db, slot }) =>

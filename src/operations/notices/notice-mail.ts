@@ -51,8 +51,8 @@ export function composeNotice({ hostname, mailFrom }: ServiceSender, mail: Notic
 const MAX_NAME_LENGTH = 60
 
 /**
- * A name that users chose, in quotes: letters, digits, blanks and a few signs, none of which mail programs turn into a
- * link. Null: nothing is left.
+ * A name that users chose, in quotes: letters, digits, blanks and a few signs. Mail programs turn none of these into a
+ * link. Null if nothing is left.
  */
 export function quoteName(text: string): string | null {
   const words = text.normalize('NFC').replace(/[^\p{L}\p{M}\p{N}&'’,_-]+/gu, ' ')
@@ -93,7 +93,7 @@ function renderHtmlPiece(piece: Piece): Markup {
   }
 }
 
-/** Such as `2026-11-29 14:05 UTC`. */
+/** The time as text, such as `2026-11-29 14:05 UTC`. */
 export function formatTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }

@@ -53,7 +53,7 @@ export class NoticeWriter {
     this.wake()
   }
 
-  /** Starts a run, or another one after the current: there may be new events. */
+  /** Starts a run, or another one after the current, because there may be new events. */
   wake(): void {
     if (this.isStopping) return
     if (this.running !== null) {
@@ -100,7 +100,7 @@ export class NoticeWriter {
     try {
       await commit([...mails.flatMap(({ enqueued }) => enqueued.writes), moveCursor(event.seq)])
     } catch (err) {
-      // A fault of the disk: the timer tries again.
+      // The disk has a fault, so the timer tries again.
       if (err instanceof StorageFault) throw err
       this.logSkipped(event, err)
       return commit([moveCursor(event.seq)])
@@ -124,7 +124,7 @@ export class NoticeWriter {
     }
   }
 
-  /** An address from which mail of the service bounced for good gets no more of it. */
+  /** An address that has permanently bounced mail of the service gets no more of it. */
   private mayWriteTo(recipient: Address, { type }: NoticeEvent): boolean {
     const { read, log } = this.deps
     if (!isSuppressed(read, SERVICE_WORKSPACE, recipient)) return true

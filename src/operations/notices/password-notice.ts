@@ -14,7 +14,7 @@ import { buildPasswordLink } from '../../workspaces/accounts/sessions/password-l
 import { composeNotice, formatTime, type NoticeMail } from './notice-mail.js'
 
 interface PasswordMailerDeps extends Store, ServiceSender {
-  /** Without a slash at its end. */
+  /** It has no slash at its end. */
   readonly publicUrl: string
   /** Hands committed mail to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued']) => void

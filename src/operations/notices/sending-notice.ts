@@ -1,9 +1,9 @@
 /**
- * Notices that too much mail bounces or is reported as spam: a warning, a hold, and its end, to the owner and the admins
- * of the workspace.
+ * Notices that too much mail bounces or is reported as spam: a warning, a hold, and its end, to the owner and the
+ * admins of the workspace.
  *
- * A workspace causes at most twenty of each kind a day (UTC). What the whole workspace was told of in the last minute,
- * its domains and broadcasts are not told of again.
+ * A workspace causes at most twenty of each kind a day (UTC). If there was a notice about the whole workspace in the
+ * last minute, there is none about its domains and broadcasts.
  */
 
 import { toOneLine } from '../../base/mail/printable.js'

@@ -1,10 +1,10 @@
 /**
  * Notices that the service switched a webhook off, to the owner and the admins of its workspace.
  *
- * Of the URL only the scheme and the host are shown: its path and query often contain a secret.
+ * Only the scheme and the host of the URL are shown: its path and query often contain a secret.
  *
- * A webhook that was disabled within a day before causes none, nor does one after fifty others of its workspace: one
- * client of the API must not flood the administrators, who may be others, with mail of the service.
+ * A webhook that was disabled within a day before causes none, and a webhook after fifty others of its workspace causes
+ * none either: one client of the API must not flood the administrators, who may be others, with mail of the service.
  */
 
 import { toOneLine } from '../../base/mail/printable.js'
@@ -20,7 +20,7 @@ import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
 
 interface WebhookNoticeDeps {
   readonly read: Read
-  /** Without a slash at its end. */
+  /** It has no slash at its end. */
   readonly publicUrl: string
 }
 
@@ -30,7 +30,7 @@ interface DisabledEvent {
   readonly created_at: Timestamp
 }
 
-/** Events of a workspace that cause notices, within `NOTICE_INTERVAL`: as many as it can have webhooks. */
+/** Events of a workspace that cause notices, within `NOTICE_INTERVAL`. It can have as many webhooks. */
 const MAX_NOTICES = 50
 /** Milliseconds. */
 const NOTICE_INTERVAL = 86_400_000
@@ -84,7 +84,9 @@ function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): rea
   ]
 }
 
-/** Before the endpoint failed, events may have waited for their first attempt: then the oldest of them. */
+/**
+ * Before the endpoint failed, events may have waited for their first attempt. If so, the oldest of them is the start.
+ */
 function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Timestamp {
   const cursor = webhookById(read, webhook)?.event_cursor
   if (cursor === undefined) return failedAt

@@ -34,7 +34,7 @@ export async function ensureAccount(database: Database, keyFile: string, now: nu
   return account
 }
 
-/** Null: no key is stored, or it is revoked, may not send, or belongs to another database. */
+/** Null if no key is stored, or it is revoked, may not send, or belongs to another database. */
 function findStoredAccount(read: Read, keyFile: string, now: number): Account | null {
   const key = readStoredKey(keyFile)
   if (key === null) return null

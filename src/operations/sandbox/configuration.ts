@@ -21,11 +21,11 @@ export interface SandboxConfig {
   /** The REST API. */
   readonly api: ListenAddress
   readonly sink: ListenAddress
-  /** Where mail is received; undefined: the file has no such listener. */
+  /** Where mail is received. Undefined if the file has no such listener. */
   readonly mx: ListenAddress | undefined
 }
 
-/** `portBase` null: the ports of the file, or the default ones if there is no file yet. */
+/** If `portBase` is null, the ports are those of the file, or the default ones if there is no file yet. */
 export async function configure(paths: SandboxPaths, portBase: number | null): Promise<SandboxConfig> {
   if (portBase !== null || !existsSync(paths.configuration)) {
     const ports = portsAbove(portBase ?? DEFAULT_BASE)

@@ -16,7 +16,7 @@ type FindPublishedKey = (name: string) => string | undefined
 
 export interface SampleDkimVerdict {
   readonly result: 'pass' | 'fail' | 'none'
-  /** `d=` and `s=` of the signature; null: none. */
+  /** `d=` and `s=` of the signature, or null if there is none. */
   readonly signature: { readonly domain: string; readonly selector: string } | null
 }
 

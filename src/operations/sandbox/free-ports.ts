@@ -16,7 +16,7 @@ export async function refuseBusyPorts(addresses: readonly ListenAddress[]): Prom
   }
 }
 
-/** Null: the port is free. */
+/** Null if the port is free. */
 function probePort({ host, port }: ListenAddress): Promise<string | null> {
   return new Promise((resolve) => {
     const server = createServer()

@@ -37,7 +37,7 @@ import { arrivalLine, guideLines, storyLines } from './terminal-text.js'
 
 interface QuickstartOptions {
   readonly folder: string
-  /** Null: the ports of the existing configuration, or the default ones. */
+  /** Null if it uses the ports of the existing configuration, or else the default ones. */
   readonly portBase: number | null
   readonly clock: Clock
   readonly print: (line: string) => void
@@ -92,7 +92,7 @@ async function startSandbox(
   const { read } = database
   const { key, workspaceId } = await ensureAccount(database, paths.key, clock())
   const signIn = await prepareSignIn(database, workspaceId, config.service.public_url, clock())
-  // Self-signed and stored: the daemon finds the same pair.
+  // It is self-signed and stored, so that the daemon finds the same pair.
   const pair = await loadTlsFiles(null, { folder: paths.tls, hostname: config.service.hostname, now: clock() })
   const keys = publishedKeyFinder(read)
   const sink = await openSink({
@@ -199,7 +199,7 @@ async function post({ listen, ca, key }: SubmissionServer, email: object): Promi
     method: 'POST',
     ca,
     servername: `mail.${DOMAIN}`,
-    // No kept connection, for which the stopping daemon would wait.
+    // No connection is kept, because the stopping daemon would wait for it.
     agent: false,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
   })

@@ -10,7 +10,7 @@ import { CannotStart } from './cannot-start.js'
 
 export interface SandboxSignIn {
   readonly email: string
-  /** Null: the owner has a password. */
+  /** Null if the owner has a password. */
   readonly passwordUrl: string | null
   /** The URL of the dashboard. */
   readonly url: string

@@ -18,7 +18,7 @@ function formatVerdict({ result, signature }: SampleDkimVerdict): string {
   return signature === null ? 'not signed' : `DKIM ${result} (${formatForDisplay(signature.domain)})`
 }
 
-/** `interfaceName`: how it was submitted. */
+/** `interfaceName` says how it was submitted. */
 export function storyLines(interfaceName: string, story: EmailDetails): string[] {
   const indented = emailLines(story).map((line) => (line === '' ? '' : `  ${line}`))
   return ['', `How it got there, from submission over ${interfaceName} on:`, '', ...indented, '']

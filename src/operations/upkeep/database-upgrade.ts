@@ -8,17 +8,23 @@ import { upgradeDatabase } from '../../base/storage/upgrade/upgrade-database.js'
 import { describeStep } from '../../base/storage/upgrade/upgrade-protocol.js'
 
 export interface UpgradeSettings {
-  /** false: no copy of the database is kept from before an upgrade. Default: one is, if there is room. */
+  /**
+   * If it is false, no copy of the database is kept from before an upgrade. If it is absent, one is kept if there is
+   * room.
+   */
   readonly keepCopy?: boolean
-  /** Called at most once a second, and every ten seconds while a step goes on: the daemon is starting and not stuck. */
+  /**
+   * Called at most once a second, and every ten seconds while a step goes on. It shows that the daemon is starting and
+   * not stuck.
+   */
   readonly onProgress?: (status: string) => void
-  /** For tests. */
+  /** Tests set it. */
   readonly readSpace?: (path: string) => Promise<DiskSpace>
-  /** A test gives others. Default: those of this version. */
+  /** Tests set it. If it is absent, the migrations are those of this version. */
   readonly migrations?: Migrations
 }
 
-/** Milliseconds: a migration of a small database takes less than one. */
+/** Milliseconds. A migration of a small database takes less than one. */
 const STATUS_INTERVAL = 1000
 
 export async function upgradeAtStart(dataDir: string, log: Log, settings: UpgradeSettings = {}): Promise<void> {

@@ -77,7 +77,7 @@ export class Housekeeping {
     return this.running
   }
 
-  /** After the clock was set back. */
+  /** Call it after the clock was set back. */
   reschedule(): void {
     this.task?.reschedule()
   }

@@ -1,7 +1,7 @@
 /**
- * Mends what a clock that was set back has left: makes due what would wait for as long as the clock was ahead, in the
- * queue and among the deliveries of webhooks, and times the housekeeping again. A step during the work of the daemon is
- * seen by its own clock, one before its start by the newest event.
+ * Repairs the effects of a clock that was set back. It makes due what would wait for as long as the clock was ahead, in
+ * the queue and among the deliveries of webhooks, and times the housekeeping again. The daemon's own clock shows a step
+ * during its work, the newest event shows one before its start.
  */
 import type { ReadSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'

@@ -18,7 +18,7 @@ export function usesSpool({ standby }: StartSettings): boolean {
   return standby.folder === ''
 }
 
-/** To be called before the standby begins, whose first copy then has all messages. */
+/** Call it before the standby begins, so that its first copy has all messages. */
 export async function foldForStandby(
   { config, upgrade }: { readonly config: StartSettings; readonly upgrade?: UpgradeSettings | undefined },
   database: Database,

@@ -1,4 +1,7 @@
-/** Writes every ten seconds what only this process knows of itself, for the commands beside it (`status.json`). */
+/**
+ * Writes every ten seconds what only this process knows about itself, for commands that run while the daemon runs
+ * (`status.json`).
+ */
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import {

@@ -19,7 +19,7 @@ export function readinessProbe(now: number): Write {
   return setServiceState({ key: 'readiness_probe', value: String(now) })
 }
 
-/** `onOutage`: one has begun, or has ended. */
+/** `onOutage` is called when an outage has begun, and when it has ended. */
 export function watchCommits(
   commit: Commit,
   {

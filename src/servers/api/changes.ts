@@ -7,7 +7,7 @@ export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
 interface ChangedMember {
   readonly workspaceId: string
   readonly userId: string
-  /** The user has no rights in the workspace any more. */
+  /** The user no longer has rights in the workspace. */
   readonly removed: boolean
 }
 

@@ -30,7 +30,7 @@ export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly s
     const message = buildNotify(zone.name)
     const accepts = (reply: Buffer): boolean => isAnswerTo(message, reply)
     for (const timeout of NOTIFY_TIMEOUTS) {
-      // A newer serial has a loop of its own.
+      // A newer serial has another loop.
       if (stopped || notifiedSerial !== serial) return
       const outcome = await transport.overUdp(server, message, { timeout, accepts })
       if ('reply' in outcome) return

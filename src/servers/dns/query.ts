@@ -15,7 +15,7 @@ export interface QueryHead {
   readonly id: number
   readonly opcode: number
   readonly recursionDesired: boolean
-  /** The octets of the question; null: none that can be repeated. */
+  /** The octets of the question. Null if it has none that can be repeated. */
   readonly question: Buffer | null
   readonly edns: Edns | null
 }
@@ -28,7 +28,7 @@ export interface Edns {
 
 export interface Query extends QueryHead {
   readonly question: Buffer
-  /** In lower case, without the last dot. Octets that no name of ours contains are written as `\ddd`. */
+  /** The name in lower case, without the last dot. Octets that no name of ours contains are written as `\ddd`. */
   readonly name: string
   readonly type: number
   readonly class: number
@@ -40,10 +40,10 @@ type ParsedMessage =
   | { readonly kind: 'query'; readonly query: Query }
   /** Answered with an error. */
   | { readonly kind: 'fault'; readonly head: QueryHead; readonly code: ResponseCode }
-  /** Not a query: an answer could start an endless exchange. */
+  /** It is no query, and an answer could start an endless exchange. */
   | { readonly kind: 'drop' }
 
-/** Octets, as many as a UDP reply may have: the cost of chains of name pointers grows with the message. */
+/** Octets, as many as a UDP reply may have. The cost of chains of name pointers grows with the message. */
 export const MAX_QUERY_SIZE = MAX_UDP_PAYLOAD
 /** Records after the question: EDNS, a signature, the SOA record of an incremental transfer. */
 const MAX_RECORDS = 8
@@ -104,7 +104,7 @@ interface TrailingRecords {
   readonly serial: number | null
 }
 
-/** Null: malformed. */
+/** Null if it is malformed. */
 function parseTrailingRecords(message: Buffer): TrailingRecords | null {
   const records = [6, 8, 10].reduce((sum, at) => sum + message.readUInt16BE(at), 0)
   if (records === 0) return { edns: null, version: 0, serial: null }

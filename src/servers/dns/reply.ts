@@ -39,7 +39,7 @@ export function buildErrorReply(code: ResponseCode): DnsResponse {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [] }
 }
 
-/** `name`: of the question. `maxSize` in octets. */
+/** `name` is that of the question. `maxSize` is in octets. */
 export function encodeReply(head: QueryHead & { readonly name?: string }, reply: DnsResponse, maxSize: number): Buffer {
   const { question, edns, name = '' } = head
   const opt = edns === null ? null : encodeOptRecord(edns, reply.code)
@@ -92,7 +92,7 @@ function encodeOptRecord({ dnssec }: Edns, code: ResponseCode): Buffer {
 /** A compression pointer to the first octet after the header (RFC 1035 section 4.1.4). */
 const pointerToQuestion = Buffer.of(0xc0, HEADER_SIZE)
 
-/** `question`: the name right after the header; empty: none. */
+/** `question` is the name right after the header. Empty if there is none. */
 export function encodeRecord(record: ZoneRecord, question: string): Buffer {
   const octets = encode({ type: 'response', answers: [toPacketRecord(record)] }).subarray(HEADER_SIZE)
   if (record.name !== question) return octets

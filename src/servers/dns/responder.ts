@@ -37,9 +37,9 @@ export interface ResponderDeps {
 }
 
 export interface Responder {
-  /** Null: nothing is sent. */
+  /** Null if nothing is sent. */
   readonly respondOverUdp: (message: Buffer, client: string) => Buffer | null
-  /** No reply: the message was no query. A transfer has many; it throws when it cannot continue. */
+  /** Empty if the message was no query. A transfer has many replies; it throws when it cannot continue. */
   readonly respondOverTcp: (message: Buffer, client: string) => Iterable<Buffer>
 }
 
@@ -132,7 +132,7 @@ function createFaultLogger({ log, clock }: ResponderDeps): LogFault {
 
 type QuestionFields = Pick<Query, 'name' | 'type' | 'class'>
 
-/** Undefined: the zone has no records of that type. */
+/** Undefined if the zone has no records of that type. */
 function findPublishedType(type: number): RecordData['type'] | undefined {
   return publishedTypes.find((name) => recordTypes[name] === type)
 }
@@ -140,9 +140,9 @@ function findPublishedType(type: number): RecordData['type'] | undefined {
 /**
  * The zone's answer to a question (RFC 1034 section 4.3.2). Pure, over the zone.
  *
- * Names outside the zone are refused; there is no recursion. A negative answer carries the SOA record, whose
- * TTL says how long it may be cached (RFC 2308). A question for ANY gets one type of record (RFC 8482), so
- * that a query with a forged source address draws only a small response.
+ * Names outside the zone are refused; there is no recursion. A negative answer carries the SOA record, and its TTL says
+ * how long the answer may be cached (RFC 2308). A question for ANY gets one type of record (RFC 8482), so that a query
+ * with a forged source address draws only a small response.
  */
 function answerQuery(zone: ServiceZone, { name, type, class: ofClass }: QuestionFields): DnsResponse {
   if (ofClass !== CLASS_IN || !isInside(name, zone.name)) return buildErrorReply('REFUSED')

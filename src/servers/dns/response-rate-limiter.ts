@@ -18,7 +18,7 @@ export const defaultResponseRate: BucketSettings = { perSecond: 50, burst: 100, 
 type RateVerdict = 'send' | 'truncate' | 'drop'
 
 export interface ResponseRateLimiter {
-  /** `answer`: see `rateKeyOf` in `responder.ts`; `now` in milliseconds. */
+  /** `rateKeyOf` in `responder.ts` makes `answer`. `now` is in milliseconds. */
   readonly check: (address: string, answer: string, now: number) => RateVerdict
   readonly countBuckets: () => number
 }
@@ -37,7 +37,7 @@ export function createResponseRateLimiter(settings: BucketSettings): ResponseRat
   }
 }
 
-/** Null: loopback. */
+/** Null for loopback. */
 function networkOf(address: string): string | null {
   const parsed = parseIpAddress(address)
   if (parsed === null) return address

@@ -16,14 +16,14 @@ export interface DnsConnection {
   /** Finishes the current reply and reads no further message. */
   readonly finish: () => void
   readonly whenClosed: Promise<void>
-  /** What the connection limiter may judge; null: a reply is being sent. */
+  /** What the connection limiter may judge. Null if a reply is being sent. */
   readonly status: () => ConnectionState | null
 }
 
 /** Milliseconds without a complete message, or without progress of the reply. */
 const IDLE_TIMEOUT = 10_000
 
-/** After so many milliseconds without a question a connection may be closed for another client. */
+/** A connection without a question for so many milliseconds may be closed for another client. */
 const EVICTABLE_AFTER = 1_000
 
 /** Never rejects. */

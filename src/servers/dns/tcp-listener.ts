@@ -50,7 +50,7 @@ export async function openTcpListener(
     })
   })
   await bindServer(server, { host, port })
-  // For example no free file descriptor: the next connection may find one.
+  // One cause is that no file descriptor is free: the next connection may find one.
   server.on('error', (error) => log.error({ err: error }, 'a listener of the service zone has a fault'))
   const { address, port: boundPort } = boundAddressOf(server)
   return {

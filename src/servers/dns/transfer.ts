@@ -1,10 +1,10 @@
 /**
  * The complete zone as a series of messages: AXFR (RFC 5936), over TCP to secondaries only. Pure, over the zone.
  *
- * The zone is read page by page while it is sent. If it changes meanwhile, the secondary would get a zone that
- * never existed: the transfer breaks off, and the secondary starts again. An incremental transfer (IXFR) is
- * answered with the complete zone too, or with the SOA record only if the secondary has this serial already
- * (RFC 1995 section 2).
+ * The zone is read page by page while it is sent. If it changed in this time, the secondary would get a zone that never
+ * existed. Therefore the transfer breaks off, and the secondary starts again. An incremental transfer (IXFR) is
+ * answered with the complete zone too, or with the SOA record only if the secondary has this serial already (RFC 1995
+ * section 2).
  */
 
 import { recordTypes, responseCodes } from '../../base/platform/dns/codes.js'
@@ -53,7 +53,7 @@ function* iterateRecords(zone: ServiceZone, soa: ReturnType<ServiceZone['readSoa
   yield soa
 }
 
-/** By serial number arithmetic (RFC 1982). */
+/** Compares by serial number arithmetic (RFC 1982). */
 function isOlderSerial(theirs: number, ours: number): boolean {
   return ((ours - theirs) | 0) > 0
 }

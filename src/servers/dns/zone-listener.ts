@@ -29,7 +29,7 @@ interface ZoneListenerDeps extends Pick<ResponderDeps, 'zone' | 'secondaries'> {
 }
 
 export interface ZoneListener {
-  /** In the order of the settings, with the ports that were given. */
+  /** They are in the order of the settings, with the ports that were given. */
   readonly endpoints: readonly DnsEndpoint[]
   /** Resolves once everything is closed, after `limit` milliseconds at the latest. */
   readonly stop: (limit: number) => Promise<void>
@@ -104,7 +104,7 @@ async function openUdpListener(
   socket.on('error', (error) => log.error({ err: error }, 'a socket of the service zone has a fault'))
   socket.on('message', (message: Buffer, { address, port }: RemoteInfo) => {
     const reply = respondOverUdp(message, address)
-    // Port 0 cannot be answered. A send that fails needs no handling: the client asks again.
+    // Port 0 cannot be answered. A failure to send needs no handling: the client asks again.
     if (reply !== null && port !== 0) socket.send(reply, port, address, () => undefined)
   })
   const { address, port: boundPort } = socket.address()

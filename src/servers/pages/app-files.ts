@@ -18,21 +18,21 @@ type Encoding = 'br' | 'gzip'
 export interface AppFile {
   readonly type: string
   readonly bytes: Buffer
-  /** Names these bytes: their ETag without its quotes. */
+  /** The ETag of these bytes, without its quotes. */
   readonly tag: string
   readonly headers: Readonly<Record<string, string>>
-  /** Null: it is not worth it. */
+  /** Null if it is not worth it. */
   readonly compress: (encoding: Encoding) => Promise<Buffer> | null
 }
 
 export interface AppFiles {
-  /** By the path of a request, `/ui/…`; null: there is no such file. */
+  /** Finds a file by the path of a request, `/ui/…`. Null if there is no such file. */
   readonly find: (path: string) => AppFile | null
   /** The page of every path that is no file. */
   readonly shell: AppFile
 }
 
-/** Where the build puts them. */
+/** The build puts the files here. */
 export const appFolder = fileURLToPath(new URL('../../../ui', import.meta.url))
 
 const types: Readonly<Record<string, string>> = {
@@ -61,7 +61,7 @@ const shellHeaders = {
 const assetHeaders = { 'Cache-Control': 'public, max-age=31536000, immutable' }
 const otherHeaders = { 'Cache-Control': 'no-cache' }
 
-/** Null: the dashboard was not built. */
+/** Null if the dashboard was not built. */
 export async function loadAppFiles(folder: string): Promise<AppFiles | null> {
   const names = await listFiles(folder)
   const files = new Map<string, AppFile>()

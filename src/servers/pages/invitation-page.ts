@@ -56,7 +56,7 @@ the dashboard. <a href="docs">What it can do</a></p>
   )
 }
 
-/** The same form with the fault. Null if the invitation is not open any more. */
+/** The same form with the fault. Null if the invitation is no longer open. */
 export function renderFormAgain(
   deps: AcceptDeps,
   submission: Omit<FormSubmission, 'remoteAddress'>,

@@ -125,7 +125,9 @@ function removeSingles(forms: readonly Schema[]): readonly Schema[] {
   return forms.filter(({ $ref }) => $ref === undefined || !listed.has($ref))
 }
 
-/** Each field of several forms once, as in the first form; required if every form of its object requires it. */
+/**
+ * Lists each field of several forms once, as in the first form. It is required if every form of its object requires it.
+ */
 function mergeForms(forms: readonly (readonly Field[])[]): readonly Field[] {
   const fields = new Map(
     forms
@@ -167,7 +169,7 @@ function isBound(value: number | undefined): boolean {
   return value !== undefined && Math.abs(value) < Number.MAX_SAFE_INTEGER
 }
 
-/** Such as `string`, `integer or null`, `list of objects`. */
+/** The type as text, such as `string`, `integer or null` or `list of objects`. */
 export function formatType(document: OpenApi, schema: Schema): string {
   const { type, items, anyOf, oneOf, format, contentMediaType, const: only } = resolveSchema(document, schema)
   if (contentMediaType !== undefined) return 'file'

@@ -14,7 +14,7 @@ import { type Page, renderNotePage, renderPage } from './layout.js'
 interface PageRequest {
   readonly path: string
   readonly query: URLSearchParams
-  /** Null: a GET without a form. */
+  /** Null if it is a GET without a form. */
   readonly form: URLSearchParams | null
   readonly remoteAddress: string
   readonly now: number
@@ -32,11 +32,11 @@ interface UiPagesDeps {
   readonly acceptDeps: AcceptDeps
   /** Builds the OpenAPI document, which takes a tenth of a second. */
   readonly buildDocument: () => object
-  /** The dashboard; null: it was not built. */
+  /** The dashboard, or null if it was not built. */
   readonly files: AppFiles | null
 }
 
-/** What this server is, with links to the documentation. */
+/** Says what this server is, with links to the documentation. */
 const startPage: Page = renderPage(
   200,
   'Posthorn',
@@ -53,7 +53,7 @@ mail. The folder <code>docs</code> of the program describes how to run the serve
 </main>`,
 )
 
-/** From the root to the pages; relative, because a proxy may serve us below a path. */
+/** Leads from the root to the pages. It is relative, because a proxy may serve us below a path. */
 const startPageRedirect: Page = { status: 302, html: '', headers: { Location: 'ui/', Vary: 'Accept' } }
 
 const DOCS_PATH = '/ui/docs'

@@ -2,7 +2,7 @@
  * The page of an unsubscribe link: one question and one button, without script, then what has happened. After a
  * broadcast a second button undoes it.
  *
- * The address is masked, because the page opens for everyone whom the message was forwarded to.
+ * The address is masked, because the page opens for everyone who got the message forwarded.
  */
 import { assertNever } from '../../base/mail/assert-never.js'
 import { html, type Markup } from '../../base/mail/markup.js'
@@ -10,7 +10,7 @@ import { type Page, renderNotePage, renderPage } from './layout.js'
 
 interface Recipient {
   readonly address: string
-  /** Null: not known any more. */
+  /** Null if it is no longer known. */
   readonly sender: string | null
   /** What the link ends: all mail of an organization, or its broadcasts to a list. */
   readonly scope: 'mail' | 'broadcasts'

@@ -8,7 +8,7 @@ export const voidElements: ReadonlySet<string> = new Set(
   'area base br col embed hr img input link meta param source track wbr'.split(' '),
 )
 
-/** Elements whose content is never shown as text. */
+/** Browsers never show the content of these elements as text. */
 export const unrenderedElements: ReadonlySet<string> = new Set(['script', 'style', 'title', 'template'])
 
 /** Elements that begin a line. */
@@ -16,7 +16,7 @@ export const blockElements: ReadonlySet<string> = new Set(
   'br center div h1 h2 h3 h4 h5 h6 hr li ol p table tr ul'.split(' '),
 )
 
-/** Elements that stand beside each other on a line and still separate words. */
+/** Elements that are next to each other on a line and still separate words. */
 export const cellElements: ReadonlySet<string> = new Set(['td', 'th'])
 
 /** Elements that may stand within a word. */

@@ -22,14 +22,14 @@ export interface HtmlAttribute {
   /** `html.slice(start, end)` is the value as written, without its quotes; both 0 if it has no value. */
   readonly start: number
   readonly end: number
-  /** Around the value as written; empty: none. */
+  /** Around the value as written, or empty if there is none. */
   readonly quote: '"' | "'" | ''
 }
 
 export interface HtmlTag {
   /** Lower case. */
   readonly name: string
-  /** In their order; of several with one name the first is valid (HTML section 13.2.5.33). */
+  /** They are in their order. If several have one name, the first is valid (HTML section 13.2.5.33). */
   readonly attributes: readonly HtmlAttribute[]
   /** Written as `<tag/>`. */
   readonly selfClosing: boolean
@@ -39,12 +39,12 @@ export interface HtmlTag {
 }
 
 export interface HtmlHandler {
-  /** Absent: those of every tag. A tag whose attributes are not read has none. */
+  /** If it is absent, the attributes of every tag are read. A tag whose attributes are not read has none. */
   readsAttributesOf?(name: string): boolean
   onOpenTag(tag: HtmlTag): void
-  /** `name`: lower case. `nameStart`: its place; the tag as written may begin with blanks before it. */
+  /** `name` is in lower case. `nameStart` is its place; the tag as written may begin with blanks before it. */
   onCloseTag(name: string, nameStart: number): void
-  /** `isReference`: it is one character reference, decoded. `end`: its place, as that of a tag. */
+  /** `isReference` says that it is one decoded character reference. `end` is its end, like that of a tag. */
   onText(text: string, isReference: boolean, end: number): void
   onComment?(): void
   /** A tag, comment, declaration or the like is complete; `end` is after its `>`. Called after the others. */
@@ -69,7 +69,7 @@ export function readHtml(source: string, handler: HtmlHandler, limits: HtmlLimit
 
 type Callbacks = ConstructorParameters<typeof Tokenizer>[1]
 
-/** An attribute of which only a part was read so far. */
+/** An attribute that was read only in part so far. */
 interface OpenAttribute {
   readonly name: string
   readonly nameEnd: number
@@ -79,7 +79,7 @@ interface OpenAttribute {
   hasValue: boolean
 }
 
-/** Field by field: a spread of so many takes V8 as long as a short text. */
+/** It copies field by field: a spread of so many takes V8 as long as a short text. */
 function buildCallbacks(
   html: string,
   handler: HtmlHandler,
@@ -181,7 +181,7 @@ function readName(html: string, start: number, end: number): string {
   return html.slice(start, Math.min(end, start + MAX_NAME)).toLowerCase()
 }
 
-/** `end`: after the closing quote, or after the last character of a value without quotes. */
+/** `end` is the offset after the closing quote, or after the last character of a value without quotes. */
 function completeAttribute(html: string, attribute: OpenAttribute, end: number, quoteType: QuoteType): HtmlAttribute {
   const { name, value } = attribute
   if (!attribute.hasValue) return { name, value, start: 0, end: 0, quote: '' }

@@ -16,7 +16,7 @@ export function addressKeyOf(remoteAddress: string): string {
   return prefixOf(address, 64)
 }
 
-/** The /24 of the IPv4 address, the /48 of the IPv6 address; null if it is not an address. */
+/** The /24 of the IPv4 address, the /48 of the IPv6 address. Null if it is no address. */
 export function networkKeyOf(remoteAddress: string): string | null {
   const address = parseIpAddress(remoteAddress)
   if (address === null) return null
@@ -28,7 +28,7 @@ export function originOf(remoteAddress: string): ConnectionOrigin {
   return { address: addressKeyOf(remoteAddress), network: networkKeyOf(remoteAddress) }
 }
 
-/** `bits`: a multiple of 16. */
+/** `bits` is a multiple of 16. */
 function prefixOf({ parts }: ipaddr.IPv6, bits: number): string {
   const words = parts.slice(0, bits / 16).map((part) => part.toString(16))
   return `${words.join(':')}::/${bits}`

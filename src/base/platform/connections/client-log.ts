@@ -36,7 +36,7 @@ export class ClientLog {
   private droppedOfOthers = 0
   private timer: NodeJS.Timeout | null = null
 
-  /** `keyOf`: clients with the same key count as one. */
+  /** Clients with the same key in `keyOf` count as one. */
   constructor(log: Pick<Log, 'info' | 'warn'>, keyOf: (client: string) => string, limits = defaultClientLogLimits) {
     this.log = log
     this.keyOf = keyOf

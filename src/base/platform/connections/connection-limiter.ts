@@ -18,19 +18,19 @@
 export interface ConnectionLimitSettings {
   readonly max_connections: number
   readonly max_connections_per_address: number
-  /** At least `max_connections_per_address` holds. */
+  /** If it is lower than `max_connections_per_address`, that one holds. */
   readonly max_connections_per_network: number
 }
 
 export interface ConnectionOrigin {
   readonly address: string
-  /** Null: no limit per network. */
+  /** Null if there is no limit for networks. */
   readonly network: string | null
 }
 
 const evictionOrder = ['unproved', 'slow', 'idle', 'unread'] as const
 
-/** What a connection uses its slot for. */
+/** How a connection uses its slot. */
 export interface ConnectionState {
   readonly rank: (typeof evictionOrder)[number]
   /** The moment from which it counts; epoch milliseconds. */
@@ -40,9 +40,9 @@ export interface ConnectionState {
 }
 
 export interface LimitedConnection {
-  /** Null: it is busy and must not be closed. */
+  /** Null if it is busy and must not be closed. */
   state(): ConnectionState | null
-  /** Closes it. Its slot is free already. */
+  /** Closes the connection. Its slot is free already. */
   evict(): void
 }
 
@@ -136,7 +136,7 @@ function findLongestIdle(among: Iterable<HeldSlot>): HeldSlot | null {
   return candidate?.held ?? null
 }
 
-/** A fresh and unproved connection of the most crowded network. Those whose `crowd` is not above zero stay. */
+/** A fresh and unproved connection of the most crowded network. Connections stay if their `crowd` is not above zero. */
 function findCrowdedFresh(among: Iterable<HeldSlot>, crowd: (held: HeldSlot) => number): HeldSlot | null {
   let candidate: Candidate | null = null
   let most = 0

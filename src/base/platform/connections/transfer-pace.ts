@@ -27,7 +27,7 @@ export class TransferWatch {
   private checkedAt = performance.now()
   private timer: NodeJS.Timeout
 
-  /** `progress`: bytes received so far. `onTooSlow` is called once, when the patience is used up. */
+  /** `progress` has the bytes received so far. `onTooSlow` is called once, when the patience is used up. */
   constructor(progress: { readonly bytes: number }, pace: TransferPace, onTooSlow: () => void) {
     this.progress = progress
     this.pace = pace
@@ -40,7 +40,7 @@ export class TransferWatch {
     this.timer = setTimeout(checkPace, pace.patience)
   }
 
-  /** It is far too slow, though it has patience left. */
+  /** The transfer is far too slow, though it has patience left. */
   isBehind(): boolean {
     return this.remainingPatience() <= this.pace.patience * (1 - BEHIND_SHARE)
   }

@@ -1,10 +1,10 @@
 /** The lines of a file that were refused: their number, and the first of them with their reasons. */
 export interface RefusedLine {
   readonly line: number
-  /** The column at fault; null: the entire line. */
+  /** The column at fault. Null if the entire line is. */
   readonly field: string | null
   readonly reason: string
-  /** The value at fault, shortened and printable; null: none. */
+  /** The value at fault, shortened and printable, or null if there is none. */
   readonly value: string | null
 }
 

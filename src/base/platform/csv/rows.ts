@@ -36,7 +36,7 @@ export const REPLACEMENT_CHARACTER = '\ufffd'
 export const MAX_CELLS = 200
 /** Bytes of all cells of a row. */
 export const MAX_ROW_BYTES = 131_072
-/** Bytes that are decoded and parsed at once: a few milliseconds. */
+/** Bytes that are decoded and parsed at once, in a few milliseconds. */
 const CHUNK_BYTES = 8_192
 
 /** A file, complete or in pieces. The first piece has at least `CHUNK_BYTES`, or the complete file. */
@@ -96,7 +96,7 @@ function detectDialect(bytes: Buffer): CsvDialect {
 class RowReader {
   private readonly parser: Parser
   private rows: CsvRow[] = []
-  /** Where the next row begins, if no empty lines precede it. */
+  /** The line where the next row begins, if no empty lines precede it. */
   private line: number
   private emptyLines = 0
 
@@ -110,7 +110,7 @@ class RowReader {
       relax_column_count: true,
       skip_empty_lines: true,
       max_record_size: MAX_ROW_BYTES,
-      // Empty cells have no size: delimiters past the limit are kept as text, which has one.
+      // Empty cells have no size. Delimiters past the limit are kept as text, which has one.
       ignore_last_delimiters: MAX_CELLS + 1,
       on_record: (cells: string[], { empty_lines }) => this.addRow(cells, empty_lines),
     })
@@ -152,10 +152,10 @@ class RowReader {
 }
 
 /**
- * Makes the parser treat the next row as the first of its file. It compares the length of every
- * other row with the first, and for a row of another length makes an error with a stack trace, which
- * `relax_column_count` then drops: measured at 30 µs a row, ten times the rest of the parsing. No
- * option turns that off, so this writes to a field that csv-parse documents for reading only.
+ * Makes the parser treat the next row as the first of its file. The parser compares the length of every other row with
+ * the first, and makes an error with a stack trace if it differs, which `relax_column_count` then drops. That was
+ * measured at 30 µs a row, ten times the rest of the parsing. No option turns that off, so this writes to a field that
+ * csv-parse documents for reading only.
  */
 function resetRecordCount({ info }: Parser): void {
   Object.assign(info, { records: 0 })

@@ -11,7 +11,7 @@ export type DnsAnswer =
       readonly records: readonly [AnswerRecord, ...AnswerRecord[]]
       readonly ttl: number
     })
-  /** `ttl` in seconds; null: the server did not say. */
+  /** `ttl` in seconds, or null if the server did not say. */
   | (Found & { readonly kind: 'no-data' | 'no-domain'; readonly ttl: number | null })
   | { readonly kind: 'failure'; readonly detail: string }
 
@@ -22,7 +22,7 @@ interface Found {
   readonly isAlias: boolean
 }
 
-/** The chain ends at a name for which the reply has no records: a query for it must follow. */
+/** The chain ends at a name without records in the reply, so a query for it must follow. */
 interface UnresolvedAlias {
   readonly kind: 'onward'
   readonly name: string
@@ -60,7 +60,7 @@ export function findAnswer(reply: DnsReply, question: Question, before: ChainSoF
 interface Chain {
   readonly end: string
   readonly ttl: number
-  /** Null: it is a loop. */
+  /** Null if it is a loop. */
   readonly length: number | null
 }
 

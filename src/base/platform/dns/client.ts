@@ -1,15 +1,15 @@
 /**
  * Queries recursive DNS servers, with retries and failover, and follows CNAME chains to their end.
  *
- * After a timeout or a malformed reply the query goes to the next server; a server that replied with an error is
- * not tried again for this query. NOERROR and NXDOMAIN are final. Every query resolves to a value. At most 200
- * queries run at once; others wait, at most as long as their own tries may take. A query without a reply after one
- * second gives up its slot and goes on beside, so that queries for dead domains, which any external sender can
- * cause, do not block the others.
+ * After a timeout or a malformed reply the query goes to the next server; a server that replied with an error is not
+ * tried again for this query. NOERROR and NXDOMAIN are final. Every query resolves to a value. At most 200 queries run
+ * at once; others wait, at most as long as their own tries may take. A query without a reply after one second gives up
+ * its slot and goes on without one, so that queries for dead domains, which any external sender can cause, do not block
+ * the others.
  *
- * Known limits: the system's servers are read once, at the start. Forged replies are prevented by a fresh port and
- * id alone, without mixed case (RFC 5452). DNSSEC validation is left to the servers; the word of one on loopback alone
- * is taken for it, because replies from elsewhere can be forged on the way.
+ * Known limits: the system's servers are read once, at the start. Forged replies are prevented by a fresh port and id
+ * alone, without mixed case (RFC 5452). DNSSEC validation is left to the servers; only a server on loopback is
+ * believed, because replies from elsewhere can be forged on the way.
  */
 import { getServers } from 'node:dns'
 import { isLoopback } from '../ip-address.js'
@@ -27,7 +27,7 @@ import {
 } from './transport.js'
 
 interface DnsClientSettings {
-  /** Empty: the system's. */
+  /** Empty if the servers of the system are used. */
   readonly servers: readonly DnsServer[]
   /** Milliseconds for one try; it doubles with each further one. */
   readonly timeout: number
@@ -75,7 +75,7 @@ export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, si
   }
 }
 
-/** Not cached: such a name has no limit of its length. */
+/** It is not cached, because such a name has no limit of its length. */
 const unqueryableAnswer: DnsAnswer = { kind: 'no-domain', ttl: 0, isAuthenticData: false, isAlias: false }
 const cancelledAnswer: DnsAnswer = { kind: 'failure', detail: 'CANCELLED' }
 
@@ -180,7 +180,7 @@ function hasTruncatedReply(replied: ExchangeResult): boolean {
   return 'reply' in replied && isTruncated(replied.reply)
 }
 
-/** `isTrusted`: the AD bit of this server counts. */
+/** `isTrusted` says that the AD bit of this server counts. */
 function interpretReply(replied: ExchangeResult, isTrusted: boolean): QueryResult {
   if ('fault' in replied) return replied
   const code = rcodeOf(replied.reply)

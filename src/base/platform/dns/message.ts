@@ -33,7 +33,7 @@ export interface AnswerRecord {
   readonly ttl: number
   /** An address, a name, the joined strings of one TXT record (one character per octet), or a CAA or TLSA record as in a zone file. */
   readonly text: string
-  /** The preference of an MX record; 0 for other records. */
+  /** The preference of an MX record. 0 for other records. */
   readonly preference: number
 }
 
@@ -41,17 +41,17 @@ export interface DnsReply {
   /** The name of the RCODE. */
   readonly code: string
   readonly answers: readonly AnswerRecord[]
-  /** Seconds for which a negative answer is valid (RFC 2308); null: the reply does not say. */
+  /** Seconds for which a negative answer is valid (RFC 2308), or null if the reply does not say. */
   readonly negativeTtl: number | null
   /** The server has validated everything in it by DNSSEC, or says so (the AD bit, RFC 4035 section 3.2.3). */
   readonly isAuthenticData: boolean
-  /** It only refers to other servers. */
+  /** The reply only refers to other servers. */
   readonly isReferral: boolean
 }
 
-/** In the fourth octet of the header. */
+/** The bit in the fourth octet of the header. */
 const AD_BIT = 0x20
-/** The limit of both sections together: mail needs no more. */
+/** The limit of both sections together. Mail needs no more. */
 const MAX_RECORDS = 300
 
 /** `name` must be queryable (`isQueryable`). Each query has a random id, and asks for the AD bit (RFC 6840 section 5.7). */
@@ -99,7 +99,7 @@ export function rcodeOf(reply: Buffer): string {
   return responseCodeName(reply.readUInt8(3) & 15)
 }
 
-/** Null: malformed. */
+/** Null if it is malformed. */
 export function readDnsReply(reply: Buffer): DnsReply | null {
   try {
     const [questions, answered, referred] = [reply.readUInt16BE(4), reply.readUInt16BE(6), reply.readUInt16BE(8)]

@@ -1,17 +1,17 @@
 /**
  * DNS names: octets on the wire (RFC 1035 section 3.1, RFC 2181 section 11), text in the program. Pure.
  *
- * The text is canonical: lower case (ASCII only, RFC 4343), no final dot, and each octet that is unusual in host
- * names as `\ddd`, including a dot within a label. So each name has exactly one text, and untrusted names are
- * harmless in logs and header fields.
+ * The text is canonical: lower case (ASCII only, RFC 4343), no final dot, and each octet that is unusual in host names
+ * as `\ddd`, including a dot within a label. Each name therefore has exactly one text, and untrusted names are harmless
+ * in logs and header fields.
  *
- * Text from outside, such as the expansion of an SPF macro, may hold any character, which stands for its octets in
- * UTF-8. Known limit: a backslash followed by three digits in such text is read as one octet.
+ * Text from outside, such as the expansion of an SPF macro, may have any characters; they mean their octets in UTF-8.
+ * Known limit: a backslash followed by three digits in such text is read as one octet.
  */
 
 const MAX_NAME_OCTETS = 255
 const MAX_LABEL_OCTETS = 63
-/** In characters, if each octet is written as `\ddd`. */
+/** Characters, if each octet is written as `\ddd`. */
 const MAX_TEXT_LENGTH = 4 * MAX_NAME_OCTETS
 /** RFC 1035 section 4.1.4: a name has no more labels than this, so it needs no more pointers. */
 const MAX_POINTERS = 127
@@ -34,7 +34,7 @@ export function isQueryable(name: string): boolean {
   return size <= MAX_NAME_OCTETS && labels.every(({ length }) => length > 0 && length <= MAX_LABEL_OCTETS)
 }
 
-/** In the form of a query. */
+/** The name in the form of a query. */
 export function encodeName(name: string): Buffer {
   return Buffer.concat([...labelsOf(name).flatMap((label) => [Buffer.of(label.length), label]), Buffer.of(0)])
 }

@@ -70,7 +70,7 @@ export function readStrings(message: Buffer, { start, end }: RawRecord): string 
   return strings.join('')
 }
 
-/** For example `0 issue "ca.example.net"` (RFC 8659 section 4.1). */
+/** The record as text, such as `0 issue "ca.example.net"` (RFC 8659 section 4.1). */
 export function readCaa(message: Buffer, { start, end }: RawRecord): string {
   const value = start + 2 + message.readUInt8(start + 1)
   if (value > end) throw new RangeError('a tag that is cut off')
@@ -78,7 +78,7 @@ export function readCaa(message: Buffer, { start, end }: RawRecord): string {
   return `${message.readUInt8(start)} ${tag} "${message.toString('latin1', value, end)}"`
 }
 
-/** For example `3 1 1 0123abcd…` (RFC 6698 section 2.2). */
+/** The record as text, such as `3 1 1 0123abcd…` (RFC 6698 section 2.2). */
 export function readTlsa(message: Buffer, { start, end }: RawRecord): string {
   if (end - start < 3) throw new RangeError('a TLSA record that is cut off')
   const [usage, selector, matching] = [start, start + 1, start + 2].map((at) => message.readUInt8(at))

@@ -22,12 +22,12 @@ export type LookupResult<T> =
   | { readonly kind: 'no-data' }
   /** NXDOMAIN. */
   | { readonly kind: 'no-domain' }
-  /** No reply, or a malformed one. `detail`: such as `SERVFAIL`, `TIMEOUT`. */
+  /** There was no reply, or a malformed one. `detail` is a code such as `SERVFAIL` or `TIMEOUT`. */
   | { readonly kind: 'failure'; readonly detail: string }
 
 export interface MxRecord {
   readonly preference: number
-  /** Without trailing dot; empty: the root, which makes it a null MX (RFC 7505). */
+  /** The name without a trailing dot. Empty for the root, which makes it a null MX (RFC 7505). */
   readonly exchange: string
 }
 
@@ -44,7 +44,10 @@ export interface RecordResolver {
   /** Resolves to records as text: an address, a name without trailing dot, or the joined strings of one TXT record. */
   readonly resolveRecords: (name: string, type: RecordType) => Promise<LookupResult<string>>
   readonly resolveMx: (name: string) => Promise<LookupResult<MxRecord>>
-  /** Epoch milliseconds until which the last answer to this question may be kept; 0: it may not. Absent: none may. */
+  /**
+   * Epoch milliseconds until which the last answer to this question may be kept. It is 0 if it may not be kept. Without
+   * this function no answer may be kept.
+   */
   readonly freshUntil?: (name: string, type: RecordType | 'MX') => number
 }
 
@@ -53,7 +56,7 @@ export interface JudgedLookup<T> {
   readonly lookup: LookupResult<T>
   /** A validating server on loopback has found the answer authentic, the CNAME records on the way to it too. False for a failure. */
   readonly isAuthentic: boolean
-  /** The name at the end of the CNAME records; null: there were none, or the look-up found no record. */
+  /** The name at the end of the CNAME records, or null if there were none, or the look-up found no record. */
   readonly alias: string | null
 }
 
@@ -64,12 +67,12 @@ export interface DnssecResolver {
 }
 
 export interface ResolverSettings {
-  /** Empty: the system's. */
+  /** Empty if the servers of the system are used. */
   readonly servers: readonly DnsServer[]
   /** Milliseconds for the first try; each further try has twice the time. */
   readonly timeout: number
   readonly tries: number
-  /** Entries; 0: no cache. */
+  /** Entries, or 0 if there is no cache. */
   readonly cacheSize: number
 }
 
@@ -120,7 +123,10 @@ interface CacheableResult<T> extends JudgedLookup<T> {
  * burst of mail causes one query, short enough that a false answer bounces little.
  */
 const DEFAULT_NEGATIVE_TTL = 5
-/** Seconds. The lower end of RFC 2308's one to three hours: a repaired zone is seen by the next retry of mail. */
+/**
+ * Seconds. RFC 2308 recommends one to three hours; this is the lower end, so that the next retry of mail sees a
+ * repaired zone.
+ */
 const MAX_TTL = 3600
 const FAILURE_TTL = 10
 /** Approximate octets of a cached answer, which bounds 20,000 of them to 80 MB. */
@@ -169,17 +175,17 @@ interface CacheEntry {
   readonly answer: Promise<JudgedLookup<unknown>>
   /** Infinite while the query is under way. */
   expiresAt: number
-  /** An earlier clock was set back: the answer could be older than its time to live. */
+  /** If it is later than now, the clock was set back, and the answer could be older than its time to live. */
   readonly askedAt: number
 }
 
 interface AnswerCache {
   readonly resolve: <T>(key: string, ask: () => Promise<CacheableResult<T>>) => Promise<JudgedLookup<T>>
-  /** Epoch milliseconds; 0: there is no answer that is still valid. */
+  /** Epoch milliseconds, or 0 if there is no answer that is still valid. */
   readonly freshUntil: (key: string) => number
 }
 
-/** `size` 0: no cache. A key has one type of answer only, which is what makes the cast hold. */
+/** With a `size` of 0 there is no cache. A key has one type of answer only, so the cast holds. */
 function createAnswerCache(size: number, clock: Clock): AnswerCache {
   const entries = size === 0 ? null : createLruCache<CacheEntry>({ max: size })
   const findValid = (key: string, now: number): CacheEntry | undefined => {

@@ -1,8 +1,8 @@
 /**
  * Sends one message to one DNS server and awaits the reply, over UDP or TCP (RFC 1035, RFC 7766).
  *
- * Each query has its own socket, with a random port, connected to the server: the kernel drops datagrams of others,
- * and a forger must guess port and id anew for each query. A kept socket would save 0.01 ms of a query's 0.02, but its
+ * Each query has its own socket, with a random port, connected to the server: the kernel drops datagrams of others, and
+ * a forger must guess port and id again for each query. A kept socket would save 0.01 ms of a query's 0.02, but its
  * port could be discovered. Unacceptable replies are ignored until the timeout. A socket is closed with its query.
  */
 import { createSocket, type SocketOptions } from 'node:dgram'
@@ -14,7 +14,7 @@ export interface DnsServer {
   readonly port: number
 }
 
-/** `192.0.2.53`, `192.0.2.53:5353`, `2001:db8::53`, `[2001:db8::53]:5353`; null for anything else. */
+/** Reads `192.0.2.53`, `192.0.2.53:5353`, `2001:db8::53` and `[2001:db8::53]:5353`. Null for anything else. */
 export function parseDnsServer(text: string): DnsServer | null {
   if (isIP(text) !== 0) return { address: text, port: 53 }
   const { v6, v4 = '', digits } = /^(?:\[(?<v6>[^\]]+)\]|(?<v4>[\d.]+)):(?<digits>\d{1,5})$/.exec(text)?.groups ?? {}
@@ -23,7 +23,7 @@ export function parseDnsServer(text: string): DnsServer | null {
   return isIP(address) === family && port >= 1 && port <= 65_535 ? { address, port } : null
 }
 
-/** `fault`: such as `TIMEOUT`, `CONNREFUSED`. */
+/** `fault` is a code such as `TIMEOUT` or `CONNREFUSED`. */
 export type ExchangeResult = { readonly reply: Buffer } | { readonly fault: string }
 
 export interface ExchangeOptions {
@@ -110,7 +110,7 @@ const MAX_MESSAGE_OCTETS = 0xffff
 
 function beginTcp({ address, port }: DnsServer, query: Buffer, accepts: Accepts, settle: Settle): () => void {
   const socket = connect({ host: address, port, noDelay: true })
-  // Two octets of length and the longest message: the server cannot make us allocate more.
+  // It has two octets of length and the longest message, so the server cannot make us allocate more.
   const received = Buffer.allocUnsafe(2 + MAX_MESSAGE_OCTETS)
   let size = 0
   socket.on('connect', () => socket.write(withLengthPrefix(query)))

@@ -17,7 +17,7 @@ export type HostAddresses =
   | { readonly kind: 'refused' }
   | { readonly kind: 'unresolved'; readonly reason: string }
 
-/** Never rejects, if `resolveAddresses` does not. */
+/** Never rejects if `resolveAddresses` does not. */
 export async function findHostAddresses(url: URL, { mayConnect, resolveAddresses }: HostRules): Promise<HostAddresses> {
   const literal = literalAddressOf(url)
   const found =
@@ -29,7 +29,7 @@ export async function findHostAddresses(url: URL, { mayConnect, resolveAddresses
   return addresses.length === 0 ? { kind: 'refused' } : { kind: 'addresses', addresses }
 }
 
-/** Null: the host is a name. `URL` has brought an address into its usual form, whatever its spelling was. */
+/** Null if the host is a name. `URL` has brought an address into its usual form, whatever its spelling was. */
 export function literalAddressOf({ hostname }: URL): string | null {
   const plain = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return isIP(plain) === 0 ? null : plain

@@ -29,11 +29,11 @@ interface HttpRequest {
   readonly url: URL
   /** Values are latin1 and are sent byte for byte. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** Null: none. */
+  /** Null if there is none. */
   readonly body: Buffer | string | null
   /** Milliseconds. */
   readonly timeout: number
-  /** The only addresses that are dialled; absent: those that the system finds. */
+  /** The only addresses that are dialled. If it is absent, the system resolves the host. */
   readonly addresses?: readonly string[]
 }
 
@@ -41,7 +41,7 @@ export interface HttpAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** False: the answer had more than `maxBodyBytes`. */
+  /** False if the answer had more than `maxBodyBytes`. */
   readonly isComplete: boolean
 }
 

@@ -7,7 +7,7 @@ export class HttpFault extends Error {
 
   constructor(
     message: string,
-    /** False: the request had no connection yet, so the server has no part of it. */
+    /** False if the request had no connection yet, so the server has no part of it. */
     readonly isSent = true,
   ) {
     super(message)

@@ -1,8 +1,8 @@
 /**
- * One request over HTTP/1.1 with a connection of its own: GET for a small file or the field Date of the answer, POST for
- * a report. Redirects are not followed, TLS certificates are verified, and only the given addresses are dialled.
+ * Makes one request over HTTP/1.1 on a new connection: GET for a small file or the field Date of the answer, POST for a
+ * report. Redirects are not followed, TLS certificates are verified, and only the given addresses are dialled.
  *
- * By the means of Node.js alone: for requests as rare as these, undici (`http-client.ts`) would take 8 MB all the time.
+ * It uses Node.js alone: for requests as rare as these, undici (`http-client.ts`) would take 8 MB all the time.
  */
 import type { IncomingMessage } from 'node:http'
 import { type Agent, request } from 'node:https'
@@ -19,15 +19,18 @@ interface RequestOptions {
   readonly signal?: AbortSignal
   /** PEM certificates that are trusted instead of the system's. */
   readonly authorities?: string | undefined
-  /** Limits the connections to a host; requests that wait for one do so within their timeout. Absent: no limit. */
+  /**
+   * Limits the connections to a host; requests that wait for one do so within their timeout. If it is absent, there is
+   * no limit.
+   */
   readonly agent?: Agent
 }
 
 interface Answer {
   readonly status: number
-  /** The field Date, in epoch milliseconds; null: none. */
+  /** The field Date, in epoch milliseconds, or null if there is none. */
   readonly date: number | null
-  /** The field Content-Type; empty: none. */
+  /** The field Content-Type, or empty if there is none. */
   readonly contentType: string
   readonly body: string
 }
@@ -47,7 +50,7 @@ export function postOverHttps(url: URL, options: RequestOptions, content: Conten
   return send(url, options, content)
 }
 
-/** `content`: of a POST request; null: GET. */
+/** `content` is the body of a POST request. It is null for a GET request. */
 function send(url: URL, options: RequestOptions, content: Content | null): Promise<Answer> {
   const { addresses, timeout, maxBytes, authorities } = options
   const how = content === null ? {} : { method: 'POST', headers: content.headers }
@@ -68,7 +71,7 @@ function send(url: URL, options: RequestOptions, content: Content | null): Promi
       socket.destroy()
       fail(new Error('the server wants another protocol'))
     })
-    // Not every end of a connection is an error.
+    // A connection may end without an error.
     signal.addEventListener('abort', () => fail(new Error('the request was ended')), { once: true })
     sent.on('response', (response) => {
       readBody(response, maxBytes).then((body) => resolve(answerOf(response, body)), reject)

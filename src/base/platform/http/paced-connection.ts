@@ -1,14 +1,14 @@
 /**
- * A connection of an HTTP/1.1 server, between its socket and the parser of Node.js. It gives the parser one request at a
- * time, and reads on when that one is answered.
+ * A connection of an HTTP/1.1 server, between its socket and the parser of Node.js. It gives the parser one request at
+ * a time, and reads on when that one is answered.
  *
- * Without it the parser takes all requests of a chunk at once: 64 KB hold 3,600 of the smallest, which stop the process
- * for 100 ms or more and are all under way then. The bytes that wait are at most one chunk, since the socket is paused
- * meanwhile, so TCP holds the client back.
+ * Otherwise the parser would take all requests of a chunk at once: 64 KB hold 3,600 of the smallest, which stop the
+ * process for 100 ms or more and are all under way then. The bytes that wait are at most one chunk: the socket is
+ * paused while they wait, so TCP holds the client back.
  *
- * Where a request ends the parser alone knows. So it gets the bytes up to the end of the first header, and after them, of
- * a body with a length, what surely belongs to it. The few further requests that a piece can have nevertheless wait in
- * memory: those of a chunked body's last piece.
+ * Only the parser knows where a request ends. It gets the bytes up to the end of the first header, and, if the body has
+ * a length, the bytes after them that surely belong to the body. The few further requests that a piece can have
+ * nevertheless wait in memory: those of a chunked body's last piece.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,15 +17,14 @@ import { Duplex } from 'node:stream'
 /** Bytes of one piece that may begin a request, and of one that surely begins no second. */
 const MAX_HEAD = 1_024
 const MAX_SINGLE = 4_096
-/** Milliseconds for the pieces of one turn of the event loop: a chunk may hold thousands of parts of a chunked body. */
+/** Milliseconds for the pieces of one turn of the event loop. A chunk may hold thousands of parts of a chunked body. */
 const TURN = 3
-/** Bytes after which the socket rests for a turn: the system may hold megabytes, which it gives in one turn. */
+/** After so many bytes the socket rests for a turn. The system may hold megabytes, which it gives in one turn. */
 const REST_AFTER = 262_144
 const BLANK_LINE = '\r\n\r\n'
 
 /**
- * The listener to create an HTTP server with. `event`: that of a socket which is ready for requests; to be set up with
- * `paceConnections` before other listeners of the event.
+ * Makes the listener to create an HTTP server with. Call `paceConnections` before you add other listeners of its event.
  */
 export function answerInTurn(answer: RequestListener): RequestListener {
   return (request, response) => {
@@ -45,7 +44,7 @@ export function paceConnections(server: Server, event: 'connection' | 'secureCon
   })
 }
 
-/** The socket that sends and receives: that of a paced connection, or the given one. */
+/** The socket that sends and receives. It is that of a paced connection, or the given one. */
 export function socketOf(stream: Duplex): Duplex {
   return pacedConnectionOf(stream)?.socket ?? stream
 }
@@ -86,7 +85,7 @@ class PacedConnection extends Duplex {
     socket.on('timeout', () => this.emit('timeout'))
   }
 
-  /** A request was parsed: `run` is called when those before it are answered. */
+  /** A request was parsed. `run` is called when those before it are answered. */
   begin(request: IncomingMessage, response: ServerResponse, run: () => void): void {
     this.latest = request
     const length = Number(request.headers['content-length'] ?? 0)
@@ -170,12 +169,12 @@ class PacedConnection extends Duplex {
     else if (this.hasRoom) this.resumeSocket()
   }
 
-  /** It stays paused while it rests. */
+  /** Resumes the socket unless it rests. */
   private resumeSocket(): void {
     if (this.nextTurn === null && this.socket.isPaused()) this.socket.resume()
   }
 
-  /** A request whose body has not arrived gets it, whatever waits behind. */
+  /** True if the bytes must wait for an answer. A request gets the rest of its body in any case. */
   private mustWait(): boolean {
     return this.isAnswering && this.latest?.complete === true
   }
@@ -188,7 +187,10 @@ class PacedConnection extends Duplex {
     return this.held === null ? held : held.subarray(0, length)
   }
 
-  /** In the next turn of the event loop, so that a client whose requests are answered at once leaves time for others. */
+  /**
+   * Waiting bytes are read in the next turn of the event loop: a client with requests that are answered at once leaves
+   * time for others.
+   */
   private endAnswer(): void {
     this.isAnswering = false
     if (this.waiting.length > 0 || this.held !== null || this.hasEnded) this.takeTurnLater()

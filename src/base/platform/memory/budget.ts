@@ -10,7 +10,9 @@ import { type MemoryHolder, MemoryHolders } from './holders.js'
 import { createMemoryQueue, type MemoryLevel, type WaitOptions } from './queue.js'
 
 export interface MemoryBudget {
-  /** False: there is no room, and nothing was acquired. Holders may have been evicted, the caller's own among them. */
+  /**
+   * False if there is no room, and nothing was acquired. Holders may have been evicted, the caller's own among them.
+   */
   acquire(bytes: number): boolean
   release(bytes: number): void
   /** Whether that much would fit now, after the evictions that it allows. */
@@ -41,7 +43,7 @@ function readLimit(limit: Limit): number {
   return typeof limit === 'number' ? limit : limit()
 }
 
-/** `parent`: a budget from which all bytes are acquired as well. */
+/** All bytes are acquired from the `parent` budget as well. */
 export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = null): MemoryBudget {
   const queue = createMemoryQueue()
   const holders = new MemoryHolders()
@@ -84,7 +86,7 @@ export function createMemoryBudget(limit: Limit, parent: MemoryBudget | null = n
 }
 
 /**
- * A class, not an object literal with getters: each of those leaves a hidden class behind, which keeps the holder and its
+ * It is a class, because each object literal with getters leaves a hidden class behind, which keeps the holder and its
  * bytes in memory until the next full garbage collection.
  */
 class HolderOfCopies implements MemoryHolder {

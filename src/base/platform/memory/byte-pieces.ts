@@ -3,10 +3,10 @@
  *
  * Small pieces are copied together, so a client that sends single bytes does not cost an object for each.
  *
- * Once the bytes exceed 1 MB they go into memory that is reserved for the maximum size, so they are never held
- * twice. The system provides such memory page by page when it is written to: unused pages cost nothing.
+ * Once the bytes exceed 1 MB they go into memory that is reserved for the maximum size, so they are never held twice.
+ * The system provides such memory page by page when it is written to: unused pages cost nothing.
  *
- * In front of the bytes, from 16 KB on, is room for header fields, so that these can be prepended in place
+ * From 16 KB on, there is room before the bytes for header fields, so that these can be prepended in place
  * (`joinInPlace`).
  */
 
@@ -38,7 +38,7 @@ export class BytePieces {
   private filled = 0
   private reservedMemory: Buffer | null = null
 
-  /** `maxBytes`: the maximum in total; null: not known. */
+  /** `maxBytes` is the maximum in total. Null if it is not known. */
   constructor(private readonly maxBytes: number | null = null) {}
 
   add(chunk: Buffer): void {
@@ -109,7 +109,7 @@ function allocateWithHeadroom(bytes: number, headroom = HEADROOM_BYTES): Buffer 
   return memory.subarray(headroom)
 }
 
-/** Nothing else shares the memory, and what is in front of the bytes may be overwritten: `joinInPlace` may be called. */
+/** Nothing else shares the memory, and the bytes before these may be overwritten, so `joinInPlace` may be called. */
 export function hasHeadroom({ buffer }: Uint8Array): boolean {
   return memoriesWithHeadroom.has(buffer)
 }
@@ -125,7 +125,10 @@ export function concatAlone(pieces: readonly Buffer[]): Buffer {
   return copyPieces(pieces, Buffer.allocUnsafeSlow(bytes))
 }
 
-/** Does what `concatAlone` does, a megabyte in a turn of the event loop. The pieces must stay as they are meanwhile. */
+/**
+ * Does what `concatAlone` does, a megabyte in a turn of the event loop. The pieces must stay as they are until it
+ * resolves.
+ */
 export async function concatInSteps(pieces: readonly Buffer[]): Promise<Buffer> {
   const joined = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0))
   let at = 0
@@ -139,7 +142,7 @@ export async function concatInSteps(pieces: readonly Buffer[]): Promise<Buffer> 
   return joined
 }
 
-/** All pieces in one; from 1 MB on in memory of its own, with room in front for header fields. */
+/** Joins all pieces. From 1 MB on, the result has separate memory, with room before it for header fields. */
 export function concatWithHeadroom(pieces: readonly Buffer[]): Buffer {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
   if (bytes < RESERVE_FROM_BYTES) return Buffer.concat(pieces)
@@ -153,8 +156,8 @@ function copyPieces(pieces: readonly Buffer[], joined: Buffer): Buffer {
 }
 
 /**
- * Joins pieces without copying the large ones: the last pieces must be adjacent in the same memory, with room for
- * the others in front of them. Null: that is not so, and the pieces have to be copied.
+ * Joins pieces without copying the large ones. The last pieces must be adjacent in the same memory, with room for the
+ * others before them. Null if that is not so, and the pieces have to be copied.
  */
 export function joinInPlace(all: readonly Uint8Array[]): Buffer | null {
   const pieces = all.filter(({ byteLength }) => byteLength > 0)

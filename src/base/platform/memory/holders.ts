@@ -2,13 +2,13 @@
  * Transfers that hold memory while their clients send, and are evicted when others find no room.
  *
  * Otherwise a client with a few connections could occupy all memory by sending a little now and then, and larger
- * messages of others would be refused meanwhile. The slowest transfer by its recent rate is evicted first, so only
- * clients that keep pace with the others keep memory.
+ * messages of others would be refused. The slowest transfer by its recent rate is evicted first, so only clients that
+ * keep pace with the others keep memory.
  */
 export interface MemoryHolder {
   /** Bytes that an eviction would release. */
   readonly held: number
-  /** Recent bytes per second; null: too new to be judged. */
+  /** Recent bytes per second. Null if the holder is too new to be judged. */
   readonly rate: number | null
   /** Releases all that it holds. */
   evict(): void
@@ -26,7 +26,7 @@ export class MemoryHolders {
     return () => this.holders.delete(holder)
   }
 
-  /** False: there is none to evict. */
+  /** False if there is none to evict. */
   evictSlowest(): boolean {
     let slowest: MemoryHolder | null = null
     let least = FAST_RATE
@@ -68,7 +68,7 @@ export class RecentRate {
     this.bytes += bytes
   }
 
-  /** Bytes per second; null: not known yet. */
+  /** Bytes per second, or null if it is not known yet. */
   get(): number | null {
     this.rollWindow()
     return this.lastRate

@@ -1,11 +1,11 @@
 /**
  * The requests that wait for memory of one root budget, in order of arrival.
  *
- * A request needs room in several levels at once: its owner's share, the listener's share, the root. When a level
- * lacks room for its first request, later requests for that level do not overtake it, however small; requests that
- * do not need the level do. So neither small nor large requests wait forever, and a full share holds up no other.
+ * A request needs room in several levels at once: its owner's share, the listener's share, the root. When a level lacks
+ * room for its first request, later requests for that level do not overtake it, however small; requests that do not
+ * need the level do. Neither small nor large requests wait forever, and a full share delays no other.
  *
- * A request that has waited 5 s evicts slow transfers, since what they hold might never become free otherwise.
+ * A request that has waited 5 s evicts slow transfers, since their memory might never become free otherwise.
  *
  * Cost: each release of memory scans all waiting requests; each level bounds their number.
  */
@@ -17,7 +17,7 @@ export interface MemoryLevel {
   readonly limit: number
   readonly usedBytes: () => number
   readonly maxWaiting: number
-  /** False: there is none to evict. */
+  /** False if there is none to evict. */
   readonly evictSlowest?: () => boolean
 }
 
@@ -30,11 +30,11 @@ export interface WaitOptions {
 
 interface MemoryQueue {
   /**
-   * True: all levels had room and `acquire` succeeded. False: the wait timed out or was aborted, too many requests
+   * True if all levels had room and `acquire` succeeded. False if the wait timed out or was aborted, too many requests
    * wait already, or a level is too small even when empty.
    */
   waitForRoom(levels: readonly MemoryLevel[], acquire: () => boolean, wait: WaitOptions): Promise<boolean>
-  /** To be called after memory was released: after a pause it goes to waiting requests. */
+  /** Call it after memory was released. After a pause, waiting requests get it. */
   admit(): void
   length(): number
 }
@@ -48,8 +48,8 @@ interface WaitingRequest {
 }
 
 /**
- * Milliseconds between a release and the next admission. V8 releases the memory of a large message late: without a
- * pause the daemon would hold more than the budget says.
+ * Milliseconds between a release and the next admission. V8 releases the memory of a large message late. If there were
+ * no pause, the daemon would hold more than the budget says.
  */
 const ADMIT_PAUSE = 100
 /** Milliseconds. */
@@ -62,7 +62,7 @@ function hasRoom({ usedBytes, bytes, limit, evictSlowest }: MemoryLevel, mayFree
   return true
 }
 
-/** `evictAfter`: milliseconds of waiting after which slow transfers are evicted. */
+/** After `evictAfter` milliseconds of waiting, slow transfers are evicted. */
 export function createMemoryQueue(evictAfter = EVICT_AFTER): MemoryQueue {
   const queue = new Set<WaitingRequest>()
   let pauseTimer: NodeJS.Timeout | null = null

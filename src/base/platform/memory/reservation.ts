@@ -2,7 +2,7 @@
  * Memory for a message of declared size, acquired all at once before the message arrives.
  *
  * If the message arrives too slowly, unused memory is released, and the rest of the message acquires memory as it
- * arrives. So does any part beyond the declared size.
+ * arrives. Any part beyond the declared size does the same.
  */
 import { type TransferPace, TransferWatch } from '../connections/transfer-pace.js'
 import type { MemoryBudget } from './budget.js'
@@ -17,7 +17,7 @@ const reservedPace: TransferPace = { patience: 5_000, bytesPerSecond: 131_072 }
 
 export type ReservableMemory = Pick<MemoryBudget, 'acquire' | 'release' | 'addHolder' | 'waitForTurn'>
 
-/** Null: there was no room in time, or too many requests wait already. */
+/** Null if there was no room in time, or too many requests wait already. */
 export async function reserveMemory(
   memory: ReservableMemory,
   bytes: number,

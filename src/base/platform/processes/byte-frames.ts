@@ -1,8 +1,8 @@
 /**
  * Frames on a stream between two processes: a JSON value, and opaque bytes.
  *
- * A frame is four octets with the length of the JSON, six with the length of the bytes, then both. The bytes
- * are collected in memory of their own and not copied again. The value is JSON because parsing it is safe even
+ * A frame is four octets with the length of the JSON, six with the length of the bytes, then both. The bytes are
+ * collected in memory that nothing else uses and not copied again. The value is JSON because parsing it is safe even
  * when the other process is compromised.
  */
 import type { Writable } from 'node:stream'
@@ -18,15 +18,17 @@ class FrameTooLarge extends Error {
   override name = 'FrameTooLarge'
 }
 
-/** Octets of a frame up to which its pieces are copied into one: a write of each costs more. */
+/** Octets of a frame up to which its pieces are copied into one. A write of each costs more. */
 const MAX_COPIED = 16_384
 
 /** Octets that are written in one turn of the event loop. */
 const STEP_BYTES = 262_144
 
-/** Writes frames to a stream, which nothing else writes to. One of megabytes takes several turns of the event loop. */
+/**
+ * Writes frames to a stream that nothing else writes to. A frame of megabytes takes several turns of the event loop.
+ */
 export class FrameWriter {
-  /** What follows the octets that are being written. */
+  /** The octets that follow those that are being written. */
   private readonly pending: Uint8Array[] = []
   private isWriting = false
 

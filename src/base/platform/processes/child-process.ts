@@ -8,11 +8,11 @@ export function openParentStream(): Duplex {
   return new Socket({ fd: 3 })
 }
 
-/** Makes Linux kill this process before all others when memory runs out; elsewhere nothing happens. */
+/** Makes Linux kill this process before all others when memory runs out. It does nothing on other systems. */
 export function raiseOomScore(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Not Linux, or not permitted: the limits of the process itself remain.
+    // This is not Linux, or it is not permitted: the limits of the process itself remain.
   }
 }

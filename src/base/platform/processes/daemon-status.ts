@@ -53,7 +53,7 @@ export async function removeDaemonStatus(folder: string): Promise<void> {
   await Promise.all([rm(file, { force: true }), rm(`${file}.new`, { force: true })])
 }
 
-/** Null: no daemon has written one, or it was removed at a stop. */
+/** Null if no daemon has written one, or it was removed at a stop. */
 export async function readDaemonStatus(folder: string): Promise<DaemonStatus | null> {
   try {
     const file = await open(statusFile(folder), 'r')
@@ -68,7 +68,7 @@ export async function readDaemonStatus(folder: string): Promise<DaemonStatus | n
   }
 }
 
-/** False: the daemon was killed, or its event loop stands still. */
+/** False if the daemon was killed, or its event loop stands still. */
 export function isStatusFresh({ updated_at }: Pick<DaemonStatus, 'updated_at'>, now: number): boolean {
   return Math.abs(now - Date.parse(updated_at)) <= MAX_STATUS_AGE
 }

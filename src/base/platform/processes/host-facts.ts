@@ -17,7 +17,7 @@ export function listOwnAddresses(): readonly string[] {
 
 interface InodeCounts {
   readonly free: number
-  /** 0: the file system has no fixed number of them. */
+  /** 0 if the file system has no fixed number of them. */
   readonly total: number
 }
 
@@ -55,7 +55,7 @@ export async function readOpenFiles(pid: number): Promise<OpenFiles | null> {
 }
 
 interface GroupMemory {
-  /** Bytes; infinite: no limit. */
+  /** Bytes. Infinity if there is no limit. */
   readonly limit: number
   /** Processes that the kernel killed because the group was full, since it was made. */
   readonly kills: number
@@ -72,7 +72,7 @@ export async function readGroupMemory(pid: number): Promise<GroupMemory | null> 
   return { limit: limit === 'max' ? Number.POSITIVE_INFINITY : Number(limit), kills }
 }
 
-/** Empty: there is no such file, or it may not be read. */
+/** Empty if there is no such file, or it may not be read. */
 function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch(() => '')
 }

@@ -22,7 +22,7 @@ interface PendingJob<Job, Result> {
   readonly reject: (error: Error) => void
 }
 
-/** What the thread answers. */
+/** The answer of the thread. */
 type JobAnswer<Result> = { readonly result: Result } | { readonly failure: string }
 
 export class JobThread<Job, Result> {
@@ -32,7 +32,7 @@ export class JobThread<Job, Result> {
   private idle: NodeJS.Timeout | null = null
   private isStopped = false
 
-  /** `file`: calls `serveJobs`. */
+  /** The module in `file` calls `serveJobs`. */
   constructor(private readonly file: URL) {}
 
   run(job: Job, transfer: readonly ArrayBuffer[] = []): Promise<Result> {
@@ -124,7 +124,7 @@ interface DoneJob<Result> {
   readonly transfer: readonly ArrayBuffer[]
 }
 
-/** In the thread: answers each job. A fault of `perform` is that of its job alone. */
+/** Runs in the thread and answers each job. If `perform` fails, only its job fails. */
 export function serveJobs<Job, Result>(perform: (job: Job) => DoneJob<Result>): void {
   if (parentPort === null) throw new Error('this file runs as a worker thread')
   const port: MessagePort = parentPort
@@ -146,10 +146,10 @@ function answerJob<Job, Result>(
   }
 }
 
-/** Its memory, to be transferred; null: it is short, so that its memory may be shared, and a copy costs no more. */
+/** Its memory, to be transferred. Null if it is short: its memory may be shared then, and a copy costs no more. */
 export function memoryAloneOf({ buffer, byteLength }: Uint8Array): ArrayBuffer | null {
   return buffer instanceof ArrayBuffer && byteLength > LARGEST_SHARED ? buffer : null
 }
 
-/** Bytes of the largest pieces that share memory: those that a socket reads at once. */
+/** Bytes of the largest pieces that share memory. A socket reads so many at once. */
 const LARGEST_SHARED = 65_536

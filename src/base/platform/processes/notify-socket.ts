@@ -36,7 +36,7 @@ interface SystemCalls {
   readonly errno: () => number
 }
 
-/** `path`: the value of NOTIFY_SOCKET; null: not started by systemd, nothing is sent. */
+/** `path` is the value of NOTIFY_SOCKET. If it is null, systemd has not started the process, and nothing is sent. */
 export function openNotifySocket(path: string | null, log: Pick<Log, 'warn'>): NotifySocket {
   if (path === null) return { send: () => undefined, close: () => undefined }
   let hasFailed = false
@@ -79,7 +79,7 @@ function encodeAddress(path: string): Buffer {
   return address
 }
 
-/** Such as ECONNREFUSED. */
+/** The name of the error, such as ECONNREFUSED. */
 function nameError({ errno }: SystemCalls): string {
   return getSystemErrorName(-errno())
 }
@@ -87,7 +87,7 @@ function nameError({ errno }: SystemCalls): string {
 /** Loaded only where systemd listens. */
 function loadSystemCalls(): SystemCalls {
   const koffi: typeof import('koffi') = createRequire(import.meta.url)('koffi')
-  // Those of the program itself, which has the C library.
+  // It loads the symbols of the program itself, which has the C library.
   const library = koffi.load(null)
   return {
     socket: library.func('int socket(int domain, int type, int protocol)'),

@@ -23,7 +23,7 @@ interface ProcessState {
   readonly rss: number
   /** Bytes of the main thread's heap. */
   readonly heapUsed: number
-  /** Null: the system does not say. */
+  /** Null if the system does not say. */
   readonly threads: number | null
   /** Measured over the last full minute, or since the start. */
   readonly delays: Delays

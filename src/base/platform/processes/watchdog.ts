@@ -1,12 +1,14 @@
 /**
- * Tells the watchdog of systemd that the daemon works (sd_watchdog_enabled(3)): a *beat* shows that the event loop runs
+ * Tells the watchdog of systemd that the daemon works (sd_watchdog_enabled(3)). A *beat* shows that the event loop runs
  * and that a probe was answered.
  *
  * A beat is due at half of the time that systemd allows. At each beat a probe is made, and the next beat waits until it
- * has been answered: an event loop that hangs makes no beat, and neither does one whose writer thread hangs.
+ * has been answered: an event loop that hangs makes no beat, and a writer thread that hangs prevents it too.
  */
 
-/** Milliseconds between beats; null: systemd expects none of this process. `env`: of the process. */
+/**
+ * Milliseconds between beats. Null if systemd expects none of this process. `env` is the environment of the process.
+ */
 export function readBeatInterval(env: Readonly<Record<string, string | undefined>>, pid: number): number | null {
   const { WATCHDOG_USEC: time = '', WATCHDOG_PID: owner = '' } = env
   if (!/^[1-9]\d{0,15}$/.test(time) || (owner !== '' && owner !== String(pid))) return null
@@ -22,7 +24,7 @@ interface WatchdogDeps {
 }
 
 interface Watchdog {
-  /** Beats on without probes: what they ask is being stopped. */
+  /** Continues to beat without probes, because the parts that they ask are being stopped. */
   readonly stopProbes: () => void
   readonly stop: () => void
 }

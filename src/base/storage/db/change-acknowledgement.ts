@@ -1,9 +1,9 @@
 /**
- * Lets a command that runs beside the daemon learn that the daemon has taken note of its change.
+ * Lets a command that runs while the daemon runs learn that the daemon has taken note of its change.
  *
- * Such a commit increments `change_asked`. The daemon checks for foreign commits four times a second: it
- * reads that number, drops its caches, ends sessions, and then writes the number to `change_noticed`. After
- * that, no decision rests on the state before the commit.
+ * Such a commit increments `change_asked`. The daemon checks for foreign commits four times a second: it reads that
+ * number, drops its caches, ends sessions, and then writes the number to `change_noticed`. After that, no decision
+ * rests on the state before the commit.
  */
 import { sql } from 'kysely'
 import type { Log } from '../../platform/log.js'
@@ -60,7 +60,7 @@ export function createChangeAcknowledger({
   }
   return () => {
     try {
-      // Read before the caches are dropped: a change that comes in between is acknowledged by the next call.
+      // It is read before the caches are dropped: a change that comes in between is acknowledged by the next call.
       const announced = readAnnouncedChange(read)
       forget()
       acknowledge(announced).catch((err: unknown) =>

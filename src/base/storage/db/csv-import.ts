@@ -1,11 +1,10 @@
 /**
- * Imports of CSV files into the database: the parts that are the same whatever the rows are.
+ * Imports CSV files into the database: the parts that are the same for all kinds of rows.
  *
- * `countRows` reads the complete file before anything is changed, so that a file that cannot be read
- * changes nothing. `importCsvRows` then imports it in batches. Each batch is one commit, which has a
- * note of the progress: an import that is cut off resumes after the last batch on disk, and no row
- * is imported twice. What a batch was planned on is asserted in its commit; when something else has
- * changed it meanwhile, the batch is planned again.
+ * `countRows` reads the complete file before anything is changed, so that a file that cannot be read changes nothing.
+ * `importCsvRows` then imports it in batches. Each batch is one commit, which has a note of the progress: an import
+ * that is cut off resumes after the last batch on disk, and no row is imported twice. The commit asserts what its batch
+ * was planned on; if something else has changed it since, the batch is planned again.
  */
 import { Refusal } from '../../mail/refusal.js'
 import { addRefusedLines, type RefusedLine, type RefusedSummary } from '../../platform/csv/refused-lines.js'
@@ -14,14 +13,17 @@ import type { Commit, Write } from './write.js'
 
 /** Rows of a file, without that of the column names. */
 export const MAX_ROWS = 250_000
-/** Rows of one commit: some ten milliseconds of the writer. */
+/** Rows of one commit. They take some ten milliseconds of the writer. */
 const BATCH_ROWS = 200
 
 /** What an import notes on disk, and whether it may go on. */
 export interface ImportJournal<Report> {
-  /** Where an earlier run has ended; null: this is the first. */
+  /** Where an earlier run has ended. Null if this is the first run. */
   readonly resumeFrom: { readonly rows: number; readonly report: Report } | null
-  /** For the commit of the rows up to `rows`, with the report on all of them. Misses when the import must not go on. */
+  /**
+   * The writes for the commit of the rows up to `rows`, with the report on all of them. They miss if the import must
+   * not go on.
+   */
   readonly recordProgress: (rows: number, report: Report) => readonly Write[]
   /** Throws when the import must not go on. Called before each batch, and again after each conflict. */
   readonly assertMayContinue: () => void
@@ -31,15 +33,15 @@ export interface ImportJournal<Report> {
 export interface CsvHeader<Columns> {
   /** Throws a Refusal `invalid-parameter` for a row that cannot be the column names. */
   readonly parseColumns: (first: CsvRow) => Columns
-  /** False: the first row is data already. Absent: it is always the column names. */
+  /** False if the first row is data already. If it is absent, it is always the column names. */
   readonly hasHeader?: (columns: Columns) => boolean
 }
 
 export interface CsvImport<Columns, Item, Report extends RefusedSummary> extends CsvHeader<Columns> {
   readonly parseRow: (columns: Columns, row: CsvRow) => { readonly item: Item } | { readonly refused: RefusedLine }
-  /** Before the first row; `columns` null: the file has no rows. */
+  /** The report before the first row. `columns` is null if the file has no rows. */
   readonly emptyReport: (columns: Columns | null) => Report
-  /** What a batch changes, and the report after it. Called again after a conflict. */
+  /** Plans the changes of a batch, and the report after it. It is called again after a conflict. */
   readonly planBatch: (items: readonly Item[], before: Report) => BatchPlan<Report>
   /** The commit failed because something else has changed what the batch was planned on. */
   readonly isConflict: (error: unknown) => boolean
@@ -138,7 +140,7 @@ interface Batch<Item, Report extends RefusedSummary> {
   /** Number of rows of the file up to the end of the batch. */
   readonly rows: number
   readonly isLast: boolean
-  /** On the rows before the batch, with the lines of the batch that were refused. */
+  /** The report on the rows before the batch, with the lines of the batch that were refused. */
   readonly before: Report
 }
 

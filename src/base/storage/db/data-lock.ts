@@ -1,8 +1,8 @@
 /**
  * Lets one daemon at a time use the data folder; `restore` counts as one.
  *
- * The lock is an exclusive transaction on an SQLite file that stays empty. The kernel releases it when
- * the process ends, so there are no stale locks. Other commands run beside the daemon and do not take it.
+ * The lock is an exclusive transaction on an SQLite file that stays empty. The kernel releases it when the process
+ * ends, so there are no stale locks. Other commands run while the daemon runs and do not take it.
  */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,10 +17,10 @@ interface DataLock {
   readonly release: () => void
 }
 
-/** Locks of this process. Without a reference, V8 would close the database and release the lock. */
+/** Locks of this process. The set keeps a reference; otherwise V8 would close the database and release the lock. */
 const heldLocks = new Set<SQLite.Database>()
 
-/** Milliseconds: another process may be checking (`isDataFolderHeld`), which takes less than one. */
+/** Milliseconds. Another process may be checking (`isDataFolderHeld`), which takes less than one. */
 const CHECK_TIMEOUT = 250
 
 export function lockDataFolder(folder: string): DataLock {
@@ -28,7 +28,7 @@ export function lockDataFolder(folder: string): DataLock {
   return takeLock(join(folder, 'daemon.lock'), { timeout: CHECK_TIMEOUT, held })
 }
 
-/** `held`: what to say if another process holds it for longer than `timeout` milliseconds. */
+/** `held` is the message if another process holds it for longer than `timeout` milliseconds. */
 export function takeLock(
   file: string,
   { timeout, held }: { readonly timeout: number; readonly held: string },
@@ -53,7 +53,7 @@ export function takeLock(
   }
 }
 
-/** Does a daemon (or a restore) hold the folder now? Read-only. */
+/** Whether a daemon or a restore holds the folder now. Read-only. */
 export function isDataFolderHeld(folder: string): boolean {
   const file = join(folder, 'daemon.lock')
   if (!existsSync(file)) return false

@@ -7,7 +7,7 @@ import type { Commit } from './write.js'
 
 /** The part of the database that most rooms use. */
 export interface Store {
-  /** Synchronous, for short reads. Long reads go in pages, or the WAL is never checkpointed. */
+  /** Synchronous, for short reads. A long read must go page by page, or the WAL is never checkpointed. */
   readonly read: Read
   readonly commit: Commit
 }
@@ -17,9 +17,9 @@ export const PAGE_BYTES = 4_096
 
 /** What one turn of the writer has committed. */
 export interface WrittenBatch {
-  /** Those that failed included. */
+  /** Requests that failed count too. */
   readonly requests: number
-  /** Milliseconds of the COMMIT statement, which syncs; null: nothing was committed. */
+  /** Milliseconds of the COMMIT statement, which syncs, or null if nothing was committed. */
   readonly syncTime: number | null
 }
 
@@ -36,12 +36,13 @@ export interface Database extends Store {
   readonly reclaimPages: (pages: number) => Promise<void>
   /**
    * Removes from the log what was deleted before, which needs a restart of the log. Rejects with `StorageFault` while a
-   * reader still uses the log: to be tried again. `goesOn`: it is such a try, for which a restart since the first one suffices.
+   * reader still uses the log; then try again. `goesOn` says that it is such a try, for which a restart since the first
+   * one suffices.
    */
   readonly purgeLog: (options?: { readonly goesOn: boolean }) => Promise<void>
   /**
-   * One step of the sweep of spool files: overwrites some of these holes; without any, removes files that no row names.
-   * For the daemon alone. Rejects with `StorageFault` while another process holds the files.
+   * One step of the sweep of spool files. It overwrites some of these holes. If there are none, it removes files that
+   * no row names. Only the daemon calls it. Rejects with `StorageFault` while another process holds the files.
    */
   readonly sweepSpool: (holes: readonly SpoolPlace[]) => Promise<void>
   /** Completes pending requests, then closes both connections. */

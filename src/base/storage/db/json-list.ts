@@ -2,12 +2,12 @@
 import { type AliasedRawBuilder, type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Json } from '../tables/columns.js'
 
-/** A condition on a column. `list`: a slot. */
+/** A condition on a column. `list` is a slot. */
 export function isInJsonList(column: string, list: Json<readonly string[]>): Expression<SqlBool> {
   return sql<SqlBool>`${sql.ref(column)} in (select value from json_each(${list}))`
 }
 
-/** The tuples of a list as rows of a query. `list`: a slot. */
+/** The tuples of a list as rows of a query. `list` is a slot. */
 export function tuplesOf(
   list: Json<readonly (readonly unknown[])[]>,
 ): AliasedRawBuilder<{ value: string }, 'json_each'> {
@@ -19,7 +19,9 @@ export function valueOfTuple<Value extends string | number>(place: number): RawB
   return sql<Value>`json_each.value ->> ${sql.lit(place)}`
 }
 
-/** Whether the list in `column` has an object with this `name`, and this `value`; null: any value. */
+/**
+ * Whether the list in `column` has an object with this `name` and this `value`. A `value` of null matches any value.
+ */
 export function hasNamedValue(column: string, name: string | null, value: string | null): RawBuilder<boolean> {
   return sql<boolean>`exists (select 1 from json_each(${sql.ref(column)}) where json_each.value ->> 'name' = ${name} and
     (${value} is null or json_each.value ->> 'value' = ${value}))`

@@ -1,13 +1,14 @@
 /**
  * The bytes of one message, and who holds them.
  *
- * As the value of a write they reach the writer in one of three ways. `copied`: it gets a copy, and they stay here. `lent`: their
- * memory goes to the writer and comes back with its answer, whether the commit succeeded or not; it must be memory of their
- * own, which nothing else uses meanwhile. `moved`: they may be in several pieces, which only the writer joins, and the memory
- * of pieces that have it alone is lost to us even if the commit fails, so a message of many megabytes is never held twice.
- * A few bytes are copied in any case. Bytes that are `onDisk` were never here.
+ * As the value of a write they reach the writer in one of three ways. `copied`: it gets a copy, and they stay here.
+ * `lent`: their memory goes to the writer and comes back with its answer, whether the commit succeeded or not; until
+ * then nothing else may use that memory. `moved`: they may be in several pieces, which only the writer joins, and the
+ * memory of pieces that have it alone is lost to us even if the commit fails, so a message of many megabytes is never
+ * held twice. A few bytes are copied in any case. Bytes that are `onDisk` were never here.
  *
- * What is not here is not read by mistake: `read` throws, and `kept` says that they are to be read from the disk.
+ * Bytes that are not here are not read by mistake: `read` throws, and `kept` says that they are to be read from the
+ * disk.
  */
 import { freeMemory } from '../../platform/memory/free-memory.js'
 
@@ -50,19 +51,19 @@ export class MessageBytes {
     return lengthOf(this.held) !== this.length
   }
 
-  /** What of them a commit has left here; null: they are to be read from the disk. */
+  /** The bytes that a commit has left here. Null if they are to be read from the disk. */
   get kept(): Buffer | null {
     return this.way === 'moved' || this.isGone ? null : this.read()
   }
 
-  /** In one piece, of which several make a copy. Throws if they are gone. */
+  /** Returns them in one piece; several pieces are copied for that. Throws if they are gone. */
   read(): Buffer {
     if (this.isGone) throw new Error('the bytes of a message are read, and another thread has them')
     const [first, ...others] = this.held
     return first === undefined || others.length > 0 ? Buffer.concat(this.held) : toBuffer(first)
   }
 
-  /** What was lent is here again. */
+  /** The memory that was lent is here again. */
   giveBack(bytes: Uint8Array): void {
     this.held = [bytes]
   }
@@ -71,7 +72,7 @@ export class MessageBytes {
     return this.held.some((piece) => piece.buffer === buffer)
   }
 
-  /** At once; what has gone elsewhere is not touched. The caller is their last reader. */
+  /** Frees them at once. Memory that has gone elsewhere is not touched. The caller is their last reader. */
   free(): void {
     freeMemory(...this.held)
   }

@@ -13,10 +13,12 @@ import { DevelopmentDatabase, NewerDatabase } from './schema-errors.js'
 
 const migrationTable = 'kysely_migration'
 
-/** Names with the statements of each, in their order. They are data, so that a thread can be given them. */
+/**
+ * The statements of each migration by its name, in their order. They are data, so that they can be sent to a thread.
+ */
 export type Migrations = Readonly<Record<string, readonly string[]>>
 
-/** Called before and after each migration; `milliseconds` null: it begins. */
+/** Called before and after each migration. `milliseconds` is null when it begins. */
 type OnMigration = (name: string, milliseconds: number | null) => void
 
 export function listAppliedMigrations(db: SQLite.Database): string[] {
@@ -25,7 +27,7 @@ export function listAppliedMigrations(db: SQLite.Database): string[] {
   return db.prepare<[], string>(`select name from ${migrationTable} order by name`).pluck().all()
 }
 
-/** Empty: nothing to do. */
+/** Empty if nothing to do. */
 export function listPendingMigrations(db: SQLite.Database, migrations: Migrations): string[] {
   const applied = new Set(listAppliedMigrations(db))
   return Object.keys(migrations).filter((name) => !applied.has(name))
@@ -34,7 +36,7 @@ export function listPendingMigrations(db: SQLite.Database, migrations: Migration
 interface Described {
   /** The file as the operator named it. */
   readonly name?: string
-  /** What the operator can do about a database of a newer version, for the message. */
+  /** What the operator can do about a database of a newer version. The message says it. */
   readonly remedy?: () => string
   /** The same, about one of a development build. */
   readonly developmentRemedy?: string

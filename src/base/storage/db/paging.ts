@@ -1,6 +1,6 @@
 /**
- * Pages of lists that may be long. What comes before an offset is walked over along an index alone,
- * in steps (`stepped-walk.ts`), so that a deep page holds nothing else up.
+ * Pages of lists that may be long. Rows before an offset are walked over along an index alone, in steps
+ * (`stepped-walk.ts`), so that a deep page does not delay other requests.
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { Timestamp } from '../tables/columns.js'
@@ -13,12 +13,12 @@ export interface PageSlice {
   readonly limit: number
 }
 
-/** Greater than any id, which is hexadecimal: where a list that begins with the newest id starts. */
+/** It is greater than any id, which is hexadecimal: a list that begins with the newest id starts here. */
 export const MAX_ID = 'g'
 
 /**
- * The place of the last of `offset` rows behind `top`; null: there are fewer. `skip` finds the row that
- * comes behind `place` and `count` more rows.
+ * The place of the last of `offset` rows behind `top`, or null if there are fewer. `skip` finds the row that comes
+ * behind `place` and `count` more rows.
  */
 export async function seekOffset<Place>(
   top: Place,
@@ -43,7 +43,7 @@ interface CreationPlace {
 
 export type CreationPage = CreationPlace & { readonly workspaceId: string; readonly limit: number }
 
-/** For the `where` of a page in the order of creation: rows behind a place. */
+/** A condition for the `where` of a page in the order of creation: rows after a place. */
 export function isAfterPlace<Values extends CreationPlace>({ slot }: StatementBuilder<Values>): RawBuilder<boolean> {
   return sql<boolean>`("created_at", "id") > (${slot('created_at')}, ${slot('id')})`
 }

@@ -66,7 +66,7 @@ function prepare<Values extends object>(
   }
 }
 
-/** A write with slots. `rows`: how many rows it must change; absent: any number. */
+/** A write with slots. `rows` says how many rows it must change. If it is absent, it may change any number. */
 export function prepareWrite<Values extends object>(
   build: (builder: StatementBuilder<Values>) => Compilable,
   rows?: number,
@@ -81,16 +81,19 @@ export function prepareWrite<Values extends object>(
 /** Runs a read on the reading connection: see `Database.read`. */
 export interface Read {
   <Row>(sql: string, parameters: readonly unknown[]): Row[]
-  /** The same on a thread, for rows of megabytes; absent: there is none, as in commands. */
+  /** Reads the same on a thread, for rows of megabytes. If it is absent, there is no thread, as in commands. */
   readonly elsewhere?: ReadElsewhere
 }
 
 export type ReadElsewhere = <Row>(sql: string, parameters: readonly unknown[]) => Promise<Row[]>
 
-/** `Rows`: an array. */
+/** `Rows` is an array. */
 export interface PreparedRead<Values, Rows> {
   (read: Read, values: Values): Rows
-  /** On a thread, so that rows of megabytes do not block this one; here if there is none, or it fails. */
+  /**
+   * Reads on a thread, so that rows of megabytes do not block this one. It reads here if there is no thread, or the
+   * thread fails.
+   */
   readonly large: (read: Read, values: Values) => Promise<Rows>
 }
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 interface RemovalRunnerDeps<Deleted> {
   /** Removals that the last stop interrupted. */
   readonly listPending: () => readonly Deleted[]
-  /** In small commits; rejects with the signal's reason when it is aborted between two of them. */
+  /** Removes in small commits. Rejects with the signal's reason if it is aborted between two of them. */
   readonly remove: (deleted: Deleted, signal: AbortSignal) => Promise<void>
   readonly onFault: (err: unknown, deleted: Deleted) => void
   /** Milliseconds that a deletion waits at most. */

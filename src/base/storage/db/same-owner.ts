@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 
 /**
  * A subselect of the ids of all workspaces that have the owner of this one, itself among them; it need not exist.
- * `workspaceId`: a value, or the slot of a prepared statement.
+ * `workspaceId` is a value, or the slot of a prepared statement.
  */
 export function selectSameOwner(workspaceId: string): RawBuilder<string> {
   return sql<string>`(select ${workspaceId} union all select theirs.workspace_id from members as own

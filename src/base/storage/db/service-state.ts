@@ -24,7 +24,7 @@ export const setServiceState = prepareWrite<{ key: string; value: string }>(({ d
     .onConflict((conflict) => conflict.column('key').doUpdateSet({ value: slot('value') })),
 )
 
-/** Removes the keys from `from` to before `to` whose values are times before `before`, in epoch milliseconds. */
+/** Removes the keys from `from` to before `to` if their values are times before `before`, in epoch milliseconds. */
 export const removeOldTimes = prepareWrite<{ from: string; to: string; before: number }>(({ db, slot }) =>
   db
     .deleteFrom('service_state')

@@ -1,10 +1,10 @@
 /**
- * A *spool file* holds the bytes of large messages, beside the database, in the folder `posthorn.db-spool`.
+ * A *spool file* holds the bytes of large messages outside of the database, in the folder `posthorn.db-spool`.
  *
- * A row of `raw_messages` or `inbound_raw` names its place: number of the file, offset, length. A file is only ever
- * appended to, and what was deleted is overwritten with zeros (`sweep.ts`). Numbers grow and are not used twice while a
- * row names one. The folder is named after its database, as SQLite names its log: the two belong together, also when a
- * database was put aside.
+ * A row of `raw_messages` or `inbound_raw` names its place: number of the file, offset, length. Bytes are only ever
+ * appended to a file, and what was deleted is overwritten with zeros (`sweep.ts`). Numbers grow and are not used twice
+ * while a row names one. The folder is named after its database, as SQLite names its log: the two belong together, even
+ * if a database was renamed.
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -35,7 +35,7 @@ export function spoolFolder(databaseFile: string): string {
   return `${databaseFile}-spool`
 }
 
-/** Such as `0000000001.spool`. */
+/** The path, for example `0000000001.spool` in the folder. */
 export function spoolFile(folder: string, number: number): string {
   return join(folder, `${String(number).padStart(10, '0')}.spool`)
 }
@@ -72,7 +72,7 @@ function readPlace(folder: string, { file: number, at, bytes }: SpoolPlace): Buf
   try {
     const file = openSync(path, 'r')
     try {
-      // Before memory is reserved: a database that was restored may state any number.
+      // This comes before memory is reserved: a database that was restored may state any number.
       if (fstatSync(file).size < at + bytes) throw new LostBytes(`${place} are lost: it is too short`)
       return readWhole(file, at, Buffer.allocUnsafeSlow(bytes))
     } finally {
@@ -109,7 +109,8 @@ const CHANGED = 'they are not the bytes that were written, their checksum differ
 /**
  * Gives the connection two functions, which run on its thread; a trigger or a view of the database cannot call them.
  * `spooled_bytes(file, at, bytes, crc)` reads a place, `checked_bytes(bytes, crc)` returns bytes of a row. Both throw
- * `LostBytes` where the bytes do not have the checksum; null: they are not checked, and not readable is lost too.
+ * `LostBytes` where the bytes do not have the checksum. If `crc` is null, they are not checked, and bytes that cannot
+ * be read now count as lost too.
  */
 export function registerSpooledBytes(db: SQLite.Database, folder: string): void {
   // SQLite has its own copy when the statement returns.

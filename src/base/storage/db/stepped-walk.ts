@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Maximum of index entries that one read walks over. */
 export const INDEX_STEP = 5_000
-/** Maximum of table rows that one read fetches: each costs a search of its own. */
+/** Maximum of table rows that one read fetches. Each row costs a separate search. */
 export const ROW_STEP = 250
 
 let lastStep: Promise<void> = Promise.resolve()

@@ -8,14 +8,15 @@
 export interface Write {
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Rows that this statement must change. Absent: any number. */
+  /** Rows that this statement must change. If it is absent, it may change any number. */
   readonly rows?: number
 }
 
 export interface CommitOptions {
   /**
-   * It goes to the writer at once, with all that is gathered, and not when the turn of the event loop ends. For what has
-   * happened outside already, as a message that another server has taken: a crash before the commit repeats it.
+   * The write goes to the writer at once, with all that is gathered, and not when the turn of the event loop ends. Use
+   * it for an event that has happened outside already, such as a message that another server has taken: a crash before
+   * the commit repeats it.
    */
   readonly isUrgent?: boolean
 }
@@ -50,14 +51,14 @@ export class StorageFault extends Error {
 }
 
 /**
- * Bytes that a row names are not in their spool file, or are not those that were written. It concerns that row alone and does not mend by itself, so it is
- * no `StorageFault`, for which all mail waits.
+ * Bytes that a row names are not in their spool file, or are not those that were written. The fault concerns that row
+ * alone and does not go away by itself, so it is no `StorageFault`, for which all mail waits.
  */
 export class LostBytes extends Error {
   override name = 'LostBytes'
 }
 
-/** What the read returns, or why its bytes are lost, for a caller that can do without them. */
+/** What the read returns, or why its bytes are lost. It is for a caller that can go on without them. */
 export function orLost<Found>(read: () => Found): Found | LostBytes {
   try {
     return read()
@@ -67,7 +68,7 @@ export function orLost<Found>(read: () => Found): Found | LostBytes {
   }
 }
 
-/** Resolves to whether the commit was made; false: one of its writes missed. */
+/** Resolves to whether the commit was made, or false if one of its writes missed. */
 export async function tryCommit(commit: Promise<void>): Promise<boolean> {
   try {
     await commit
@@ -78,7 +79,10 @@ export async function tryCommit(commit: Promise<void>): Promise<boolean> {
   }
 }
 
-/** The same as `tryCommit`; false also if a constraint was violated: a concurrent commit stored the same key first. */
+/**
+ * Does the same as `tryCommit`. It is also false if a constraint was violated: a concurrent commit stored the same key
+ * first.
+ */
 export async function tryUniqueCommit(commit: Promise<void>): Promise<boolean> {
   try {
     return await tryCommit(commit)

@@ -20,7 +20,7 @@ export function hasEnoughSpace(space: DiskSpace, thresholds: DiskThresholds = de
   return countRoom(space, thresholds) >= 0
 }
 
-/** Bytes beyond those that must be free; below zero: so many are missing. */
+/** Bytes beyond those that must be free. A negative number says how many are missing. */
 function countRoom({ free, total }: DiskSpace, { minShare, minBytes }: DiskThresholds): number {
   return free - Math.max(total * minShare, minBytes)
 }

@@ -16,12 +16,15 @@ const LIST_NAME = '.posthorn-backups.json'
 const listSchema = z.object({ files: z.array(z.object({ name: z.string(), bytes: z.number() })) })
 type KnownBackup = z.output<typeof listSchema>['files'][number]
 
-/** Such as `posthorn-20261123T020000Z.db`. */
+/** The name, such as `posthorn-20261123T020000Z.db`. */
 export function backupName(now: number): string {
   return `posthorn-${new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')}.db`
 }
 
-/** The name of an unfinished backup to a folder, or to standard output, which is made beside the database first. */
+/**
+ * The name of an unfinished backup. A backup to a folder, or to standard output, is first made in the folder of the
+ * database.
+ */
 const PARTIAL =
   /^(?:posthorn-\d{8}T\d{6}Z\.db|posthorn\.db\.backup-\d+)\.partial-\d+(?:-journal)?$|^posthorn\.db\.backup-\d+$/
 
@@ -43,7 +46,7 @@ export function rotateBackups(folder: string, added: KnownBackup, keep: number |
   const known = [...readList(folder).filter(({ name }) => name !== added.name), added].filter((file) =>
     isUnchanged(folder, file),
   )
-  // In the order in which they were made, which names do not have after the clock was set back.
+  // They are in the order in which they were made. The order of names differs after the clock was set back.
   const removed = keep === null ? [] : known.slice(0, Math.max(0, known.length - keep))
   for (const { name } of removed) rmSync(join(folder, name))
   writeList(

@@ -1,12 +1,12 @@
 /**
  * `backup`: an exact copy of the database as of its end, made while the daemon runs.
  *
- * Invariant: the target name means a complete, checked database on disk, or nothing. It contains secrets (keys,
- * mail): mode 0600.
+ * Invariant: the target name means a complete, checked database on disk, or nothing. It contains secrets (keys, mail):
+ * mode 0600.
  *
- * Pages are copied a megabyte at a time, with pauses that are longer while the daemon commits; what is committed
- * meanwhile is taken from the log (`storage/wal`). So the log does not wait for the end of the backup. `compact` writes
- * the database anew instead, without free pages; the log then grows until the end.
+ * Pages are copied a megabyte at a time, with pauses that are longer while the daemon commits; commits during the copy
+ * are taken from the log (`storage/wal`), so the log does not wait for the end of the backup. `compact` instead writes
+ * a new database without free pages; the log then grows until the end.
  *
  * Then the bytes that are in spool files are put into their rows, so that the copy is one file. The spool is held from
  * before the copy until then.
@@ -40,7 +40,7 @@ export class DamagedCopy extends Error {
 }
 
 export interface BackupProgress {
-  /** `fold`: the bytes of spool files are put into their rows. */
+  /** In `fold`, the bytes of spool files are put into their rows. */
   readonly phase: 'copy' | 'fold' | 'check'
   readonly bytes: number
   readonly total: number
@@ -50,7 +50,7 @@ interface BackupOptions {
   /** The database. */
   readonly from: string
   readonly to: string
-  /** Bytes a second; default: as fast as the load allows. */
+  /** Bytes a second. If it is absent, the copy is as fast as the load allows. */
   readonly pace?: number | undefined
   readonly compact?: boolean
   readonly onProgress?: (progress: BackupProgress) => void
@@ -168,7 +168,7 @@ function copyCompact(from: string, to: string): void {
   }
 }
 
-/** The copy says that it has a log, so it is opened in a mode that makes none. */
+/** The copy says that it has a log, so this opens it in a mode that makes none. */
 async function withCopy(file: string, act: (db: SQLite.Database) => Promise<void>): Promise<void> {
   const db = new SQLite(file, { fileMustExist: true })
   try {

@@ -34,7 +34,7 @@ interface ErasePlan {
 const LARGE_ROW_PORTION = 20
 
 const erasePlans = {
-  // First, so that no delivery is attempted in vain.
+  // The queue comes first, so that no delivery is attempted for nothing.
   queue: { key: 'id', by: 'index' },
   hold_rules: { key: 'id', by: 'index' },
   imports: { key: 'id', by: 'index' },
@@ -51,7 +51,7 @@ const erasePlans = {
   warm_ups: { key: ['subject', 'provider'], by: 'index' },
   domain_reports: { key: 'id', by: 'index', portion: LARGE_ROW_PORTION },
   mail_receivers: { key: ['domain', 'receiver'], by: 'index' },
-  // After the reports: their removal removes most.
+  // They come after the reports, because the removal of these removes most of them.
   domain_report_rows: { key: 'report_id', by: 'slices', portion: LARGE_ROW_PORTION },
   dkim_keys: { key: 'id', by: 'slices' },
   recipients: { key: 'id', by: 'slices' },
@@ -73,7 +73,7 @@ const erasePlans = {
   raw_messages: { key: 'email_id', by: 'slices', portion: LARGE_ROW_PORTION },
   emails: { key: 'id', by: 'index' },
   email_counts: { key: 'status', by: 'index' },
-  // After the emails: their removal counts in it.
+  // They come after the emails, because the removal of these counts in them.
   email_metrics: { key: ['domain', 'tag', 'bucket'], by: 'index' },
   link_metrics: { key: ['domain', 'day', 'url'], by: 'index' },
   sms_codes: { key: 'id', by: 'index' },
@@ -89,7 +89,7 @@ const erasePlans = {
   audience_removals: { key: 'audience_id', by: 'index' },
   audiences: { key: 'id', by: 'index' },
   contacts: { key: 'id', by: 'index' },
-  // After the contacts: their removal updates it.
+  // They come after the contacts, because the removal of these updates them.
   contact_counts: { key: 'list', by: 'index' },
   inbound_totals: { key: 'bytes', by: 'index' },
   inbound_emails: { key: 'id', by: 'index' },
@@ -103,7 +103,7 @@ const erasePlans = {
   bayes_messages: { key: 'verdict', by: 'index' },
   bayes_tokens: { key: 'token', by: 'index' },
   bayes_days: { key: 'day', by: 'index' },
-  // After the tokens: their removal updates it.
+  // They come after the tokens, because the removal of these updates them.
   bayes_counts: { key: 'tokens', by: 'index' },
 } as const satisfies {
   readonly [Name in WorkspaceTable]: ErasePlan & { readonly key: keyof Tables[Name] | readonly (keyof Tables[Name])[] }
@@ -128,7 +128,7 @@ export function closeWorkspace(workspaceId: string, at: number): Write[] {
   const closed = `delete from workspaces where id = ? and not exists
     (select 1 from service_state where key = ? and value = workspaces.id)`
   return [
-    // First: with it, reports about its domains stay for the small commits (`schema/domains.ts`).
+    // It comes first: with it, reports about its domains stay for the small commits (`schema/domains.ts`).
     { sql: 'insert into erasures (id, asked_at) values (?, ?) on conflict do nothing', parameters: [workspaceId, at] },
     { sql: usage, parameters: [workspaceId, workspaceId] },
     { sql: people, parameters: [workspaceId, workspaceId] },

@@ -23,7 +23,7 @@ interface ErasureRunnerDeps {
 export interface ErasureRunner {
   /** Resumes what the last stop interrupted. */
   readonly start: () => void
-  /** To be called once the closing is on disk. */
+  /** Call it once the closing is on disk. */
   readonly begin: (workspaceId: string) => void
   /** Resolves after the commit under way. */
   readonly stop: () => Promise<void>

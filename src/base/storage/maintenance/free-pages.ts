@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { countFreePages, type Database } from '../db/database.js'
 
 const PAGES_PER_STEP = 2_000
-/** Empty pages that stay, for what is stored next. */
+/** So many empty pages stay for what is stored next. */
 const MAX_FREE_PAGES = 5_000
 /** Milliseconds. */
 const STEP_PAUSE = 50
 
-/** In steps with pauses between them; ends when a step frees nothing. */
+/** Works in steps with pauses between them, and ends when a step frees nothing. */
 export async function reclaimFreePages(
   database: Pick<Database, 'read' | 'reclaimPages'>,
   signal: AbortSignal,

@@ -4,12 +4,12 @@
 import type SQLite from 'better-sqlite3'
 import { HOLD } from '../tables/hold.js'
 
-/** What `waits_for` of such an entry says until it is released. */
+/** `waits_for` of such an entry has this text until it is released. */
 export const RESTORED = 'posthorn queue release: it was restored, and may have been sent since the backup'
 
 /**
- * Returns how many were held. Scheduled entries are among them, and those of hold rules, which may have ended since.
- * `db`: of any version.
+ * Returns how many entries were held. Scheduled entries are among them, and so are those of hold rules, which may have
+ * ended since. `db` may be of any version.
  */
 export function holdRestoredQueue(db: SQLite.Database): number {
   const columns = db.prepare<[], string>(`select name from pragma_table_info('queue')`).pluck().all()

@@ -1,11 +1,11 @@
 /**
- * The roll-ups of metrics against a recount of what they were made from; `verify-data --repair` makes them anew.
+ * The roll-ups of metrics against a recount of what they were made from; `verify-data --repair` makes them again.
  *
  * Emails that were removed cannot be recounted, so what must hold of a row depends on what still exists:
  * - of all emails (`removed` is 0): its numbers are those of the recount;
  * - of some: no number is below the recount, and its emails are as many as those that exist and those removed.
- * Repeats of opens and clicks are equal only if the event log goes back to the row's time, those of links only if
- * the links do too. Rows older than `KEPT_METRICS_DAYS` may be gone.
+ * Repeats of opens and clicks are equal only if the event log goes back to the row's time, those of links only if the
+ * links do too. Rows older than `KEPT_METRICS_DAYS` may be gone.
  */
 
 import type SQLite from 'better-sqlite3'

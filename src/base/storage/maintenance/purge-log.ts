@@ -15,14 +15,14 @@ const SWEEP_PAUSE = 20
 /** Holes of one step. */
 const STEP_HOLES = 500
 
-/** Purges the log as soon as no reader uses it. False: a reader has used it all the time. */
+/** Purges the log as soon as no reader uses it. False if a reader has used it all the time. */
 export function purgeLog(database: Pick<Database, 'purgeLog'>, signal: AbortSignal): Promise<boolean> {
   return retryWhileBusy((isRetry) => database.purgeLog({ goesOn: isRetry }), signal)
 }
 
 /**
- * Overwrites deleted bytes, and puts what is left of files that are mostly empty into the database, so that these go too.
- * False: another process has held the files all the time.
+ * Overwrites deleted bytes, and puts what is left of files that are mostly empty into the database, so that these go
+ * too. False if another process has held the files all the time.
  */
 export async function purgeSpool(
   database: Pick<Database, 'read' | 'commit' | 'sweepSpool'>,
@@ -33,8 +33,8 @@ export async function purgeSpool(
 }
 
 /**
- * What was deleted before, as soon as no other process holds the files. It goes from file to file up to the newest one of now:
- * it ends, however much is deleted meanwhile.
+ * Overwrites what was deleted before, as soon as no other process holds the files. It goes from file to file up to the
+ * newest one at its start, so it ends however much is deleted while it runs.
  */
 async function sweepHoles(database: Pick<Database, 'read' | 'sweepSpool'>, signal: AbortSignal): Promise<boolean> {
   const [newest] = database.read<{ file: number | null }>('select max(file) as file from spool_holes', [])

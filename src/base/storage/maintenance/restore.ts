@@ -33,7 +33,7 @@ export class UnusableBackup extends Error {
 
 interface RestoreOptions {
   readonly backup: string
-  /** The backup is moved, not copied: it was made for this. */
+  /** The backup is moved, not copied, because it was made for this. */
   readonly move?: boolean
   /** Keeps all entries of the queue until `queue release`. */
   readonly holdQueue?: boolean
@@ -43,7 +43,7 @@ interface RestoreOptions {
   readonly migrations?: Migrations
 }
 
-/** `previousFile`: the old database; undefined: there was none. */
+/** `previousFile` is the old database. Undefined if there was none. */
 interface RestoreResult {
   readonly pausedBroadcasts: number
   /** Entries of the queue. */
@@ -105,7 +105,7 @@ async function prepareBackup(
   }
 }
 
-/** The database that an earlier restore has put aside has spool files beside it; a backup names none. */
+/** A database that an earlier restore has renamed has spool files; a backup names none. */
 async function foldBackup(db: SQLite.Database, backup: string): Promise<void> {
   const folder = spoolFolder(backup)
   registerSpooledBytes(db, folder)
@@ -141,9 +141,8 @@ function linkSpool(folder: string, aside: string): void {
 }
 
 /**
- * Leaves no WAL beside the old database. Fails if any process has it open. If the database is unreadable,
- * its WAL is kept beside the renamed file; it gets its second name first, because SQLite removes a WAL that
- * it cannot use.
+ * Writes the WAL of the old database back. Fails if any process has it open. If the database is unreadable, its WAL is
+ * kept with the renamed file; it gets its second name first, because SQLite removes a WAL that it cannot use.
  */
 async function checkpointWal(file: string, aside: string): Promise<void> {
   const keptWal = `${aside}-wal`
@@ -161,12 +160,10 @@ async function checkpointWal(file: string, aside: string): Promise<void> {
 }
 
 /**
- * Finds triggers and views of a database that our migrations do not make.
+ * Returns the names of triggers and views of a database that our migrations do not make.
  *
- * They are programs: a trigger of a file from elsewhere would run with each write of the daemon. The
- * expected ones come from an empty database with the same migrations.
- *
- * Their names.
+ * They are programs: a trigger of a file from elsewhere would run with each write of the daemon. The expected ones come
+ * from an empty database with the same migrations.
  */
 async function findForeignPrograms(db: SQLite.Database, migrations: Migrations): Promise<readonly string[]> {
   const applied = new Set(listAppliedMigrations(db))
@@ -183,7 +180,7 @@ async function findForeignPrograms(db: SQLite.Database, migrations: Migrations):
 
 interface Program {
   readonly name: string
-  /** Its statement without quotes and spaces, which versions of SQLite write differently after a rename. */
+  /** Its statement without quotes and spaces. Versions of SQLite write these differently after a rename. */
   readonly form: string
 }
 
@@ -197,10 +194,10 @@ function listPrograms(db: SQLite.Database): readonly Program[] {
 }
 
 /**
- * Pauses the broadcasts of a restored backup: what they have sent since the backup is not in it, so going on by themselves
- * would send it again. Those whose time came meanwhile are paused at their first contact.
+ * Pauses the broadcasts of a restored backup. What they have sent since the backup is not in it, so they would send it
+ * again. Broadcasts that became due since then are paused at their first contact.
  *
- * Returns how many were paused. `db`: of any version.
+ * Returns how many were paused. `db` may be of any version.
  */
 function pauseRestoredBroadcasts(db: SQLite.Database, now: number): number {
   const table = db.prepare(`select 1 from sqlite_schema where type = 'table' and name = 'broadcasts'`).get()

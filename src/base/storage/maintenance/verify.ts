@@ -1,8 +1,8 @@
 /**
  * `verify-data`: is the file sound, and are its rows consistent?
  *
- * Reads one snapshot on its own connection, so a running daemon does not disturb it. It takes long and
- * blocks its thread (it is for the command line); the WAL grows and spool files are not swept meanwhile.
+ * Reads one snapshot on its own connection, so a running daemon does not disturb it. It takes long and blocks its
+ * thread (it is for the command line); while it runs, the WAL grows and spool files are not swept.
  */
 import { dirname } from 'node:path'
 import SQLite from 'better-sqlite3'
@@ -150,7 +150,9 @@ const checks: readonly Check[] = [
   })),
 ]
 
-/** An empty list: no problem was found. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`. */
+/**
+ * Returns an empty list if no problem was found. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`.
+ */
 export function verifyData(file: string, migrations: Migrations = ours): Problem[] {
   try {
     return findProblems(file, migrations)
@@ -194,7 +196,7 @@ function compareRows(db: SQLite.Database, file: string): Problem[] {
 }
 
 /**
- * Makes stored metrics right that differ from their emails: nothing else can be repaired. No daemon may run. Returns the
+ * Corrects stored metrics that differ from their emails. Nothing else can be repaired. No daemon may run. Returns the
  * problems that are left.
  */
 export function repairData(file: string): Problem[] {

@@ -1,6 +1,6 @@
 /**
- * Broadcasts: their content as it was when they were sent, what each recipient's message has of its own, and counts of the
- * emails that they become.
+ * Broadcasts: their content as it was when they were sent, the parts that differ in each recipient's message, and
+ * counts of the emails that they become.
  */
 
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'bounced', 'failed', 'cancelled', 'complained'] as const
@@ -41,7 +41,7 @@ const records = [
 ] as const
 
 const messages = [
-  // The message of a broadcast to one contact; `slots` is what it has of its own.
+  // The message of a broadcast to one contact; `slots` has the parts that differ from other messages.
   `create table broadcast_messages (
     email_id text primary key, recipient_id text not null, workspace_id text not null, broadcast_id text not null,
     contact_id text not null, address text not null, slots text, created_at integer not null,

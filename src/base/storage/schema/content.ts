@@ -1,6 +1,6 @@
 /** Templates, and files that are uploaded once and sent often. */
 
-/** What each cached file counts beside its own size: a million empty files take space too. */
+/** Bytes that each cached file counts besides its own size: a million empty files take space too. */
 export const CACHED_FILE_ROW_BYTES = 4_096
 
 const templates = [

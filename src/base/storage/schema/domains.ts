@@ -29,7 +29,7 @@ const registrations = [
     id text primary key, workspace_id text not null, domain text not null, selector text not null,
     private_key text not null, public_record text not null, signing integer not null, created_at integer not null,
     usable_at integer not null default 0, retired_at integer) strict`,
-  // Gives each key of a domain a selector of its own, and finds the keys of a domain.
+  // Gives each key of a domain a different selector, and finds the keys of a domain.
   'create unique index dkim_keys_selector on dkim_keys (workspace_id, domain, selector)',
   // Lets one key of a domain sign, and finds it.
   'create unique index dkim_keys_signing on dkim_keys (workspace_id, domain) where signing = 1',

@@ -49,7 +49,7 @@ const records = [
   'create index emails_by_status on emails (workspace_id, broadcast_id, status, created_at)',
 ] as const
 
-/** Whether the list of emails of a status has an email; `row`: empty, or as `new.`. */
+/** Whether the list of emails of a status has an email. `row` is empty, or a prefix such as `new.`. */
 const isListed = {
   bounced: (row: string) => `(${row}recipients_bounced > 0)`,
   failed: (row: string) => `(${row}recipients_failed > 0 or ${row}status = 'failed')`,
@@ -85,7 +85,7 @@ const listOf = (status: keyof typeof isListed): readonly string[] => [
   end`,
 ]
 
-/** They leave messages of broadcasts out, which `broadcast_counts` counts. */
+/** Messages of broadcasts are left out, because `broadcast_counts` counts them. */
 const counts = [
   // How many emails of a workspace have a status, and how many the list of that status has.
   `create table email_counts (

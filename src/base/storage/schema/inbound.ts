@@ -2,12 +2,12 @@
 import { spooled } from './spool.js'
 
 /**
- * Bytes that a record of `inbound_emails` counts in `inbound_totals` beside those of its message: its row, its indexes and
- * its event take 7 KB. Its recipients count twice in addition, because record and event have them.
+ * Bytes that a record of `inbound_emails` counts in `inbound_totals` besides those of its message: its row, its indexes
+ * and its event take 7 KB. Its recipients count twice in addition, because record and event have them.
  */
 export const INBOUND_RECORD_BYTES = 8_192
 
-/** What a record counts while it exists, without the bytes of its message. */
+/** Bytes that a record counts while it exists, without those of its message. */
 export const weightOfRecord = (row: string): string => `${INBOUND_RECORD_BYTES} + 2 * octet_length(${row}envelope_to)`
 
 const records = [

@@ -1,12 +1,12 @@
 /**
  * Roll-ups of emails, opens and clicks, maintained by triggers.
  *
- * An email counts in the row of its quarter of an hour: in that of all domains ('' as domain) and in that of its sender's,
- * each with none of its tags ('' as tag) and with each of them. Nothing is subtracted when emails are removed; `removed`
- * counts them, so that a row whose emails all exist can be compared with them. Changes never make a row of emails that is
- * gone again.
+ * An email counts in the row of its quarter of an hour: in that of all domains ('' as domain) and in that of its
+ * sender's, each with none of its tags ('' as tag) and with each of them. Nothing is subtracted when emails are
+ * removed; `removed` counts them, so that a row whose emails all exist can be compared with them. Changes never make a
+ * row of removed emails again.
  *
- * `verify-data` fills tables of its own by the same statements (`countAgain`), and compares.
+ * `verify-data` fills separate tables by the same statements (`countAgain`), and compares.
  */
 
 import { DAY } from '../../platform/time-units.js'
@@ -27,7 +27,7 @@ const isMachine = (row: string): string => `coalesce(json_extract(${row}data, '$
 const clickedAt = (row: string): string =>
   `cast(round(unixepoch(json_extract(${row}data, '$.clicked_at'), 'subsec') * 1000) as integer)`
 
-/** What a column adds up over emails; `row`: as `new.`. */
+/** What a column adds up over emails. `row` is a prefix such as `new.`. */
 interface EmailSum {
   readonly column: string
   readonly valueIn: (row: string) => string
@@ -54,7 +54,7 @@ const sums = [...ofStates, ...ofRecipients]
 const columnsOf = (of: readonly EmailSum[]): readonly string[] => of.map(({ column }) => column)
 const valuesOfEmail = (row: string): string => sums.map(({ valueIn }) => valueIn(row)).join(', ')
 
-/** In the order of `ofEvents`. */
+/** They are in the order of `ofEvents`. */
 const valuesOfEvent = (row: string): readonly string[] => [
   `${row}type = 'email.opened' and not ${isMachine(row)}`,
   `${row}type = 'email.clicked' and not ${isMachine(row)}`,
@@ -89,7 +89,8 @@ export const linkMetricsColumns = `
 const rollUps = [
   // Numbers of the emails that were made in a quarter of an hour, by domain of the sender and by tag.
   `create table email_metrics (${emailMetricsColumns}) strict, without rowid`,
-  // Finds rows by age; not by the column itself: an index with the whole key would take the place of the primary key.
+  // Finds rows by age. It does not index the column itself: an index with the whole key would take the place of the
+  // primary key.
   `create index email_metrics_by_age on email_metrics (bucket / ${DAY})`,
 
   // Clicks of persons on a URL in the emails of a day.
@@ -100,7 +101,7 @@ const rollUps = [
   'create index link_metrics_clicked on link_metrics (workspace_id, domain, day, clicks desc, url)',
 ] as const
 
-/** Two statements for two rows: a list of domains would be an index in memory each time. */
+/** Two rows take two statements: a list of domains would be an index in memory each time. */
 const changing = (row: 'new' | 'old', set: string): string =>
   [`domain = ''`, `domain = ${row}.from_domain and domain <> ''`]
     .map(
@@ -165,7 +166,7 @@ const isOfLink = (url: string): string => `workspace_id = new.workspace_id
   and domain in (select '' union all ${ofEmail('new.email_id', 'from_domain')})
   and day = (${ofEmail('new.email_id', dayOf(''))}) and url = ${url}`
 
-/** `values`: of the columns of `ofLinks`. */
+/** `values` are those of the columns of `ofLinks`. */
 const addedLink = (url: string, values: string, condition = 'true'): string =>
   ["''", 'from_domain']
     .map(
@@ -245,7 +246,7 @@ const rowsOfEmails = `json_each(json_array('', emails.from_domain)) as sender,
     where earlier.key < tag.key and ${tagOf('earlier.value')} = ${tagOf('tag.value')})`
 const keyOfEmails = `emails.workspace_id, sender.value, coalesce(${tagOf('tag.value')}, ''), ${bucketOf('emails.')}`
 
-/** Fills empty tables with what emails, events and links have: email by email, so that memory stays small. */
+/** Fills empty tables with what emails, events and links have. It goes email by email, so that memory stays small. */
 export function countAgain(emailTable: string, linkTable: string): readonly string[] {
   const domains = `json_each(json_array('', emails.from_domain)) as sender`
   const linkKeyOf = (row: string, url: string): string =>

@@ -2,7 +2,7 @@
  * The schema of the first release: the statements that make it in an empty database, subject by subject.
  *
  * It is the first migration (`0001-baseline`), so it does not change once it is released: a correction is a migration
- * after it. Until then it may change, and the databases that were made by it before are to be made anew.
+ * after it. Until then it may change, and databases that an earlier state of it has made must be created again.
  *
  * `storage/tables` has the same tables as types, with what their columns mean.
  */

@@ -1,7 +1,7 @@
 /** Places of large messages in spool files, and of those that were deleted and are still to be overwritten. */
 
 export const spool = [
-  // Bytes of spool files that no row names any more, and that the sweep is to overwrite.
+  // Bytes of spool files that no row names any longer, and that the sweep is to overwrite.
   `create table spool_holes (
     file integer not null, at integer not null, bytes integer not null, primary key (file, at)) strict, without rowid`,
 ] as const

@@ -15,7 +15,7 @@ interface SpoolProblem {
 }
 
 const MAX_EXAMPLES = 3
-/** Each of these messages is to be dealt with by itself. */
+/** So many changed messages are listed one by one. */
 const MAX_CHANGED = 100
 
 /**
@@ -33,7 +33,7 @@ export function findSpoolProblems(db: SQLite.Database, folder: string): SpoolPro
       const { file, at, bytes, id, crc } = named
       reader.open(file)
       if (file === before.file && at < before.at + before.bytes) overlapping.push(id)
-      // What is deleted may be gone already.
+      // Bytes of deleted messages may be gone already.
       if (at + bytes > reader.size) lacking.push(...(id === HOLE ? [] : [id]))
       else if (crc !== null) changed.push(...reader.compare(named, crc))
       before = named
@@ -100,7 +100,7 @@ class SpoolReader {
 
   constructor(private readonly folder: string) {}
 
-  /** Bytes that the open file has; 0: the file is not there. */
+  /** Bytes that the open file has, or 0 if the file is not there. */
   get size(): number {
     return this.bytes
   }
@@ -121,7 +121,7 @@ class SpoolReader {
     }
   }
 
-  /** Reads a range of the open file, and returns what is wrong with it: an empty list if nothing is. */
+  /** Reads a range of the open file, and returns what is wrong with it. Empty if nothing is. */
   compare({ file, at, bytes, id }: Named, crc: number): readonly string[] {
     const place = `${bytes} bytes at ${at} of ${spoolFile(this.folder, file)}`
     try {

@@ -11,17 +11,17 @@ import type { Store } from '../db/database.js'
 import { type SpoolPlace, spooledTables } from '../db/spool-files.js'
 import { LostBytes, type Write } from '../db/write.js'
 
-/** Limits one commit; one larger message is a commit of its own. */
+/** Limits one commit. A message that is larger gets its own commit. */
 const COMMIT_BYTES = 8_388_608
 const COMMIT_ROWS = 200
 
-/** Limits one commit while others wait for it: as much as a step of the sweep. */
+/** Limits one commit while others wait for it. It is as much as a step of the sweep. */
 const STEP_BYTES = 4_194_304
 
 interface FoldOptions {
-  /** Called after each commit, and waited for: bytes that are folded, of how many. */
+  /** Called and awaited after each commit, with the bytes that are folded and their total. */
   readonly onProgress?: (bytes: number, total: number) => void | Promise<void>
-  /** The bytes of a row are lost: the row stays as it is. Without it, the fold rejects with `LostBytes`. */
+  /** The bytes of a row are lost, and the row stays as it is. If it is absent, the fold rejects with `LostBytes`. */
   readonly onLost?: (table: string, loss: LostBytes, place: SpoolPlace) => void
 }
 
@@ -85,7 +85,7 @@ const SUM_OF_BYTES = `select sum(bytes) as bytes from (${spooledTables
   .map((table) => `select sum(spool_bytes) as bytes from ${table} where spool_file is not null`)
   .join(' union all ')})`
 
-/** Bytes that rows name; 0 also where the database is of a version without spool files. */
+/** Bytes that rows name. 0 if the database is of a version without spool files. */
 export function countSpooledBytes(db: SQLite.Database): number {
   return mayNameSpool(db) ? (db.prepare<[], number | null>(SUM_OF_BYTES).pluck().get() ?? 0) : 0
 }
@@ -110,7 +110,7 @@ function nextRows(
 }
 
 /**
- * Changes nothing if the row is gone meanwhile. The bytes are not checked here: their checksum stays in the row, so that
+ * Changes nothing if the row is gone by then. The bytes are not checked here: their checksum stays in the row, so that
  * a damaged message does not hinder the copy of all others, and is still recognized there.
  */
 function toFold(table: string, { place, file, at }: SpooledRow): Write {
@@ -120,9 +120,9 @@ function toFold(table: string, { place, file, at }: SpooledRow): Write {
 }
 
 /**
- * Makes a copy of a database whole that nothing else uses, through a connection that reads the spool files of the
- * original. If it fails, the copy is of no use: no journal is kept. Does nothing where the copy is of a version without
- * spool files.
+ * Puts the bytes into the rows of a copy of a database that nothing else uses, through a connection that reads the
+ * spool files of the original. If it fails, the copy is of no use: no journal is kept. Does nothing if the copy is of a
+ * version without spool files.
  */
 export async function foldCopy(db: SQLite.Database, onProgress?: FoldOptions['onProgress']): Promise<void> {
   if (!mayNameSpool(db)) return

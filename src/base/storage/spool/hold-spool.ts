@@ -12,18 +12,20 @@ import { spoolFolder } from '../db/spool-files.js'
 import { toStorageError } from '../health/faults.js'
 
 const LOCK_NAME = 'hold.lock'
-/** Milliseconds: a step of the sweep takes less. */
+/** Milliseconds. A step of the sweep takes less. */
 const HOLD_TIMEOUT = 10_000
 
-/** Locks of this process. Without a reference, V8 would close the database and release the lock. */
+/** Locks of this process. The set keeps a reference; otherwise V8 would close the database and release the lock. */
 const heldLocks = new Set<SQLite.Database>()
 
-/** No sweep takes place until the function that it returns is called. Throws a `StorageFault`. */
+/** No sweep takes place until you call the function that it returns. Throws a `StorageFault`. */
 export function holdSpool(databaseFile: string): () => void {
   return lock(databaseFile, HOLD_TIMEOUT, 'begin; select 1 from sqlite_schema')
 }
 
-/** For one step of a sweep. Throws a `StorageFault` with `SQLITE_BUSY` if any process holds the files. */
+/**
+ * Locks the files for one step of a sweep. Throws a `StorageFault` with `SQLITE_BUSY` if any process holds the files.
+ */
 export function lockSpool(databaseFile: string): () => void {
   return lock(databaseFile, 0, 'begin exclusive')
 }

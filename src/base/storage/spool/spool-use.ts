@@ -6,17 +6,20 @@ import type { Read } from '../db/prepared.js'
 import { spooledTables } from '../db/spool-files.js'
 import { INDEX_STEP, waitForStep } from '../db/stepped-walk.js'
 
-/** 64 MB: as much as one file. */
+/** 64 MB, as much as one file. */
 const MUCH_DELETED = 67_108_864
 
 /** Whether deleted bytes are so many that the next hour is too late for them. */
 export function hasMuchDeleted(read: Read): boolean {
-  // Each of them has 16 KB and more.
+  // Each spooled message has 16 KB and more.
   const sql = `select coalesce(sum(bytes), 0) as bytes from (select bytes from spool_holes limit ${INDEX_STEP})`
   return (read<{ bytes: number }>(sql, [])[0]?.bytes ?? 0) >= MUCH_DELETED
 }
 
-/** Files of which rows name less than half. The newest file is none of them: it may be the one that is written to. */
+/**
+ * Files with less than half of their bytes named by rows. The newest file is not among them, because it may be the one
+ * that is written to.
+ */
 export async function* findSparseFiles(read: Read): AsyncGenerator<number> {
   const newest = read<{ file: number | null }>(NEWEST_FILE, [])[0]?.file ?? 0
   for (let file = nextFile(read, 0); file < newest; file = nextFile(read, file)) {
@@ -36,7 +39,7 @@ const NEXT_FILE = `select min(file) as file from (${fromEach(
   (table) => `select min(spool_file) as file from ${table} where spool_file > ?`,
 )})`
 
-/** Infinity: there is none. */
+/** Infinity if there is none. */
 function nextFile(read: Read, after: number): number {
   return read<{ file: number | null }>(NEXT_FILE, [after, after])[0]?.file ?? Number.POSITIVE_INFINITY
 }

@@ -12,7 +12,7 @@ import { errorCodeOf, errorMessageOf } from '../../platform/errors.js'
 import { listSpoolFiles, spoolFile, type WrittenPlace } from '../db/spool-files.js'
 import { StorageFault } from '../db/write.js'
 
-/** From this size on the next batch goes to a new file. */
+/** If a file has this size, the next batch goes to a new file. */
 const MAX_FILE_BYTES = 67_108_864
 
 /** One value, in pieces that are written one behind the other. */
@@ -25,13 +25,13 @@ export function countBytes(value: SpooledValue): number {
 interface OpenFile {
   readonly number: number
   readonly descriptor: number
-  /** Its end: bytes beyond it are of no row. */
+  /** Its end. Bytes after it belong to no row. */
   end: number
 }
 
 interface SpoolWriterOptions {
   readonly folder: string
-  /** The highest number that the database names; 0: it names none. */
+  /** The highest number that the database names, or 0 if it names none. */
   readonly named: number
   readonly maxFileBytes?: number
 }
@@ -39,7 +39,7 @@ interface SpoolWriterOptions {
 export class SpoolWriter {
   private current: OpenFile | null = null
   private lastNumber: number
-  /** Where the bytes of the batch begin in the current file; null: it has none yet. */
+  /** Where the bytes of the batch begin in the current file. Null if it has none yet. */
   private batchStart: number | null = null
 
   constructor(private readonly options: SpoolWriterOptions) {
@@ -109,7 +109,7 @@ export class SpoolWriter {
     }
   }
 
-  /** Ends the current file. What no row names at its end is removed by the next sweep. */
+  /** Ends the current file. The next sweep removes the bytes at its end that no row names. */
   abandon(): void {
     const file = this.current
     if (file === null) return
@@ -118,7 +118,7 @@ export class SpoolWriter {
       closeSync(file.descriptor)
       if (file.end === 0) rmSync(spoolFile(this.options.folder, file.number), { force: true })
     } catch {
-      // As on a file system that has become read-only. The next sweep removes the file.
+      // This happens on a file system that has become read-only. The next sweep removes the file.
     }
   }
 
@@ -171,7 +171,7 @@ function syncFolder(folder: string): void {
   }
 }
 
-/** With the code that SQLite gives the same fault. */
+/** The fault has the code that SQLite gives the same fault. */
 function toFault(error: unknown, otherwise: string): StorageFault {
   const code = errorCodeOf(error)
   const message = `a spool file cannot be written: ${errorMessageOf(error)}`

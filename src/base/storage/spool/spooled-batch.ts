@@ -17,7 +17,7 @@ export class SpooledBatch {
   /** The first value of the request that runs. */
   private first: WrittenPlace | null = null
 
-  /** `writer` null: all bytes are stored in the database. */
+  /** `writer` is null if all bytes are stored in the database. */
   constructor(private readonly writer: SpoolWriter | null) {}
 
   begin(requests: Requests): void {
@@ -50,7 +50,7 @@ export class SpooledBatch {
     this.writer?.takeBack()
   }
 
-  /** To be called before the commit, whose rows name what was written. Throws a `StorageFault`. */
+  /** Call it before the commit, whose rows name what was written. Throws a `StorageFault`. */
   sync(): void {
     this.writer?.sync()
   }
@@ -62,8 +62,8 @@ export class SpooledBatch {
   }
 
   /**
-   * The transaction has failed. If its sync did, the commit may be there after a power cut, and its rows would name
-   * what was spooled: that stays. A full disk has kept the commit from being written.
+   * The transaction has failed. If its sync failed, the commit may be there after a power cut, and its rows would name
+   * the spooled bytes: these stay. A full disk has kept the commit from being written.
    */
   takeBack({ code }: StorageFault, { wasCommitting }: { readonly wasCommitting: boolean }): void {
     if (this.spooled.size === 0) return

@@ -10,21 +10,21 @@ import type { WrittenPlace } from '../db/spool-files.js'
 import type { Write } from '../db/write.js'
 import { countBytes, type SpooledValue } from './spool-writer.js'
 
-/** Bytes from which on a value may be spooled: below, a row of a few pages costs less than a second file. */
+/** A value of so many bytes may be spooled. Below that, a row of a few pages costs less than a second file. */
 const SPOOL_FROM_BYTES = 16_384
-/** Bytes of such values from which on a batch is spooled: below, the second fdatasync costs more than it saves. */
+/** A batch with so many bytes of such values is spooled. Below that, the second fdatasync costs more than it saves. */
 const SPOOL_BATCH_BYTES = 131_072
 
 /** Matches an insertion into the `spooledTables`. */
 const spooledInsert = /^(insert into "(?:raw_messages|inbound_raw)" \([^()]*"raw")(\) values \([?, ]*\?)\)$/
 
-/** The statement that stores a place; null: the values of this one are not spooled. */
+/** The statement that stores a place, or null if the values of this one are not spooled. */
 export function toSpooledInsert(sql: string): string | null {
   const spooled = sql.replace(spooledInsert, '$1, "spool_file", "spool_at", "spool_bytes", "spool_crc"$2, ?, ?, ?, ?)')
   return spooled === sql ? null : spooled
 }
 
-/** Few texts: only those of statements with large values. */
+/** It has few texts: only those of statements with large values. */
 const texts = createLruCache<{ readonly spooled: string | null }>({ max: 100 })
 
 function spooledTextOf(sql: string): string | null {
@@ -43,7 +43,7 @@ export function withPlace(write: Write, { file, at, bytes, crc }: WrittenPlace):
   return { ...write, sql, parameters: [...write.parameters.slice(0, -1), NO_BYTES, file, at, bytes, crc] }
 }
 
-/** The writes whose bytes are spooled, with these bytes; empty: the batch has too few. */
+/** The writes with spooled bytes, and these bytes. Empty if the batch has too few. */
 export function listSpooled(requests: readonly (readonly Write[])[]): ReadonlyMap<Write, SpooledValue> {
   const found = new Map<Write, SpooledValue>()
   let sum = 0
@@ -56,7 +56,7 @@ export function listSpooled(requests: readonly (readonly Write[])[]): ReadonlyMa
   return sum < SPOOL_BATCH_BYTES ? new Map() : found
 }
 
-/** Null: no bytes, or too few to be spooled. */
+/** Null if there are no bytes, or too few to be spooled. */
 function toPieces(value: unknown): SpooledValue | null {
   if (value instanceof Uint8Array) return value.byteLength < SPOOL_FROM_BYTES ? null : [value]
   return value instanceof MessageBytes && value.length >= SPOOL_FROM_BYTES ? value.pieces : null

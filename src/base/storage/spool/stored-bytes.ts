@@ -8,7 +8,7 @@ export const storedBytes: RawBuilder<Buffer> = sql<Buffer>`case
   when spool_file is not null then spooled_bytes(spool_file, spool_at, spool_bytes, spool_crc)
   when spool_crc is not null then checked_bytes(raw, spool_crc) else raw end`
 
-/** The first of them. They are checked only if they are all: their checksum is of all. */
+/** The first bytes. They are checked only if they are all bytes, because the checksum is that of all. */
 export const storedHead = (most: number): RawBuilder<Buffer> => {
   const limit = sql.lit(most)
   return sql<Buffer>`case
@@ -18,7 +18,7 @@ export const storedHead = (most: number): RawBuilder<Buffer> => {
     else substr(raw, 1, ${limit}) end`
 }
 
-/** Their number, without reading them. */
+/** The number of bytes, which is known without reading them. */
 export const storedSize: RawBuilder<number> = sql<number>`coalesce(spool_bytes, length(raw))`
 
 /** `readStoredBytes` selects it before and after it reads the bytes. */
@@ -34,8 +34,9 @@ interface StoredPlace {
 const MAX_READ_HERE = 131_072
 
 /**
- * The bytes of a row; undefined: there is none. Large ones are read on a thread. Meanwhile the row may be deleted or
- * folded, which it is once at most, and its place in a spool file overwritten (`sweep.ts`): then they are read again.
+ * The bytes of a row. Undefined if there is none. Large ones are read on a thread. Until they are read, the row may be
+ * deleted or folded, which happens at most once, and its place in a spool file overwritten (`sweep.ts`). In this case
+ * they are read again.
  */
 export async function readStoredBytes<Key>(
   read: Read,

@@ -2,10 +2,10 @@
  * Overwrites what was deleted from spool files, and removes files that no row names. A *hole* is the place of a deleted
  * message in a spool file, until it is overwritten. Runs on the writer's thread, between two batches.
  *
- * Order: zeros, fdatasync, and only then the rows of the holes go. A sweep that was interrupted is repeated.
+ * Order: zeros, fdatasync, and only then the rows of the holes are removed. A sweep that was interrupted is repeated.
  *
- * The main thread says which holes: those that it has read. Its reads from then on do not find the rows that these
- * holes had, so none is midway in bytes that are overwritten. Who holds the files does so before its first read.
+ * The main thread gives the holes that it has read. Its reads from then on do not find the rows that these holes had,
+ * so none is midway in bytes that are overwritten. A process that holds the files does so before its first read.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import SQLite from 'better-sqlite3'
@@ -21,13 +21,13 @@ const ZEROS = Buffer.alloc(1_048_576)
 
 interface SweepOptions {
   readonly databaseFile: string
-  /** The file that is appended to, which stays; null: there is none. */
+  /** The file that is appended to, which stays, or null if there is none. */
   readonly currentFile: number | null
-  /** The holes of one file. None: files are looked at. */
+  /** The holes of one file. If there are none, entire files are looked at. */
   readonly holes: readonly SpoolPlace[]
 }
 
-/** One step. Throws a `StorageFault`; `SQLITE_BUSY`: another process holds the files. */
+/** One step. Throws a `StorageFault`, or `SQLITE_BUSY` if another process holds the files. */
 export function sweepStep(db: SQLite.Database, { databaseFile, currentFile, holes }: SweepOptions): void {
   const folder = spoolFolder(databaseFile)
   const files = listSpoolFiles(folder)
@@ -45,8 +45,8 @@ export function sweepStep(db: SQLite.Database, { databaseFile, currentFile, hole
 }
 
 /**
- * Fills as many as a step may; of the last one its beginning. Holes that another sweep has filled meanwhile are passed over:
- * other bytes may lie there.
+ * Fills as many holes as a step may, and possibly the beginning of one more. Holes that another sweep has filled since
+ * are passed over: other bytes may be there.
  */
 function fillHoles(db: SQLite.Database, folder: string, holes: readonly SpoolPlace[]): void {
   const isHole = db.prepare<[number, number, number]>(
@@ -111,7 +111,10 @@ const END_OF_RANGES = [
   'select * from (select at + bytes from spool_holes where file = @file order by at desc limit 1)',
 ].join(' union all ')
 
-/** Cuts off what no row names at its end, or removes it: that is left of batches that were not committed. */
+/**
+ * Cuts off the bytes at its end that no row names, or removes the file. Batches that were not committed leave such
+ * bytes.
+ */
 function cutFile(db: SQLite.Database, folder: string, number: number): void {
   const path = spoolFile(folder, number)
   const ends = db.prepare<[{ file: number }], number>(END_OF_RANGES).pluck().all({ file: number })

@@ -45,7 +45,7 @@ const noteSchema = z.object({
     })
     .nullable(),
 })
-/** How far a copy has come. `header`: of the log that goes on, with the checksum up to there. */
+/** How far a copy has come. `header` is that of the log that goes on, with the checksum up to there. */
 type CopyNote = z.output<typeof noteSchema>
 
 export interface Rebuilt {
@@ -56,16 +56,19 @@ export interface Rebuilt {
   readonly applied: number
   /** The number of the last one. */
   readonly number: number
-  /** When that one was written, in milliseconds. */
+  /** When the last file was written, in epoch milliseconds. */
   readonly copiedAt: number | null
-  /** What ended the copy before the last file of the folder; null: nothing. */
+  /** What ended the copy before the last file of the folder. Null if nothing did. */
   readonly gap: string | null
 }
 
 /** Milliseconds in which another process brings the copy up to date. */
 const MAX_LOCK_WAIT = 10_000
 
-/** `work`: the folder of a copy. No other process uses it until `act` has ended; one that does now is waited for. */
+/**
+ * `work` is the folder of a copy. No other process uses it until `act` has ended. If one uses it now, the call waits
+ * for it.
+ */
 export async function withCopy<Result>(work: string, act: () => Result | Promise<Result>): Promise<Result> {
   mkdirSync(work, { recursive: true, mode: 0o700 })
   const held = `another process uses the copy in ${work}: stop "posthorn standby follow" first`
@@ -77,14 +80,14 @@ export async function withCopy<Result>(work: string, act: () => Result | Promise
   }
 }
 
-/** Makes or brings up to date the copy in `work`. To be called within `withCopy`. */
+/** Makes or brings up to date the copy in `work`. Call it within `withCopy`. */
 export function rebuild(folder: string, work: string): Rebuilt {
   const begun = findBeginning(folder)
   const known = readNote(work)
   const goesOn = known !== null && known.generation === begun.generation && known.number + 1 >= begun.snapshot.number
   const note = goesOn ? known : copySnapshot(work, begun)
   const segments = listSegments(join(folder, note.generation)).filter(({ number }) => number > note.number)
-  // Segments that the copy still needs are gone: it begins anew at the snapshot.
+  // Segments that the copy still needs are gone, so it starts again at the snapshot.
   const lacks = goesOn && segments[0] !== undefined && segments[0].number > note.number + 1
   if (lacks) {
     rmSync(noteFile(work), { force: true })
@@ -93,7 +96,7 @@ export function rebuild(folder: string, work: string): Rebuilt {
   return applySegments(work, note, segments)
 }
 
-/** The copy is about to be moved away: the next call begins anew. */
+/** The copy is about to be moved away, so the next call starts from the beginning. */
 export function forgetCopy(work: string): void {
   rmSync(noteFile(work), { force: true })
 }
@@ -162,11 +165,11 @@ interface ReadSegment {
   readonly header: WalHeader
   readonly bytes: Buffer
   readonly checksum: Checksum
-  /** It ends with a commit. */
+  /** The segment ends with a commit. */
   readonly complete: boolean
 }
 
-/** Null: a frame of the segment does not continue the log. */
+/** Null if a frame of the segment does not continue the log. */
 function readSegment({ file, offset }: Segment, before: WalHeader | null): ReadSegment | null {
   const bytes = readFileSync(file)
   const header = offset === 0 ? parseWalHeader(bytes) : before

@@ -39,7 +39,7 @@ const snapshotSchema = z.object({
   number: z.number(),
   at: z.number(),
   bytes: z.number(),
-  /** Where the stream stands after the snapshot; null: at the beginning of a log. */
+  /** Where the stream stands after the snapshot. Null if it stands at the beginning of a log. */
   position: z
     .object({
       salts: z.string(),
@@ -60,7 +60,7 @@ const generationName = /^\d{8}T\d{6}Z-[0-9a-z]{4}$/
 const segmentName = /^(\d{10})-([0-9a-f]{8})-([0-9a-f]{12})\.wal$/
 const snapshotName = /^(\d{10})\.json$/
 
-/** A name after all that are there, even if the clock was set back: the newest one is used. */
+/** A name that sorts after all that are there, even if the clock was set back, because the newest one is used. */
 export function generationOf(folder: string, now: number, random: string): string {
   const newest = listGenerations(folder)
     .at(-1)
@@ -83,7 +83,7 @@ function listNames(folder: string): string[] {
   }
 }
 
-/** In the order of their numbers. */
+/** Segments in the order of their numbers. */
 export function listSegments(generation: string): Segment[] {
   const folder = join(generation, 'log')
   return listNames(folder).flatMap((name) => {
@@ -100,7 +100,7 @@ export function listSegments(generation: string): Segment[] {
   })
 }
 
-/** Those that are complete, oldest first. */
+/** Complete snapshots, oldest first. */
 export function listSnapshots(generation: string): Snapshot[] {
   const folder = join(generation, 'snapshots')
   return listNames(folder).flatMap((name) => {
@@ -129,7 +129,7 @@ export function snapshotFile(generation: string, number: number, type: 'db' | 'j
   return join(generation, 'snapshots', `${pad(number, 10)}.${type}`)
 }
 
-/** The standby folder itself must be there: one that is not mounted must not be made. */
+/** The standby folder itself must be there: if it is not mounted, it must not be made. */
 export function createGeneration(generation: string): void {
   mkdirSync(generation, { mode: 0o700 })
   for (const part of ['log', 'snapshots']) mkdirSync(join(generation, part), { mode: 0o700 })

@@ -28,7 +28,7 @@ const RESTART_DELAY = 5_000
 const MAX_START = 20_000
 /** Milliseconds for the last copy. */
 const MAX_STOP = 10_000
-/** Milliseconds without a sign of life, beside the interval. */
+/** Milliseconds without a sign of life, in addition to the interval. */
 const MAX_SILENCE = 120_000
 
 export class StandbyRunner {
@@ -47,8 +47,8 @@ export class StandbyRunner {
   }
 
   /**
-   * Resolves when the log of the database is read, or that has failed. Nothing may be written before: the stream could not
-   * go on where it has ended.
+   * Resolves when the log of the database is read, or reading it has failed. Nothing may be written before: the stream
+   * could not continue where it has ended.
    */
   static async open(
     options: StandbyOptions,
@@ -65,7 +65,7 @@ export class StandbyRunner {
     return runner
   }
 
-  /** To be called when the database is closed: its log is copied to the end. */
+  /** Call it when the database is closed: its log is copied to the end. */
   async stop(): Promise<void> {
     this.isStopping = true
     clearTimeout(this.restartTimer)

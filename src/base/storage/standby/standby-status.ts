@@ -9,10 +9,10 @@ const statusSchema = z.object({
   updated_at: z.number(),
   generation: z.string().nullable(),
   segments: z.number(),
-  /** Everything that was committed before this time is in the folder; null: not since the start. */
+  /** Everything that was committed before this time is in the folder. Null until that holds after the start. */
   copied_at: z.number().nullable(),
   snapshot_at: z.number().nullable(),
-  /** Why the last attempt failed; null: it did not. */
+  /** Why the last attempt failed. Null if it did not. */
   error: z.string().nullable(),
 })
 export type StandbyStatus = z.output<typeof statusSchema>
@@ -25,7 +25,7 @@ export function writeStandbyStatus(dataDir: string, status: StandbyStatus): void
   renameSync(partial, fileOf(dataDir))
 }
 
-/** Null: there is none, or it cannot be read. */
+/** Null if there is none, or it cannot be read. */
 export function readStandbyStatus(dataDir: string): StandbyStatus | null {
   try {
     return statusSchema.parse(JSON.parse(readFileSync(fileOf(dataDir), 'utf8')))
@@ -34,7 +34,7 @@ export function readStandbyStatus(dataDir: string): StandbyStatus | null {
   }
 }
 
-/** Milliseconds of commits that are not in the standby folder; null: none is there that could be used. */
+/** Milliseconds of commits that are not in the standby folder. Null if the folder has no copy that could be used. */
 export function standbyLag({ copied_at, snapshot_at }: StandbyStatus, now: number): number | null {
   return copied_at === null || snapshot_at === null ? null : Math.max(0, now - copied_at)
 }

@@ -71,7 +71,7 @@ export class StandbyStream {
     return this.place.number
   }
 
-  /** When the newest snapshot was complete; null: there is none yet. */
+  /** When the newest snapshot was complete. Null if there is none yet. */
   get snapshotAt(): number | null {
     return this.snapshotTime
   }
@@ -81,12 +81,15 @@ export class StandbyStream {
     return this.follower.poll((piece) => this.take(piece))
   }
 
-  /** To be called when the database is idle. */
+  /** Call it when the database is idle. */
   settle(): void {
     this.follower.settle()
   }
 
-  /** Copies the next megabyte of a snapshot, after beginning one if need be. False: the snapshot is complete. */
+  /**
+   * Copies the next megabyte of a snapshot. If no snapshot is under way, it begins one. False if the snapshot is
+   * complete.
+   */
   stepSnapshot(): boolean {
     this.copy ??= this.beginSnapshot()
     if (this.copy.step()) return true
@@ -128,7 +131,7 @@ export class StandbyStream {
     return { name, place: { number: last.number, log: last.log, salts: end.salts } }
   }
 
-  /** The log as it is now is applied first: pages that are in it alone are not in the file. */
+  /** The log as it is now is applied first: pages that only it has are not in the file. */
   private beginSnapshot(): PageCopy {
     this.poll()
     const partial = this.partialSnapshot()
@@ -158,7 +161,7 @@ export class StandbyStream {
   }
 }
 
-/** What the last frame of a segment says. */
+/** Reads the last frame of a segment. */
 function readEnd(
   file: string,
   offset: number,

@@ -1,9 +1,9 @@
 /**
- * The process that copies the log to the standby folder, beside the daemon.
+ * Copies the log to the standby folder, in a process that runs next to the daemon.
  *
- * A process and not a thread: it reads the database file beside SQLite (`storage/wal/source-file.ts`) and waits for slow
- * disks. It keeps the daemon's priority, because it holds the write lock now and then, for which the daemon waits. It ends on
- * the message `stop`, or after a last copy when the daemon is gone.
+ * It is a process and not a thread: it reads the database file without SQLite (`storage/wal/source-file.ts`) and waits
+ * for slow disks. It keeps the daemon's priority, because it holds the write lock now and then, for which the daemon
+ * waits. It ends on the message `stop`, or after a last copy when the daemon is gone.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import type { StandbyOptions } from './standby-runner.js'
 import { type StandbyStatus, writeStandbyStatus } from './standby-status.js'
 import { StandbyStream } from './standby-stream.js'
 
-/** While the folder takes nothing, the log of the database is kept up to this size; then the stream begins anew. */
+/** While the folder takes nothing, the log of the database is kept up to this size. Then the stream starts again. */
 const MAX_WAITING_LOG = 256 << 20
 /** Milliseconds in which an earlier process of this kind ends. */
 const MAX_LOCK_WAIT = 15_000
@@ -32,7 +32,7 @@ class StandbyProcess {
   private readonly stopController = new AbortController()
   private stream: StandbyStream | null = null
   private copiedAt: number | null = null
-  /** These three are of the clock that is never set. */
+  /** These three are times of the monotonic clock. */
   private polledAt = Number.NEGATIVE_INFINITY
   private error: string | null = null
   private writtenAt = Number.NEGATIVE_INFINITY
@@ -44,7 +44,7 @@ class StandbyProcess {
     this.options = options
     process.on('message', () => this.stopController.abort())
     process.on('disconnect', () => this.stopController.abort())
-    // Of systemd, to all processes of the unit: the daemon says when it has stored the last message.
+    // systemd sends them to all processes of the unit; the daemon says when it has stored the last message.
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
   }
 
@@ -61,7 +61,7 @@ class StandbyProcess {
       await sleep(pause, undefined, { signal }).catch(() => undefined)
     }
     this.copyLast()
-    // With what the stream has in the folder: the status is read after the machine's daemon is gone too.
+    // The status says what the stream has in the folder, because it is read after the machine's daemon is gone too.
     this.writeStatus(true)
     this.closeStream()
   }
@@ -128,7 +128,7 @@ class StandbyProcess {
     this.stream = null
   }
 
-  /** The daemon has stored its last message: all of it is copied. */
+  /** The daemon has stored its last message, so all of it is copied. */
   private copyLast(): void {
     try {
       if (this.stream !== null) this.poll(this.stream)

@@ -29,9 +29,9 @@ export interface UsersTable {
   created_at: Timestamp
   /** The secret of the second factor (RFC 6238) in base32; a new one counts from `totp_enabled_at` on. */
   totp_secret: Generated<string | null>
-  /** Null: no second factor. */
+  /** Null if there is no second factor. */
   totp_enabled_at: Generated<Timestamp | null>
-  /** The time step of the newest code that was accepted: each counts once. */
+  /** The time step of the newest code that was accepted. Each code counts once. */
   totp_last_step: Generated<number>
 }
 
@@ -51,10 +51,13 @@ export interface InvitationsTable {
   role: 'admin' | 'member'
   /** An address has at most one pending invitation in a workspace; an older one becomes `expired` when a new one replaces it. */
   status: 'pending' | 'accepted' | 'cancelled' | 'expired'
-  /** The inviter as named at that time: the account may be gone since. */
+  /** The name of the inviter at that time. The account may be gone since. */
   invited_by_name: string
   invited_by_email: string
-  /** Id of the inviter: triggers cancel the inviter's pending invitations when the right to invite ends. Empty: unknown. */
+  /**
+   * Id of the inviter: triggers cancel the inviter's pending invitations when the right to invite ends. Empty if it is
+   * unknown.
+   */
   invited_by: string
   created_at: Timestamp
   expires_at: Timestamp
@@ -69,9 +72,9 @@ export interface ApiKeysTable {
   key_hash: string
   key_prefix: string
   scopes: Json<readonly Scope[]>
-  /** CIDRs; empty: from anywhere. */
+  /** CIDRs. Empty if every address is allowed. */
   allowed_networks: Json<readonly string[]>
-  /** Domain names; empty: any of the workspace. */
+  /** Domain names. Empty if all domains of the workspace are allowed. */
   allowed_domains: Json<readonly string[]>
   created_at: Timestamp
   expires_at: Timestamp | null
@@ -79,7 +82,7 @@ export interface ApiKeysTable {
   revoked_at: Timestamp | null
 }
 
-/** What a workspace has used of its quotas, in buckets of time: see `accounts/limits/quota.ts`. */
+/** How much a workspace has used of its quotas, in buckets of time: see `accounts/limits/quota.ts`. */
 export interface UsageTable {
   workspace_id: string
   kind: string

@@ -1,7 +1,7 @@
 /** The tables of the circuit breaker. Part of `tables.ts`, which says what holds for all tables. */
 import type { Timestamp } from './columns.js'
 
-/** What mail is counted and held by. */
+/** Mail is counted and held by one of these. */
 export type BreakerScope = 'workspace' | 'domain' | 'broadcast'
 
 /** Recipients by the quarter of an hour in which the outcome became known. */
@@ -14,13 +14,13 @@ export interface BreakerCountsTable {
   bucket: Timestamp
   /** Accepted by a server, or refused as `bounced`. */
   settled: number
-  /** Refused for good because the address is dead, also by a later report. */
+  /** Refused permanently because the address is dead, also by a later report. */
   bounced: number
   /** Reported as spam. */
   complained: number
 }
 
-/** What is not ok; a row goes when it is. */
+/** Scopes that are not ok. A row is removed when its scope is. */
 export interface BreakerStatesTable {
   workspace_id: string
   scope: BreakerScope
@@ -33,6 +33,6 @@ export interface BreakerStatesTable {
   failures: number
   /** The limit that they are over, in hundredths of a percent. */
   limit_hundredths: number
-  /** The hold rule that holds the mail; null: a warning, or a broadcast, which is paused. */
+  /** The hold rule that holds the mail, or null if a warning, or a broadcast, which is paused. */
   hold_rule: string | null
 }

@@ -20,7 +20,7 @@ export interface BroadcastsTable {
   /** The From address. */
   sender: Json<BroadcastSender>
   reply_to: Json<readonly BroadcastSender[]>
-  /** Null, as both bodies are: those of the template. */
+  /** Null if the template's is used. Then both bodies are null too. */
   subject: string | null
   html: string | null
   text: string | null
@@ -31,15 +31,15 @@ export interface BroadcastsTable {
   finished_at: Timestamp | null
   /** The API key that sent it. */
   key_id: string | null
-  /** The last contact that was looked at; empty before the first. */
+  /** The last contact that was looked at. Empty before the first. */
   cursor: string
-  /** Contacts whose ids sort after it came after the start; empty until then. */
+  /** Contacts with ids that sort after it were added after the start. Empty until then. */
   ceiling: string
   /** All contacts were looked at. */
   expanded: Flag
-  /** A quota is used up: no messages are made before. */
+  /** A quota is used up: no messages are made before this time. */
   waits_until: Timestamp | null
-  /** Why the service waits, or has paused it; null: it has not. */
+  /** Why the service waits, or has paused it. Null if it has not. */
   note: string | null
   /** Grows with every change, so that of two concurrent changes one sees the other. */
   version: number
@@ -47,7 +47,7 @@ export interface BroadcastsTable {
   updated_at: Timestamp
 }
 
-/** What all messages of a broadcast have in common: see `messages/frames/`. */
+/** The parts that all messages of a broadcast have in common: see `messages/frames/`. */
 export interface BroadcastFramesTable {
   broadcast_id: string
   workspace_id: string
@@ -55,7 +55,7 @@ export interface BroadcastFramesTable {
   frame: Buffer
 }
 
-/** URLs without variables, to which links of the broadcast lead. They outlive it by `retention.links`. */
+/** URLs without variables that the links of the broadcast lead to. They outlive it by `retention.links`. */
 export interface BroadcastLinksTable {
   broadcast_id: string
   url: string
@@ -72,14 +72,14 @@ export interface BroadcastMessagesTable {
   broadcast_id: string
   contact_id: string
   address: Address
-  /** What fills the frame, in the order of its slots; null: removed with the bytes of other messages. */
+  /** What fills the frame, in the order of its slots. Null if it was removed with the bytes of other messages. */
   slots: Json<readonly string[]> | null
   created_at: Timestamp
-  /** When its link was used last; null: never, or it was undone. */
+  /** When its link was used last. Null if it was never used, or the unsubscription was undone. */
   unsubscribed_at: Timestamp | null
   /**
-   * The contact that its link has unsubscribed; null: none, because there was none, or it was unsubscribed already, or it
-   * was subscribed again since.
+   * The contact that its link has unsubscribed. Null if there was none, it was unsubscribed already, or it was
+   * subscribed again since.
    */
   unsubscribed_contact: string | null
 }

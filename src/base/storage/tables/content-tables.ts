@@ -14,7 +14,7 @@ export interface TemplatesTable {
   subject: string
   html: string | null
   text: string | null
-  /** The variables that the client gave; null: it gave none. */
+  /** The variables that the client gave. Null if it gave none. */
   listed_variables: Json<readonly string[]> | null
   /** The listed ones, then others that the bodies use. */
   variables: Json<readonly string[]>
@@ -29,13 +29,13 @@ export interface TemplatesTable {
 /** A file that was uploaded to be sent later. */
 export interface CachedFilesTable {
   workspace_id: string
-  /** Unguessable: `file_cache_key` of the API. */
+  /** It cannot be guessed. The API calls it `file_cache_key`. */
   key: string
   name: string
   content_type: string
   /** Octets of the chunks that are stored so far. */
   size: number
-  /** 0: the upload is under way, or was cut off. */
+  /** 0 if the upload is under way, or was cut off. */
   complete: Flag
   created_at: Timestamp
   used_at: Timestamp
@@ -44,12 +44,12 @@ export interface CachedFilesTable {
 export interface CachedFileChunksTable {
   workspace_id: string
   key: string
-  /** From 0. */
+  /** Counted from 0. */
   place: number
   bytes: Buffer
 }
 
-/** Octets of all cached files of a workspace: maintained by triggers. */
+/** Octets of all cached files of a workspace. Triggers maintain them. */
 export interface CachedFileTotalsTable {
   workspace_id: string
   bytes: number
@@ -68,7 +68,7 @@ export interface AudiencesTable {
 export interface ContactsTable {
   id: string
   workspace_id: string
-  /** Null: in no audience. */
+  /** Null if the contact is in no audience. */
   audience_id: string | null
   /** The value that the client gave. */
   email: string
@@ -82,13 +82,13 @@ export interface ContactsTable {
   updated_at: Timestamp
 }
 
-/** Number of contacts in each list: maintained by triggers on `contacts`. */
+/** Number of contacts in each list. Triggers on `contacts` maintain it. */
 export interface ContactCountsTable {
   workspace_id: string
-  /** Id of an audience, or `all`: those of the workspace. */
+  /** Id of an audience, or `all` for the contacts of the workspace. */
   list: string
   count: number
-  /** Those of them that are subscribed. */
+  /** Contacts of the list that are subscribed. */
   subscribed: number
 }
 
@@ -112,7 +112,7 @@ export interface SuppressionsTable {
   created_at: Timestamp
 }
 
-/** What the request for an import asked for. */
+/** The options in the request for an import. */
 export type ImportOptions =
   | { readonly kind: 'contacts'; readonly audienceId: string; readonly resubscribe: boolean }
   | {
@@ -123,9 +123,12 @@ export type ImportOptions =
 
 /** What may be wrong with an address that was imported all the same. */
 export interface AddressHint {
-  /** `role`: a function, not a person. `disposable`: of a service for throw-away addresses. `typo`: of its domain. */
+  /**
+   * `role`: a function, not a person. `disposable`: it belongs to a service for throw-away addresses. `typo`: its
+   * domain is probably misspelled.
+   */
   readonly hint: 'role' | 'disposable' | 'typo'
-  /** The address that was probably meant; null: no other. */
+  /** The address that was probably meant. Null if there is no better one. */
   readonly suggestion: string | null
 }
 
@@ -150,17 +153,17 @@ export interface ContactImportReport extends RefusedSummary, HintSummary {
   readonly still_unsubscribed: number
 }
 
-/** The provider whose columns a file of suppressions has; `list`: none in particular. */
+/** The provider whose columns a file of suppressions has. `list` if it has those of no provider. */
 export type SuppressionProvider = 'postmark' | 'sendgrid' | 'mailgun' | 'ses' | 'list'
 
 export interface SuppressionImportReport extends RefusedSummary {
   readonly provider: SuppressionProvider
   readonly added: number
-  /** On the list already. */
+  /** Addresses that were on the list already. */
   readonly known: number
 }
 
-/** Why an import failed: what a request would have been refused with. */
+/** Why an import failed. A request would have been refused with the same error. */
 export interface ImportError {
   readonly kind: RefusalKind | 'internal'
   readonly message: string
@@ -177,7 +180,7 @@ export interface ImportsTable {
   total: number
   /** Rows that are processed. */
   done: number
-  /** On the processed rows, of the type that belongs to `kind`; null: none is processed. */
+  /** Belongs to the processed rows, and has the type that `kind` says. Null if no row is processed. */
   report: Json<ContactImportReport | SuppressionImportReport> | null
   error: Json<ImportError> | null
   created_at: Timestamp

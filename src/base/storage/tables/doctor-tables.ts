@@ -1,7 +1,7 @@
 /** The table of the daily checks. Part of `tables.ts`, which says what holds for all tables. */
 import type { Flag, Json, Timestamp } from './columns.js'
 
-/** What a daily check found wrong; a row goes when it is right again. */
+/** A fault that a daily check found. The row is removed when it is right again. */
 export interface DoctorFindingsTable {
   /** `SERVICE_WORKSPACE`. */
   workspace_id: string

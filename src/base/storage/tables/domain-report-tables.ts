@@ -15,15 +15,15 @@ export interface DomainReportsTable {
   domain: string
   /** The organizational domain that authentication proved for the message with the report. */
   reporter: string
-  /** What the report calls its author: a claim. */
+  /** The name that the report gives its author. It is a claim. */
   organization: string
-  /** Given by the reporter. */
+  /** The reporter chose it. */
   report_id: string
-  /** The policy that the reporter saw, in one line; empty: the report does not say. */
+  /** The policy that the reporter saw, in one line, or empty if the report does not say. */
   policy: string
   begins_at: Timestamp
   ends_at: Timestamp
-  /** The messages, of which `passed` did pass; for TLS these are sessions. */
+  /** The messages, and in `passed` those that did pass. A TLS report has sessions instead. */
   messages: number
   passed: number
   /** Characters of the rows. */
@@ -54,11 +54,11 @@ export interface DmarcRow {
 export interface TlsRow {
   /** For example `sts`, `tlsa`, `no-policy-found`. */
   readonly policy_type: string
-  /** For example `certificate-expired`; `success` for those without failure. */
+  /** For example `certificate-expired`. `success` for sessions without failure. */
   readonly result: string
   readonly sessions: number
   readonly passed: boolean
-  /** The server that sent; empty: not named. */
+  /** The server that sent. Empty if the report does not name it. */
   readonly source_ip: string
   /** The host of ours that received. */
   readonly mx_host: string

@@ -5,7 +5,7 @@
 import type { DomainName } from '../../mail/address.js'
 import type { Flag, Json, Timestamp } from './columns.js'
 
-/** Each domain has two, of which one signs. */
+/** Each domain has two, and one of them signs. */
 export type Selector = 'dkim1' | 'dkim2'
 
 export type RecordState = 'pending' | 'verified' | 'failed'
@@ -14,10 +14,10 @@ export type RecordPurpose = 'mail_cname' | Selector
 /** A record that is missing is `pending`. */
 export type RecordStates = Readonly<Partial<Record<RecordPurpose | 'mx' | 'dmarc' | 'policy_host', RecordState>>>
 
-/** What a domain asks of the mail that it receives. Words that are not there are the first of each list. */
+/** How a domain treats the mail that it receives. A setting that is absent has the first value of its list. */
 export interface InboundPolicy {
   readonly greylisting: 'default' | 'on' | 'off'
-  /** What becomes of a message whose score is that of spam. */
+  /** What happens to a message with a spam score. */
   readonly spam: 'file' | 'refuse'
   /** `strict`: every failed check refuses. `off`: none does, and none makes a message spam. */
   readonly dmarc: 'default' | 'strict' | 'off'
@@ -39,9 +39,9 @@ export interface DomainsTable {
   record_states: Json<RecordStates>
   /** When DNS last answered for all records. */
   checked_at: Timestamp | null
-  /** When DNS is queried again; null: no check is due. */
+  /** When DNS is queried again. Null if no check is due. */
   next_check_at: Timestamp | null
-  /** The time from which DNS lacks the expected records; null while it has them. */
+  /** The time from which DNS lacks the expected records. Null while it has them. */
   unproved_since: Timestamp | null
   /** The time from which a rotation to the other DKIM key is under way. */
   rotation_asked_at: Timestamp | null
@@ -61,13 +61,13 @@ export interface DkimKeysTable {
   /** At most one key of a domain and workspace signs. */
   signing: Flag
   created_at: Timestamp
-  /** Not to sign before: until then resolvers may still have cached the record that it replaced. */
+  /** It must not sign before this time. Until then resolvers may still have cached the record that it replaced. */
   usable_at: Timestamp
-  /** When it stopped signing; null: it signs, or never did. */
+  /** When it stopped signing. Null if it signs, or never did. */
   retired_at: Timestamp | null
 }
 
-/** One row: the serial number of the service zone. */
+/** Has one row: the serial number of the service zone. */
 export interface ZoneSerialTable {
   id: number
   serial: number

@@ -27,7 +27,7 @@ export interface EmailsTable {
   workspace_id: string
   source: 'smtp' | 'rest' | 'service'
   message_id: string
-  /** Envelope sender of the app; empty for `<>`. DSNs go there. */
+  /** Envelope sender of the app. DSNs go there. Empty for `<>`. */
   envelope_from: Address | ''
   /** RFC 3461 ENVID (decoded) and RET of the submission. */
   envid: string | null
@@ -43,15 +43,15 @@ export interface EmailsTable {
   tags: Json<readonly Tag[]>
   track_opens: Flag
   track_clicks: Flag
-  /** Why the message went out without the tracking that it should have; null: it has it, or should have none. */
+  /** Why the message went out without the tracking that it should have. Null if it has it, or should have none. */
   tracking_skipped: string | null
-  /** Recipients other than the first have copies of their own in `recipient_copies`. */
+  /** Recipients other than the first have their own copies in `recipient_copies`. */
   has_copies: Flag
   priority: Priority
   /** Bytes of the message as stored. */
   size: number
   smtputf8: Flag
-  /** What the sender says about TLS on its way; null: nothing. */
+  /** What the sender requires of TLS. Null if it requires nothing. */
   tls_required: TlsRequired | null
   status: EmailStatus
   created_at: Timestamp
@@ -61,12 +61,12 @@ export interface EmailsTable {
   opened_at: Timestamp | null
   clicked_at: Timestamp | null
   bounced_at: Timestamp | null
-  /** The API key that sent it; null: a trusted network or the service itself. */
+  /** The API key that sent it. Null if a trusted network or the service itself did. */
   key_id: string | null
   template_id: string | null
   /** The domain of `from_email`. */
   from_domain: DomainName
-  /** The broadcast whose message it is; lists of emails leave it out. */
+  /** The broadcast that the message belongs to. Lists of emails leave it out. */
   broadcast_id: string | null
   /** How many recipients are in each state: see `messages/recipient-counts.ts`. */
   recipients_queued: Generated<number>
@@ -79,12 +79,15 @@ export interface EmailsTable {
   recipients_complained: Generated<number>
 }
 
-/** Number of emails of a workspace in each status: maintained by triggers on `emails`. */
+/** Number of emails of a workspace in each status. Triggers on `emails` maintain it. */
 export interface EmailCountsTable {
   workspace_id: string
   status: EmailStatus
   count: number
-  /** Emails that the list of this status has: also those of which one recipient bounced or failed. 0 for other statuses. */
+  /**
+   * Emails that the list of this status has. It also has emails if one of their recipients bounced or failed. 0 for
+   * other statuses.
+   */
   listed: Generated<number>
 }
 
@@ -92,12 +95,15 @@ export interface RawMessagesTable {
   email_id: string
   workspace_id: string
   created_at: Timestamp
-  /** Header and body as sent, without our DKIM-Signature; empty: they are in a spool file. */
+  /** Header and body as sent, without our DKIM-Signature, or empty if they are in a spool file. */
   raw: Buffer
   spool_file: number | null
   spool_at: number | null
   spool_bytes: number | null
-  /** CRC-32 of the bytes as they were written to a spool file; it stays when they are folded. Null: they are not checked. */
+  /**
+   * CRC-32 of the bytes as they were written to a spool file; it stays when they are folded. Null if they are not
+   * checked.
+   */
   spool_crc: number | null
 }
 
@@ -116,7 +122,7 @@ export interface RecipientsTable {
   address: Address
   domain: DomainName
   status: RecipientStatus
-  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null: not given. */
+  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`, or null if it was not given. */
   notify: string | null
   /** RFC 3461 ORCPT as given, `rfc822;…`. */
   orcpt: string | null
@@ -145,24 +151,24 @@ export interface QueueTable {
   priority: 0 | 1 | 2
   attempts: number
   enqueued_at: Timestamp
-  /** In the future: not due, or leased. */
+  /** In the future if the entry is not due, or leased. */
   next_attempt_at: Timestamp
   leased: Flag
   held: Hold
   /** A "delayed" DSN was sent. */
   noticed: Flag
   last_response: string | null
-  /** The host that is not dialled before `next_attempt_at`, and why; null: the entry waits for its time only. */
+  /** The host that is not dialled before `next_attempt_at`, and why, or null if the entry waits for its time only. */
   waits_for: string | null
   broadcast_id: string | null
-  /** The id of the rule that holds it; null unless it is held by one. */
+  /** The id of the rule that holds it. Null unless it is held by one. */
   hold_rule: string | null
 }
 
 /** Rules of the operator: entries that match one are held as long as it lasts. */
 export interface HoldRulesTable {
   id: string
-  /** Whose mail it holds; `service`: that of all workspaces and of the service itself. */
+  /** Whose mail it holds. `service` if it holds the mail of all workspaces and of the service itself. */
   workspace_id: string
   /** The domain of recipients. */
   domain: DomainName | null
@@ -170,16 +176,16 @@ export interface HoldRulesTable {
   sender: string | null
   /** The pattern of recipients' addresses, in lower case; `*` stands for any characters. */
   pattern: string | null
-  /** Null: until it is removed. */
+  /** Null if it lasts until it is removed. */
   until: Timestamp | null
   created_at: Timestamp
   /** Its entries are being released; then the row is removed. */
   ending: Flag
-  /** How far the walk over the entries that waited when it was made has come; null: it is over. */
+  /** How far the walk over the entries that waited when it was made has come. Null if it is over. */
   cursor: string | null
-  /** Why the circuit breaker made it; null: the operator did. */
+  /** Why the circuit breaker made it. Null if the operator did. */
   reason: string | null
-  /** A user, all of whose workspaces it holds beside its own; null: it holds its own alone. */
+  /** A user. The rule holds all workspaces of this user besides its own. Null if it holds its own alone. */
   owner: string | null
 }
 
@@ -192,16 +198,16 @@ export interface AttemptsTable {
   at: Timestamp
   /** Milliseconds. */
   duration: number
-  /** Host name of the MX, or of the route; null: none was found. */
+  /** Host name of the MX, or of the route. Null if none was found. */
   mx: string | null
   address: string | null
-  /** For example `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
+  /** For example `TLSv1.3` or `TLSv1.3, verified by DANE`. Null if it was plain text. */
   tls: string | null
   /** A server answered. */
   reached: Flag
   outcome: AttemptOutcome
   reason: Reason | null
-  /** What the remote said, or what went wrong, at most 2 KB. */
+  /** The reply of the remote server, or what went wrong, at most 2 KB. */
   response: string
   next_attempt_at: Timestamp | null
 }
@@ -232,11 +238,11 @@ export type EventType =
   | 'service.check_recovered'
 
 /**
- * Read by our own rooms only, never shown to a subscriber. `domain.broken`: DNS no longer has the
- * expected records; a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests;
- * `webhook.disabled`: the service switched a webhook off. `sms.held`: no codes are sent to numbers with a prefix.
- * `service.checks_failed`: what a notice to the operator tells of.
- * `certificate.expiring`, in the operator's workspace: a certificate of the service expires and was not renewed.
+ * Only our own code reads these; a subscriber never sees them. `domain.broken` says that DNS no longer has the expected
+ * records; it is a warning while mail still goes out. `webhook.test` is delivered to the webhook that it tests.
+ * `webhook.disabled` says that the service switched a webhook off. `sms.held` says that no codes are sent to numbers
+ * with a prefix. `service.checks_failed` has what a notice tells the operator. `certificate.expiring`, in the
+ * operator's workspace, says that a certificate of the service expires and was not renewed.
  */
 export type InternalEventType =
   | 'invitation.created'
@@ -266,7 +272,7 @@ export interface IdempotencyTable {
   fingerprint: string
   /** The email that a message submitted by SMTP became. */
   email_id: string | null
-  /** JSON: the first answer to a request of the API. */
+  /** The first answer to a request of the API, as JSON. */
   answer: string | null
   created_at: Timestamp
 }

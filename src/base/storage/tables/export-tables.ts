@@ -18,9 +18,12 @@ export interface ExportsTable {
   from_at: Timestamp
   /** The first moment outside. */
   to_at: Timestamp
-  /** Null: of all domains. */
+  /** Null if it is of all domains. */
   domain: DomainName | null
-  /** Where the reading goes on after the rows that are on disk; null: at the start. Its form belongs to the type. */
+  /**
+   * Where the reading goes on after the rows that are on disk. Null if it begins at the start. The type decides its
+   * form.
+   */
   cursor: string | null
   /** Rows on disk, without the column names. */
   rows: number

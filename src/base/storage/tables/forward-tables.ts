@@ -9,12 +9,12 @@ export interface ForwardRulesTable {
   id: string
   workspace_id: string
   domain_id: string
-  /** The key that `localPartKey` makes; `*`: each that no other rule of the domain names. */
+  /** The key that `localPartKey` makes. `*` if it is for every address that no other rule of the domain names. */
   local_part: string
   targets: Json<readonly Address[]>
-  /** The webhook that gets `email.received` of each message; null: none. */
+  /** The webhook that gets `email.received` of each message, or null if there is none. */
   webhook_id: string | null
-  /** 0: a message that was forwarded is not filed. */
+  /** 0 if a message that was forwarded is not filed. */
   keep: Flag
   enabled: Flag
   created_at: Timestamp
@@ -24,14 +24,14 @@ export interface ForwardTargetsTable {
   workspace_id: string
   /** `address` in lower case. */
   address_key: string
-  /** What the link of its mail names. */
+  /** The id in the link of its mail. */
   id: string
   address: Address
   /** When that mail was last written. */
   requested_at: Timestamp
-  /** Such mails since it last agreed; the most that are allowed, if it has withdrawn. */
+  /** Such mails since it last agreed. If it has withdrawn, this is the highest number that is allowed. */
   requests: number
-  /** Null: nothing is forwarded to it yet. */
+  /** Null if nothing is forwarded to it yet. */
   confirmed_at: Timestamp | null
 }
 

@@ -10,17 +10,17 @@ import type { Flag, Json, Timestamp } from './columns.js'
 export type InboundStatus = 'received' | 'processed' | 'failed'
 export type SpamStatus = 'clean' | 'suspicious' | 'spam'
 
-/** What was seen of the client that brought a message, as far as it bears on its spam score. */
+/** The facts about the client that brought a message, as far as they count for its spam score. */
 export interface Arrival {
-  /** It spoke before it was greeted. */
+  /** The client spoke before it was greeted. */
   readonly earlyTalker: boolean
   /** DNS block lists that list its address. */
   readonly listings: readonly { readonly zone: string; readonly weight: number; readonly answer: string }[]
   /** DNS allow lists that know its address. */
   readonly allowListings: readonly AllowListing[]
-  /** Why the message is spam whatever its score; null: its score decides. */
+  /** Why the message is spam whatever its score. Null if its score decides. */
   readonly spamReason: string | null
-  /** It came with REQUIRETLS (RFC 8689), which holds where it is passed on; absent: it did not. */
+  /** The message came with REQUIRETLS (RFC 8689), which holds where it is passed on. If it is absent, it did not. */
   readonly requiresTls?: boolean
 }
 
@@ -44,10 +44,10 @@ export interface SpamContribution {
 export interface InboundEmailsTable {
   id: string
   workspace_id: string
-  /** `report`: it came to a return path and is about mail that we sent; never listed. */
+  /** `report`: it came to a return path and is about mail that we sent. It is never listed. */
   kind: 'mail' | 'report'
   status: InboundStatus
-  /** Domain of the first address in `envelope_to`; empty for a report. */
+  /** Domain of the first address in `envelope_to`. Empty for a report. */
   domain: DomainName | ''
   /** Empty for `<>`. */
   envelope_from: Address | ''
@@ -55,14 +55,14 @@ export interface InboundEmailsTable {
   envelope_to: Json<readonly Address[]>
   client_address: string
   helo: string
-  /** `neutral`: neither pass nor fail; `authentication` has the exact result. */
+  /** `neutral` is neither pass nor fail; `authentication` has the exact result. */
   spf_result: 'pass' | 'fail' | 'neutral'
   dkim_result: DkimResult | 'none'
   dmarc_result: DmarcResult
-  /** Without fields: no results were made. */
+  /** It has no fields if no results were made. */
   authentication: Json<Partial<Authentication>>
   arrival: Json<Partial<Arrival>>
-  /** From here on what the header says, empty until the message is processed. */
+  /** The columns from here on have what the header says. They are empty until the message is processed. */
   message_id: string | null
   /** Message ids of its References, or of its In-Reply-To. */
   reference_ids: Json<readonly string[]>
@@ -96,7 +96,7 @@ export interface GreylistEntriesTable {
   passes: number
 }
 
-/** Numbers of entries: maintained by triggers. */
+/** Numbers of entries. Triggers maintain them. */
 export interface GreylistTotalsTable {
   kind: 'waiting' | 'known'
   entries: number
@@ -106,16 +106,22 @@ export interface InboundRawTable {
   inbound_id: string
   workspace_id: string
   received_at: Timestamp
-  /** Empty: the bytes are in a spool file. */
+  /** Empty if the bytes are in a spool file. */
   raw: Buffer
   spool_file: number | null
   spool_at: number | null
   spool_bytes: number | null
-  /** CRC-32 of the bytes as they were written to a spool file; it stays when they are folded. Null: they are not checked. */
+  /**
+   * CRC-32 of the bytes as they were written to a spool file; it stays when they are folded. Null if they are not
+   * checked.
+   */
   spool_crc: number | null
 }
 
-/** What inbound mail of a workspace takes: its records, and the `size` of those with a row in `inbound_raw`. Maintained by triggers. */
+/**
+ * Bytes of a workspace's inbound mail: its records, and the `size` of those with a row in `inbound_raw`. Triggers
+ * maintain them.
+ */
 export interface InboundTotalsTable {
   workspace_id: string
   bytes: number
@@ -138,13 +144,13 @@ export interface BayesTokensTable {
   /** Number of learned messages of each kind that have it. */
   spam: number
   ham: number
-  /** `seq` of the message that added it: messages learned before are not in its counts. */
+  /** `seq` of the message that added it. Messages learned before are not in its counts. */
   since: number
   /** Days since 1970. */
   last_learned: number
 }
 
-/** Number of tokens of a workspace: maintained by triggers on `bayes_tokens`. */
+/** Number of tokens of a workspace. Triggers on `bayes_tokens` maintain it. */
 export interface BayesCountsTable {
   workspace_id: string
   tokens: number
@@ -158,7 +164,7 @@ export interface BayesMessagesTable {
 
 export interface BayesDaysTable {
   workspace_id: string
-  /** Days since 1970: when the mail came. */
+  /** When the mail came, in days since 1970. */
   day: number
   /** Messages of that day that were learned. */
   spam: number
@@ -173,6 +179,6 @@ export interface BayesLearnedTable {
   /** The tokens that were counted, six bytes each. */
   tokens: Buffer
   learned_at: Timestamp
-  /** The day that it counts on in `bayes_days`; 0: it has no date. */
+  /** The day that it counts on in `bayes_days`, or 0 if it has no date. */
   dated_on: number
 }

@@ -1,7 +1,7 @@
 /**
  * A *roll-up* is numbers that triggers keep for a stretch of time, on `emails`, `events` and `links`, so that a query
- * of metrics adds up rows and counts no emails. Part of `tables.ts`, which says what holds for all tables. What reads
- * them: `metrics/`.
+ * of metrics adds up rows and counts no emails. Part of `tables.ts`, which says what holds for all tables. `metrics/`
+ * reads them.
  */
 import type { Timestamp } from './columns.js'
 
@@ -11,9 +11,9 @@ export const KEPT_METRICS_DAYS = 400
 /** Emails by the quarter of an hour in which they were made; what happens to them later counts there too. */
 export interface EmailMetricsTable {
   workspace_id: string
-  /** The sender's domain; empty: all domains. */
+  /** The sender's domain. Empty if it is of all domains. */
   domain: string
-  /** `name:value`; empty: of all, whatever their tags. */
+  /** `name:value`. Empty if it is of all emails, whatever their tags. */
   tag: string
   /** When the quarter of an hour begins. */
   bucket: Timestamp
@@ -29,7 +29,7 @@ export interface EmailMetricsTable {
   /** Emails that persons have opened or clicked. */
   unique_opens: number
   unique_clicks: number
-  /** Opens and clicks, repeats included: of persons, and of machines. */
+  /** Opens and clicks, repeats included, of persons and of machines. */
   opens: number
   clicks: number
   machine_opens: number
@@ -50,7 +50,7 @@ export interface EmailMetricsTable {
 /** Clicks of persons by URL, in emails of a day. */
 export interface LinkMetricsTable {
   workspace_id: string
-  /** The sender's domain; empty: all domains. */
+  /** The sender's domain. Empty if it is of all domains. */
   domain: string
   /** When the day of the emails begins, in UTC. */
   day: Timestamp

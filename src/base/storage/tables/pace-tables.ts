@@ -5,16 +5,16 @@ import type { Flag, Timestamp } from './columns.js'
 export interface ProviderPacesTable {
   /** An id of the known providers, the registrable domain of the MX hosts, or the host and port of a route. */
   provider: string
-  /** One of our addresses; '': the one that the system chooses. */
+  /** One of our addresses. Empty if the system chooses it. */
   source: string
-  /** Null: no limit. */
+  /** Null if there is no limit. */
   sessions: number | null
   ceiling: number | null
   ceiling_at: Timestamp
-  /** The messages of one session; null: none was learned. */
+  /** The messages of one session. Null if none was learned. */
   messages: number | null
   messages_at: Timestamp | null
-  /** Messages in 1,000 seconds; null: no limit is known. */
+  /** Messages in 1,000 seconds, or null if no limit is known. */
   rate: number | null
   rate_refused_at: Timestamp
   pause_kind: 'rate' | 'block' | null

@@ -25,11 +25,11 @@ export interface PasswordLinksTable {
   /** SHA-256 of the token in the link, in hex. */
   token_hash: string
   user_id: string
-  /** `set`: printed by the command line; `reset`: sent by mail. */
+  /** The command line prints `set`; `reset` is sent by mail. */
   purpose: 'set' | 'reset'
   created_at: Timestamp
   expires_at: Timestamp
-  /** Null: it was not used yet. */
+  /** Null if it was not used yet. */
   used_at: Timestamp | null
 }
 

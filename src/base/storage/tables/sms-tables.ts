@@ -21,7 +21,7 @@ export interface SmsCodesTable {
   workspace_id: string
   /** E.164, with the plus sign. */
   phone: string
-  /** The country calling code and the three digits that follow: what a conversion is watched by. */
+  /** The country calling code and the three digits that follow. The rate of conversion is watched for each prefix. */
   prefix: string
   /** ISO 3166-1 alpha-2. */
   country: string
@@ -47,10 +47,10 @@ export interface SmsCodesTable {
   failed_at: Timestamp | null
 }
 
-/** One segment of a message, or the entire message if the provider splits it: what a receipt refers to. */
+/** One segment of a message, or the entire message if the provider splits it. A receipt refers to it. */
 export interface SmsPartsTable {
   sms_id: string
-  /** From 1. */
+  /** Counted from 1. */
   part: number
   workspace_id: string
   provider: string

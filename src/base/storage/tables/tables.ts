@@ -84,7 +84,7 @@ import type {
 /** Stands in place of a workspace id for what belongs to the service itself. No workspace can have it. */
 export const SERVICE_WORKSPACE = 'service'
 
-/** Ranges of spool files whose row is gone, and that are still to be overwritten: made by triggers. */
+/** Ranges of spool files that have lost their row and are still to be overwritten. Triggers make them. */
 interface SpoolHolesTable {
   file: number
   at: number

@@ -6,7 +6,7 @@ export interface TlsPoliciesTable {
   /** UTC, as `2026-11-23`. */
   day: string
   domain: string
-  /** Hash of the three columns after it; empty: there was no policy. */
+  /** Hash of the three columns after it, or empty if there was no policy. */
   policy: string
   type: 'tlsa' | 'sts' | 'no-policy-found'
   strings: Json<readonly string[]>
@@ -18,7 +18,7 @@ export interface TlsResultsTable {
   day: string
   domain: string
   policy: string
-  /** RFC 8460 section 4.3; empty: no fault. */
+  /** RFC 8460 section 4.3, or empty if there is no fault. */
   result: string
   mx_host: string
   receiving_ip: string
@@ -40,7 +40,7 @@ export interface TlsReportsTable {
   attempts: number
   /** URLs over HTTPS that have not taken the report. */
   uris: Json<readonly string[]>
-  /** Why it waits or failed; empty: nothing is wrong. */
+  /** Why it waits or failed. Empty if nothing is wrong. */
   reason: string
   settled_at: Timestamp | null
 }

@@ -14,7 +14,7 @@ export interface LinksTable {
   /** The URL that a click leads to. */
   url: string
   created_at: Timestamp
-  /** Without those of machines. */
+  /** Clicks, without those of machines. */
   clicks: number
   first_clicked_at: Timestamp | null
   last_clicked_at: Timestamp | null

@@ -7,20 +7,20 @@ export interface WarmUpsTable {
   workspace_id: string
   /** A source address in its canonical form, or a domain. */
   subject: string
-  /** One of `providerGroups`; `*`: all of them, in a row that says that the operator has ended the warm-up. */
+  /** One of `providerGroups`, or `*` if all of them, in a row that says that the operator has ended the warm-up. */
   provider: string
   /** Index into the plan. */
   step: number
-  /** Days since 1970-01-01, in UTC: the day that is counted. */
+  /** The day that is counted, in UTC and in days since 1970-01-01. */
   day: number
   /** Transactions of that day, and those of them that the provider deferred or refused because of us. */
   sent: number
   deferred: number
-  /** Transactions that may have been made before a crash: never fewer than those that were. */
+  /** Transactions that may have been made before a crash. They are never fewer than those that were. */
   reserved: number
-  /** No cap applies any more. */
+  /** No cap applies any longer. */
   ended: Flag
-  /** Raised by each change of the operator: what the daemon counted before it is not written. */
+  /** Each change of the operator raises it. Numbers that the daemon counted before it are not written. */
   revision: number
   updated_at: Timestamp
 }

@@ -14,21 +14,21 @@ export interface WebhooksTable {
   /** Types that are delivered. */
   events: Json<readonly EventType[]>
   enabled: Flag
-  /** Why the service switched it off; null: it did not. */
+  /** Why the service switched it off. Null if it did not. */
   disabled_reason: 'gone' | 'failing' | null
-  /** `whsec_` and base64 of 32 bytes. In clear: it signs. */
+  /** `whsec_` and base64 of 32 bytes. It is stored in clear, because it signs. */
   secret: string
   previous_secret: string | null
   /** Until then both secrets sign `webhook-signature`. */
   previous_secret_until: Timestamp | null
   /** Each event of the log up to this `seq` is delivered or has a row in `webhook_deliveries`. */
   event_cursor: number
-  /** The time from which every attempt failed; null: the last one succeeded. */
+  /** The time from which every attempt failed, or null if the last one succeeded. */
   failing_since: Timestamp | null
   last_status: DeliveryStatus | null
   last_at: Timestamp | null
   last_response_status: number | null
-  /** The last day, counted from 1970 in UTC, of which a range was replayed, and how many events were replayed on it. */
+  /** The last day on which a range was replayed, counted from 1970 in UTC, and how many events were replayed on it. */
   replay_day: number
   replayed: number
   created_at: Timestamp
@@ -45,10 +45,10 @@ export interface WebhookDeliveriesTable {
   type: string
   status: DeliveryStatus
   attempts: number
-  /** Null unless pending. */
+  /** Null unless it is pending. */
   next_attempt_at: Timestamp | null
   response_status: number | null
-  /** At most 4 KB. */
+  /** The body, at most 4 KB of it. */
   response_body: string | null
   /** Why there is no response. */
   error: string | null

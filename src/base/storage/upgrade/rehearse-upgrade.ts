@@ -1,6 +1,6 @@
 /**
- * `check --upgrade`: migrates a copy of the database, verifies it, and removes it. The database itself is only read,
- * so a daemon may run meanwhile.
+ * `check --upgrade`: migrates a copy of the database, verifies it, and removes it. The database itself is only read, so
+ * a daemon may be running.
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -26,7 +26,7 @@ interface RehearsalOptions extends UpgradeListener {
   readonly onPlan: (plan: UpgradePlan, space: DiskSpace) => void
   readonly signal?: AbortSignal
   readonly readSpace?: (path: string) => Promise<DiskSpace>
-  /** Default: those of this version. */
+  /** If it is absent, the migrations are those of this version. */
   readonly migrations?: Migrations
 }
 
@@ -34,11 +34,11 @@ interface Rehearsal {
   readonly plan: UpgradePlan
   readonly migrations: readonly { readonly name: string; readonly milliseconds: number }[]
   readonly milliseconds: number
-  /** What `verify-data` found in the copy. */
+  /** The problems that `verify-data` found in the copy. */
   readonly problems: readonly string[]
 }
 
-/** null: there is no database yet. */
+/** Null if there is no database yet. */
 export async function rehearseUpgrade(options: RehearsalOptions): Promise<Rehearsal | null> {
   const { file, folder, onPlan, onDone, readSpace = readDiskSpace, migrations = ours, ...others } = options
   const plan = planUpgrade(file, migrations)

@@ -13,14 +13,14 @@ export interface UpgradeListener {
 }
 
 interface RunOptions extends UpgradeListener {
-  /** Ends the thread: an open transaction is undone, a copy stays as far as it came. */
+  /** Ends the thread: an open transaction is undone, and a copy stays as far as it came. */
   readonly signal?: AbortSignal
   readonly interval?: number
 }
 
 const REPORT_INTERVAL = 10_000
 
-/** What `verify-data` found, if the job asks for it. Throws a `StorageFault`, or the error of a migration. */
+/** Returns what `verify-data` found, if the job asks for it. Throws a `StorageFault`, or the error of a migration. */
 export async function runUpgrade(job: UpgradeJob, options: RunOptions = {}): Promise<readonly string[]> {
   const { onBegin, onDone, onWait, signal, interval = REPORT_INTERVAL } = options
   const worker = new Worker(new URL('./upgrade-worker.js', import.meta.url), {

@@ -10,7 +10,7 @@ import { basename, dirname, join } from 'node:path'
 import SQLite from 'better-sqlite3'
 import { listAppliedMigrations, type Migrations } from '../db/migrate.js'
 
-/** `version`: of the program that upgrades. */
+/** `version` is that of the program that upgrades. */
 export function upgradeCopyOf(file: string, version: string): string {
   return `${file}.before-${version}`
 }
@@ -47,7 +47,7 @@ function isKnown(path: string, migrations: Migrations): boolean {
       db.close()
     }
   } catch {
-    // Unreadable, or another kind of file: no way back.
+    // The file is unreadable, or of another kind: there is no way back.
     return false
   }
 }

@@ -2,7 +2,7 @@
  * The upgrade at the start of the daemon: a copy of the database as it is, then its migrations.
  *
  * The data folder must be locked. The migrations are one transaction: if the process is killed, the database is as it
- * was, and the next start begins anew.
+ * was, and the next start repeats the upgrade.
  */
 import { dirname } from 'node:path'
 import { type DiskSpace, readDiskSpace } from '../../platform/disk-space.js'
@@ -19,10 +19,10 @@ interface UpgradeOptions extends UpgradeListener {
   readonly version: string
   /** Keep a copy of the database as it was, if there is room. */
   readonly keepCopy: boolean
-  /** Called before the upgrade, if there is one. `copy` null: none is made, for the reason `why`. */
+  /** Called before the upgrade, if there is one. `copy` is null if none is made, for the reason `why`. */
   readonly onPlan: (plan: UpgradePlan, copy: string | null, why: string) => void
   readonly readSpace?: (path: string) => Promise<DiskSpace>
-  /** Default: those of this version. */
+  /** If it is absent, the migrations are those of this version. */
   readonly migrations?: Migrations
 }
 
@@ -38,7 +38,7 @@ export async function upgradeDatabase(options: UpgradeOptions): Promise<boolean>
   return true
 }
 
-/** Empty: there is room for the copy and for the migration. */
+/** Empty if there is room for the copy and for the migration. */
 function findObstacle({ room }: UpgradePlan, { free, total }: DiskSpace): string {
   if (hasEnoughSpace({ free: free - room, total })) return ''
   return `the copy and the upgrade may need ${room} bytes, ${free} of ${total} are free, and ${thresholdText}`

@@ -17,7 +17,7 @@ import { describeWayBack } from './upgrade-copies.js'
 export interface UpgradePlan {
   /** The newest migration that the database has. */
   readonly from: string
-  /** Empty: the database is of this version. */
+  /** Empty if the database is of this version. */
   readonly pending: readonly string[]
   /** Bytes of a copy. */
   readonly bytes: number
@@ -27,7 +27,9 @@ export interface UpgradePlan {
 
 const ROOM_FACTOR = 3
 
-/** null: there is no database, or an empty one. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`. */
+/**
+ * Null if there is no database, or an empty one. Throws `NewerDatabase`, `DevelopmentDatabase`, or a `StorageFault`.
+ */
 export function planUpgrade(file: string, migrations: Migrations = ours): UpgradePlan | null {
   if (!existsSync(file)) return null
   try {

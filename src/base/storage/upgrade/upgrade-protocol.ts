@@ -2,7 +2,7 @@
 import type { Migrations } from '../db/migrate.js'
 
 export interface UpgradeJob {
-  /** Made first, from `source`; null: no copy. */
+  /** Made first, from `source`, or null if there is no copy. */
   readonly copy: string | null
   readonly source: string
   /** The file that is migrated: `source` itself, or `copy`. */
@@ -16,10 +16,10 @@ export type UpgradeReport =
   | { readonly kind: 'begins'; readonly step: UpgradeStep }
   | { readonly kind: 'done'; readonly step: UpgradeStep; readonly milliseconds: number }
   | { readonly kind: 'problems'; readonly problems: readonly string[] }
-  /** `code`: SQLite's, if the machine is at fault. */
+  /** `code` is SQLite's if the machine is at fault. */
   | { readonly kind: 'failed'; readonly code: string | null; readonly message: string }
 
-/** `migration`: its name. */
+/** `migration` is its name. */
 export type UpgradeStep =
   | { readonly act: 'copy' | 'verify' | 'write back' }
   | { readonly act: 'migrate'; readonly migration: string }

@@ -28,7 +28,10 @@ async function upgrade({ copy, source, file, verify, migrations }: UpgradeJob): 
   report({ kind: 'problems', problems: problems.map(({ check, message }) => `${check}: ${message}`) })
 }
 
-/** A copy of an earlier attempt is complete until the new one is. What an attempt has left that was killed is removed. */
+/**
+ * The copy of an earlier attempt stays complete until the new one is. The remains of an attempt that was killed are
+ * removed.
+ */
 async function replaceCopy(source: string, copy: string): Promise<void> {
   const incoming = `${copy}.new`
   const folder = dirname(copy)

@@ -1,8 +1,8 @@
 /**
  * A copy of a database file, made page by page while the database is written, and kept exact by the frames of its log.
  *
- * Pages of the log are never older than those of the file, so a page that came from the log is not copied from the file
- * any more. When all pages are there, the copy is the database as of the last commit that was applied.
+ * Pages of the log are never older than those of the file, so a page that came from the log is no longer copied from
+ * the file. When all pages are there, the copy is the database as of the last commit that was applied.
  */
 import { closeSync, fdatasyncSync, fsyncSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { FRAME_HEADER_BYTES, frameBytes, WAL_HEADER_BYTES } from './wal-frames.js'
@@ -67,14 +67,14 @@ export class PageCopy extends PageFile {
   private readonly buffer = Buffer.allocUnsafe(STEP_BYTES)
   /** A bit for each page that came from the log. */
   private applied = Buffer.alloc(1024)
-  /** Pages of the database when the copy began: those that are added later come through the log. */
+  /** Pages of the database when the copy began. Pages that are added later come through the log. */
   private readonly firstPages: number
   private pages: number
   private nextPage = 0
 
   /**
-   * `source`: the descriptor of the database file. It must stay open as long as the process has connections to it.
-   * `pages`: of the database now.
+   * `source` is the descriptor of the database file. It must stay open as long as the process has connections to it.
+   * `pages` are those of the database now.
    */
   constructor(source: number, to: string, pages: number) {
     super(to, 'wx')
@@ -92,7 +92,7 @@ export class PageCopy extends PageFile {
     return { bytes: this.nextPage * this.pageSize, total: this.firstPages * this.pageSize }
   }
 
-  /** Copies the next megabyte; false: all pages are there. */
+  /** Copies the next megabyte. False if all pages are there. */
   step(): boolean {
     if (this.nextPage >= this.firstPages) return false
     const count = Math.min(STEP_BYTES / this.pageSize, this.firstPages - this.nextPage)

@@ -1,5 +1,5 @@
 /**
- * Descriptors of database files that are read beside SQLite.
+ * Descriptors of database files that are read without SQLite.
  *
  * They are never closed: closing any descriptor of a file releases all POSIX locks that the process holds on it, also
  * those of SQLite's connections, and another process could then remove the log under them.

@@ -11,9 +11,9 @@ import SQLite from 'better-sqlite3'
 import { openConnection } from '../db/connection.js'
 import { type LogPosition, type WalPiece, WalReader } from './wal-reader.js'
 
-/** Frames of the log, from which on it is rotated: 16 MB. */
+/** The log is rotated when it has so many frames: 16 MB. */
 const MAX_FRAMES = 4000
-/** Milliseconds, from which on it is rotated too: deleted bytes leave it then. */
+/** The log is rotated after so many milliseconds too: deleted bytes leave it then. */
 const MAX_LOG_AGE = 60_000
 /** Milliseconds that a rotation waits for the write lock; it is tried again at the next poll. */
 const MAX_LOCK_WAIT = 500
@@ -25,7 +25,7 @@ interface Checkpoint {
   readonly checkpointed: number
 }
 
-/** The log has other frames than those that were read: the copy must begin anew. */
+/** The log has other frames than those that were read: the copy must start again. */
 export class LostLog extends Error {
   override name = 'LostLog'
 }
@@ -46,7 +46,7 @@ export class WalFollower {
       return db
     }
     try {
-      // Read-only: the last of all connections to close is one of these, and so leaves the log in place.
+      // They are read-only: the last of all connections to close is one of these, and so leaves the log in place.
       const openReader = (): SQLite.Database => keep(new SQLite(file, { readonly: true, timeout: 10_000 }))
       this.readers = [openReader(), openReader()]
       this.locker = keep(openConnection({ file, busyTimeout: MAX_LOCK_WAIT }))
@@ -64,8 +64,8 @@ export class WalFollower {
   }
 
   /**
-   * See `WalReader.resume`. What was committed since is read at once: if all of it is copied back, no reader keeps the next
-   * commit from restarting the log.
+   * See `WalReader.resume`. Commits since then are read at once: if all of them are copied back, no reader keeps the
+   * next commit from restarting the log.
    */
   resume(position: Parameters<WalReader['resume']>[0]): boolean {
     if (!this.reader.resume(position)) return false
@@ -78,7 +78,7 @@ export class WalFollower {
 
   /** Passes on what was committed since the last call; returns the number of bytes. */
   poll(take: (piece: WalPiece) => void): number {
-    // First: what the reader has kept in the log may leave it when it moves on.
+    // This comes first: frames that the reader has kept in the log may leave it when it moves on.
     const bytes = this.passOn(take)
     this.moveOn()
     const frames = this.reader.countFrames()
@@ -87,8 +87,8 @@ export class WalFollower {
   }
 
   /**
-   * Copies the log back, so that the next commit begins a new one. Returns the bytes that were passed on: after the lock is
-   * given back, because a slow disk that takes them must not stop the writer.
+   * Copies the log back, so that the next commit begins a new one. Returns the number of bytes that were passed on.
+   * They are passed on after the lock is given back, because a slow disk that takes them must not stop the writer.
    */
   rotate(take: (piece: WalPiece) => void): number {
     this.rotatedAt = performance.now()
@@ -123,7 +123,7 @@ export class WalFollower {
     this.moveOn()
   }
 
-  /** `keepLog`: the log stays in place even if no other connection is open. */
+  /** With `keepLog` the log stays in place even if no other connection is open. */
   close({ keepLog }: { readonly keepLog: boolean }): void {
     const writers = [this.copier, this.locker]
     for (const db of keepLog ? [...writers, ...this.readers] : [...this.readers, ...writers]) db.close()

@@ -22,7 +22,7 @@ export interface WalHeader {
 /** Two unsigned words of 32 bits. */
 export type Checksum = readonly [number, number]
 
-/** Null: no header, or one that is not complete. */
+/** Null if no header, or one that is not complete. */
 export function parseWalHeader(bytes: Buffer): WalHeader | null {
   if (bytes.length < WAL_HEADER_BYTES) return null
   const magic = bytes.readUInt32BE(0)
@@ -48,13 +48,15 @@ function sumWords(bytes: Buffer, from: number, length: number, [a, b]: Checksum,
 interface Frame {
   /** Pages are counted from 1. */
   readonly page: number
-  /** Pages of the database after the commit that ends with this frame; 0: the commit goes on. */
+  /** Pages of the database after the commit that ends with this frame, or 0 if the commit goes on. */
   readonly databasePages: number
   /** Where the page begins in the bytes. */
   readonly pageAt: number
 }
 
-/** The frame at `at`, and the checksum up to its end; null: none, or one that does not continue the log. */
+/**
+ * The frame at `at`, and the checksum up to its end. Null if there is no frame, or one that does not continue the log.
+ */
 export function readFrame(
   bytes: Buffer,
   at: number,
@@ -72,7 +74,7 @@ export function readFrame(
   return { frame: { page, databasePages: bytes.readUInt32BE(at + 4), pageAt }, checksum }
 }
 
-/** The checksum that a frame states: that of the log up to its end. */
+/** The checksum that a frame states. It is that of the log up to the frame's end. */
 export function statedChecksum(frame: Buffer): Checksum {
   return [frame.readUInt32BE(CHECKSUM_OFFSET), frame.readUInt32BE(CHECKSUM_OFFSET + 4)]
 }

@@ -30,7 +30,7 @@ export interface WalPiece {
   readonly complete: boolean
 }
 
-/** How far a log was read. `checksum`: that of the log up to there. */
+/** How far a log was read. `checksum` is that of the log up to there. */
 export interface LogPosition extends WalHeader {
   readonly offset: number
 }
@@ -59,8 +59,8 @@ export class WalReader {
   }
 
   /**
-   * Goes on at a position of an earlier process. False: the log was restarted since, or its frames differ from those that
-   * were read; the reader then stands at the beginning.
+   * Continues at a position of an earlier process. False if the log was restarted since, or its frames differ from
+   * those that were read; the reader then stands at the beginning.
    */
   resume({ salts, offset, checksum }: Pick<LogPosition, 'salts' | 'offset' | 'checksum'>): boolean {
     const header = this.readHeader()
@@ -100,11 +100,12 @@ export class WalReader {
     while (this.offset < end) {
       const bytes = Buffer.allocUnsafe(Math.min(end - this.offset, this.pieceBytes(header)))
       if (this.readAt(this.offset, bytes) !== bytes.length) return
-      // Restarted meanwhile: they may be of the next log. What was read of this one is in the database file.
+      // The log was restarted in between: they may belong to the next log. What was read of this one is in the database
+      // file.
       if (!this.isAt(header.salts)) return
       const piece = { header, offset: this.offset, bytes, complete: this.offset + bytes.length === end }
       yield piece
-      // Not before: a piece that was not taken is read again.
+      // This must not come earlier: a piece that was not taken is read again.
       this.offset += bytes.length
       this.checksum = statedChecksum(bytes.subarray(bytes.length - frameBytes(header)))
     }
@@ -142,7 +143,7 @@ export class WalReader {
     return this.readAt(0, bytes) === bytes.length ? parseWalHeader(bytes) : null
   }
 
-  /** SQLite locks no byte of this file, so it may be opened and closed beside connections. */
+  /** SQLite locks no byte of this file, so it may be opened and closed while there are connections. */
   private readAt(position: number, into: Buffer): number {
     let file: number
     try {

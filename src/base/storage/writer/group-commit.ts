@@ -26,11 +26,11 @@ import type { SpoolWriter } from '../spool/spool-writer.js'
 import { SpooledBatch } from '../spool/spooled-batch.js'
 
 export type WriteRequest = readonly Write[]
-/** Why a request failed; undefined: it succeeded. */
+/** Why a request failed, or undefined if it succeeded. */
 export type WriteOutcome = Error | undefined
 
 export interface GroupCommit {
-  /** One outcome for each request, in order. Never throws. */
+  /** Returns one outcome for each request, in order. Never throws. */
   readonly run: (requests: readonly WriteRequest[]) => WriteOutcome[]
   readonly countCommits: () => number
   /** Milliseconds of the last COMMIT statement. */
@@ -67,7 +67,7 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
   }
 }
 
-/** `spool` null: all bytes are stored in the database. */
+/** `spool` is null if all bytes are stored in the database. */
 export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null = null): GroupCommit {
   const statement = createStatementCache(db)
   const spooled = new SpooledBatch(spool)
@@ -97,7 +97,7 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
     }
   }
 
-  /** Undefined: something must be undone, which takes savepoints. */
+  /** Undefined if something must be undone, which takes savepoints. */
   function runWithoutSavepoints(requests: readonly WriteRequest[]): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = []
     for (const request of requests) {

@@ -1,13 +1,13 @@
 /**
  * The messages between the main thread and the writer thread.
  *
- * Messages are answered in order, so they need no ids: an answer counts the messages that it settles and
- * lists the failed requests among them. The text of a statement is sent once; after that it is a number,
- * its place in the order of texts.
+ * Messages are answered in order, so they need no ids: an answer counts the messages that it settles and lists the
+ * failed requests among them. The text of a statement is sent once; after that it is a number, its place in the order
+ * of texts.
  *
- * A Buffer is often a small window on a large pool, and cloning it would copy the entire pool, so such a
- * window is copied first. Of `MessageBytes`, what is lent and moved pieces in memory of their own are transferred; the
- * former comes back with the answer.
+ * A Buffer is often a small window on a large pool, and cloning it would copy the entire pool, so such a window is
+ * copied first. The bytes of `MessageBytes` are transferred if they are lent, or are moved pieces that have their
+ * memory alone; lent ones come back with the answer.
  */
 import { hasHeadroom } from '../../platform/memory/byte-pieces.js'
 import type { ConnectionOptions } from '../db/connection.js'
@@ -17,7 +17,7 @@ import type { SpoolPlace } from '../db/spool-files.js'
 import { ConstraintViolated, LostBytes, StorageFault, type Write, WriteConflict } from '../db/write.js'
 import type { WriteRequest } from './group-commit.js'
 
-/** What the thread is started with. */
+/** The thread is started with these options. */
 export interface WriterThreadOptions extends ConnectionOptions {
   /** Large messages are stored in spool files. */
   readonly spool: boolean
@@ -25,7 +25,10 @@ export interface WriterThreadOptions extends ConnectionOptions {
 
 /** The requests of one message in two flat lists: a list for each of their statements would cost twice as much to copy. */
 interface WireRequests {
-  /** For each request how many writes it has; for each of these its statement, its rows (-1: any number), how many values. */
+  /**
+   * For each request: how many writes it has. For each write: its statement, its rows (-1: any number), how many
+   * values.
+   */
   readonly shape: readonly number[]
   /** The parameters of all writes. */
   readonly values: readonly unknown[]
@@ -35,7 +38,7 @@ interface WireRequests {
 const SHAPE_OF_WRITE = 3
 
 export type ToWriter =
-  /** `texts` are new; their numbers continue those before. `forget`: numbering restarts at 0. */
+  /** `texts` are new; their numbers continue those before. With `forget`, numbering restarts at 0. */
   | {
       readonly kind: 'requests'
       readonly forget: boolean
@@ -47,7 +50,7 @@ export type ToWriter =
   | { readonly kind: 'sweep'; readonly holes: readonly SpoolPlace[] }
   | { readonly kind: 'stop' }
 
-/** `request`: place among all requests that this answer settles. */
+/** `request` is its place among all requests that this answer settles. */
 interface WireFailure {
   readonly request: number
   readonly kind: 'missed' | 'constraint' | 'fault' | 'lost' | 'bug'
@@ -61,10 +64,10 @@ export type FromWriter =
       readonly kind: 'settled'
       readonly messages: number
       readonly failures: readonly WireFailure[]
-      /** What was lent with these messages, in order. */
+      /** The bytes that were lent with these messages, in order. */
       readonly returned: readonly Uint8Array[]
       readonly commits: number
-      /** The batch that this answer is about; null: it was none. */
+      /** The batch that this answer is about, or null if it was none. */
       readonly batch: WrittenBatch | null
     }
   | { readonly kind: 'foreign-commit' }
@@ -97,7 +100,7 @@ export class StatementNumbers {
     return number
   }
 
-  /** What the receiver must learn before the next message. Called once for each message. */
+  /** Returns what the receiver must learn before the next message. Call it once for each message. */
   takeUpdate(): { readonly forget: boolean; readonly texts: readonly string[] } {
     const update = { forget: this.forget, texts: this.newTexts }
     this.newTexts = []
@@ -138,7 +141,7 @@ export class WireGathering {
     return loans
   }
 
-  /** Begins anew. */
+  /** Returns the requests so far and starts a new message. */
   take(): { readonly requests: WireRequests; readonly transfer: readonly ArrayBuffer[] } {
     const { shape, values, transfer } = this
     this.shape = []
@@ -189,7 +192,7 @@ function toWirePieces({ pieces }: MessageBytes, transfer: ArrayBuffer[]): WirePi
   }
 }
 
-/** Not a pool of Node.js, whose size depends on its version. */
+/** The memory is not a pool of Node.js, whose size depends on its version. */
 function isOwnMemory(piece: Uint8Array): boolean {
   return piece.buffer.byteLength >= MOVE_FROM_BYTES || hasHeadroom(piece)
 }
@@ -238,7 +241,7 @@ function fromWireValue(value: unknown): unknown {
   return isWireLoan(value) ? value.lent : value
 }
 
-/** What was lent with the requests of a message, in their order. */
+/** The bytes that were lent with the requests of a message, in their order. */
 export function lentWith({ values }: WireRequests): readonly Uint8Array[] {
   return values.filter(isWireLoan).map(({ lent }) => lent)
 }

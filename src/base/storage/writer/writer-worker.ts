@@ -30,17 +30,17 @@ import {
   type WriterThreadOptions,
 } from './writer-protocol.js'
 
-/** A value of its own each time: SQLite writes no page whose content stays the same. */
+/** Its value differs each time: SQLite writes no page if its content stays the same. */
 const COMMIT_ONE_PAGE = `insert or replace into service_state (key, value) values ('log_purge', hex(randomblob(8)))`
 
-/** Requests of one batch: limits a commit, and so the wait for an answer, to some tens of milliseconds. */
+/** Requests of one batch. They limit a commit, and so the wait for an answer, to some tens of milliseconds. */
 const MAX_BATCH = 2000
 const IDLE_CHECK_INTERVAL = 250
 
 interface OpenDatabase {
   readonly db: SQLite.Database
   readonly group: GroupCommit
-  /** Null: all bytes are stored in the database. */
+  /** Null if all bytes are stored in the database. */
   readonly spool: SpoolWriter | null
   readonly dataVersion: SQLite.Statement
 }
@@ -61,7 +61,7 @@ class WriterThread {
   ) {
     this.getDatabase()
     port.on('message', (message: ToWriter) => this.handleMessages(message))
-    // Answers count messages: with one that is lost, all later ones would be about other requests.
+    // Answers count messages: if one is lost, all later ones would be about other requests.
     port.on('messageerror', (error) => {
       throw error
     })
@@ -197,7 +197,7 @@ class WriterThread {
   }
 }
 
-/** By loops: lists of each request and statement took 7 µs a message. */
+/** It uses loops: lists of each request and statement took 7 µs a message. */
 function freeMoved(batch: readonly WriteRequest[]): void {
   for (const request of batch) {
     for (const { parameters } of request) {
@@ -237,12 +237,12 @@ try {
 }
 
 /**
- * Cuts off what an earlier run of the log has left behind its end, where deleted bytes would stay for long.
+ * Cuts off what an earlier run of the log has left after its end, where deleted bytes would stay for long.
  *
- * SQLite cuts the log to `journal_size_limit` in the first commit after a restart of the log. The limit is 0 until then;
- * afterwards it is large again, because growing the file would cost each commit.
+ * SQLite cuts the log to `journal_size_limit` in the first commit after a restart of the log. The limit is 0 until
+ * then; afterwards it is large again, because growing the file would cost each commit.
  *
- * True: the log was restarted since the purge began. To be called again while it is false.
+ * True if the log was restarted since the purge began. Call it again while it is false.
  */
 type LogPurge = () => boolean
 
@@ -260,7 +260,7 @@ function beginLogPurge(db: SQLite.Database, file: string): LogPurge {
   }
 }
 
-/** The salts of the log, which change when it is restarted; empty: it has no header yet. */
+/** The salts of the log, which change when it is restarted, or empty if it has no header yet. */
 function readSalts(file: string): string {
   const log = openSync(`${file}-wal`, 'r')
   try {

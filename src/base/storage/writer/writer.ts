@@ -215,7 +215,7 @@ export class Writer {
     if (!this.closing) this.restartTimer = setTimeout(() => this.restartThread(), this.options.restartAfter ?? 1000)
   }
 
-  /** Without a thread, commits of other processes went unnoticed: some are assumed. */
+  /** While there was no thread, commits of other processes were not noticed: some are assumed. */
   private restartThread(): void {
     this.startThread().once('message', (message: FromWriter) => {
       if (message.kind === 'opened') for (const listener of this.listeners) listener()

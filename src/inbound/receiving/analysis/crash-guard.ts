@@ -88,7 +88,7 @@ export class CrashGuard {
   }
 
   private writeSlot(slot: number, text: string): void {
-    // Its descriptor may be that of another file by now.
+    // Its descriptor may now be that of another file.
     if (this.isClosed) return
     const line = Buffer.alloc(SLOT_SIZE, ' ')
     line.write(text, 'latin1')

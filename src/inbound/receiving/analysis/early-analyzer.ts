@@ -1,11 +1,11 @@
 /**
  * Takes a message apart before it is answered, so that its record, its score and its event are in the commit that
- * stores it, or it is refused for its score.
+ * stores it, or it is refused for its score. Nothing depends on it.
  *
- * Nothing depends on it: a message that is not analyzed in time is accepted and processed later (`inbound-processor.ts`),
- * as is one that comes while many others are being analyzed, or that no process can read. The same holds for a message
- * that was being analyzed when the daemon crashed (`crash-guard.ts`, with a file of its own): its client sends it
- * again, and it must not crash the daemon each time.
+ * A message that is not analyzed in time is accepted and processed later (`inbound-processor.ts`). The same holds for a
+ * message that comes while many others are being analyzed, one that no process can read, and one that was being
+ * analyzed when the daemon crashed (`crash-guard.ts`, with a separate file): its client sends it again, and it must not
+ * crash the daemon each time.
  */
 import { hash } from 'node:crypto'
 import type { Log } from '../../../base/platform/log.js'
@@ -20,12 +20,12 @@ interface AnalyzerDeps {
 }
 
 export interface EarlyMessage {
-  /** The bytes as received: by them the message is recognized when it is sent again. */
+  /** The bytes as received. They identify the message when it is sent again. */
   readonly received: Buffer
-  /** Makes the bytes that are read, in memory of their own: what was received goes to the writer meanwhile. */
+  /** Copies the bytes that are read, because the received ones go to the writer at the same time. */
   readonly copy: () => Buffer
   readonly workspaceId: string
-  /** Null: it is yet to be analyzed. */
+  /** Null if it is yet to be analyzed. */
   readonly content: AnalyzedContent | null
   readonly contextOf: () => SpamContext
   /** The id of its session, for the log. */
@@ -38,7 +38,7 @@ interface EarlyAnalysis extends AnalyzedContent {
 
 /** Messages of up to 1 MB each. */
 const MAX_AT_ONCE = 100
-/** Bytes by which a message is recognized when it is sent again, beside its size. */
+/** So many bytes and the size identify a message when it is sent again. */
 const RECOGNIZED_BYTES = 65_536
 
 export class EarlyAnalyzer {
@@ -50,8 +50,8 @@ export class EarlyAnalyzer {
   }
 
   /**
-   * Resolves to what `act` makes of the analysis, or to null if there is nothing within `timeLimit` milliseconds, or if
-   * something failed. What `act` has begun by then goes on, so it may only read. Never rejects.
+   * Resolves to what `act` makes of the analysis. Resolves to null if there is no result within `timeLimit`
+   * milliseconds, or if something failed. `act` may still be running then, so it may only read. Never rejects.
    */
   async analyze<Result>(
     message: EarlyMessage,
@@ -86,13 +86,13 @@ export class EarlyAnalyzer {
     return new MessageGuard(this.deps.crashGuard, { id, workspaceId }, this.feared.has(id))
   }
 
-  /** Resolves when no message is being analyzed. To be called after the end of the processes that parse. */
+  /** Resolves when no message is being analyzed. Call it after the processes that parse have ended. */
   async stop(): Promise<void> {
     await Promise.allSettled(this.underWay)
     this.deps.crashGuard.close()
   }
 
-  /** Null: it cannot be read, or its time was over before its turn came. */
+  /** Null if it cannot be read, or its time was over before its turn came. */
   private async takeApart(
     { copy, workspaceId, contextOf, received, content }: EarlyMessage,
     guard: Pick<MessageGuard, 'begin'> | null,
@@ -125,14 +125,14 @@ class MessageGuard {
     this.crashGuard.begin(this.message)
   }
 
-  /** To be called at the end, also without `begin`. */
+  /** Call it at the end, even without `begin`. */
   finish(): void {
     this.crashGuard.finish(this.message.id)
   }
 }
 
 function recognizableId(received: Buffer): string {
-  // Not a checksum: a message made to have the id of another one would free its slot in the guard's file.
+  // It is no checksum: a message made to have the id of another one would free its slot in the guard's file.
   return `early-${hash('sha256', received.subarray(0, RECOGNIZED_BYTES)).slice(0, 32)}-${received.length}`
 }
 

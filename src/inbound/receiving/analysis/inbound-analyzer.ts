@@ -1,6 +1,6 @@
 /**
- * Analyzes inbound mail in the processes that parse messages: the fields of its record, and its content analysis for
- * the spam score. So no header, rule or word list holds up the daemon, whatever the message contains.
+ * Analyzes inbound mail in the processes that parse messages. It makes the fields of the record, and the content
+ * analysis for the spam score. No header, rule or word list delays the daemon, whatever the message contains.
  */
 import type { MimeReader } from '../../../records/messages/mime/mime-parts.js'
 import type { ContentAnalyzer } from '../../../records/messages/mime/mime-parts-protocol.js'
@@ -17,7 +17,7 @@ export type InboundReader = MimeReader<InboundSummary, SpamContext, ContentAnaly
 
 type InboundAnalyzer = ContentAnalyzer<InboundSummary, SpamContext, ContentAnalysis>
 
-/** Under the name that the processes import. */
+/** The processes import it under this name. */
 export const contentAnalyzer: InboundAnalyzer = {
   module: new URL(import.meta.url),
   summarize: summarizeInbound,

@@ -23,7 +23,7 @@ const MAX_SUBJECT = 998
 /** Characters. */
 const MAX_REFERENCES_LENGTH = 65_536
 
-/** What is known of an inbound message once it is parsed and before it has a spam score. */
+/** The facts about an inbound message once it is parsed and before it has a spam score. */
 export type InboundSummary = Omit<InboundContent, 'spam_status' | 'spam_score' | 'spam_report'>
 
 export function summarizeInbound({ raw, header, parts }: ParsedMessage): InboundSummary {

@@ -12,7 +12,7 @@ import type { MessageQueries } from './dns-queries.js'
 import { type FoundAnswer, octetsOf, toAnswerKey } from './kept-answers.js'
 
 export interface AnswerMemo<T> {
-  /** `input`: all that the check reads but DNS. */
+  /** `input` is all that the check reads, except DNS. */
   readonly run: (
     input: string,
     queries: MessageQueries,
@@ -21,7 +21,10 @@ export interface AnswerMemo<T> {
   ) => Promise<T>
 }
 
-/** Approximate octets of all results of one check, with the answers that they keep in memory: over a thousand results. */
+/**
+ * Approximate octets of all results of one check, with the answers that they keep in memory. That is over a thousand
+ * results.
+ */
 const MAX_OCTETS = 4_194_304
 /** Characters; a longer one is not remembered. */
 const MAX_INPUT = 1000

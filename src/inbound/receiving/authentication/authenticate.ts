@@ -40,15 +40,13 @@ import type { ParsedKeys } from './parsed-keys.js'
 import { selectSignatures } from './signature-fields.js'
 
 /**
- * The ARC chain (RFC 8617 section 5.2), verified by mailauth in its strict mode: tag lists as in RFC 6376, every
- * seal of at most fifty, and the newest message signature.
+ * The result for a chain that is not verified. mailauth verifies the ARC chain (RFC 8617 section 5.2) in its strict
+ * mode: tag lists as in RFC 6376, every seal of at most fifty, and the newest message signature.
  *
- * RFC 8617 has no temporary result; a chain that fails because DNS did not answer is `temperror` here, so that a
- * fault of our resolver does not count against the sender.
+ * RFC 8617 has no temporary result; a chain that fails because DNS did not answer is `temperror` here, so that a fault
+ * of our resolver does not count against the sender.
  *
  * Known limit: a passing chain has no effect on DMARC, because there is no list of trusted sealers.
- *
- * The result for a chain that is not verified.
  */
 const oversizedArc: ArcVerdict = { result: 'fail', reason: 'field too long' }
 
@@ -63,14 +61,14 @@ interface AuthenticateDeps {
 export const defaultLimits: QueryLimits & DkimLimits = { ...defaultQueryLimits, hashBudget: defaultHashBudget }
 
 /**
- * DNS queries of each check. SPF: ten terms with ten names each. DKIM: a key for each signature, twice in case
- * mailauth spells its name differently. ARC: a key for each seal. DMARC: tree walks. iprev: names.
+ * DNS queries of each check. SPF has ten terms with ten names each. DKIM needs a key for each signature, twice in case
+ * mailauth spells its name differently. ARC needs a key for each seal. DMARC walks trees, iprev asks for names.
  */
 const MAX_QUERIES = { spf: 120, dkim: 24, arc: 50, dmarc: 100, iprev: 11 } as const
 
 const MAX_HEADER = 2_097_152
 
-/** `header`: of `raw`. */
+/** `header` is the header of `raw`. */
 export async function authenticate(
   raw: Buffer,
   connection: Connection,
@@ -144,7 +142,7 @@ async function checkArc(
   }
 }
 
-/** No ARC field at all: a chain that cannot be read leaves an error. */
+/** The message has no ARC field at all: a chain that cannot be read leaves an error. */
 function isAbsent(chain: NonNullable<DKIMVerifyResult['arc']>): boolean {
   return chain.chain === false && chain.error === undefined
 }

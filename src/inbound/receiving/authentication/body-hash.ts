@@ -14,10 +14,10 @@ import { hashRelaxedBodyAsync } from '../../../workspaces/domains/dkim/canonical
 const LF = 0x0a
 const CR = 0x0d
 
-/** Octets hashed in one step: about a millisecond. */
+/** Octets hashed in one step, which takes about a millisecond. */
 const WINDOW_OCTETS = 524_288
 
-/** In the place of one of mailauth's hashers: the members are those that mailauth calls. */
+/** Takes the place of one of mailauth's hashers. Its members are those that mailauth calls. */
 export class WholeBodyHash implements BodyHasher {
   private hashed = ''
 
@@ -26,7 +26,7 @@ export class WholeBodyHash implements BodyHasher {
     private readonly algorithm: string,
   ) {}
 
-  /** Before `digest`. */
+  /** Call it before `digest`. */
   async hashBody(body: Buffer): Promise<void> {
     const hash = this.canonicalization === 'relaxed' ? hashRelaxedBodyAsync : hashSimpleBody
     this.hashed = await hash(body, 0, this.algorithm)

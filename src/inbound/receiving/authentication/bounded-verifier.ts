@@ -55,7 +55,7 @@ class BoundedVerifier extends DkimVerifier {
     } else this.hashVariants.add(way)
   }
 
-  /** `maxBodyLength`: never a number, since `prepareSignature` skips such signatures. */
+  /** `maxBodyLength` is never a number, since `prepareSignature` skips such signatures. */
   override addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string {
     const way = `${canonicalization}:${algorithm}:${maxBodyLength}`
     if (!this.wholeHashes.has(way)) {
@@ -82,7 +82,7 @@ class BoundedVerifier extends DkimVerifier {
 interface VerifiedMessage {
   readonly raw: Buffer
   readonly bodyStart: number
-  /** Null: mailauth reads it. */
+  /** Null if mailauth reads it. */
   readonly header: Header | null
 }
 
@@ -109,10 +109,10 @@ export async function verifySignatures(
 
 /**
  * Verifies DKIM signatures whose domain or selector has an underscore. The grammar of RFC 6376 section 3.1 has none,
- * but DNS does, signers write them, and other verifiers look such keys up: mail would be lost under a policy of reject.
+ * but DNS does, signers write them, and other verifiers look such keys up.
  *
- * mailauth checks the grammar first and looks the key up later, so it checks names with a letter in place of each
- * underscore, and then gets the written ones back.
+ * Without this, mail would be lost under a policy of reject. mailauth checks the grammar first and looks the key up
+ * later, so it checks names with a letter in place of each underscore, and then gets the written ones back.
  */
 function prepareWithUnderscores(signature: PreparedSignature, prepare: () => void): void {
   const { d, s, i } = signature.parsed ?? {}

@@ -20,7 +20,7 @@ export const MIN_KEY_BITS = 1024
 
 interface DkimCheck {
   readonly verdicts: readonly DkimVerdict[]
-  /** For the ARC check, which uses the same parsed message. */
+  /** The ARC check needs it: it uses the same parsed message. */
   readonly chain: DKIMVerifyResult['arc']
 }
 
@@ -60,7 +60,7 @@ function hasKey(record: string): boolean {
   return /(?:^|;)\s*p\s*=/.test(record)
 }
 
-/** All at once: if the keys of a slow domain were requested first, no time would remain for the others. */
+/** Requests all keys at once. If those of a slow domain came first, no time would remain for the others. */
 function prefetchKeys(fields: readonly SignatureField[], resolver: DNSResolver): void {
   for (const name of fields.map(keyNameOf)) {
     if (name === '') continue

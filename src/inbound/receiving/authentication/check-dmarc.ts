@@ -34,11 +34,11 @@ interface DmarcInput {
 const MAX_FROM = MAX_LIST_LENGTH
 
 /**
- * Read by the parser that records and spam rules use, and mailauth too: what DMARC judges is what is shown. An address
- * that is not valid counts, because readers may see its domain.
+ * The parser that records and spam rules use reads them, and mailauth gets them too, so DMARC judges the shown author.
+ * An address that is not valid counts, because readers may see its domain.
  */
 export function readAuthorAddresses(raw: Buffer, header: Header): readonly string[] {
-  // With the name of the field and its line end. Folds do not count: many lines are no fault.
+  // The name of the field and its line end count. Folds do not: many lines are no fault.
   const octets = findFields(header, 'from')
     .map((field) => Buffer.byteLength(readFieldValue(raw, field)) + 'From: \r\n'.length)
     .reduce((sum, size) => sum + size, 0)

@@ -1,17 +1,16 @@
 /**
  * Checks SPF (RFC 7208) of the return path's domain, or of the HELO name if the return path is null.
  *
- * mailauth in its strict mode does the work: the complete record is parsed before it is evaluated; at most ten
- * terms that query DNS, two void lookups, ten names of an MX or PTR term. A DNS fault is `temperror`, never
- * `fail`.
+ * mailauth in its strict mode does the work: the complete record is parsed before it is evaluated; at most ten terms
+ * that query DNS, two void lookups, ten names of an MX or PTR term. A DNS fault is `temperror`, never `fail`.
  *
  * Mass mail has another return path in each message. What is found holds for all senders of a domain unless its policy
  * reads the local part (macros `s` and `l`); the reason alone names the sender.
  *
- * mailauth judges no domain with an underscore, and takes a host of an MX record that is no domain name for a permanent error;
- * see `JudgedNames`.
+ * mailauth judges no domain with an underscore, and takes a host of an MX record that is no domain name for a permanent
+ * error; see `JudgedNames`.
  *
- * Known limit: HELO is not checked beside a return path (section 2.3 recommends it).
+ * Known limit: HELO is not checked if there is a return path (section 2.3 recommends it).
  */
 import type { DNSResolver } from 'mailauth'
 import { spf } from 'mailauth/lib/spf/index.js'
@@ -19,7 +18,7 @@ import type { Connection, SpfResult, SpfVerdict } from '../../../base/mail/authe
 
 export interface SpfFinding {
   readonly verdict: SpfVerdict
-  /** The reason, split where it names the sender; null: what was found may hold for no other sender. */
+  /** The reason, split where it names the sender. Null if what was found may hold for no other sender. */
   readonly reasonParts: readonly string[] | null
 }
 
@@ -54,7 +53,9 @@ export async function checkSpf(connection: Connection, resolver: DNSResolver, ti
   return { verdict, reasonParts: readsLocalPart ? null : splitReason(verdict, envelopeFrom) }
 }
 
-/** The names that mailauth gets: labels with an underscore have others, which are exchanged again in questions and texts. */
+/**
+ * The names that mailauth gets. Labels with an underscore are replaced by others, and put back in questions and texts.
+ */
 class JudgedNames {
   readonly judged: string
   private readonly written: string
@@ -97,14 +98,16 @@ class JudgedNames {
   }
 }
 
-/** A host of an MX record with at least two labels, of which the last is no number: else it is a word or an address. */
+/**
+ * A host of an MX record with at least two labels, the last of them no number. Anything else is a word or an address.
+ */
 function isMatchable(host: unknown): boolean {
   if (typeof host !== 'object' || host === null || !('exchange' in host)) return false
   const labels = String(host.exchange).replace(/\.$/, '').split('.')
   return labels.length > 1 && labels.every((label) => label !== '') && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** What was found about one sender, for another one of the same key. */
+/** Applies the finding about one sender to another one of the same key. */
 export function toSpfVerdict({ verdict, reasonParts }: SpfFinding, { envelopeFrom }: Connection): SpfVerdict {
   return reasonParts === null ? verdict : { ...verdict, reason: reasonParts.join(envelopeFrom) }
 }

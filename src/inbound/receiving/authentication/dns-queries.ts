@@ -25,7 +25,7 @@ export const defaultQueryLimits: QueryLimits = { perQuery: 5_000, perMessage: 20
 
 /** A resolver with answers at hand. */
 export interface KeepingResolver extends RecordResolver {
-  /** The answer to a question (`toAnswerKey`): always the same object while it may be used. */
+  /** The answer to a question (`toAnswerKey`). It is always the same object while it may be used. */
   readonly findKept?: (key: string) => FoundAnswer | undefined
 }
 
@@ -38,7 +38,7 @@ export class NoDnsAnswer extends Error {
     super(message)
   }
 
-  /** The name does not exist or has no such record: that is an answer. */
+  /** The name does not exist or has no such record. That is an answer too. */
   get isEmpty(): boolean {
     return this.code === 'ENOTFOUND' || this.code === 'ENODATA'
   }
@@ -47,7 +47,7 @@ export class NoDnsAnswer extends Error {
 export interface MessageQueries {
   /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
   readonly createResolver: (maxQueries: number) => DNSResolver
-  /** The answer to a question (`toAnswerKey`) that this message has made; undefined: none came in time. */
+  /** The answer to a question (`toAnswerKey`) that this message has asked. Undefined if none came in time. */
   readonly findUsed: (key: string) => FoundAnswer | undefined
   /** The answer that is at hand. Once it was, it is so for this message until its end, however long that takes. */
   readonly findKept: (key: string) => FoundAnswer | undefined

@@ -19,7 +19,7 @@ export type FoundAnswer = LookupResult<string> | LookupResult<MxRecord>
 interface KeptAnswers {
   /** The same object for as long as it is valid at `now`, in epoch milliseconds. */
   readonly find: (key: string, now: number) => FoundAnswer | undefined
-  /** `freshUntil`: epoch milliseconds. */
+  /** `freshUntil` is in epoch milliseconds. */
   readonly keep: (key: string, answer: FoundAnswer, freshUntil: number, now: number) => void
 }
 
@@ -31,7 +31,7 @@ const OVERHEAD = 256
 interface KeptAnswer {
   readonly answer: FoundAnswer
   readonly freshUntil: number
-  /** From the time ahead: the clock was set back, and the answer could be older than its time to live. */
+  /** If this time is ahead, the clock was set back, and the answer could be older than its time to live. */
   readonly keptAt: number
   readonly octets: number
 }

@@ -25,7 +25,7 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
     readonly hashAlgo: string
     /** The value of `l=`; an empty string if there is none. */
     readonly maxBodyLength: number | ''
-    /** Why it is not verified, and reported as `neutral`. */
+    /** Why the signature is not verified, and is reported as `neutral`. */
     skip?: string
     readonly invalid?: string
   }
@@ -52,7 +52,7 @@ declare module 'mailauth/lib/dkim/dkim-verifier.js' {
     addBodyHash(canonicalization: string, algorithm: string, maxBodyLength: number | ''): string
     /** Reads the whole header, with the empty line at its end. */
     emitHeaders(header: Buffer): Promise<void>
-    /** What `emitHeaders` does with the header that it has read. */
+    /** `emitHeaders` calls it with the header that it has read. */
     messageHeaders(header: ParsedHeader): Promise<void>
     /** Verifies the signatures. */
     finalChunk(): Promise<void>
@@ -78,12 +78,12 @@ declare module 'mailauth/lib/tools.js' {
     readonly hashAlgo: string
   }
 
-  /** `publicKey`: what node:crypto verifies with. */
+  /** node:crypto verifies with `publicKey`. */
   export interface KeyLookup<T> {
     readonly publicKey: T
   }
 
-  /** Asked for the key of each signature of one message. */
+  /** mailauth asks it for the key of each signature of one message. */
   export interface KeyCache {
     readonly resolver: DNSResolver
     readonly get: (

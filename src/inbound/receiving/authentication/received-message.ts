@@ -8,18 +8,18 @@ import type { Listing } from '../../spam/dnsbl.js'
 export interface TlsFacts {
   /** The version of TLS, for example `TLSv1.3`. */
   readonly protocol: string
-  /** Its name in the standards, as `TLS_AES_256_GCM_SHA384`. */
+  /** Its name in the standards, such as `TLS_AES_256_GCM_SHA384`. */
   readonly cipher: string
 }
 
 export interface ReceivedMessage {
-  /** Empty: `<>`. */
+  /** Empty for `<>`. */
   readonly envelopeFrom: Address | ''
-  /** Each once, in the order of their first RCPT. */
+  /** Each recipient once, in the order of their first RCPT. */
   readonly recipients: readonly [Address, ...Address[]]
   /** Header and body, CRLF line ends, dot-unstuffed. */
   readonly bytes: MessageBytes
-  /** Their header. */
+  /** The header of these bytes. */
   readonly header: Header
   readonly client: {
     /** The id of its session, for the log. */
@@ -27,9 +27,9 @@ export interface ReceivedMessage {
     /** IPv4 or IPv6; behind a proxy the address that the proxy reported. */
     readonly address: string
     readonly port: number
-    /** The HELO name in lower case: any text without control characters. */
+    /** The HELO name in lower case. It may be any text without control characters. */
     readonly helo: string
-    /** It sent data before the greeting. */
+    /** The client sent data before the greeting. */
     readonly earlyTalker: boolean
     readonly listings: readonly Listing[]
     readonly allowListings: readonly AllowListing[]
@@ -39,6 +39,6 @@ export interface ReceivedMessage {
   readonly protocol: string
   /** The client asked for SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
-  /** The client asked for REQUIRETLS (RFC 8689); absent: it did not. */
+  /** The client asked for REQUIRETLS (RFC 8689). If it is absent, it did not. */
   readonly requiresTls?: boolean
 }

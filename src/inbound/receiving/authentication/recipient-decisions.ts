@@ -13,9 +13,9 @@ import { type AcceptanceDecision, type DmarcSetting, decideAcceptance } from './
 
 interface RecipientDecisions {
   readonly message: AcceptanceDecision
-  /** Why the copy for these recipients is spam whatever its score; null: its score decides. */
+  /** Why the copy for these recipients is spam whatever its score. Null if its score decides. */
   readonly spamReasonOf: (addresses: readonly Address[]) => string | null
-  /** Each recipient would refuse the message if it is spam by its score. */
+  /** Every recipient refuses the message if it is spam by its score. */
   readonly refusesSpam: boolean
 }
 

@@ -1,14 +1,15 @@
 /**
  * Selects the DKIM-Signature and ARC fields of a message that are verified, and names their keys.
  *
- * The first `MAX_SIGNATURES` from the top are verified, since those were made last; the ones below are named and
- * not verified, so a message with hundreds costs no more than ten. A field that is longer, or lists more names,
- * than any signer needs is not verified either: mailauth compares each name with each field of the header (26 s of
- * work for a header of 2 MB). An ARC chain with such a field is removed as a whole, and fails.
+ * The first `MAX_SIGNATURES` from the top are verified, since those were made last; the ones below are named and not
+ * verified, so a message with hundreds costs no more than ten. A field that is longer, or lists more names, than any
+ * signer needs is not verified either: mailauth compares each name with each field of the header (26 s of work for a
+ * header of 2 MB).
  *
- * From a field of n lines mailauth makes n lists of up to n lines (27 s for one of a megabyte), so the fields with
- * the most lines are removed until the rest is cheap. For each of them another field of the same name is appended
- * to the header, so every signature over that name fails, and none passes because the field is missing.
+ * An ARC chain with such a field is removed as a whole, and fails. mailauth makes n lists of up to n lines from a field
+ * of n lines (27 s for one of a megabyte), so the fields with the most lines are removed until the rest is cheap. For
+ * each of them another field of the same name is appended to the header, so every signature over that name fails, and
+ * none passes because the field is missing.
  */
 import { domainToASCII } from 'node:url'
 import {
@@ -28,11 +29,11 @@ const MAX_NAMES = 200
 /** Maximum of unverified signatures that are reported. */
 const MAX_SKIPPED = 10
 const MAX_NAME = 255
-/** Sum of the squared numbers of lines of all fields: a To of 2,000 lines is within it. */
+/** Sum of the squared numbers of lines of all fields. A To of 2,000 lines is within it. */
 const MAX_LINE_WORK = 4_000_000
 
 export interface SignatureField {
-  /** `d=` and `s=`; empty if missing. */
+  /** `d=` and `s=`. Empty if they are missing. */
   readonly domain: string
   readonly selector: string
 }
@@ -50,7 +51,7 @@ export interface SignatureFields {
   readonly message: Buffer
   /** Where the body of `message` begins. */
   readonly bodyStart: number
-  /** The header of `message`, if it is as it was received; else null. */
+  /** The header of `message` if it was received like this. Null otherwise. */
   readonly header: Header | null
 }
 
@@ -61,7 +62,7 @@ export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
   const over = all.filter((field) => !verified.has(field))
   const chain = header.fields.filter(({ name }) => name.startsWith('arc-'))
   const oversizedChain = chain.some((field) => isOversized(raw, field))
-  // mailauth reads a return path from it that is not needed: 0.3 s for one of 2 MB.
+  // mailauth reads a return path from it, which is not needed: 0.3 s for one of 2 MB.
   const paths = findFields(header, 'return-path').filter((field) => isOversized(raw, field))
   const unread = new Set([...over, ...paths, ...(oversizedChain ? chain : [])])
   const many = findManyLined(
@@ -82,7 +83,7 @@ export function selectSignatures(raw: Buffer, header: Header): SignatureFields {
   }
 }
 
-/** The DNS name of the key (RFC 6376 section 3.6.2.1), in A-labels (RFC 8616 section 3); empty if there is none. */
+/** The DNS name of the key (RFC 6376 section 3.6.2.1), in A-labels (RFC 8616 section 3). Empty if there is none. */
 export function keyNameOf({ domain, selector }: SignatureField): string {
   if (domain === '' || selector === '') return ''
   const name = `${selector}._domainkey.${domain}`
@@ -102,7 +103,7 @@ function toSkipped(raw: Buffer, field: HeaderField): SkippedSignature {
 /** The fields with the most lines, as many as exceed the limit. */
 function findManyLined(raw: Buffer, fields: readonly HeaderField[]): readonly HeaderField[] {
   const last = fields.at(-1)
-  // So short a header has too few lines, however they are spread over its fields.
+  // A header this short has too few lines, however they are spread over its fields.
   if (last === undefined || last.end ** 2 <= MAX_LINE_WORK) return []
   const folded = fields.map((field) => ({ field, work: countLines(raw, field) ** 2 })).filter(({ work }) => work > 1)
   let left = folded.reduce((sum, { work }) => sum + work, 0)
@@ -115,7 +116,7 @@ function findManyLined(raw: Buffer, fields: readonly HeaderField[]): readonly He
   return removed
 }
 
-/** None for signatures, since those would be verified. */
+/** Signatures get none, since a placeholder would be verified. */
 function buildPlaceholders(fields: readonly HeaderField[]): string {
   const names = fields.map(({ name }) => name).filter((name) => name !== 'dkim-signature' && !name.startsWith('arc-'))
   return names.map((name) => `${name}: taken out\r\n`).join('')

@@ -18,14 +18,14 @@ import { formatMessageDate } from '../../../base/mail/message-date.js'
 import type { TlsFacts } from './received-message.js'
 import type { ResultField } from './result-fields.js'
 
-/** What is known before the message is authenticated. */
+/** The facts that are known before the message is authenticated. */
 export interface TraceFacts {
-  /** Empty: `<>`. */
+  /** Empty for `<>`. */
   readonly returnPath: Address | ''
   readonly helo: string
   /** The IP address of the client. */
   readonly address: string
-  /** Our own: the `by` of Received and the authserv-id of our results. */
+  /** Our own name: the `by` of Received and the authserv-id of our results. */
   readonly hostname: string
   /** The word after `with`. */
   readonly protocol: string
@@ -37,7 +37,7 @@ export interface TraceFacts {
   readonly now: number
 }
 
-/** The message in pieces, most of which are views of `raw`. `header`: of `raw`. */
+/** The message in pieces, most of them views of `raw`. `header` is the header of `raw`. */
 export function withTrace(
   raw: Buffer,
   header: Header,
@@ -105,7 +105,7 @@ function foldField(name: string, words: readonly string[]): string {
   const lines: string[] = []
   let line = `${name}:`
   for (const word of words) {
-    // Never a line with the name alone: some readers lose the value of such a field.
+    // A line must not have the name alone: some readers lose the value of such a field.
     if (line.length + 1 + word.length > MAX_LINE && line !== `${name}:`) {
       lines.push(line)
       line = `\t${word}`
@@ -124,7 +124,7 @@ function isForgedResult(raw: Buffer, field: HeaderField, hostname: string): bool
   return id.toLowerCase() === hostname.toLowerCase() || tryParseDomainName(id) === tryParseDomainName(hostname)
 }
 
-/** The authserv-id (RFC 8601 section 2.2), which may be quoted and follow comments; null if it cannot be read. */
+/** The authserv-id (RFC 8601 section 2.2), which may be quoted and follow comments. Null if it cannot be read. */
 export function serviceIdOf(value: string): string | null {
   const text = skipComments(value)
   if (text === null) return null
@@ -133,7 +133,7 @@ export function serviceIdOf(value: string): string | null {
   return /^[^\s;()<>@,:\\"/[\]?=]+/u.exec(text)?.[0] ?? null
 }
 
-/** Without leading blanks and comments; null if a comment never ends. */
+/** The value without leading blanks and comments. Null if a comment never ends. */
 function skipComments(value: string): string | null {
   let depth = 0
   for (let at = 0; at < value.length; at++) {

@@ -1,9 +1,10 @@
 /**
- * The text of a report: in the charset of its byte order mark, of its first octets (UTF-16 without a mark), of its XML
- * declaration, or of its part, in this order (RFC 7303 section 3, but the part comes last, whose charset is often wrong).
+ * Decodes the text of a report. Its charset is that of its byte order mark, of its first octets (UTF-16 without a
+ * mark), of its XML declaration, or of its part, in this order (RFC 7303 section 3, but the part comes last, because
+ * its charset is often wrong).
  *
- * A declaration that cannot be true has no effect: programs declare UTF-16 and write UTF-8. What is not valid UTF-8 without
- * another charset is windows-1252.
+ * A declaration that cannot be true has no effect: programs declare UTF-16 and write UTF-8. Text that is not valid
+ * UTF-8 and has no other charset is windows-1252.
  */
 import { isUtf8 } from 'node:buffer'
 import { decodeCharset } from '../../../base/mail/charset.js'
@@ -13,7 +14,7 @@ const unitsOfTwo = /^(?:utf-?16|utf-?32|ucs-?[24]|iso-10646-ucs-[24])/i
 /** Octets that are searched for the declaration. */
 const BEGINNING = 400
 
-/** `partCharset`: that of the part, if the report is not packed; empty: none. */
+/** `partCharset` is the charset of the part if the report is not packed. Empty if there is none. */
 export function readDocumentText(bytes: Buffer, partCharset = ''): string {
   const text = decodeUtf16(bytes) ?? decodeDeclared(bytes, partCharset) ?? decodePlain(bytes)
   return text.replace(/^\ufeff/, '')

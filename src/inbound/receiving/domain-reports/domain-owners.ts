@@ -17,7 +17,7 @@ export class DomainOwners {
     this.ownNames = [zone, hostname, domainOf(mailFrom)]
   }
 
-  /** Null: neither. */
+  /** Null if it is neither. */
   find(name: DomainName): DomainOfReport | null {
     const [row] = verifiedByName(this.read, { domain: name })
     if (row !== undefined) return { workspaceId: row.workspace_id, domainId: row.id }

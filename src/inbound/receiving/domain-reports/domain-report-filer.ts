@@ -35,9 +35,8 @@ import { findReporter, listEnclosingNames } from './report-trust.js'
 import type { ReportedDomain } from './reported-domain.js'
 
 /**
- * `unauthenticated`: no domain is proved for its message. `rate`: too many of its reporter, or no room for one to whom
- * nothing was sent. `unknown-domain`: no workspace
- * has the domain verified. `repeated`: it is stored already.
+ * `unauthenticated`: no domain is proved for its message. `rate`: its reporter sends too many, or nothing was sent to
+ * it and there is no room. `unknown-domain`: no workspace has the domain verified. `repeated`: it is stored already.
  */
 export type ReportOutcome = 'filed' | 'unauthenticated' | 'rate' | 'unreadable' | 'unknown-domain' | 'repeated'
 
@@ -47,13 +46,13 @@ export interface DomainReportDeps {
   readonly log: Pick<Log, 'info'>
   readonly policy: Pick<RecipientPolicy, 'classify'>
   readonly owners: Pick<DomainOwners, 'find'>
-  /** `kind`: null if the report was not read. Absent: nothing is measured. */
+  /** `kind` is null if the report was not read. If it is absent, nothing is measured. */
   readonly onOutcome?: ((kind: DomainReportKind | null, outcome: ReportOutcome) => void) | undefined
 }
 
-/** Messages of one reporter: a large one reports about each domain every day, and at the same hour. */
+/** Messages of one reporter. A large one reports about each domain every day, and at the same hour. */
 const messageLimits = { burst: 2_000, perSecond: 1, maxKeys: 10_000 }
-/** Messages that one counts as of which nothing was filed: a small one may take seconds to read. */
+/** A message from which nothing was filed counts as so many messages: a small one may take seconds to read. */
 const USELESS_COST = 40
 /** Reports of one reporter about one domain, in a day. */
 const MAX_DAILY = 50
@@ -68,7 +67,7 @@ const REMOVED_AT_ONCE = 10
 interface Filing {
   readonly writes: readonly Write[]
   readonly outcome: ReportOutcome
-  /** Null: it was not read. */
+  /** Null if it was not read. */
   readonly reported: ReportedDomain | null
   readonly facts: Readonly<Record<string, unknown>>
 }
@@ -85,7 +84,7 @@ export class DomainReportFiler {
     return first !== undefined && isAboutDomains(this.deps.policy.classify(first))
   }
 
-  /** What to write of a message that is not read at all; null: it may be read. */
+  /** The writes for a message that is not read at all. Null if it may be read. */
   refuse(email: InboundEmail): ProcessingResult | null {
     const reporter = reporterOf(email)
     if (reporter === null) return this.resultOf(email, [notFiled('unauthenticated')])
@@ -159,7 +158,7 @@ function findOwner({ owners }: DomainReportDeps, domain: string): DomainOfReport
   return null
 }
 
-/** Null: the reports of those who received mail of the domain take all room, and this reporter is none of them. */
+/** Null if the reports of those who received mail of the domain take all room, and this reporter is none of them. */
 function makeRoom(
   read: Read,
   owner: DomainOfReport,
@@ -172,7 +171,7 @@ function makeRoom(
   const isReceiver = rememberReceivers(read)
   const received = (reporter: string): boolean => isReceiver({ workspace_id: owner.workspaceId, domain, reporter })
   const heaviestFirst = reporters.toSorted((one, other) => other.weight - one.weight)
-  // The heaviest come first, so few are looked up: receivers are not many.
+  // The heaviest come first, so few are looked up: there are few receivers.
   const unproven = heaviestFirst.find(({ reporter }) => !received(reporter))
   const displaced = unproven ?? (received(from) ? heaviestFirst[0] : undefined)
   if (displaced === undefined) return null

@@ -22,13 +22,13 @@ import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import type { DomainReport } from './report-records.js'
 
 const STORED_AFTER = 1_000
-/** What does not fit, while the database takes no writes, is noted with a later message. */
+/** What does not fit while the database takes no writes is noted with a later message. */
 const MAX_PENDING = 2_000
 /** Receivers that were noted in the last day, of all domains. */
 const MAX_KNOWN = 50_000
 const BATCH_SIZE = 500
 
-/** Names under which providers report, beside those of their hosts and mailboxes. Collected by hand. */
+/** Names under which providers report, besides those of their hosts and mailboxes. They were collected by hand. */
 const reporterNames: Readonly<Record<string, readonly string[]>> = {
   amazon: ['amazonses.com', 'amazon.com'],
   apple: ['apple.com'],
@@ -94,7 +94,7 @@ interface TakenMessage {
   readonly workspaceId: string
   readonly senderDomain: string
   readonly recipientDomain: string
-  /** The host that took it; null: it is not known. */
+  /** The host that took it, or null if it is not known. */
   readonly mx: string | null
 }
 

@@ -34,7 +34,7 @@ interface AggregateRecord {
 const ROOT = 'feedback'
 const RECORD = `${ROOT}/record`
 
-/** One for each root element: files may have been joined. Throws `UnreadableReport`. */
+/** Returns one for each root element: files may have been joined. Throws `UnreadableReport`. */
 export function readAggregates(document: string): readonly ReportedDomain[] {
   const reports: ReportedDomain[] = []
   let rows = startRows()

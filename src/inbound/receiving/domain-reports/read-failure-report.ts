@@ -1,6 +1,6 @@
 /**
  * Reads a DMARC failure report (RFC 6591, RFC 7489 section 7.3): which server sent a message in the domain's name that
- * failed, and why. Of the message itself nothing is kept, neither its addresses nor its subject nor its text.
+ * failed, and why. Nothing of the message itself is kept, neither its addresses nor its subject nor its text.
  *
  * Pure; the limits are those of `report-parts`.
  */
@@ -19,7 +19,7 @@ const MAX_INCIDENTS = 1_000_000
 /** Characters of Authentication-Results that are read. */
 const MAX_RESULTS = 2_000
 
-/** Null: the message is no such report. */
+/** Null if the message is no such report. */
 export function readFailureReport({ header, parts }: ParsedReport): ReportedDomain | null {
   const part = parts.find(({ type }) => type === 'message/feedback-report')
   const fields = part === undefined ? [] : parseFieldGroups(part.text).flat()

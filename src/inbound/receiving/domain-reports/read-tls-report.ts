@@ -16,7 +16,7 @@ import { UnreadableReport } from './unreadable-report.js'
 
 const MAX_POLICIES = 100
 const MAX_DETAILS = 5_000
-/** Sessions of one policy or detail: no more than a row counts. */
+/** Sessions of one policy or detail. A row counts no more. */
 const MAX_SESSIONS = MAX_ROW_COUNT
 
 type ReportHead = Pick<ReportedDomain, 'organization' | 'reportId' | 'beginsAt' | 'endsAt'>
@@ -113,7 +113,7 @@ function textOf(value: unknown, name: string): string {
   return typeof text === 'string' ? text : ''
 }
 
-/** Null: it has no such number. */
+/** Null if it has no such number. */
 function countOf(value: unknown, name: string): number | null {
   const count = ownValueOf(value, name)
   return typeof count === 'number' && Number.isInteger(count) && count >= 0 ? Math.min(count, MAX_SESSIONS) : null

@@ -19,14 +19,14 @@ import { UnreadableReport } from './unreadable-report.js'
 /** Bytes of a message that are searched for its report; the text of one part. */
 const MAX_BYTES = 15_728_640
 const MAX_CANDIDATES = 3
-/** Bytes of JSON, whose values take many times their length in memory. */
+/** Bytes of JSON. Its values take many times their length in memory. */
 const MAX_JSON = 4_194_304
 
 export type ReportDigest =
   | { readonly kind: 'reported'; readonly domains: readonly ReportedDomain[] }
   | { readonly kind: 'unreadable'; readonly why: string }
 
-/** Under the name that the processes import. */
+/** The processes import it under this name. */
 export const messageDigester: MessageDigester<Readonly<Record<string, never>>, ReportDigest> = {
   module: new URL(import.meta.url),
   digest: readDomainReport,
@@ -52,7 +52,7 @@ interface Candidate {
   readonly bytes: Buffer
   /** The charset of its part, if that declares one of text that is not packed. */
   readonly charset: string
-  /** Packed ones first: the others may be HTML for people. */
+  /** Packed parts come first: the others may be HTML for people. */
   readonly rank: number
 }
 
@@ -79,7 +79,7 @@ function unpackTwice(bytes: Buffer): readonly Buffer[] {
   })
 }
 
-/** What the readable ones report. Throws what the last one is refused for if there are none. */
+/** What the readable files report. If there are none, it throws the refusal of the last one. */
 function readFiles(files: readonly Buffer[], charset: string): readonly ReportedDomain[] {
   const domains: ReportedDomain[] = []
   let failure: UnreadableReport | null = null

@@ -16,7 +16,7 @@ export interface DomainOfReport {
   readonly domainId: string
 }
 
-/** What a report counts towards the limit of its domain, besides its rows. Octets. */
+/** Octets that a report counts towards the limit of its domain, besides its rows. */
 const REPORT_WEIGHT = 8_192
 
 /** Misses if it is stored already. */
@@ -56,7 +56,7 @@ export function storeReport(report: DomainReport, rows: DomainReportRowsTable['r
   return [insertReport(report), insertRows({ report_id, workspace_id, rows })]
 }
 
-/** Its rows go with it, by a trigger. */
+/** A trigger removes its rows with it. */
 export const removeDomainReport = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('domain_reports').where('id', '=', slot('id')),
 )
@@ -75,7 +75,7 @@ export const findStoredReport = prepareRead<ReportKey>()(({ db, slot }) =>
     .where('report_id', '=', slot('reportId')),
 )
 
-/** What the stored reports of each reporter weigh. */
+/** The stored octets of each reporter. */
 export const weighReporters = prepareRead<DomainOfReport>()(({ db, slot }) =>
   db
     .selectFrom('domain_reports')
@@ -115,9 +115,9 @@ export const rowsOfReport = prepareRead<{ workspaceId: string; id: string }>()((
 )
 
 export type ReportPage = DomainOfReport & {
-  /** `any`: all. */
+  /** `any` stands for all kinds. */
   readonly kind: DomainReportKind | 'any'
-  /** Reports whose time ends at or after this moment, and begins before that one. */
+  /** Selects reports that end at or after this moment, and begin before the next one. */
   readonly from: number
   readonly to: number
   readonly before: string

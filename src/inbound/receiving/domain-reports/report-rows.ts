@@ -41,8 +41,8 @@ export class ReportRows<Row extends DomainReportRow> {
   private failed = 0
 
   /**
-   * `rest`: the row of what exceeds the limits. `withCount`: the row with a number of messages, which is 0 in those that
-   * are added.
+   * `rest` makes the row for all that exceeds the limits. `withCount` makes the row with a number of messages, which is
+   * 0 in the rows that are added.
    */
   constructor(
     private readonly rest: (passed: boolean) => Row,

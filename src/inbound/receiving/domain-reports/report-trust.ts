@@ -8,10 +8,10 @@ import { type DomainName, tryParseDomainName } from '../../../base/mail/address.
 import type { Authentication } from '../../../base/mail/authentication-results.js'
 import { findRegistryDomain } from '../../../base/mail/public-suffix.js'
 
-/** Labels of a name whose parents are looked for. */
+/** Parents are looked for among so many last labels of a name. */
 const MAX_LABELS = 10
 
-/** The author's domain if DMARC passed, else that of a signature, else that of the return path; null: none passed. */
+/** The author's domain if DMARC passed, else that of a signature, else that of the return path. Null if none passed. */
 export function findReporter({ dmarc, dkim = [], spf }: Partial<Authentication>): string | null {
   const author = dmarc?.result === 'pass' ? dmarc.domain : null
   const signer = dkim.find(({ result, domain }) => result === 'pass' && domain !== '')?.domain

@@ -1,11 +1,11 @@
-/** Values of reports from outside, brought into one form. What is not of that form becomes empty. */
+/** Brings values of reports from outside into one form. A value that does not have this form becomes empty. */
 import { tryParseDomainName } from '../../../base/mail/address.js'
 import { toPrintableText } from '../../../base/mail/printable.js'
 import { parseIpAddress } from '../../../base/platform/ip-address.js'
 
 const MAX_WORD = 40
 const MAX_LABEL = 255
-/** Milliseconds: in the year 2100. */
+/** Milliseconds of a time in the year 2100. */
 const MAX_TIME = 4_102_444_800_000
 
 /** A word of a closed vocabulary, as `pass` or `certificate-expired`. */
@@ -24,7 +24,7 @@ export function toAddressText(text: string): string {
   return given.length > 64 ? '' : (parseIpAddress(given)?.toString() ?? '')
 }
 
-/** Text of people and programs: one line. */
+/** Puts text of people and programs on one line. */
 export function toLabel(text: string): string {
   return toPrintableText(text.slice(0, 4 * MAX_LABEL))
     .replace(/\s+/g, ' ')
@@ -32,13 +32,13 @@ export function toLabel(text: string): string {
     .slice(0, MAX_LABEL)
 }
 
-/** Null: no number that a count or a time could be. */
+/** Null if no number that a count or a time could be. */
 export function toCount(text: string): number | null {
   const given = text.trim()
   return /^\d{1,12}$/.test(given) ? Number(given) : null
 }
 
-/** Milliseconds; null: no time, or none that a report can name. */
+/** Milliseconds, or null if no time, or none that a report can name. */
 export function toTime(milliseconds: number | null): number | null {
   return milliseconds !== null && milliseconds > 0 && milliseconds <= MAX_TIME ? Math.floor(milliseconds) : null
 }

@@ -6,7 +6,7 @@ export interface ReportedDomain extends RowTotals {
   readonly kind: DomainReportKind
   /** The domain whose policy the report is about. */
   readonly domain: string
-  /** What the report calls its author. */
+  /** The name that the report gives its author. */
   readonly organization: string
   readonly reportId: string
   readonly policy: string

@@ -1,11 +1,12 @@
 /**
  * Sums up the reports about a domain: who sends in its name and passes or fails, and how connections to its hosts went.
  *
- * Anyone can report about any domain. Only reporters that received mail of the domain (`mail-receivers.ts`) count in the
- * totals and lists; the sums of the others are beside them.
+ * Anyone can report about any domain. Only reporters that received mail of the domain (`mail-receivers.ts`) count in
+ * the totals and lists; the others have separate sums.
  *
- * Aggregate reports alone are counted as messages: failure reports tell of the same ones again. It reads one report in a
- * step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come from outside.
+ * Aggregate reports alone are counted as messages, because failure reports are about the same messages. It reads one
+ * report in a step, so that the event loop is free in between, and picks the largest numbers in steps too: reports come
+ * from outside.
  */
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { waitForStep } from '../../../base/storage/db/stepped-walk.js'
@@ -14,7 +15,7 @@ import type { DmarcRow, DomainReportRow, TlsRow } from '../../../base/storage/ta
 import { rememberReceivers } from './mail-receivers.js'
 import { type DomainReport, type ReportPage, reportsBefore, rowsOfReport } from './report-records.js'
 
-/** Sources, domains and results of an answer: those with the most messages. */
+/** Sources, domains and results of an answer. Those with the most messages are shown. */
 const MAX_SHOWN = 50
 const PAGE_SIZE = 100
 /** Entries that one step sorts. */
@@ -37,7 +38,7 @@ interface ShownSessions {
   readonly failed: number
 }
 
-/** What one reporter says in all its reports. */
+/** What all reports of one reporter say. */
 interface OfReporter {
   readonly reporter: string
   /** It received mail of the domain. Otherwise its reports are not counted. */
@@ -48,9 +49,9 @@ interface OfReporter {
 export interface ReportSummary {
   readonly dmarc: ShownCounts & {
     readonly reports: number
-    /** By the address that sent. */
+    /** Grouped by the address that sent. */
     readonly sources: readonly (ShownCounts & { readonly source_ip: string })[]
-    /** By the domain that DKIM or SPF authenticated; null: none was. */
+    /** `domain` is the one that DKIM or SPF authenticated. Null if none was. */
     readonly authenticated: readonly (ShownCounts & { readonly domain: string | null })[]
     readonly reporters: readonly (ShownCounts & OfReporter)[]
     /** Reports that are not counted above. */
@@ -154,7 +155,7 @@ class Summing {
   }
 }
 
-/** `page`: its `before` and `limit` have no effect. */
+/** `before` and `limit` of `page` have no effect. */
 export async function summarizeReports(read: Read, page: ReportPage): Promise<ReportSummary> {
   const summing = new Summing()
   const isKnown = rememberReceivers(read)

@@ -1,12 +1,12 @@
 /**
- * Unpacks what a report comes in: gzip (RFC 1952), or the files of a ZIP archive, recognized by their first bytes; anything
- * else is plain.
+ * Unpacks what a report comes in: gzip (RFC 1952), or the files of a ZIP archive, recognized by their first bytes;
+ * anything else is plain.
  *
- * Inflating stops at the limit, which is lower for what is small, so a bomb costs no more than a report of its size. gzip has
- * one or more members; octets behind them, as the line end that some senders add, are passed over. The files of an
- * archive are found by the central directory, which has the sizes that a local header may lack. Folders are passed over, and so
- * are entries that are encrypted or of another method than "stored" and "deflated", unless there are no others. ZIP64 is
- * refused. Limits: 1,000 members, 100 entries of an archive.
+ * Inflating stops at the limit, which is lower for small files, so a bomb costs no more than a report of its size. gzip
+ * has one or more members; octets after them, such as the line end that some senders add, are passed over. The files of
+ * an archive are found by the central directory, which has the sizes that a local header may lack. Folders are passed
+ * over. Entries that are encrypted or have another method than "stored" and "deflated" are passed over too, unless
+ * there are no others. ZIP64 is refused. Limits: 1,000 members, 100 entries of an archive.
  */
 import { crc32, inflateRawSync } from 'node:zlib'
 import { ownValueOf } from '../../../base/platform/records.js'
@@ -71,7 +71,7 @@ function unpackMembers(bytes: Buffer, max: number): Buffer {
   return Buffer.concat(contents)
 }
 
-/** Behind the header of the member and its optional fields (RFC 1952 section 2.3.1). */
+/** The offset behind the header of the member and its optional fields (RFC 1952 section 2.3.1). */
 function findMemberContent(bytes: Buffer, start: number): number {
   const flags = bytes[start + 3] ?? 0
   let at = start + MEMBER_HEADER
@@ -92,7 +92,7 @@ interface Inflated {
   readonly read: number
 }
 
-/** `left`: of `max`, which all parts have together. */
+/** `left` octets remain of the `max` that all parts share. */
 function inflate(packed: Buffer, left: number, max: number): Inflated {
   const inflated = tryInflate(packed, left, max)
   const [content, read] = [ownValueOf(inflated, 'buffer'), ownValueOf(ownValueOf(inflated, 'engine'), 'bytesWritten')]
@@ -176,7 +176,9 @@ function findEnd(bytes: Buffer): number {
   throw new UnreadableReport('an archive that is cut off')
 }
 
-/** Behind the local header, whose name and extra field have lengths of their own. */
+/**
+ * The content follows the local header, its name and its extra field. The lengths of the two are in the local header.
+ */
 function sliceContent(bytes: Buffer, local: number, length: number): Buffer {
   requireRoom(bytes, local, LOCAL_LENGTH)
   if (bytes.readUInt32LE(local) !== LOCAL_SIGNATURE) throw new UnreadableReport('an archive without its file')

@@ -14,9 +14,9 @@ const MAX_TEXT = 2_000
 const CHUNK_SIZE = 65_536
 
 interface ElementHandler {
-  /** `path`: the names from the root down, lower case, joined by `/`. */
+  /** `path` has the names from the root down, in lower case, joined by `/`. */
   readonly onOpen: (path: string) => void
-  /** `text`: what the element has outside of its children, without blanks around it. */
+  /** `text` is the text outside of the element's children, without blanks around it. */
   readonly onClose: (path: string, text: string) => void
 }
 

@@ -19,14 +19,14 @@ interface GreylistTimes {
 export interface GreylistEntry {
   readonly firstAt: number
   readonly seenAt: number
-  /** A tuple has 0 while it waits, else 1; a network has the number of its tuples that have passed. */
+  /** A tuple has 0 while it waits, and 1 afterwards. A network has the number of its tuples that have passed. */
   readonly passes: number
 }
 
 export interface GreylistDecision {
   /** `known`: the tuple or its network had passed before. `passed`: it has waited long enough. */
   readonly kind: 'known' | 'passed' | 'delayed'
-  /** Until the tuple passes; 0 unless it is delayed. */
+  /** Seconds until the tuple passes. 0 unless it is delayed. */
   readonly seconds: number
   /** The entries that have changed. */
   readonly tuple?: GreylistEntry
@@ -37,7 +37,7 @@ export interface GreylistDecision {
 export const KNOWN_FROM = 5
 /** Milliseconds in which a network gains one pass at most: a message with many recipients is one proof. */
 const PASS_INTERVAL = 60_000
-/** Milliseconds after which the time of a known entry is stored anew. */
+/** Milliseconds after which the time of a known entry is stored again. */
 const REFRESH_INTERVAL = 3_600_000
 
 export function decideGreylisting(

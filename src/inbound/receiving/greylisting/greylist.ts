@@ -27,14 +27,14 @@ export interface GreylistDeps extends Store {
   /** The key of the hashes. */
   readonly secret: KeyObject
   readonly settings: () => Config['inbound']['greylisting']
-  /** Absent: nothing is measured. */
+  /** If it is absent, nothing is measured. */
   readonly onDecision?: ((kind: GreylistDecision['kind']) => void) | undefined
 }
 
 export interface GreylistTuple {
   /** The address of the client. */
   readonly client: string
-  /** Empty: `<>`. */
+  /** Empty for `<>`. */
   readonly sender: Address | ''
   readonly recipient: Address
 }
@@ -67,7 +67,7 @@ export class Greylist {
     return (setting === 'default' ? enabled : setting === 'on') && !isInSomeNetwork(exempt, client)
   }
 
-  /** Seconds until the recipient is accepted; 0: it is now. */
+  /** Seconds until the recipient is accepted, or 0 if it is now. */
   check({ client, sender, recipient }: GreylistTuple): number {
     const { clock, settings, onDecision } = this.deps
     const now = clock()
@@ -120,7 +120,7 @@ export class Greylist {
     for (let left = this.unwritten.size; left > 0; left -= BATCH_SIZE) if (!(await this.writeBatch())) return
   }
 
-  /** False: the database does not take it now, and it is tried again. */
+  /** False if the database does not take it now, and it is tried again. */
   private async writeBatch(): Promise<boolean> {
     const { read, commit, log } = this.deps
     const batch = [...this.unwritten.entries()].slice(0, BATCH_SIZE)

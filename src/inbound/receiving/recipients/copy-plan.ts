@@ -9,7 +9,7 @@ import type { Destinations, InboundDestination } from './destinations.js'
 
 export interface PlannedCopy {
   readonly destination: InboundDestination
-  /** Its `id` is that of the copy. */
+  /** Its `id` is the id of the copy. */
   readonly trace: TraceFacts
 }
 
@@ -33,7 +33,7 @@ export function planInboundCopies(
     const recipient = others.length === 0 ? (first ?? null) : null
     return {
       destination,
-      // Field by field: a spread takes longer than all else in here.
+      // The fields are copied one by one: a spread takes longer than all else in here.
       trace: {
         returnPath: envelopeFrom,
         helo: client.helo,

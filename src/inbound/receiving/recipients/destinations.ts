@@ -30,13 +30,13 @@ export interface Destinations {
   /** Return paths without a valid token. */
   readonly ignoredAddresses: readonly Address[]
   /**
-   * Accepted at RCPT and no longer valid: the domain was removed, the address blocked, or the operator's workspace
-   * is gone.
+   * Addresses that were accepted at RCPT and are no longer valid: the domain was removed, the address was blocked, or
+   * the operator's workspace is gone.
    */
   readonly goneAddresses: readonly Address[]
 }
 
-/** Who gets the copy; null for an invalid return path, which gets none. */
+/** Who gets the copy. Null for an invalid return path, which gets none. */
 type CopyOwner =
   | { readonly kind: 'workspace'; readonly id: string }
   | { readonly kind: 'reports' }
@@ -44,8 +44,8 @@ type CopyOwner =
   | null
 
 /**
- * `refused`: the recipient is not accepted. `unowned`: deferred, because there is no operator's workspace, which is
- * asked for (a read of the database) only if it matters.
+ * `refused`: the recipient is not accepted. `unowned`: it is deferred, because there is no operator's workspace. This
+ * takes a read of the database, which is made only if it matters.
  */
 export function findCopyOwner(
   recipient: InboundRecipient,

@@ -22,11 +22,11 @@ interface CheckerDeps {
 
 /** A recipient that receives mail here. */
 export interface CheckedRecipient {
-  /** Recipients of one workspace share a copy of the message. Null: mail of the service itself. */
+  /** Recipients of one workspace share a copy of the message. Null for an address of the service itself. */
   readonly workspaceId: string | null
   /** The workspace may lack room for a message of unknown size: its message must not be shared with another workspace. */
   readonly alone: boolean
-  /** The setting of the recipient's domain; null: it is never greylisted, since it is no mailbox. */
+  /** The setting of the recipient's domain, or null if it is never greylisted, since it is no mailbox. */
   readonly greylisting: InboundPolicy['greylisting'] | null
   /** The forwarding rule that matches it. */
   readonly forwardRule: string | null
@@ -46,13 +46,16 @@ const faultOfRefusal = {
   blocked: 'recipient-blocked',
 } as const satisfies Readonly<Record<string, RecipientFault>>
 
-/** Bytes that a message takes beside its own: our header fields, as an upper estimate, and its record. */
+/** Bytes that a message takes besides its own: our header fields, as an upper estimate, and its record. */
 const ADDED_BYTES = 4_096 + INBOUND_RECORD_BYTES
 
 export class RecipientChecker {
   constructor(private readonly deps: CheckerDeps) {}
 
-  /** `size`: of the message as its client declares it; 0: not declared. `from`: its envelope sender, empty for `<>`. */
+  /**
+   * `size` is the size of the message as its client declares it, or 0 if it declares none. `from` is its envelope
+   * sender, which is empty for `<>`.
+   */
   check(address: Address, size: number, from: Address | ''): CheckedRecipient | RecipientFault {
     const { policy, operatorWorkspace, inboundBytes, settings } = this.deps
     const recipient = policy.classify(address)

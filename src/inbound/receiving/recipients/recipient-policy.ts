@@ -31,11 +31,11 @@ export type InboundRecipient =
   | { readonly kind: 'return-path'; readonly recipientId: string | null }
   /** The rewritten sender of a forwarded message; a bounce to it goes back to `sender`. */
   | { readonly kind: 'forwarded-sender'; readonly sender: Address }
-  /** `detail`: the part after a `+`, or empty. */
+  /** `detail` is the part after a `+`. Empty if there is none. */
   | { readonly kind: 'system'; readonly name: SystemName; readonly detail: string }
   /**
-   * `unknown`: the domain is ours, the address is not. `blocked`: the domain accepts mail to any address except
-   * some, of which this is one. `relay`: the domain is not ours.
+   * `unknown`: the domain is ours, the address is not. `blocked`: the domain accepts mail to any address except some,
+   * and this is one of them. `relay`: the domain is not ours.
    */
   | { readonly kind: 'refused'; readonly why: 'unknown' | 'blocked' | 'relay' }
 
@@ -88,7 +88,7 @@ export class RecipientPolicy {
     return { kind: 'refused', why: isService || isBounceHost || owner !== undefined ? 'unknown' : 'relay' }
   }
 
-  /** What the domain of a mailbox asks; the defaults for any other recipient. */
+  /** The settings of a mailbox's domain. Any other recipient has the defaults. */
   findInboundPolicy(recipient: InboundRecipient): InboundPolicy {
     if (recipient.kind !== 'mailbox') return defaultInboundPolicy
     return this.deps.domains.find(recipient.domain)?.policy ?? defaultInboundPolicy

@@ -22,7 +22,7 @@ export function isTooLargeFor(recipient: InboundRecipient, size: number): boolea
   return size > maxSizeOf(recipient)
 }
 
-/** For a message that is too large for one of these. */
+/** The refusal of a message that is too large for one of these recipients. */
 export function buildTooLarge(recipients: readonly InboundRecipient[]): Refusal {
   return new Refusal(
     'too-large',

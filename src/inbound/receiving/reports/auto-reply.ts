@@ -30,7 +30,7 @@ const challengeWords: readonly RegExp[] = [
   /\b(challenge.{0,3}response|one-time (verification|confirmation)|sender (verification|authentication|confirmation))\b/i,
 ]
 
-/** A mailbox that takes mail of known senders alone asks who this one is. `words`: the report's own text. */
+/** A mailbox that takes mail of known senders alone asks who this one is. `words` is the report's own text. */
 export function isChallenge(header: ReportedHeader, words: string): boolean {
   if (challengers.test(firstValueOf(header, 'from') ?? '')) return true
   const flat = words.slice(0, 4_000).replace(/\s+/g, ' ')

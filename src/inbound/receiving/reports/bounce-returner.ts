@@ -38,17 +38,17 @@ interface ReturnDeps {
   readonly reports: Pick<ReportProcessor, 'process'>
 }
 
-/** Reports to one sender: at once, and in an hour. */
+/** Reports to one sender, at once and in an hour. */
 const MAX_REPORTS = 60
 const HOUR_SECONDS = 3_600
 const MAX_SENDERS = 10_000
-/** What a message from the null sender begins with, as it is stored. */
+/** A stored message from the null sender begins with this. */
 const RETURN_PATH = 'Return-Path: <>\r\n'
 
 interface Return {
   /** The address of ours that the report came to. */
   readonly at: Address
-  /** Null: it was not proved who had sent the message. */
+  /** Null if it was not proved who had sent the message. */
   readonly sender: Address | null
 }
 
@@ -75,7 +75,7 @@ export class BounceReturner {
     const isAll = returns.length === addresses.length
     const rest: ProcessingResult = isAll ? { writes: removeMessage(email) } : reports.process(email, mail)
     return {
-      // Before those that remove its bytes.
+      // They come before the writes that remove its bytes.
       writes: [...queued.flatMap(({ writes }) => writes), ...rest.writes],
       onCommitted: () => {
         rest.onCommitted?.()
@@ -88,7 +88,7 @@ export class BounceReturner {
   }
 }
 
-/** Empty: the address is of another kind. */
+/** Empty if the address is of another kind. */
 function findReturn({ read, policy }: ReturnDeps, at: Address): readonly Return[] {
   const recipient = policy.classify(at)
   if (recipient.kind === 'forwarded-sender') return [{ at, sender: recipient.sender }]
@@ -136,7 +136,7 @@ function queueReturn({ hostname }: ReturnDeps, inbound: InboundEmail, { at, send
     by: at,
     to: [{ address: sender, suppressed: false, notify: null, orcpt: null }],
     smtputf8: false,
-    // Of the bounce, as of one that is passed on to a client.
+    // The bounce decides, as where one is passed on to a client.
     requiresTls: false,
     now,
   })

@@ -45,7 +45,7 @@ function hasFeedbackFields(type: string, text: string): boolean {
   return !type.startsWith('message/rfc822') && /^feedback-type[ \t]{0,8}:/im.test(text.slice(0, 8_192))
 }
 
-/** Subjects of Hotmail's junk programme, and of providers that forward with a subject of their own. */
+/** Subjects of Hotmail's junk programme, and of providers that forward with a new subject. */
 function isOtherComplaint(header: ReportedHeader, reported: ReportedHeader): boolean {
   if (firstValueOf(reported, 'x-hmxmroriginalrecipient') !== null) return true
   const subject = firstValueOf(header, 'subject') ?? ''
@@ -76,7 +76,7 @@ function fromFeedbackFields(fields: ReportedHeader, reported: ReportedHeader): C
   }
 }
 
-/** The recipients in the original's own header: AOL and others omit the field, or redact its address. */
+/** The recipients in the original's own header. AOL and others omit the field, or redact its address. */
 function findAddressees(reported: ReportedHeader): readonly Address[] {
   for (const name of ['x-original-to', 'delivered-to', 'x-apparently-to', 'x-rcpt-to', 'to']) {
     const found = findAddresses(firstValueOf(reported, name) ?? '', MAX_RECIPIENTS).filter((one) => !isRedacted(one))

@@ -38,7 +38,7 @@ export function hasDeliveryStatus(text: string): boolean {
 /** The prose about a recipient, for what its fields leave open. */
 export type ProseLookup = (recipient: Address | null) => string
 
-/** `proseOf`: creates the lookup for all of these recipients. */
+/** `proseOf` creates the lookup for all of these recipients. */
 export function readDeliveryStatus(
   text: string,
   proseOf: (all: readonly Address[]) => ProseLookup,
@@ -158,7 +158,7 @@ const exitMeanings: Readonly<Record<string, string>> = {
   '78': 'configuration error',
 }
 
-/** The meaning; null if the field holds no exit code. */
+/** The meaning. Null if the field holds no exit code. */
 function describeExitCode(diagnosticCode: string): string | null {
   const code = /^\s{0,8}x-unix {0,4}; {0,4}(\d{1,3})\s{0,8}$/i.exec(diagnosticCode)?.[1]
   return code === undefined ? null : (exitMeanings[code] ?? `mailer exited with status ${code}`)

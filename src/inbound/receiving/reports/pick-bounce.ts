@@ -22,7 +22,7 @@ import { isSameReportedAddress, mailboxPartOf, parseTypedAddress } from './repor
 
 const severity: Readonly<Record<BounceKind, number>> = { delivered: 0, delayed: 1, temporary: 2, permanent: 3 }
 
-/** Null if it concerns others. `fellows`: the other recipients of the email. */
+/** Null if it concerns others. `fellows` are the other recipients of the email. */
 export function findBounceFor(
   bounces: readonly Bounce[],
   { address, orcpt }: Pick<Recipient, 'address' | 'orcpt'>,
@@ -39,7 +39,7 @@ export function findBounceFor(
   return only !== undefined && more.length === 0 && mayBeOurs(only, own, fellows) ? withoutFault(only) : null
 }
 
-/** With or without its detail (`bob+shop`), which servers remove. */
+/** Compares addresses with or without their detail (`bob+shop`), which servers remove. */
 function isSameMailbox(named: Address, own: Address): boolean {
   return isSameReportedAddress(named, own) || isSameReportedAddress(named, `${mailboxPartOf(own)}@${domainOf(own)}`)
 }
@@ -48,7 +48,10 @@ function isSameKnownAddress(one: Address | null, other: Address | null): boolean
   return one !== null && other !== null && isSameReportedAddress(one, other)
 }
 
-/** An alias within the domain, or no recipient. An original recipient that is not ours shows whose report it is. */
+/**
+ * The bounce names an alias within the domain, or no recipient. An original recipient that is not ours shows whose
+ * report it is.
+ */
 function mayBeOurs({ recipient, original }: Bounce, own: Address, fellows: readonly string[]): boolean {
   if (recipient === null) return true
   if (original !== null && !isSameReportedAddress(original, recipient)) return false

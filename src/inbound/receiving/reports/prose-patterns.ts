@@ -13,7 +13,7 @@ export interface BounceFamily {
   readonly family: string
   readonly opens: readonly RegExp[]
   readonly kind?: 'permanent' | 'temporary' | 'delayed'
-  /** Other mail contains it too: a bounce only if a mail system sent it, or if its subject is one of a bounce. */
+  /** Other mail contains it too. It is a bounce only if a mail system sent it, or if its subject is one of a bounce. */
   readonly loose?: true
   /** Used if neither a code nor the text says more. */
   readonly reason?: Reason
@@ -220,14 +220,14 @@ export const bounceFamilies: readonly BounceFamily[] = [
 export const daemonSender =
   /\b(mailer-?daemon|post[-_]?master|mail-?daemon|mail delivery (sub)?system|mail administrator|bounces?|mdaemon)\b|<>\s*$/i
 
-/** Subjects of bounces: enough to read the text as a bounce if a mail system sent it. */
+/** Subjects of bounces. They suffice to read the text as a bounce if a mail system sent it. */
 export const bounceSubject =
   /undeliver|returned mail|^\W{0,3}bounced?\b|deliver\w{0,20} (status|fail|problem|err|delay)|fail\w{0,20} (notice|deliver)|non-?deliver|mail (error|deliver|fail)|(could not|cannot|unable to|(has|was) not|(was|has)n.t|not) (be |been )?(successfully )?(deliver|send|sent|relay|receiv|reach|accept)|(message|mail) status|エラー|配信|不達|unzustellbar|failure/i
 
-/** Subjects of warnings: delivery is still tried. */
+/** Subjects of warnings while delivery is still tried. */
 export const delaySubject = /\bdelay(ed|ing)?\b|\bwarning\b|\bstill (being )?(tried|trying|queued)\b|verzögert/i
 
-/** Subjects of success reports: no bounce, unless the text quotes a refusal. */
+/** Subjects of success reports. They are no bounces, unless the text quotes a refusal. */
 export const successSubject =
   /\b(success(ful(ly)?)?|relayed|(was|been|message) (delivered|relayed|received)|delivery receipt)\b/i
 

@@ -10,12 +10,12 @@ import { sectionsOf } from './recipient-sections.js'
 import { findAddresses, isSameReportedAddress } from './report-addresses.js'
 
 export interface ProseReport {
-  /** Without what it quotes (`ownWordsOf`). */
+  /** The subject without what it quotes (`ownWordsOf`). */
   readonly subject: string
   readonly from: string
   /** X-Failed-Recipients, as written by Exim, Gmail and others. */
   readonly failed: readonly Address[]
-  /** Without the returned message. */
+  /** The text without the returned message. */
   readonly words: string
   /** Addresses that cannot be the failed recipient: the report's recipient and the message's sender. */
   readonly senders: readonly Address[]
@@ -78,7 +78,7 @@ export function findRecipients(lines: readonly string[], report: ProseReport): r
   return chosen.map((mention) => withSection(mention, lines, sections))
 }
 
-/** Where the text mentions the address, in any case; -1 if it does not. */
+/** Where the text mentions the address, in any case. -1 if it does not. */
 function mentionOf(address: Address, mentions: readonly Mention[]): Mention {
   const line = mentions.find((mention) => isSameReportedAddress(mention.address, address))?.line ?? -1
   return { address, line, strong: true }

@@ -66,7 +66,7 @@ export function readProseBounces(report: ProseReport): readonly Bounce[] | null 
   })
 }
 
-/** No known phrase: a mail system's bounce by its subject, or by the reply in it. */
+/** No phrase is known: it is a mail system's bounce by its subject, or by the reply in it. */
 function isUnknownBounce({ subject, words, failed }: ProseReport, daemon: boolean): boolean {
   if (failed.length > 0) return true
   return daemon && (bounceSubject.test(subject) || findReplyLines(words.split('\n')).length > 0)
@@ -124,7 +124,7 @@ function buildBounce(
   }
 }
 
-/** Without a code, expiry or a routing fault says nothing about the recipient. */
+/** If there is no code, expiry or a routing fault says nothing about the recipient. */
 const transientReasons: ReadonlySet<Reason> = new Set([
   'expired',
   'timeout',
@@ -142,7 +142,7 @@ function findReason(diagnostic: string, words: string): Reason | null {
   return null
 }
 
-/** The reply that names the recipient, else the first beside it, else the first of all, else the text. */
+/** The reply that names the recipient, else the first one next to it, else the first of all, else the text. */
 function diagnosticOf(recipient: Address, section: readonly string[], lines: readonly string[], flat: string): string {
   const all = findReplyLines(lines)
   const bare = recipient.toLowerCase()
@@ -152,7 +152,7 @@ function diagnosticOf(recipient: Address, section: readonly string[], lines: rea
   return findReplyLines(section)[0] ?? named ?? all[0] ?? (rest.length > bare.length + 8 ? rest : toDiagnostic(flat))
 }
 
-/** One of several: text elsewhere does not count, since it may concern another. */
+/** The diagnostic of one of several recipients. Text elsewhere does not count, since it may concern another. */
 function sectionDiagnosticOf(recipient: Address, section: readonly string[]): string {
   const beside = section.join(' ').replace(/\s+/g, ' ').trim()
   return findReplyLines(section)[0] ?? (beside.length > recipient.length + 8 ? beside : '')

@@ -12,13 +12,13 @@ import { classifyReply, type Stage } from '../../../records/messages/replies/cla
 import type { Bounce, BounceKind } from './report.js'
 
 const MAX_DIAGNOSTIC = 1_000
-/** Length of a line without words: `550 5.1.1 `. */
+/** Length of a line without words, such as `550 5.1.1 `. */
 const BARE_CODES = 12
 
 const replyStart = /(?:^|[\s:;[>"'(])([245]\d\d)[ -](?:\(?#?)?(?:([245]\.\d{1,3}\.\d{1,3})\b\)?)?/
 const statusPattern = /(?:^|[\s(:#[])([245]\.\d{1,3}\.\d{1,3})(?=$|[\s):;\],-])/
 
-/** The reply in `text` (one line); null if it quotes none. */
+/** The reply in `text`, which is one line. Null if it quotes none. */
 export function findReply(text: string): Reply | null {
   const found = replyStart.exec(text)
   if (found === null) return null
@@ -31,13 +31,13 @@ function findStatus(text: string): string | null {
   return statusPattern.exec(text)?.[1] ?? null
 }
 
-/** On one line, and no longer than what is kept of a diagnostic. */
+/** Puts the text on one line, no longer than what is kept of a diagnostic. */
 export function toDiagnostic(text: string): string {
   return toOneLine(text, MAX_DIAGNOSTIC)
 }
 
 interface BounceFacts {
-  /** The class that the report states; null if none. */
+  /** The class that the report states. Null if it states none. */
   readonly kind: BounceKind | null
   readonly status: string | null
   /** The server's text, or the report's own. */
@@ -57,7 +57,7 @@ export function interpretBounce({ kind, status, diagnostic, prose = '' }: Bounce
   const reply = {
     code: codeOfKind(quoted?.code, failed),
     enhanced: asSpecificStatus(quoted?.enhanced) ?? asSpecificStatus(known) ?? known,
-    // Postfix: refused in the greeting, so the text concerns us, whatever it says.
+    // Postfix was refused in the greeting, so the text concerns us, whatever it says.
     text: /refused to talk to me/.test(line) ? line : (quoted?.text ?? line),
   }
   const first = classifyReply(stageOf(line), reply)
@@ -76,9 +76,8 @@ export function interpretBounce({ kind, status, diagnostic, prose = '' }: Bounce
 }
 
 /**
- * By the class of the code; the enhanced one first, since relays replace the other. But a 421 concerns the
- * session, never the message (RFC 5321 section 3.8): a server that gave up after it gave up for a temporary
- * reason.
+ * The class of the code decides. The enhanced code comes first, since relays replace the other. But a 421 concerns the
+ * session, never the message (RFC 5321 section 3.8): a server that gave up after it gave up for a temporary reason.
  */
 export function kindOfReply(status: string | null, reply: Reply | null): 'permanent' | 'temporary' | null {
   if (reply?.code === 421) return 'temporary'
@@ -106,7 +105,7 @@ function codeOfKind(code: number | undefined, kind: BounceKind): number {
 const expiredPattern =
   /could not be delivered (for|within)|(for|after|within) (the last )?\d{1,9} (days?|hours?)\b|too long/i
 
-/** A report that ends a temporary problem and names no other: the message expired. */
+/** If a report ends a temporary problem and names no other one, the message expired. */
 function refineReason(reason: Reason, kind: BounceKind, line: string, prose: string): Reason {
   if (reason !== 'unclassified') return reason
   return kind !== 'delayed' && expiredPattern.test(`${line} ${prose}`) ? 'expired' : reason

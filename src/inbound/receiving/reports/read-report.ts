@@ -45,7 +45,7 @@ export function readReport(raw: Buffer): Report {
   return readParsedReport(parseReport(raw))
 }
 
-/** `depth`: how many messages this report is nested in. */
+/** `depth` says how many messages this report is nested in. */
 export function readParsedReport({ header, parts }: ParsedReport, depth = 0): Report {
   const ownParts = parts.filter(({ type }) => !returnedTypes.has(type))
   const { words, returned } = splitReturnedMessage(textOf(ownParts))

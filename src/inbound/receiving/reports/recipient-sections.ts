@@ -33,7 +33,7 @@ function findNamedRecipients(line: string, sections: ReadonlyMap<string, unknown
     .filter((name) => sections.has(name))
 }
 
-/** The server's text names addresses, and none is any of these: it concerns another mailbox. */
+/** The server's text names addresses, and none of `own` is among them: it concerns another mailbox. */
 export function namesOnlyOthers(words: string, own: readonly (Address | null)[]): boolean {
   const named = findAddresses(words, 10).filter((name) => !supportMailboxes.test(localPartOf(name).toLowerCase()))
   const mailboxes = own.flatMap((address) => (address === null ? [] : [mailboxOf(address)]))

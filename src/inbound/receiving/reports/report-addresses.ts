@@ -21,7 +21,7 @@ export function findAddresses(text: string, maxAddresses = 50): readonly Address
   return addresses
 }
 
-/** The first author of a message with a valid address: what looks like one in a name is none. */
+/** The first author of a message with a valid address. Text in a name that looks like an address is none. */
 export function authorOf(header: ReportedHeader): Address | null {
   const from = truncateList(firstValueOf(header, 'from') ?? '')
   return parseMailboxList(from).find(({ address }) => address !== null)?.address ?? null
@@ -46,7 +46,7 @@ export function isSameReportedAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** The local part without its detail: `bob` of `bob+shop@…`. */
+/** The local part without its detail: `bob` for `bob+shop@…`. */
 export function mailboxPartOf(address: Address): string {
   const local = localPartOf(address)
   const at = local.indexOf('+')
@@ -54,8 +54,8 @@ export function mailboxPartOf(address: Address): string {
 }
 
 /**
- * The address in Final-Recipient and the like: `rfc822; user@host`, with or without brackets; utf-8 and xtext
- * decoded (RFC 3464, 6533).
+ * The address in Final-Recipient and similar fields: `rfc822; user@host`, with or without brackets. Addresses in utf-8
+ * and xtext are decoded (RFC 3464, 6533).
  */
 export function parseTypedAddress(value: string | null): Address | null {
   if (value === null) return null

@@ -47,7 +47,7 @@ const MAX_REFERENCES = 10
 /** Complaints of recipients, or of their providers for them. */
 const complaintTypes: ReadonlySet<string> = new Set(['abuse', 'fraud'])
 
-/** `address`: one of the recipients of the report. */
+/** `address` is one of the recipients of the report. */
 export function verifyClaim(policy: RecipientPolicy, address: Address, mail: ReportMail): ReportClaim {
   const recipient = policy.classify(address)
   switch (recipient.kind) {
@@ -95,7 +95,7 @@ function buildComplaintClaim({ feedbackType }: ComplaintReport, recipientId: str
   return isOptOut ? { kind: 'unsubscribe', recipientId } : { kind: 'complaint', recipientId, feedbackType }
 }
 
-/** By the tokens in the returned message. */
+/** Finds the recipient by the tokens in the returned message. */
 function findReportedRecipient(secret: KeyObject, { mailFrom, reported }: ComplaintReport): string | null {
   const references = reported.filter(({ name }) => name === REFERENCE_FIELD).slice(0, MAX_REFERENCES)
   for (const { value } of references) {

@@ -6,11 +6,11 @@ import type { ReportMail } from './report-claim.js'
 import { parseReport } from './report-parts.js'
 
 interface ReportFacts {
-  /** The sender of its envelope; empty: `<>`. */
+  /** The sender of its envelope, or empty for `<>`. */
   readonly envelopeFrom: string
 }
 
-/** Under the name that the processes import. */
+/** The processes import it under this name. */
 export const messageDigester: MessageDigester<ReportFacts, ReportMail> = {
   module: new URL(import.meta.url),
   digest: (raw, { envelopeFrom }) => {

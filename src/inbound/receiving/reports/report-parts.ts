@@ -1,8 +1,8 @@
 /**
  * Takes a report apart: its parts in their order, decoded, as flat text (RFC 2045, 2046, 6522).
  *
- * Why not as people see it: that joins all text parts to one body and hides their types, on which reading a report
- * depends. The returned message (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
+ * The parser for readers joins all text parts to one body and hides their types, and a report cannot be read without
+ * them. The returned message (message/rfc822 and the like) is not parsed: a report in it is not about our mail.
  *
  * Never throws and never waits. Limits: the first megabyte and the first 128 KB of each part unless the caller says
  * otherwise, 50 parts. If a boundary never comes, the body is one part. Charsets are those of `mail/charset.ts`.

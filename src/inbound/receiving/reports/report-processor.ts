@@ -56,7 +56,7 @@ export interface ReportDeps {
 
 /**
  * Why a report changed nothing. `gone`: the recipient is no longer stored, or belongs to no workspace.
- * `other-recipient`: it names other recipients alone. `state`, `repeated`: see `messages/late-outcome`.
+ * `other-recipient`: it names other recipients alone. `messages/late-outcome` explains `state` and `repeated`.
  */
 type IgnoredReason = UnclaimedReason | 'gone' | 'other-recipient' | 'state' | 'repeated'
 
@@ -66,9 +66,9 @@ interface ReportEffect {
   readonly writes: readonly Write[]
   readonly notice: ServiceNotice | null
   readonly ignoredReason: IgnoredReason | null
-  /** For `onLateOutcome`; absent: it is not called. */
+  /** What `onLateOutcome` is called with. If it is absent, it is not called. */
   readonly late?: LateFinding | null
-  /** For the log. */
+  /** These facts are logged. */
   readonly facts: Readonly<Record<string, unknown>>
 }
 
@@ -118,7 +118,7 @@ export class ReportProcessor {
   }
 }
 
-/** Kept for inspection, because mail to a recipient of ours caused it. */
+/** A report is kept for inspection if mail to a recipient of ours caused it. */
 function shouldKeepReport(effects: readonly ReportEffect[], { size }: Pick<InboundEmail, 'size'>): boolean {
   const idle = effects.every(({ writes }) => writes.length === 0)
   return idle && effects.some(({ ignoredReason }) => ignoredReason === 'other-recipient') && size <= MAX_STORED_REPORT
@@ -157,7 +157,7 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   const late = resolveLateOutcome(deps.read, subject, outcome, now)
   const isSimulated = domainOf(subject.recipient.address) === simulatorDomainOf(deps.policy.zone)
   const suppressions = isSimulated ? [] : buildSuppressions(subject, outcome, bounce, now)
-  // Not its text: for a bounce in prose that is the body.
+  // The text is not logged: for a bounce in prose it is the body.
   const loggedFacts = { ...facts, news: outcome.kind, reason: bounce?.reason }
   const notice =
     late.kind === 'acts' || isDeliveryConfirmed(subject, outcome) ? buildNotice(deps, subject, bounce, now) : null
@@ -174,7 +174,7 @@ function buildEffect(deps: ReportDeps, claim: ProvenClaim, now: number): ReportE
   }
 }
 
-/** Null: it says nothing about the address. */
+/** Null if it says nothing about the address. */
 function toCounted(subject: OutcomeSubject, { kind }: LateOutcome, bounce: Bounce | null): LateFinding | null {
   if (kind === 'complained') return [subject, 'complained']
   return kind === 'refused' && bounce?.recipientsFault === true ? [subject, 'returned'] : null
@@ -187,7 +187,7 @@ function buildUnsubscribeEffect(read: Read, id: string, facts: ReportEffect['fac
   return { writes: found.writes, notice: null, ignoredReason, facts: { ...facts, news: 'unsubscribed' } }
 }
 
-/** The message was taken for delivered and now is: a requested success notification waits for this. */
+/** The message was taken for delivered and now is. A requested success notification waits for this. */
 function isDeliveryConfirmed({ recipient }: OutcomeSubject, { kind }: LateOutcome): boolean {
   return kind === 'delivered' && recipient.status === 'delivered'
 }
@@ -204,7 +204,7 @@ function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
   return email === undefined ? null : { recipient, email }
 }
 
-/** The other recipients of the same email: a report about them never concerns this one. */
+/** The other recipients of the same email. A report about them never concerns this one. */
 function otherRecipientsOf(
   read: Read,
   { id, workspace_id: workspaceId, email_id: emailId }: Recipient,
@@ -255,14 +255,14 @@ function buildSuppressions(
   return suppress('hard_bounce', { bounce_type: 'hard', bounce_subtype: reason, ...words })
 }
 
-/** A notification that cannot be built does not hold up the rest. */
+/** If a notification cannot be built, the rest is done without it. */
 function buildNotice(deps: ReportDeps, subject: OutcomeSubject, bounce: Bounce | null, now: number): LateNotice | null {
   const { read, log, settings, service } = deps
   if (!settings().forward_bounces || bounce === null) return null
   try {
     return buildLateNotice(read, service, subject, bounce, now)
   } catch (error) {
-    // In that case the report waits, and its notification with it.
+    // The report waits then, and its notification with it.
     if (error instanceof StorageFault) throw error
     log.error({ err: error, email: subject.email.id }, 'a notification could not be built')
     return null

@@ -5,7 +5,7 @@
  */
 import { bounceSubject, delaySubject, successSubject } from './prose-patterns.js'
 
-/** Prefixes of replies and automatic answers: what follows is a quotation. */
+/** Prefixes of replies and automatic answers. The text after them is a quotation. */
 const replyPrefix =
   /^\W{0,8}(re|aw|sv|antw|odp|ответ|res|auto(matic|mated)?[ -]?(reply|response|antwort)|out of office)\b/i
 /** Prefixes of forwards, and tags of lists and filters. */
@@ -19,7 +19,9 @@ const textOfSuccess =
 const textOfFailure =
   /undeliver|\b(did|do|does) ?n.t reach|\b(did|do|does|has|have) not (been )?reach|\b(could|can) ?n[o'’]t\b|\bunable to\b|\bfailed\b|\brejected\b/i
 
-/** The subject without the parts that it quotes. `reported`: the subject of the message, if the report contains it. */
+/**
+ * The subject without the parts that it quotes. `reported` is the subject of the message, if the report contains it.
+ */
 export function ownWordsOf(subject: string, reported: string): string {
   const unforwarded = subject.replace(forwardPrefix, (tags) => (bounceSubject.test(tags) ? tags : ''))
   const plain = unforwarded.replace(quotedWords, ' ')
@@ -32,12 +34,12 @@ export function ownWordsOf(subject: string, reported: string): string {
   return decides ? before : rest
 }
 
-/** `words`: from `ownWordsOf`. */
+/** `words` comes from `ownWordsOf`. */
 export function reportsSuccess(words: string): boolean {
   return successSubject.test(words) && !deniedSuccess.test(words) && !failureWords.test(words)
 }
 
-/** What the text of a report says of a success that its subject reports. `flat`: without line ends. */
+/** What the text of a report says of a success that its subject reports. `flat` has no line ends. */
 export function confirmsSuccess(flat: string): 'yes' | 'denies' | 'no' {
   if (deniedSuccess.test(flat) || textOfFailure.test(flat)) return 'denies'
   return textOfSuccess.test(flat) ? 'yes' : 'no'

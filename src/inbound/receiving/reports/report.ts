@@ -2,20 +2,20 @@
 import type { Address } from '../../../base/mail/address.js'
 import type { Reason } from '../../../base/mail/reasons.js'
 
-/** `temporary`: given up for a temporary reason. `delayed`: delivery is still being tried. */
+/** `temporary`: the server gave up for a temporary reason. `delayed`: delivery is still being tried. */
 export type BounceKind = 'permanent' | 'temporary' | 'delayed' | 'delivered'
 
 export interface Bounce {
-  /** The final recipient, after aliases and forwards; null if the report does not name it. */
+  /** The final recipient, after aliases and forwards. Null if the report does not name it. */
   readonly recipient: Address | null
   /** The original recipient, if the report names it too. */
   readonly original: Address | null
   readonly kind: BounceKind
-  /** Enhanced status code, as `5.1.1`; null if none was given. */
+  /** Enhanced status code, such as `5.1.1`. Null if none was given. */
   readonly status: string | null
   /** Null for a delivery. */
   readonly reason: Reason | null
-  /** The mailbox itself is dead: suppresses the address. Only with `permanent`. */
+  /** The mailbox itself is dead, so the address is suppressed. True only with `permanent`. */
   readonly recipientsFault: boolean
   /** The server's text, or the report's prose. One line, at most 1,000 characters. */
   readonly diagnostic: string

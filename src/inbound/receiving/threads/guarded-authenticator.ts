@@ -13,7 +13,7 @@ import type { MessageThreads } from './message-threads.js'
 interface AuthenticatorDeps {
   readonly threads: Pick<MessageThreads, 'authenticate'>
   readonly early: Pick<EarlyAnalyzer, 'guardMessage'>
-  /** Absent: nothing is measured. */
+  /** If it is absent, nothing is measured. */
   readonly onAuthenticated?: ((results: Authentication) => void) | undefined
 }
 
@@ -21,8 +21,8 @@ export class GuardedAuthenticator {
   constructor(private readonly deps: AuthenticatorDeps) {}
 
   /**
-   * `asked`: the only copy of a small message, whose stored form is asked for. Nothing else reads the bytes meanwhile.
-   * Rejects with a `Refusal` if the message cannot be checked.
+   * `asked` is the only copy of a small message, and asks for its stored form. Nothing else may read the bytes until it
+   * settles. Rejects with a `Refusal` if the message cannot be checked.
    */
   async authenticate(
     bytes: MessageBytes,

@@ -33,7 +33,7 @@ export interface CheckedMessage {
   readonly authentication: Authentication
   /** The same as it is stored. */
   readonly authenticationJson: Json<Authentication>
-  /** Null: it was not asked for. */
+  /** Null if it was not asked for. */
   readonly form: StoredForm | null
 }
 
@@ -46,7 +46,9 @@ export interface MessageThreadDeps {
 
 /** Messages of this size in octets and above are moved. */
 export const MOVE_THRESHOLD = 65_536
-/** Milliseconds for one message: many times what six of the largest take on one slow core, each hashed twice. */
+/**
+ * Milliseconds for one message. That is many times what six of the largest take on one slow core, each hashed twice.
+ */
 const TIME_LIMIT = 120_000
 /** Milliseconds until a thread is started ahead again. */
 const START_PAUSE = 10_000
@@ -116,7 +118,7 @@ export class MessageThread {
     await worker?.terminate()
   }
 
-  /** `trace`: to get the form of a small message in which it is stored. Rejects with a `Refusal` if it cannot be checked. */
+  /** `trace` asks for the stored form of a small message. Rejects with a `Refusal` if the message cannot be checked. */
   check(bytes: MessageBytes, connection: Connection, trace: TraceFacts | null): Promise<CheckedMessage> {
     return new Promise((resolve, reject) => {
       if (this.isStopped) return reject(new Error('the thread is stopped'))
@@ -137,7 +139,7 @@ export class MessageThread {
     })
   }
 
-  /** To a thread that is busy, messages of one turn of the event loop are sent together: each post has a price. */
+  /** Messages of one turn of the event loop are sent to a busy thread together, because each post has a price. */
   private post(worker: Worker, message: MessageToCheck): void {
     if (this.jobs.size === 1) {
       this.postBatch(worker, [message])

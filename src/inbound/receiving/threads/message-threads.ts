@@ -16,12 +16,12 @@ import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
 
-/** From this size in octets a header is large. `maxWait`: in milliseconds. */
+/** A header of this size in octets, or more, is large. `maxWait` is in milliseconds. */
 const LARGE_HEADER = 131_072
 const LARGE_HEADER_LIMITS = { slots: 4, maxWaiting: 100, maxWait: 60_000 }
 /** Messages that each thread works on before another one is started. */
 const FULL_LOAD = 3
-/** Messages in hand of each thread: some milliseconds of work. */
+/** Messages in hand of each thread. They are some milliseconds of work. */
 const BUSY_LOAD = 3
 
 /** One core is left to the main thread. On two cores the main thread takes less than half of one, so there are two threads. */
@@ -33,7 +33,7 @@ export class MessageThreads {
   private readonly threads: readonly MessageThread[]
   private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
   private isStopped = false
-  /** Milliseconds in which each was busy, since its start; 0 until it is started. */
+  /** Milliseconds in which each thread was busy, since its start. 0 until it is started. */
   readonly busyTimes: readonly (() => number)[]
 
   constructor(deps: MessageThreadDeps, maxThreads = countThreads(availableParallelism())) {
@@ -42,8 +42,8 @@ export class MessageThreads {
   }
 
   /**
-   * Rejects with a `Refusal` if the message cannot be checked. Nothing else reads the bytes meanwhile. `header`: theirs.
-   * `trace`: to get the stored form of a message with it; it is not made of a large one.
+   * Rejects with a `Refusal` if the message cannot be checked. Nothing else may read the bytes until it settles.
+   * `header` is their header. `trace` asks for the stored form of a message; a large one gets none.
    */
   async authenticate(
     bytes: MessageBytes,
@@ -61,12 +61,15 @@ export class MessageThreads {
     }
   }
 
-  /** Loads the code of the first one, which the first message would wait for. `limit`: in milliseconds. */
+  /** Loads the code of the first thread; otherwise the first message would wait for it. `limit` is in milliseconds. */
   async loadCode(limit: number): Promise<void> {
     await this.threads[0]?.loadCode(limit)
   }
 
-  /** They have messages in hand for as long as a commit takes, with the answers to it and the messages that follow. */
+  /**
+   * The threads have messages in hand for as long as a commit takes, with the answers to it and the messages that
+   * follow.
+   */
   isBusy(): boolean {
     let load = 0
     let ready = 0

@@ -23,8 +23,8 @@ import type {
 } from './thread-protocol.js'
 
 /**
- * The clock of the main thread, which each message tells: as far ahead of ours as the message that waited least for this
- * thread has seen it.
+ * The clock of the main thread, which each message tells. It is as far ahead of ours as the message that waited least
+ * for this thread has seen it.
  */
 function createMainClock(): { readonly read: Clock; readonly note: (now: number) => void } {
   let ahead = Number.NEGATIVE_INFINITY
@@ -36,7 +36,7 @@ function createMainClock(): { readonly read: Clock; readonly note: (now: number)
   }
 }
 
-/** What all messages of the thread share. */
+/** The state that all messages of the thread share. */
 interface Thread {
   readonly clock: ReturnType<typeof createMainClock>
   readonly dns: ThreadResolver
@@ -44,7 +44,10 @@ interface Thread {
   readonly memory: CheckMemory
 }
 
-/** Each outcome leaves at once, so that the main thread and the writer go on with it beside the next message. */
+/**
+ * Each outcome leaves at once, so that the main thread and the writer work on it while the thread checks the next
+ * message.
+ */
 function createPost(port: MessagePort): Thread['post'] {
   return (message) => {
     const memory = message.kind === 'found' ? message.raw : null

@@ -1,12 +1,12 @@
 /**
- * A stored form as it crosses to the main thread: JSON, and beside it the long texts. JSON would look at each of their
- * characters twice; the structured clone algorithm copies them.
+ * A stored form as it crosses to the main thread: JSON, and the long texts apart from it. JSON would look at each of
+ * their characters twice; the structured clone algorithm copies them.
  */
 import { type Json, parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import type { AnalyzedContent } from '../analysis/inbound-analyzer.js'
 import type { ByteRange, FoundForm } from './stored-form.js'
 
-/** `pieces`: those of the message are views of its bytes. `content`: null if it is yet to be analyzed. */
+/** The `pieces` of the message are views of its bytes. `content` is null if it is yet to be analyzed. */
 export interface StoredForm {
   readonly pieces: readonly Uint8Array[]
   readonly content: AnalyzedContent | null
@@ -42,7 +42,7 @@ export function packForm({ pieces, content }: FoundForm): PackedForm {
   return { outline, texts }
 }
 
-/** `raw`: the message that it was made of. */
+/** `raw` is the message that the form was made of. */
 export function unpackForm({ outline, texts }: PackedForm, raw: Buffer): StoredForm {
   const { pieces, content } = parseJson(outline)
   const textAt = (place: TextPlace): string => texts[place] ?? ''

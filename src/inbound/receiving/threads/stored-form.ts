@@ -1,9 +1,9 @@
 /**
- * A message as it is stored, with its trace fields, and what is made of its content, in the thread that has authenticated
- * it: its bytes are at hand there.
+ * A message as it is stored, with its trace fields, and what is made of its content, in the thread that has
+ * authenticated it and has its bytes.
  *
- * Only a message of less than 64 KB is analyzed in a thread. For a larger one, the content is null: it takes more time and
- * memory, so it is read in a process (`messages/mime/mime-parts`).
+ * Only a message of less than 64 KB is analyzed in a thread. For a larger one, the content is null: it takes more time
+ * and memory, so it is read in a process (`messages/mime/mime-parts`).
  */
 import type { Authentication, Connection } from '../../../base/mail/authentication-results.js'
 import { type Header, scanHeader } from '../../../base/mail/header-fields.js'
@@ -20,13 +20,13 @@ const MAX_ANALYZED = 65_536
 /** A place in the message as received. */
 export type ByteRange = readonly [start: number, end: number]
 
-/** `pieces`: places, and texts in UTF-8. `content`: null if the message is to be read in a process. */
+/** `pieces` has places, and texts in UTF-8. `content` is null if the message is to be read in a process. */
 export interface FoundForm {
   readonly pieces: readonly (ByteRange | string)[]
   readonly content: AnalyzedContent | null
 }
 
-/** `header`: of `raw`. */
+/** `header` is the header of `raw`. */
 export function makeStoredForm(
   { raw, header }: { readonly raw: Buffer; readonly header: Header },
   trace: TraceFacts,
@@ -42,7 +42,7 @@ export function makeStoredForm(
   }
 }
 
-/** Null: it is too large, or something is wrong with it, which the process will say that reads it. */
+/** Null if it is too large, or something is wrong with it, which the process will say that reads it. */
 function analyze(raw: Buffer, context: SpamContext): AnalyzedContent | null {
   if (raw.length >= MAX_ANALYZED) return null
   try {

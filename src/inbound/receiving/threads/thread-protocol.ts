@@ -10,7 +10,7 @@ import type { DnsQuery, FoundAnswer } from '../authentication/kept-answers.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import type { PackedForm } from './packed-form.js'
 
-/** `freshUntil`: epoch milliseconds until which the thread may keep it; 0: it may not. */
+/** `freshUntil` is in epoch milliseconds: the thread may keep the answer until then. 0 if it may not keep it. */
 export type DatedAnswer = readonly [question: number, answer: FoundAnswer, freshUntil: number]
 
 export interface MessageToCheck {
@@ -25,11 +25,11 @@ export interface MessageToCheck {
 
 interface MessageFacts {
   readonly connection: Connection
-  /** To make its stored form, and to analyze that; null: neither is asked for. */
+  /** Asks to make its stored form, and to analyze that. Null if neither is asked for. */
   readonly trace: TraceFacts | null
 }
 
-/** `messages`: those of one turn of the event loop. */
+/** `messages` are those of one turn of the event loop. */
 export type ToMessageThread =
   | { readonly kind: 'messages'; readonly messages: readonly MessageToCheck[] }
   | { readonly kind: 'answers'; readonly answers: readonly DatedAnswer[] }
@@ -37,10 +37,10 @@ export type ToMessageThread =
 export interface FoundMessage {
   readonly kind: 'found'
   readonly id: number
-  /** The bytes of the message if their memory was moved; null if they stayed on the main thread. */
+  /** The bytes of the message if their memory was moved. Null if they stayed on the main thread. */
   readonly raw: Uint8Array<ArrayBuffer> | null
   readonly authentication: Json<Authentication>
-  /** Null: it was not asked for. */
+  /** Null if it was not asked for. */
   readonly form: PackedForm | null
 }
 
@@ -53,8 +53,8 @@ export interface RefusedMessage {
 }
 
 /**
- * `ready`: its code is loaded. `questions`: DNS queries that the thread has no answer to; sockets and their limits are on the
- * main thread.
+ * `ready`: the code of the thread is loaded. `questions`: DNS queries that the thread has no answer to; sockets and
+ * their limits are on the main thread.
  */
 export type FromMessageThread =
   | { readonly kind: 'ready' }

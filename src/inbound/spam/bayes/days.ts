@@ -15,10 +15,12 @@ import type { TokenCount } from './score.js'
 
 const RECENT_DAYS = 180
 
-/** 1 January 1970: the day of messages without a date. */
+/** 1 January 1970 is the day of messages without a date. */
 const UNDATED = 0
 
-/** The day that a message counts on. `dated`: when it was received, as far as is known. `at`: when it is learned. */
+/**
+ * The day that a message counts on. `dated` is when it was received, as far as is known. `at` is when it is learned.
+ */
 export function learningDayOf(dated: number, at: number): number {
   const day = dayOf(dated)
   return day < UNDATED || day > dayOf(at) + 1 ? UNDATED : day
@@ -61,7 +63,7 @@ const removeBefore = prepareWrite<{ workspaceId: string; day: number }>(({ db, s
   db.deleteFrom('bayes_days').where('workspace_id', '=', slot('workspaceId')).where('day', '<', slot('day')),
 )
 
-/** `today`: the day of learning. */
+/** `today` is the day of learning. */
 export function buildDayCount(count: DayCount, today: number): readonly Write[] {
   const oldest = today - RECENT_DAYS
   return [

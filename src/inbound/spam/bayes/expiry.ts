@@ -19,7 +19,7 @@ export interface BayesLimits {
 
 const defaultLimits: BayesLimits = { tokens: 200_000, messages: 10_000 }
 
-/** Rows of one kind that a step removes: at least as many as one message can add. */
+/** Rows of one kind that a step removes. That is at least as many as one message can add. */
 const BATCH_SIZE = 1000
 
 const selectTokenCount = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
@@ -67,7 +67,7 @@ const removeMessages = prepareWrite<{ workspaceId: string; upTo: number; rows: n
     ),
 )
 
-/** Removals for what exceeds the workspace's bounds, at most one step of them; empty if nothing does. */
+/** Writes that remove what exceeds the workspace's bounds, at most one step of them. Empty if nothing does. */
 export function expireBayesData(
   read: Read,
   workspaceId: string,

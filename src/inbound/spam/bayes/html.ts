@@ -25,7 +25,7 @@ interface VisibleHtml {
 /** Elements that end where the next of their kind begins; a paragraph ends where any block element begins. */
 const optionalEndTags = new Set(['p', 'li', 'td', 'th', 'tr', 'dt', 'dd', 'option'])
 const urlAttributes = new Set(['href', 'src', 'action', 'background'])
-/** Matches text of a pixel or a point too: it is unreadable. */
+/** It also matches text of a pixel or a point, which is unreadable. */
 const hidingStyle =
   /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*(?:0(?:\.0+)?[a-z%]{0,4}|1(?:px|pt|%))\s*(?:[;!]|$)/i
 

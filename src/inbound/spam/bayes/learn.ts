@@ -11,7 +11,7 @@ import { type BayesLimits, expireBayesData } from './expiry.js'
 import { buildLearnWrites, buildUnlearnWrites, findLearned, type LearnInput } from './records.js'
 
 export interface BayesDeps extends Store {
-  /** Default: those of `expiry.ts`. */
+  /** If it is absent, the limits are those of `expiry.ts`. */
   readonly limits?: BayesLimits
 }
 

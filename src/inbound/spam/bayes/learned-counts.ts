@@ -2,12 +2,13 @@
  * Keeps what a workspace has taught the classifier, for the score of each of its messages.
  *
  * A message asks for some hundred words, and each is on a page that the last commit may have emptied from the reader's
- * cache. So once messages have asked for as many words as the workspace has learned, their probabilities are copied into
- * memory, in steps. Learning adds a row to `bayes_learned`, whose numbers only grow. The number of the newest one and the
- * totals are read four times a second at most: the copy is used while they are those that it was made at,
- * whatever process has learned. Until there is one, words are read from the database.
+ * cache. Once messages have asked for as many words as the workspace has learned, their probabilities are copied into
+ * memory, in steps. Learning adds a row to `bayes_learned`, whose numbers only grow. The number of the newest one and
+ * the totals are read four times a second at most: the copy is used while they are those that it was made at, whatever
+ * process has learned. Until there is a copy, words are read from the database.
  *
- * Limit: 500,000 words of all workspaces, some 20 bytes each; those of the workspace that was used least recently go first.
+ * Limit: 500,000 words of all workspaces, some 20 bytes each; the words of the workspace that was used least recently
+ * are removed first.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -20,7 +21,7 @@ import { type LearnedState, readLearnedState, readTokenCounts, readTokensAfter }
 import { computeDecisiveProbability, hasLearnedEnough, type TokenCount } from './score.js'
 
 const MAX_WORDS = 500_000
-/** What a workspace without a copy counts for, in words. */
+/** Words that a workspace without a copy counts as. */
 const ENTRY_WEIGHT = 100
 /** Words that one step of a copy reads. */
 const LOAD_STEP = 2_000
@@ -29,12 +30,12 @@ const STATE_AGE = 250
 
 interface KnownWorkspace {
   readonly state: LearnedState
-  /** When the state was last read, and was this one. */
+  /** When the state was last read and was still this one. */
   readAt: number
   table: ProbabilityTable | null
   /** Words that were asked for since the state changed. */
   asked: number
-  /** What was learned of the mail of the last 180 days, as seen from `day`. */
+  /** Counts what was learned of the mail of the last 180 days, as seen from `day`. */
   recent: { readonly day: number; readonly count: TokenCount } | null
 }
 
@@ -97,12 +98,12 @@ export class LearnedCounts {
       const isValid = table !== null && isSameState(readLearnedState(this.read, workspaceId), known.state)
       if (isValid) this.workspaces.set(workspaceId, { ...known, table })
     } catch {
-      // The database cannot be read, or is closed by now: whoever asks next will say so.
+      // The database cannot be read, or is closed by now. The next caller will report it.
     }
     this.isLoading = false
   }
 
-  /** Null: there are more than at the start. */
+  /** Null if there are more than at the start. */
   private async copyTokens(workspaceId: string, { words, messages }: LearnedState): Promise<ProbabilityTable | null> {
     const table = new ProbabilityTable(words, messages)
     for (let after = -1; ; ) {

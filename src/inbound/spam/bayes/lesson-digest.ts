@@ -1,6 +1,6 @@
 /**
  * Reads what the classifier learns of a message, in the processes that take messages apart: a message of tens of
- * megabytes would hold up the main thread.
+ * megabytes would block the main thread.
  */
 import { createHash } from 'node:crypto'
 import { scanHeaderOrEmpty } from '../../../base/mail/header-fields.js'
@@ -12,7 +12,7 @@ import { tokenizeMessage } from './tokens.js'
 interface LearnableMessage {
   readonly fingerprint: string
   readonly tokens: readonly string[]
-  /** When it was received, as far as is known. */
+  /** When the message was received, as far as is known. */
   readonly dated: number
 }
 

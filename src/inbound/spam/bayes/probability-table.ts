@@ -23,7 +23,7 @@ export class ProbabilityTable {
   /** Tokens that may still be appended. */
   private room: number
 
-  /** `messages`: learned ones of each kind. */
+  /** `messages` are the learned ones of each kind. */
   constructor(
     capacity: number,
     private readonly messages: TokenCount,
@@ -36,7 +36,7 @@ export class ProbabilityTable {
     this.room = capacity
   }
 
-  /** In the order of their keys. False: there is no room for all of them. */
+  /** The rows are in the order of their keys. False if there is no room for all of them. */
   append(rows: readonly KeyCount[]): boolean {
     if (rows.length > this.room) return false
     this.room -= rows.length
@@ -54,7 +54,7 @@ export class ProbabilityTable {
     this.length += 1
   }
 
-  /** 0: none, which no token has. */
+  /** 0 if there is none; no token has this number. */
   get(key: number): number {
     const range = this.rangeOf(key)
     let low = this.startOf(range)

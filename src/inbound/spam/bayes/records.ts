@@ -29,7 +29,7 @@ export interface MessageRef {
 export interface LearnInput extends MessageRef {
   readonly verdict: BayesVerdict
   readonly tokens: readonly string[]
-  /** When it was received, as far as is known; it decides whether the message counts as recent mail. */
+  /** When the message was received, as far as is known. This decides whether it counts as recent mail. */
   readonly dated: number
   readonly at: number
 }
@@ -81,7 +81,7 @@ export function readTokenCounts(
   return counts
 }
 
-/** In the order of their keys. */
+/** Returns them in the order of their keys. */
 export const readTokensAfter = prepareRead<{ workspaceId: string; after: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('bayes_tokens')
@@ -115,7 +115,7 @@ const selectState = prepareRead<{ workspaceId: string }>()(({ db, slot }) => {
 
 /** Another one whenever something was learned. */
 export interface LearnedState {
-  /** The number of the message that was learned last; 0: none. */
+  /** The number of the message that was learned last, or 0 if there is none. */
   readonly newest: number
   readonly words: number
   readonly messages: TokenCount
@@ -272,7 +272,7 @@ const removeToken = prepareWrite<{ workspaceId: string; key: number }>(({ db, sl
     .where(sql<boolean>`spam + ham = 0`),
 )
 
-/** Takes a message out of the counts; misses if it was unlearned, or learned anew, in the meantime. */
+/** Takes a message out of the counts. It misses if the message was unlearned, or learned again, in the meantime. */
 export function buildUnlearnWrites({ workspaceId, seq, verdict, keys, day }: LearnedMessage): readonly Write[] {
   const counted = { workspaceId, ...toUnitCount(verdict) }
   return [

@@ -30,12 +30,12 @@ export function hasLearnedEnough({ spam, ham }: TokenCount): boolean {
   return spam >= MIN_MESSAGES && ham >= MIN_MESSAGES
 }
 
-/** From 0 (ham) to 1 (spam). `probabilities`: the decisive ones of distinct tokens, in their order. */
+/** From 0 (ham) to 1 (spam). `probabilities` are the decisive ones of distinct tokens, in their order. */
 export function computeSpamProbability(probabilities: readonly number[]): number {
   return combineProbabilities(selectStrongest(probabilities))
 }
 
-/** Null: too near to one half to say anything. */
+/** Null if it is too near to one half to say anything. */
 export function computeDecisiveProbability(count: TokenCount, messages: TokenCount): number | null {
   const probability = computeTokenProbability(count, messages)
   return deviationOf(probability) >= MIN_DEVIATION ? probability : null
@@ -80,7 +80,7 @@ export function combineProbabilities(probabilities: readonly number[]): number {
   return (1 + chiSquareTail(-2 * spam.read(), degrees) - chiSquareTail(-2 * ham.read(), degrees)) / 2
 }
 
-/** Factors between zero and one, each far above 10^-20: one logarithm is taken of many. */
+/** Multiplies factors between zero and one, each far above 10^-20, and takes one logarithm of many of them. */
 class LogarithmOfProduct {
   private sum = 0
   private product = 1
@@ -98,9 +98,9 @@ class LogarithmOfProduct {
 }
 
 /**
- * The probability that a chi-square variable with an even number of degrees is at least `value`: e^-m · Σ m^i / i!
- * for i below degrees / 2, with m = value / 2. e^-m alone may be zero and the sum infinite, so the sum is kept within
- * numbers, and its scale as a logarithm.
+ * The probability that a chi-square variable with an even number of degrees is at least `value`: e^-m · Σ m^i / i! for
+ * i below degrees / 2, with m = value / 2. e^-m alone may be zero and the sum infinite, so the sum is kept within the
+ * range of numbers, and its scale is kept as a logarithm.
  */
 export function chiSquareTail(value: number, degrees: number): number {
   const half = value / 2

@@ -37,11 +37,14 @@ function mixBits(word: number): number {
   return twice ^ (twice >>> 16)
 }
 
-/** The table has so many places for each key that a search is short. Keys chosen to share a place are compared with each other: half a million times at most. */
+/**
+ * The table has so many places for each key that a search is short. Keys that were chosen to share a place are compared
+ * with each other, half a million times at most.
+ */
 const PLACES_PER_KEY = 4
 
 /**
- * Distinct keys in the order of their tokens, at most `max`; what comes after them is dropped. Its memory is used again for
+ * Distinct keys in the order of their tokens, at most `max`. Keys after that are dropped. Its memory is used again for
  * the next message.
  */
 export class TokenKeys implements WordReader {
@@ -49,7 +52,7 @@ export class TokenKeys implements WordReader {
   private readonly packed: Buffer
   private readonly high: Uint16Array
   private readonly low: Uint32Array
-  /** By hash: the index of a key and one more; 0: none. Their number is a power of two. */
+  /** The index of a key plus one, found by its hash. 0 if there is none. The number of places is a power of two. */
   private readonly places: Uint16Array
 
   constructor(private readonly max: number) {
@@ -114,7 +117,7 @@ function writeKey(target: Uint8Array, at: number, high: number, low: number): vo
   target[at + 5] = low & 0xff
 }
 
-/** Not from Buffer's pool, because it is moved to the writer's thread. */
+/** The memory is not from Buffer's pool, because it is moved to the writer's thread. */
 export function packKeys(keys: readonly number[]): Buffer {
   const packed = Buffer.alloc(keys.length * KEY_BYTES)
   keys.forEach((key, at) => {

@@ -46,7 +46,7 @@ class TokenList implements WordReader {
 /** The keys of one message after the other. */
 const keys = new TokenKeys(MAX_TOKENS)
 
-/** The keys of the tokens, distinct: packed, in base64. No string is made of a word. */
+/** The distinct keys of the tokens, packed, in base64. No string is made of a word. */
 export function packTokenKeys(message: SpamMessage): string {
   keys.clear()
   readTokens(message, keys)
@@ -77,12 +77,12 @@ const transitFields =
   /^(?:received|return-path|delivered-to|envelope-to|x-original-to|x-envelope-.*|x-spam.*|x-bogosity|x-rspam.*|authentication-results|received-spf|arc-.*|status|x-status|x-keywords|x-uid.*|x-pyzor|x-virus.*|x-amavis.*|content-length|lines)$/
 
 /**
- * Mailing list programs write about ten of these at once. They count as one token: otherwise each would say "ham"
+ * Mailing list programs write about ten of these at once. They count as one token. Otherwise each would say "ham"
  * again, and spam sent through a list would be lost among them.
  */
 const listFields = /^(?:list-.*|x-mailman.*|x-been-?there|x-list.*|x-loop|errors-to|precedence|sender|mailing-list)$/
 
-/** Fields whose values are alike in all mail of one sender or one program. */
+/** Fields that have the same values in all mail of one sender or one program. */
 const valueFields: ReadonlyMap<string, string> = new Map([
   ['x-mailer', 'mailer'],
   ['user-agent', 'mailer'],

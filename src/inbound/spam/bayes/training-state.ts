@@ -12,10 +12,10 @@ const selectWords = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
 interface TrainingState {
   /** Messages. */
   readonly learned: TokenCount
-  /** Those of them that were received in the last 180 days. */
+  /** The learned messages that were received in the last 180 days. */
   readonly recent: TokenCount
   readonly words: number
-  /** False: too few recent ones for its full weight. */
+  /** False if too few recent messages were learned for its full weight. */
   readonly seasoned: boolean
 }
 

@@ -1,10 +1,10 @@
 /**
- * Words of a text, as the classifier counts them.
+ * Finds the words of a text, as the classifier counts them.
  *
- * In lower case, of 3 to 24 characters; scripts without spaces between words are counted in pairs of letters. Of
- * longer runs only the first letter and the length in tens are kept, which is what base64 and other noise have in
- * common. One pass, linear; at most `limit` words. Most words are ASCII letters and digits alone: they are found without a
- * regular expression and given as places of the text, so that no string is made of each.
+ * They are in lower case and have 3 to 24 characters; scripts without spaces between words are counted in pairs of
+ * letters. A longer run is reduced to its first letter and its length in tens, which is what base64 and other noise
+ * have in common. One pass, linear; at most `limit` words. Most words are ASCII letters and digits alone: they are
+ * found without a regular expression and given as places of the text, so that no string is made of each.
  */
 import { readCodeUnits } from '../../../base/platform/code-units.js'
 
@@ -25,7 +25,7 @@ export interface ScannedText {
 
 /** Gets words, in their order. */
 export interface WordReader {
-  /** No more words are read. */
+  /** True if no more words are read. */
   readonly isFull: boolean
   add(word: string): void
   /** A word of ASCII letters and digits, which need not be in lower case. */
@@ -35,10 +35,10 @@ export interface WordReader {
 const SEPARATOR = 0
 const PLAIN = 1
 const SIGN = 2
-/** Only the pattern tells. */
+/** Only the pattern can tell. */
 const UNKNOWN = 3
 
-/** By code: what an ASCII character is to `runPattern`. */
+/** The meaning of each ASCII character for `runPattern`, by its code. */
 const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[A-Za-z0-9]/.test(character)) return PLAIN
@@ -79,7 +79,7 @@ interface Run {
   readonly end: number
 }
 
-/** The first run from `start` on, of which everything before `plainEnd` is a part. */
+/** The first run from `start` on. Everything before `plainEnd` belongs to it. */
 function findRun(source: ScannedText, start: number, plainEnd: number): Run | null {
   let end = plainEnd
   let kind = kindAt(source, end)
@@ -90,7 +90,7 @@ function findRun(source: ScannedText, start: number, plainEnd: number): Run | nu
   return found === null ? null : { found: found[0], end: runPattern.lastIndex }
 }
 
-/** How many words it was. */
+/** Returns the number of words. */
 function addRun(found: string, limit: number, reader: WordReader): number {
   if (found.length <= 100 && unsegmentedScripts.test(found)) {
     const pairs = toBigrams(found, limit)

@@ -17,7 +17,7 @@ const MAX_HOST = 253
 const MAX_WORDS = 4
 /** Shorter names are the beginning of too many words. */
 const MIN_PREFIX_LENGTH = 6
-/** In shorter words, changing one letter makes another word. */
+/** If a word is shorter, changing one letter makes another word. */
 const MIN_TYPO_LENGTH = 7
 
 const lookalikeDigits: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ const brandsByName = new Map<string, BrandEntry>(
   ),
 )
 const maxBrandLength = Math.max(...[...brandsByName.keys()].map((name) => name.length))
-/** Brands whose misspellings are searched, by their first letter. */
+/** Brands by their first letter, to search for misspellings. */
 const namesByFirstLetter: ReadonlyMap<string, readonly string[]> = Map.groupBy(
   [...brandsByName].flatMap(([name, { brand }]) => (brand.common || name.length < MIN_TYPO_LENGTH ? [] : [name])),
   (name) => name.slice(0, 1),
@@ -65,11 +65,11 @@ const namesByFirstLetter: ReadonlyMap<string, readonly string[]> = Map.groupBy(
 
 export interface BrandMatch {
   readonly brand: Brand
-  /** It is written with lookalike letters. */
+  /** The brand is written with lookalike letters. */
   readonly disguised: boolean
 }
 
-/** Beside these words a common word is the name of a company. */
+/** Next to one of these words, a common word is the name of a company. */
 const serviceWords =
   /\b(?:support|security|secure|accounts?|billing|team|services?|alerts?|notifications?|notice|customers?|help|helpdesk|care|cent(?:er|re)|bank(?:ing)?|updates?|verification|verify|no-?reply|rewards?|gift|survey|store|id|payments?|invoice|delivery|shipping|parcel|package|tracking|online|login|admin(?:istrator)?|kundenservice|sicherheit|seguridad|soporte|suporte|atendimento|servi[zc]io|assistenza|s[ée]curit[ée]|clients?|klantenservice|wallet|card|prime|membership|subscription)\b/i
 
@@ -146,7 +146,7 @@ export function isBrandLookalike(host: string): boolean {
   return isLookalikeLabel(label) || hasNestedBrand(written, label)
 }
 
-/** `paypal.com.example.net`: a brand's complete name is a label further down. */
+/** Matches `paypal.com.example.net`: a brand's complete name is a label further down. */
 function hasNestedBrand(host: string, label: string): boolean {
   const at = host.lastIndexOf(`${label}.`)
   return host
@@ -168,7 +168,7 @@ function isLookalikeLabel(label: string): boolean {
   return isDistinctBrand(whole) || isBrandWithSuffix(whole) || isTyposquat(whole)
 }
 
-/** `paypal-login`: one part is the name; for a common word, beside a service word. */
+/** Matches `paypal-login`: one part is the name. A common word needs a service word next to it. */
 function hasLookalikePart(parts: readonly string[], label: string): boolean {
   return parts.some((part) => {
     const entry = brandsByName.get(part)
@@ -187,7 +187,7 @@ const serviceSuffixes = (
 
 const startsWithService = (rest: string): boolean => serviceSuffixes.some((word) => rest.startsWith(word))
 
-/** `paypalsecure`, but not `amazonia`: a service word follows. */
+/** Matches `paypalsecure`, but not `amazonia`: a service word follows the name. */
 function isBrandWithSuffix(name: string): boolean {
   for (let length = MIN_PREFIX_LENGTH; length <= Math.min(maxBrandLength, name.length - 2); length += 1) {
     if (isDistinctBrand(name.slice(0, length)) && startsWithService(name.slice(length))) return true

@@ -1,15 +1,15 @@
 /**
  * Names that fraud imitates, and the domains that their owners send from. Data only.
  *
- * Each row: names as people know them, then labels of own domains (`paypal` stands for paypal.com, paypal.co.uk
- * and so on; see `isOwnDomain`). Names whose joined form is a label need not repeat it. `common` marks names that
- * are also words or names of people: they count only beside a service word.
+ * Each row: names as people know them, then labels of own domains (`paypal` stands for paypal.com, paypal.co.uk and so
+ * on; see `isOwnDomain`). Names whose joined form is a label need not repeat it. `common` marks names that are also
+ * words or names of people: they count only next to a service word.
  */
 
 export interface Brand {
-  /** In lower case; words with blanks between them. */
+  /** Names in lower case. A name may have several words with blanks between them. */
   readonly names: readonly string[]
-  /** The label before the public suffix, of its own domains. */
+  /** The labels before the public suffix of its own domains. */
   readonly labels: ReadonlySet<string>
   readonly common: boolean
 }

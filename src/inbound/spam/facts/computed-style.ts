@@ -7,7 +7,7 @@ export interface ComputedStyle {
   readonly hidden: boolean
   /** Too small to read. */
   readonly tiny: boolean
-  /** 0xrrggbb; null if unknown. */
+  /** 0xrrggbb. Null if it is unknown. */
   readonly color: number | null
   readonly background: number | null
 }
@@ -31,7 +31,7 @@ export function computeStyle(outer: ComputedStyle, attributes: ReadonlyMap<strin
     tiny: isTiny(outer.tiny, style),
     color:
       parseColor(colorPattern.exec(style)?.[1] ?? attributes.get('color') ?? attributes.get('text')) ?? outer.color,
-    // On a background picture every colour may be readable.
+    // A background picture may make every colour readable.
     background: image
       ? null
       : (parseColor(backgroundPattern.exec(style)?.[1] ?? attributes.get('bgcolor')) ?? outer.background),

@@ -11,7 +11,7 @@ export const freeMailDomains: ReadonlySet<string> = new Set([
   ...['email.com', 'usa.net', 'icloud.com', 'proton.me', 'protonmail.com', 'qq.com', '163.com', '126.com', 'web.de'],
 ])
 
-/** Apart from `freeMail`, whose rule's weight was fitted without these. */
+/** They are apart from `freeMail`, because the weight of its rule was fitted without them. */
 const moreFreeMailDomains: ReadonlySet<string> = new Set([
   ...['googlemail.com', 'me.com', 'mac.com', 'yandex.com', 'ya.ru', 'bk.ru', 'inbox.ru', 'list.ru', 'rambler.ru'],
   ...['hotmail.co.uk', 'hotmail.fr', 'hotmail.de', 'hotmail.it', 'hotmail.es', 'live.co.uk', 'live.nl', 'outlook.de'],
@@ -155,7 +155,7 @@ export function isCompanySuffix(host: string): boolean {
   return companyTlds.has(host.slice(host.lastIndexOf('.') + 1))
 }
 
-/** The label before the public suffix; empty if there is none. */
+/** The label before the public suffix. Empty if there is none. */
 export function registeredLabelOf(host: string): string {
   const domain = findOwnerDomain(host)
   return domain === null ? '' : domain.slice(0, domain.indexOf('.'))

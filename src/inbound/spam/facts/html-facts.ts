@@ -46,7 +46,7 @@ export interface HtmlFacts {
   readonly eventHandlers: number
   /** Password fields. */
   readonly passwordInputs: number
-  /** It redirects by itself. */
+  /** The page redirects by itself. */
   readonly hasRefresh: boolean
   /** Elements that ask for coloured or oversized type. */
   readonly loudElements: number
@@ -100,7 +100,7 @@ class HtmlFactsCollector implements HtmlHandler {
   private lastIsLetter = false
   /** A letter was followed by something invisible. */
   private isWordInterrupted = false
-  /** The unrendered element that is open; empty: none. */
+  /** The unrendered element that is open, or empty if there is none. */
   private unrendered = ''
 
   onOpenTag({ name, attributes: attributeList }: HtmlTag): void {

@@ -28,11 +28,11 @@ export interface ImpersonationFacts {
   readonly hasLookalikeDomain: boolean
   /** A link leads to a host that looks like a brand's. */
   readonly hasLookalikeLink: boolean
-  /** It mentions a brand and has links, and none of them leads to that brand. */
+  /** The message mentions a brand and has links, and none of them leads to that brand. */
   readonly noLinkToNamedBrand: boolean
   /** The author's domain belongs to a brand, and none of the links leads to that brand. */
   readonly noLinkToAuthorBrand: boolean
-  /** What it asks for, of the things that fraud asks for. */
+  /** The things that fraud asks for and this message asks for too. */
   readonly phishingTopics: ReadonlySet<PhishingTopic>
   readonly isUrgent: boolean
 }
@@ -40,7 +40,7 @@ export interface ImpersonationFacts {
 interface ImpersonationInput {
   readonly from: readonly Mailbox[]
   readonly subject: string
-  /** The author's domain; null if there is none. */
+  /** The author's domain. Null if there is none. */
   readonly domain: string | null
   /** The beginning and the end of all words, in lower case. */
   readonly wordedText: WordedText

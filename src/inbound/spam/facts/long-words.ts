@@ -9,7 +9,7 @@ import { readCodeUnits } from '../../../base/platform/code-units.js'
 
 /** Words of the first text. */
 const MAX_WORDS = 200
-/** The size of the table of their hashes: a power of two, so that a search is short. */
+/** The size of the table of their hashes. It is a power of two, and large, so that a search is short. */
 const TABLE_SIZE = 1_024
 const MIN_LENGTH = 4
 /** Texts of so few words say too little. */
@@ -20,12 +20,12 @@ const MIN_SHARED = 0.3
 const longWord = /[\p{L}\p{N}]{4,}/gu
 const nonAscii = /[\u0080-\uffff]/
 
-/** In the place of a count: the word was found in the other text. */
+/** Stands in place of a count: the word was found in the other text. */
 const SHARED = MAX_WORDS + 1
 
 /** The first words, by hash, of one call after the other. */
 const firstHashes = new Int32Array(TABLE_SIZE)
-/** Occurrences, or `SHARED`; 0: the place is free. */
+/** Occurrences, or `SHARED`, or 0 if the place is free. */
 const firstCounts = new Uint8Array(TABLE_SIZE)
 
 export function saysOtherThings(one: string, other: string): boolean {
@@ -39,7 +39,7 @@ export function saysOtherThings(one: string, other: string): boolean {
 }
 
 interface LongWordReader {
-  /** No more words are read. */
+  /** True if no more words are read. */
   readonly isFull: boolean
   add(hash: number): void
 }
@@ -98,7 +98,7 @@ function readLongWords(text: string, reader: LongWordReader): void {
   }
 }
 
-/** By code of ASCII: the code in lower case of letters and digits; 0: it is neither. */
+/** The code in lower case of ASCII letters and digits, by code. 0 if it is neither. */
 const wordCodes = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   return /[a-z0-9]/i.test(character) ? character.toLowerCase().charCodeAt(0) : 0
@@ -119,7 +119,7 @@ function readAsciiWords(text: string, reader: LongWordReader): void {
   }
 }
 
-/** `word`: in lower case. */
+/** `word` is in lower case. */
 function hashWord(word: string): number {
   let hash = 0
   for (let at = 0; at < word.length; at += 1) hash = addToHash(hash, word.charCodeAt(at))

@@ -1,10 +1,10 @@
 /**
- * The beginnings of what a regular expression can match, as far as they can be told from its source: so a pattern need
- * not be searched for in a text that has none of them.
+ * The beginnings of what a regular expression can match, as far as its source shows them. A pattern need not be
+ * searched for in a text that has none of them.
  *
- * Only patterns that match at the beginning of a word, or from a sign on, have any. Understands what patterns of wording
- * are made of: alternatives, groups, optional parts, small classes. What it does not understand ends a beginning early,
- * so it may have too few characters, and never a wrong one.
+ * Only patterns that match at the beginning of a word, or from a sign on, have beginnings. It understands what patterns
+ * of wording are made of: alternatives, groups, optional parts, small classes. Anything else ends a beginning early, so
+ * it may have too few characters, and never a wrong one.
  */
 
 /** Characters of a beginning. */
@@ -16,7 +16,7 @@ const MAX_CLASS = 12
 
 interface Opening {
   readonly text: string
-  /** Nothing is known of what follows. */
+  /** Nothing is known about the text that follows. */
   readonly isEnd: boolean
 }
 
@@ -24,10 +24,13 @@ const empty: readonly Opening[] = [{ text: '', isEnd: false }]
 const unknown: readonly Opening[] = [{ text: '', isEnd: true }]
 const digits = toOpenings([...'0123456789'])
 
-/** Behind it, a match begins where a word does, or at least behind no letter: `\b`, `(?<![\w…])`, `(?<![a-z…])`, `(?<!\S)`. */
+/**
+ * After it, a match begins where a word does, or at least not after a letter: `\b`, `(?<![\w…])`, `(?<![a-z…])`,
+ * `(?<!\S)`.
+ */
 const anchorPattern = /\\b|\(\?<!(?:\[(?:\\w|a-z)[^\]\\]*\]|\\S)\)/y
 
-/** Null: it may match anywhere, or anything. */
+/** Null if it may match anywhere, or anything. */
 export function listOpenings({ source, flags }: RegExp): readonly string[] | null {
   if (/[iuvsy]/.test(flags)) return null
   const reader = new PatternReader(source)

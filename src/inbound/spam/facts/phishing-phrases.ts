@@ -94,7 +94,7 @@ const paymentPhrases = wordPattern(
   `(?:remittance|swift copy|wire transfer|proof of payment|payment advice)`,
 )
 
-/** Urgency: what happens unless something is done soon. */
+/** Phrases of urgency: they say what happens unless something is done soon. */
 export const hasUrgentPhrase = wording(
   wordPattern(
     `within (?:the next )?(?:12|24|36|48|72) ?(?:hours|hrs|h)`,

@@ -8,9 +8,9 @@ import { foldMixedWords } from './script-facts.js'
 
 interface ReadableWords {
   readonly words: string
-  /** True only if the text that they were made of is ASCII. */
+  /** True only if the text that the words were made of is ASCII. */
   readonly isAscii: boolean
-  /** At most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`, in the text and in `words`. */
+  /** An upper bound of the ASCII capitals, and one of the signs `*`, `_` and `.`, in the text and in `words`. */
   readonly capitals: number
   readonly dots: number
 }
@@ -20,19 +20,19 @@ const SPACE = 0x20
 const BLANK = 1
 const CAPITAL = 2
 const DOT = 4
-/** By code of ASCII: one of these bits, or none. */
+/** One of these bits, or none, for each ASCII code. */
 const kinds = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/\s/.test(character)) return BLANK
   if (/[A-Z]/.test(character)) return CAPITAL
   return /[*_.]/.test(character) ? DOT : 0
 })
-/** By code of ASCII: itself, or a space for any blank. */
+/** The character for each ASCII code: itself, or a space for any blank. */
 const shown = Uint8Array.from({ length: 128 }, (_, code) => (kinds[code] === BLANK ? SPACE : code))
 
 /** Longer texts are read as those that are not ASCII. */
 const MAX_ASCII = 131_072
-/** Its content is of one call. */
+/** Its content is valid during one call. */
 const scratch = Buffer.allocUnsafeSlow(MAX_ASCII)
 
 export function readWordsOf(text: string): ReadableWords {
@@ -43,8 +43,8 @@ export function readWordsOf(text: string): ReadableWords {
 }
 
 /**
- * Null: it is not ASCII, or too long. Without branches: where words end cannot be foretold, and a wrong guess costs the processor
- * as much as five characters.
+ * Null if it is not ASCII, or too long. It works without branches: the processor cannot predict where words end, and a
+ * wrong guess costs as much as five characters.
  */
 function squeezeAscii(text: string): ReadableWords | null {
   const { length } = text

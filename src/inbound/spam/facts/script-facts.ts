@@ -18,7 +18,10 @@ const wordPattern = /[\p{L}\p{M}\p{N}]{2,40}/gu
 const latinLetter = /\p{Script=Latin}/u
 const confusableLetter = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/u
 
-/** Writes a text in the form that a person reads: lookalikes of ASCII letters become those, invisible characters go. */
+/**
+ * Writes a text in the form that a person reads: it replaces lookalikes of ASCII letters by these, and removes
+ * invisible characters.
+ */
 export function foldMixedWords(text: string): string {
   const plain = text.normalize('NFKC').replace(invisibleCharacters, '')
   if (!confusableLetter.test(plain)) return plain
@@ -26,8 +29,8 @@ export function foldMixedWords(text: string): string {
 }
 
 /**
- * As `foldMixedWords`, and also words entirely of another alphabet if each of their letters looks like an ASCII
- * one.
+ * Does what `foldMixedWords` does. It also folds words entirely of another alphabet if each of their letters looks like
+ * an ASCII one.
  */
 export function foldConfusables(text: string): string {
   const plain = text.normalize('NFKC').replace(invisibleCharacters, '')

@@ -27,14 +27,16 @@ const END_LENGTH = 2_000
 
 export interface SpamFacts {
   readonly message: SpamMessage
-  /** By name, in their order. */
+  /** Values by name, in their order. */
   readonly fields: ReadonlyMap<string, readonly string[]>
   readonly html: HtmlFacts
   /** The words of the subject and both bodies as people see them; runs of blanks are one blank. */
   readonly words: string
   /** True only if subject and bodies are ASCII, as far as `words` has them. */
   readonly isAscii: boolean
-  /** At most so many capitals of ASCII, and so many of the signs `*`, `_` and `.`, in subject and bodies and in `words`. */
+  /**
+   * An upper bound of the ASCII capitals, and one of the signs `*`, `_` and `.`, in subject and bodies and in `words`.
+   */
   readonly capitals: number
   readonly dots: number
   /** The beginning and the end of `words`, in lower case. */
@@ -104,7 +106,7 @@ export function collectSpamFacts(message: SpamMessage): SpamFacts {
   }
 }
 
-/** Value of the first field of that name; empty if there is none. */
+/** Value of the first field of that name. Empty if there is none. */
 export function firstFieldOf(facts: SpamFacts, name: string): string {
   return facts.fields.get(name)?.[0] ?? ''
 }
@@ -133,14 +135,14 @@ function describeAuthor({ from }: SpamMessage): Author | null {
 }
 
 /**
- * Finds what an attached web page does once it is opened in a browser, beyond the reach of filters.
+ * Finds what an attached web page does once it is opened in a browser, where no filter sees it.
  *
  * Limits: the first three pages, 64 KB of each.
  */
 interface PageFacts {
-  /** It has a password field, or a form that is sent to another site. */
+  /** The page has a password field, or a form that is sent to another site. */
   readonly asksForInput: boolean
-  /** It redirects by itself, or its own script writes it. */
+  /** The page redirects by itself, or its own script writes it. */
   readonly unpacksItself: boolean
 }
 

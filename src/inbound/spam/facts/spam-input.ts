@@ -21,9 +21,9 @@ const MAX_BODY = 500_000
 const MAX_LISTS = 10
 const MAX_MAILBOXES = 200
 
-/** What is known of a message apart from its bytes. */
+/** The facts about a message apart from its bytes. */
 export interface SpamContext {
-  /** Null for a message from a file: then its topmost Received field or its Date is used. */
+  /** Null for a message from a file. Then its topmost Received field or its Date is used. */
   readonly receivedAt: number | null
   readonly origin: SpamOrigin | null
   readonly authentication: SpamAuthentication | null

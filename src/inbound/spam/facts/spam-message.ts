@@ -18,19 +18,19 @@ export interface SpamAttachment {
 
 /** A part as its own header declares it. */
 export interface SpamPart {
-  /** `type/subtype` in lower case; empty where it is not said. */
+  /** `type/subtype` in lower case. Empty where the part does not say it. */
   readonly contentType: string
-  /** Lower case; empty where it is not said. */
+  /** The charset in lower case. Empty where the part does not say it. */
   readonly charset: string
-  /** How it is decoded: `base64`, `quoted-printable`, `uuencode`; empty: as it is. */
+  /** How it is decoded: `base64`, `quoted-printable` or `uuencode`. Empty if it is not encoded. */
   readonly encoding: string
-  /** It is a file besides the bodies: its disposition says so, or it has a name. */
+  /** The part is a file besides the bodies: its disposition says so, or it has a name. */
   readonly attached: boolean
 }
 
-/** How it arrived; a message from a file has none. */
+/** How it arrived. A message from a file has no origin. */
 export interface SpamOrigin {
-  /** Envelope sender; empty: the null return path. */
+  /** Envelope sender. Empty for the null return path. */
   readonly envelopeFrom: string
   readonly clientAddress: string
   readonly helo: string
@@ -47,14 +47,14 @@ export interface SpamAuthentication {
 }
 
 export interface SpamMessage {
-  /** In their order. */
+  /** Fields in their order. */
   readonly fields: readonly SpamField[]
   /** Decoded. */
   readonly subject: string
   readonly from: readonly Author[]
   readonly replyTo: readonly Mailbox[]
   readonly to: readonly Mailbox[]
-  /** Decoded parts; null: there is none. */
+  /** Decoded parts, or null if there is none. */
   readonly text: string | null
   readonly html: string | null
   readonly attachments: readonly SpamAttachment[]

@@ -15,7 +15,7 @@ export interface SpamUrl {
   /** The message's own spelling. */
   readonly href: string
   readonly scheme: string
-  /** The part of the authority before `@`; empty if there is none. */
+  /** The part of the authority before `@`. Empty if there is none. */
   readonly user: string
   /** The host in lower case, without the port. */
   readonly host: string
@@ -23,7 +23,7 @@ export interface SpamUrl {
   readonly path: string
   /** The registered domain; the host if there is none, as for an IP address. */
   readonly organization: string
-  /** The text shown in its place; null if the address itself is shown. */
+  /** The text shown in its place. Null if the address itself is shown. */
   readonly text: string | null
 }
 
@@ -72,8 +72,7 @@ export function findTextUrls(text: string): readonly SpamUrl[] {
 }
 
 /**
- * The domain that a link's text names, as a person reads it: an address or a bare `www.` name; null if it names
- * none.
+ * The domain that a link's text names, as a person reads it: an address or a bare `www.` name. Null if it names none.
  */
 export function findShownDomain(words: string): string | null {
   const found = /^(?:https?:\/\/|www\.)((?:[\p{L}\p{N}_-]{1,63}\.){1,8}[\p{L}]{2,24})(?=[/:?#\s]|$)/iu.exec(

@@ -6,30 +6,30 @@
 import { readCodeUnits } from '../../../base/platform/code-units.js'
 import { listOpenings, OPENING_LENGTH } from './pattern-openings.js'
 
-/** Places of the table; two beginnings may share one, and then a pattern is tried in vain. */
+/** Places of the table. Two beginnings may share one, and then a pattern is tried without a match. */
 const TABLE_SIZE = 65_536
 
-/** Those whose beginnings are known; each is tried at one place of a text (`y`). */
+/** Patterns with known beginnings. Each is tried at one place of a text (`y`). */
 const patterns: RegExp[] = []
-/** By place of the table: the list of patterns that have a beginning there, as index of `lists`. */
+/** The list of patterns that have a beginning at this place of the table, as index of `lists`. */
 const listAt = new Uint16Array(TABLE_SIZE)
-/** No beginning begins so. */
+/** No beginning has this place. */
 const NO_LIST = 0
 /** Beginnings begin so, and none is complete. */
 const PREFIX = 1
 /** Lists of indexes of `patterns`, by `listAt`. */
 const lists: number[][] = [[], []]
 /**
- * By the lowest five bits of each of the first three characters: 1 if a beginning may begin so. Most places have none, and
- * this table stays in the processor's nearest cache.
+ * 1 if a beginning may begin like this, by the lowest five bits of each of its first three characters. Most places have
+ * 0, and this table stays in the processor's nearest cache.
  */
 const triples = new Uint8Array(32 ** 3)
 
 export class WordedText {
-  /** By pattern: 1 if the text matches it. Patterns that were made after this list are not in it. */
+  /** 1 if the text matches the pattern of this number. Patterns that were made after this list are not in it. */
   private matches = new Uint8Array(0)
 
-  /** In lower case. */
+  /** `text` is in lower case. */
   constructor(readonly text: string) {}
 
   hasMatch(index: number): boolean {
@@ -86,7 +86,7 @@ const LETTER = 1
 const WORD = 2
 const SPACE = 3
 
-/** By code unit: those outside of ASCII are others. */
+/** The kind of each code unit. Those outside of ASCII are `OTHER`. */
 const kinds = new Uint8Array(65_536)
 for (let code = 0; code < 128; code += 1) kinds[code] = kindOf(String.fromCharCode(code))
 
@@ -96,20 +96,21 @@ function kindOf(character: string): number {
   return character === ' ' ? SPACE : OTHER
 }
 
-/** By the kind of the character before and that of a character: 1 if a beginning may be there. */
+/** 1 if a beginning may be there, by the kinds of the character before and of the character itself. */
 const mayBegin = Uint8Array.from({ length: 16 }, (_, pair) => {
   const [before, kind] = [pair >> 2, pair & 3]
   return kind === SPACE || (before === LETTER && kind !== OTHER) ? 0 : 1
 })
 
-/** Kept for texts of usual lengths; each call overwrites it. */
+/** It is kept for texts of usual lengths. Each call overwrites it. */
 const scratch = new Uint16Array(16_384)
 
 /**
- * Places at which a beginning may be; valid until the next call. Units behind the end may be those of an earlier text: then a
- * place is tried in vain.
+ * Places at which a beginning may be, valid until the next call. Units after the end may be those of an earlier text:
+ * then a place is tried without a match.
  *
- * Without branches: where words end cannot be predicted, and a wrong guess costs the processor as much as five characters.
+ * It works without branches: the processor cannot predict where words end, and a wrong guess costs as much as five
+ * characters.
  */
 function findStarts(units: Uint16Array, length: number): Uint16Array | Uint32Array {
   const starts = length <= scratch.length ? scratch : new Uint32Array(length)

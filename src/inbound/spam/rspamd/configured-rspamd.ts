@@ -21,7 +21,7 @@ export class ConfiguredRspamd {
     )
   }
 
-  /** Null: none is configured. */
+  /** Null if none is configured. */
   get client(): Pick<RspamdClient, 'check'> | null {
     return this.findClient()
   }

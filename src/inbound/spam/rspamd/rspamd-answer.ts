@@ -15,7 +15,7 @@ export interface RspamdSymbol {
   readonly description: string
 }
 
-/** By increasing severity. `soft reject` and `greylist` concern the moment, not the message. */
+/** They are in the order of increasing severity. `soft reject` and `greylist` concern the moment, not the message. */
 export type RspamdAction = 'none' | 'add header' | 'reject'
 
 export interface RspamdVerdict {
@@ -28,7 +28,7 @@ export interface RspamdVerdict {
 
 const MAX_SYMBOLS = 1_000
 const MAX_SCORE = 1_000
-/** From rspamd's configuration; null in the answer if its actions are not configured. */
+/** It comes from rspamd's configuration. It is null in the answer if rspamd's actions are not configured. */
 const DEFAULT_REQUIRED_SCORE = 15
 
 const actionNames: Readonly<Record<string, RspamdAction>> = {

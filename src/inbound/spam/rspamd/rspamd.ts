@@ -2,11 +2,11 @@
  * Asks rspamd about a message (`POST /checkv2`).
  *
  * Fails open: on any failure the result is null within five seconds, and our own score stands alone. After three
- * failures in a row no request is made for ten seconds, then one message tries: a filter that hangs must not hold
- * up all mail. Failures are logged once a minute.
+ * failures in a row no request is made for ten seconds, then one message tries: a filter that hangs must not delay all
+ * mail. Failures are logged once a minute.
  *
- * Limits: 20 requests at a time, 64 MB of messages in requests or waiting for one, 1 MB of answer. Header values
- * come from untrusted input, so control characters are removed.
+ * Limits: 20 requests at a time, 64 MB of messages in requests or waiting for one, 1 MB of answer. Header values come
+ * from untrusted input, so control characters are removed.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { createHttpClient, type HttpAnswer } from '../../../base/platform/http/http-client.js'
@@ -69,7 +69,7 @@ export class RspamdClient {
     })
   }
 
-  /** Never rejects; null if there is no verdict. */
+  /** Null if there is no verdict. Never rejects. */
   async check(question: RspamdRequest): Promise<RspamdVerdict | null> {
     const { breaker, memory } = this
     if (breaker.isOpen()) return breaker.recordSkip()
@@ -79,7 +79,7 @@ export class RspamdClient {
       const verdict = await checkMessage(this.post, question)
       return verdict === null ? breaker.recordFailure('its answer is none of rspamd') : breaker.recordSuccess(verdict)
     } catch (error) {
-      // Errors of our own too: an optional filter must not cost a message.
+      // Errors of our own count too: an optional filter must not cost a message.
       return breaker.recordFailure(error instanceof Error ? error.message : String(error))
     } finally {
       memory.release(length)
@@ -131,11 +131,11 @@ function sanitizeValue(value: string): string {
 }
 
 interface CircuitBreaker {
-  /** True while requests are paused: after repeated failures, until a pause ends and one request may try. */
+  /** True while requests are paused: from repeated failures until a pause ends and one request may try. */
   readonly isOpen: () => boolean
   readonly recordSuccess: <T>(verdict: T) => T
   readonly recordFailure: (reason: string) => null
-  /** No request was made; by default because of the last failure. */
+  /** Records that no request was made. If no reason is given, it is the last failure. */
   readonly recordSkip: (reason?: string) => null
 }
 

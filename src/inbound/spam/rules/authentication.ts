@@ -1,6 +1,6 @@
 /**
- * Rules on authentication results and on the client's names. For a message without known origin, such as one from
- * a file, they do not match.
+ * Rules on authentication results and on the client's names. They do not match a message without a known origin, such
+ * as one from a file.
  *
  * A pass speaks for the name, not for its owner, so it weighs little.
  */

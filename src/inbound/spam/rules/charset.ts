@@ -12,7 +12,7 @@ function listForeignTexts({ message, html, isAscii }: SpamFacts): readonly strin
   return [message.subject, ...names, (message.text ?? '').slice(0, MAX_BODY), html.visibleText.slice(0, MAX_BODY)]
 }
 
-/** In all texts of the list; no word goes on from one to the next. */
+/** Adds up the counts of all texts of the list. No word goes on from one text to the next. */
 function sumOf(texts: readonly string[], count: (text: string) => number): number {
   return texts.reduce((sum, text) => sum + count(text), 0)
 }

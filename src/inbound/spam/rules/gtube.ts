@@ -4,7 +4,7 @@
  */
 import type { SpamRule } from './spam-rule.js'
 
-/** In pieces, so that mail containing this source does not match. */
+/** It is in pieces, so that mail containing this source does not match. */
 const gtubeLine = ['XJS*C4JDBQADN1.NSBN3*2IDNEN', 'GTUBE-STANDARD-ANTI-UBE-TEST-EMAIL', 'C.34X'].join('*')
 
 export const gtubeRules: readonly SpamRule[] = [

@@ -26,7 +26,10 @@ function hasRecipientInSubject({ message }: SpamFacts): boolean {
   })
 }
 
-/** Entries of From whose names are read: those without an address too, which programs show as if they were authors. */
+/**
+ * Entries of From that have their names read. Entries without an address count too, because programs show them as if
+ * they were authors.
+ */
 const MAX_NAMES = 5
 
 function namesAddressElsewhere(name: string, author: NonNullable<SpamFacts['author']>): boolean {

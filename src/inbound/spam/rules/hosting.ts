@@ -31,7 +31,7 @@ const redirectors: readonly RegExp[] = [
   /^(?:t|go|r|click|lnk|track)\.(?:ly|co|me|sa)\/.{0,100}https?/,
 ]
 
-/** A recipient's address after `#`, plain or in base64: for a page that fills in the login. */
+/** A recipient's address after `#`, plain or in base64. The page fills in the login with it. */
 function hasRecipientInFragment({ path }: SpamUrl, { message }: SpamFacts): boolean {
   const at = path.indexOf('#')
   if (at === -1) return false

@@ -47,7 +47,7 @@ function isOfficeAtFreeMail({ message, author }: SpamFacts): boolean {
   return isFreeMail(domain.toLowerCase())
 }
 
-/** `IT Helpdesk`, `Mail Server`: an honest one writes from the recipient's own organization. */
+/** Matches `IT Helpdesk` or `Mail Server`: an honest one writes from the recipient's own organization. */
 function isExternalOffice({ message, author, impersonation }: SpamFacts): boolean {
   if (author === null || !genericOfficeName.test(author.name.slice(0, 200))) return false
   if (message.to.some(({ address }) => address !== null && organizationOf(address) === author.organization))
@@ -63,7 +63,7 @@ const officeWords =
 
 /**
  * A link's text names a domain that is neither the link's nor the author's own: services may count clicks on an
- * author's links. The name of a brand is the author's own only by a DMARC pass.
+ * author's links. The name of a brand is the author's own only after a DMARC pass.
  */
 function hasFeignedTarget({ urls, author, message, impersonation }: SpamFacts): boolean {
   const proved = message.authentication?.dmarc === 'pass' || !impersonation.noLinkToAuthorBrand
@@ -91,7 +91,7 @@ function isPhishingAtFreeHost(facts: SpamFacts): boolean {
   return hasForeignBrand(facts) || (phishingTopics.size > 0 && !isSurvey)
 }
 
-/** Three links to the author's own organization: an author who writes about others has pages of their own. */
+/** Three links lead to the author's own organization: an author who writes about others has such pages. */
 const hasOwnLinks = ({ urls, author }: SpamFacts): boolean =>
   urls.filter(({ organization }) => organization === author?.organization).length > 2
 

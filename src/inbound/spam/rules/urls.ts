@@ -33,7 +33,7 @@ function hasMisleadingText({ urls, author, message }: SpamFacts): boolean {
 
 function isLookalikeHost({ host }: SpamUrl): boolean {
   const name = /xn--/.test(host) ? domainToUnicode(host) : host
-  // A name below a top-level domain of its own alphabet is no disguise.
+  // A name below a top-level domain of the same alphabet is no disguise.
   const ascii = /\.[a-z]{2,24}$/.test(name)
   return name.split('.').some((label) => isMixedScript(label) || (ascii && isHomograph(label)))
 }

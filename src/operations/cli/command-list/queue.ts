@@ -96,7 +96,7 @@ export const queueCommands: readonly Command[] = [
     awaitsNotice: true,
     run: async (call) => (await loadWarmUp()).restart(call),
   },
-  // After the others: the first command whose words match is run.
+  // It comes after the others, because the first command that matches the words is run.
   {
     name: 'warmup',
     usage: '',

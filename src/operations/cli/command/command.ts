@@ -22,13 +22,13 @@ export class CommandFailed extends Error {
 export interface Answer {
   readonly json: unknown
   readonly lines: readonly string[]
-  /** Exit status 1: the command ran, but scripts must notice the result. */
+  /** The exit status is 1: the command ran, but scripts must notice the result. */
   readonly failed?: boolean
   /** The exit status in place of that. */
   readonly status?: number
   /** A temporary file that is printed in place of lines, and removed. */
   readonly file?: string
-  /** Printed on standard error: the result may not be what was meant. */
+  /** They are printed on standard error: the result may not be what was meant. */
   readonly warnings?: readonly string[]
 }
 
@@ -44,23 +44,23 @@ export interface Call {
   readonly database: () => Promise<Store>
   /** Writes to standard error while the command runs. */
   readonly printError: (text: string) => void
-  /** Reads one line that must not be an argument. `prompt`: shown at a terminal. */
+  /** Reads one line that must not be an argument. `prompt` is shown at a terminal. */
   readonly readSecret: (prompt: string) => Promise<string>
   /** See `ProgramIo`. A process that holds a lock of the database, now or later, must not call it. */
   readonly lowerPriority: () => void
-  /** Null: standard output is no terminal. */
+  /** Null if standard output is no terminal. */
   readonly terminal: Terminal | null
-  /** To be called often while the command takes long. */
+  /** Call it often while the command takes long. */
   readonly showProgress: ShowProgress
 }
 
 export interface Command {
-  /** Such as `key create`. */
+  /** The name, such as `key create`. */
   readonly name: string
-  /** The arguments: `NAME [--force]`. */
+  /** The arguments, such as `NAME [--force]`. */
   readonly usage: string
   readonly summary: string
-  /** Without the common options `--config` and `--json`. */
+  /** The common options `--config` and `--json` are not among them. */
   readonly options: Readonly<Record<string, 'string' | 'boolean'>>
   /** The command ends when its change is in effect in the running daemon. */
   readonly awaitsNotice?: true

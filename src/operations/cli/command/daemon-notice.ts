@@ -24,7 +24,7 @@ export interface NoticeWait {
   readonly afterNotice: (answer: Answer) => Promise<Answer>
 }
 
-/** `folder`: the data folder. `maxWait`: milliseconds. */
+/** `folder` is the data folder. `maxWait` is in milliseconds. */
 export function withNotice(opened: Store, folder: string, maxWait = MAX_WAIT): NoticeWait {
   let changed = false
   const commit: Store['commit'] = async (writes) => {
@@ -54,7 +54,7 @@ async function waitForNotice(
   folder: string,
   maxWait: number,
 ): Promise<'given' | 'no daemon' | 'silent'> {
-  // Other commands may have announced changes since: those come after ours.
+  // Other commands may have announced changes since. Those come after ours.
   const announced = readAnnouncedChange(read)
   for (let waited = 0; waited < maxWait; waited += POLL_INTERVAL) {
     if (readAcknowledgedChange(read) >= announced) return 'given'

@@ -30,7 +30,7 @@ export function requireDomain({ database, workspaceId, domain }: ChosenDomain): 
   return row
 }
 
-/** `before`: lines above the domain. */
+/** `before` are lines above the domain. */
 export function showDomain(call: Call, it: ChosenDomain, before: readonly string[] = []): Answer {
   const domain = readDomainDetails(it.database.read, requireDomain(it), call.config.service)
   return { json: domain, lines: [...before, ...formatDomain(domain)] }

@@ -32,7 +32,7 @@ const fixes: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
 }
 
-/** For missing rights, SQLite's message names neither the file nor the user. */
+/** If rights are missing, SQLite's message names neither the file nor the user. */
 const rightsMissing = /^SQLITE_(?:CANTOPEN|READONLY|PERM)/
 
 function describeStorageFault({ message, code }: StorageFault): string {
@@ -40,7 +40,7 @@ function describeStorageFault({ message, code }: StorageFault): string {
   return rightsMissing.test(code) ? `${text}, as the user ${currentUser()}: "posthorn check" says more` : text
 }
 
-/** A command started as root works as the daemon's user, so the text says whose rights are missing. */
+/** A command that was started as root works as the daemon's user, so the text names the user without rights. */
 function describeMissingRights(syscall: string): string {
   const why = syscall === 'listen' || syscall === 'bind' ? ': a port below 1024 needs more rights' : ''
   return `not permitted for the user ${currentUser()}${why}`

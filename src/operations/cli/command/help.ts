@@ -26,7 +26,7 @@ const commonOptions: Readonly<Record<string, string>> = {
   '--json': 'print one JSON value instead of text',
 }
 
-/** By the name of the option, with the command or its first word before it if commands differ. */
+/** By the name of the option. If commands differ, the command or its first word comes before it. */
 const options: Readonly<Record<string, string>> = {
   as: 'spam or ham: what the messages are',
   compact: 'leave out the free pages of the database',
@@ -89,7 +89,7 @@ export function formatOverview(commands: readonly DescribedCommand[]): string {
   ].join('\n')
 }
 
-/** The usage of every command whose name begins with these words. Throws a UsageError if there is none. */
+/** The usage of every command that begins with these words. Throws a UsageError if there is none. */
 export function formatHelp(words: readonly string[], commands: readonly DescribedCommand[]): string {
   const found = [...standaloneCommands, ...commands].filter(({ name }) => startsWithWords(name.split(' '), words))
   if (found.length === 0) throw unknownCommandError(words, commands)

@@ -7,12 +7,12 @@ export interface CommandLine {
   readonly options: OptionValues
 }
 
-/** Those of every command. */
+/** The options of every command. */
 export const commonOptions = { config: 'string', json: 'boolean', help: 'boolean', version: 'boolean' } as const
 
 type OptionKinds = Readonly<Record<string, 'string' | 'boolean'>>
 
-/** `kinds`: the options of all commands. */
+/** `kinds` are the options of all commands. */
 export function parseLine(argv: readonly string[], kinds: OptionKinds): CommandLine {
   const long = Object.fromEntries(Object.entries(kinds).map(([name, type]) => [name, { type }]))
   const { tokens, positionals } = parseArgs({

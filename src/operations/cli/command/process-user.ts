@@ -24,12 +24,12 @@ interface Ids {
   readonly gid: number
 }
 
-/** For commands that use the data folder. If there is none, root stays root. */
+/** Changes the user for commands that use the data folder. If there is none, root stays root. */
 export function becomeOwner(folder: string): void {
   switchUser(statSync(folder, { throwIfNoEntry: false }) ?? null)
 }
 
-/** A file of a closed folder looks as if it were not there: "no daemon runs", "there is no database". */
+/** A file of a closed folder would look as if it were absent: "no daemon runs", "there is no database". */
 export function requireFolderAccess(folder: string): void {
   try {
     accessSync(folder, constants.R_OK | constants.X_OK)
@@ -40,7 +40,7 @@ export function requireFolderAccess(folder: string): void {
   }
 }
 
-/** For commands that check what the daemon can do. */
+/** Changes the user for commands that check what the daemon can do. */
 export function becomeDaemonUser(folder: string): void {
   if (process.getuid?.() !== 0) return
   switchUser(statSync(folder, { throwIfNoEntry: false }) ?? findIds(UNIT_USER))

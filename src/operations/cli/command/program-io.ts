@@ -1,4 +1,4 @@
-/** Defines what the program reads and writes through, and prints an answer. With `--json` it is one JSON value. */
+/** Defines the streams that the program reads and writes, and prints an answer. With `--json` it is one JSON value. */
 import { rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
@@ -16,9 +16,9 @@ export interface ProgramIo {
   readonly printError: (text: string) => void
   /** Reads a line without echo. */
   readonly readSecret: (prompt: string) => Promise<string>
-  /** The rest of this process comes after all others that want the processor. It cannot be taken back. */
+  /** The rest of this process runs after all others that want the processor. This cannot be undone. */
   readonly lowerPriority: () => void
-  /** Absent: standard input and output are no terminal. */
+  /** If it is absent, standard input and output are no terminal. */
   readonly terminal?: Terminal | undefined
 }
 

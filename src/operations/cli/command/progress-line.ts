@@ -40,7 +40,7 @@ export function createProgressLine({ print, isTerminal, now = () => performance.
   }
 }
 
-/** `took`: milliseconds since the beginning. */
+/** `took` is the number of milliseconds since the beginning. */
 export function formatProgress({ phase, bytes, total }: BackupProgress, took: number): string {
   if (phase === 'check') return `checking ${formatMegabytes(total)}`
   const percent = total === 0 ? 100 : Math.floor((bytes / total) * 100)

@@ -4,7 +4,7 @@ const INTERVAL = 1_000
 
 export type ShowProgress = (text: string) => void
 
-/** `print`: writes to standard error. `now`: milliseconds of any clock. */
+/** `print` writes to standard error. `now` reads the milliseconds of any clock. */
 export function createProgress(print: (text: string) => void, now: () => number): ShowProgress {
   let next = now() + QUIET_TIME
   return (text) => {

@@ -11,7 +11,7 @@ import { chooseWorkspace } from './workspace-choice.js'
 
 const filterDuration = duration()
 
-/** With the workspace as given. */
+/** The workspace stays as it was given. */
 export function parseFilter({ words, options, clock }: Call): QueueFilter {
   const domain = textOption(options, 'domain')
   const sender = textOption(options, 'sender')

@@ -39,7 +39,7 @@ export function writeReloadReport(folder: string, content: ReloadReport): void {
   renameSync(`${file}.new`, file)
 }
 
-/** Null: no daemon has written one. */
+/** Null if no daemon has written one. */
 export function readReloadReport(folder: string): ReloadReport | null {
   try {
     return report.parse(JSON.parse(readFileSync(reportFile(folder), 'utf8')))
@@ -52,11 +52,11 @@ function reportFile(folder: string): string {
   return join(folder, 'reload.json')
 }
 
-/** Does this process hold a lock on the file? Undefined: the system does not tell (it has no /proc/locks). */
+/** Whether this process holds a lock on the file. Undefined if the system does not tell (it has no /proc/locks). */
 export function holdsLock(file: string, pid: number): boolean | undefined {
   const { ino } = statSync(file)
   const lines = readLocks()?.split('\n')
-  // `1: POSIX  ADVISORY  WRITE 4711 fe:01:131074 1073741824 1073742335`
+  // A line is `1: POSIX ADVISORY WRITE 4711 fe:01:131074 1073741824 1073742335`.
   return lines?.some((line) => {
     const words = line.trim().split(/\s+/)
     return words[4] === String(pid) && words[5]?.endsWith(`:${ino}`) === true

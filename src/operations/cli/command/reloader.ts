@@ -18,7 +18,7 @@ interface ReloadDeps {
   readonly log: Log
   readonly daemon: Pick<Daemon, 'reload'>
   readonly reload: () => LoadedConfig
-  /** `began`: as in the outcome. */
+  /** `began` is the one in the outcome. */
   readonly onBegin: (began: number) => void
   readonly onEnd: () => void
   /** Never throws. */

@@ -71,7 +71,7 @@ export class Screen {
     for (const signal of signals) process.on(signal, this.endBySignal)
   }
 
-  /** Lines that do not fit are cut, and so are those below the last row. */
+  /** Lines that do not fit are cut, and lines below the last row are left out. */
   draw(lines: readonly string[]): void {
     if (!this.isOpen) return
     const { columns = DEFAULT_COLUMNS, rows = DEFAULT_ROWS } = this.terminal.output

@@ -1,6 +1,6 @@
 /**
- * Tells systemd that the daemon is ready, reloads or stops, its load once a minute, and the beats of the watchdog.
- * Without NOTIFY_SOCKET nothing is sent.
+ * Tells systemd that the daemon is ready, reloads or stops, its load once a minute, and the beats of the watchdog. If
+ * NOTIFY_SOCKET is not set, nothing is sent.
  */
 
 import type { Log } from '../../../base/platform/log.js'
@@ -16,10 +16,10 @@ const UPGRADE_PATIENCE = 60_000_000
 interface SystemdNotices {
   /** The start takes long, and is not stuck. */
   readonly notifyUpgrading: (status: string) => void
-  /** `listening`: the addresses of the listeners. Starts the watchdog if systemd expects beats. */
+  /** `listening` has the addresses of the listeners. Starts the watchdog if systemd expects beats. */
   readonly notifyReady: (listening: string, daemon: Pick<Daemon, 'describeLoad' | 'probeWriter'>) => void
   readonly reloading: {
-    /** `began`: microseconds of the monotonic clock. */
+    /** `began` is in microseconds of the monotonic clock. */
     readonly onBegin: (began: number) => void
     readonly onEnd: () => void
   }
@@ -28,7 +28,7 @@ interface SystemdNotices {
   readonly close: () => void
 }
 
-/** `env`: of the process. */
+/** `env` is the environment of the process. */
 export function openSystemdNotices(
   env: Readonly<Record<string, string | undefined>>,
   log: Pick<Log, 'warn'>,

@@ -109,8 +109,9 @@ async function copy({ options, printError, lowerPriority }: Call, from: string, 
   const line = shown ? createProgressLine({ print: printError, isTerminal: process.stderr.isTTY === true }) : null
   const pace = countOption({ options }, 'pace')
   const onProgress = (progress: BackupProgress): void => {
-    // It must not be lowered before: while pages are copied, this process holds the write lock now and then. If its priority were low, it could
-    // wait for the processor meanwhile, and the daemon would wait for the lock.
+    // It must not be lowered before: while pages are copied, this process holds the write lock now and then. If its
+    // priority were low, it could wait for the processor while it holds the lock, and the daemon would wait for the
+    // lock.
     if (progress.phase !== 'copy') lowerPriority()
     line?.update(progress)
   }

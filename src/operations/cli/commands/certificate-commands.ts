@@ -16,7 +16,7 @@ import { listMailHosts, listServiceNames } from '../../certificates/certificate-
 import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command/command.js'
 import { formatTable } from '../command/table.js'
 
-/** Milliseconds that `renew` waits: an order takes two minutes at most. */
+/** Milliseconds that `renew` waits. An order takes two minutes at most. */
 const MAX_WAIT = 150_000
 const POLL_INTERVAL = 100
 

@@ -17,10 +17,10 @@ import { requireFolderAccess } from '../command/process-user.js'
 
 interface UpgradeCheckOptions {
   readonly dataDir: string
-  /** Where the copy is made; null: in the data folder. */
+  /** Where the copy is made. Null if it is made in the data folder. */
   readonly copyTo: string | null
   readonly report: (line: string) => void
-  /** Default: those of this version. */
+  /** If it is absent, the migrations are those of this version. */
   readonly migrations?: Migrations | undefined
 }
 

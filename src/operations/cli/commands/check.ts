@@ -27,7 +27,7 @@ interface CheckIo {
   readonly options: OptionValues
   /** Prints a line of progress. */
   readonly report: (line: string) => void
-  /** The migrations of the upgrade that is tried. Default: those of this version. */
+  /** The migrations of the upgrade that is tried. If it is absent, they are those of this version. */
   readonly migrations?: Migrations
 }
 

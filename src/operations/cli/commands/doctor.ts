@@ -1,5 +1,5 @@
 /**
- * `doctor`: checks the machine, its DNS and the work of the service, beside a running daemon or without one.
+ * `doctor`: checks the machine, its DNS and the work of the service, whether a daemon runs or not.
  *
  * Exit status: 0 without a failure (warnings included), 1 with one. With `--nagios` it is that of a monitoring plugin.
  */

@@ -18,7 +18,7 @@ import { chooseDomain, requireDomain } from '../command/domain-choice.js'
 import { formatMoment, formatTable } from '../command/table.js'
 
 const MAX_LISTED = 20
-/** Behind the name of a reporter. */
+/** Follows the name of a reporter. */
 const UNKNOWN = '(unknown)'
 
 export async function showReports(call: Call): Promise<Answer> {

@@ -90,7 +90,7 @@ export async function send(call: Call): Promise<Answer> {
   return { json, lines, failed: story.status !== 'delivered' && story.status !== 'sent' }
 }
 
-/** For an unsettled email. `isServed`: a daemon runs. */
+/** Lines for an unsettled email. `isServed` says that a daemon runs. */
 function nextLines(story: EmailDetails, isServed: boolean): string[] {
   if (!isOpen(story)) return []
   const later = `"posthorn explain ${story.id}" tells more later`

@@ -53,7 +53,7 @@ export async function add({ words, options, database, clock }: Call): Promise<An
   return { json: toResource(read, rule), lines: [`hold rule ${rule.id}: mail ${describeHoldRule(rule)} is held`] }
 }
 
-/** A moment in the future, or a duration from now; null: the rule lasts until it is removed. */
+/** A moment in the future, or a duration from now, or null if the rule lasts until it is removed. */
 function parseEnd(options: OptionValues, now: number): number | null {
   const given = textOption(options, 'until')
   if (given === undefined) return null

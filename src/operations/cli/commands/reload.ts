@@ -12,7 +12,7 @@ import { isDataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords } from '../command/command.js'
 import { holdsLock, type ReloadOutcome, readMonotonicMicroseconds, readReloadReport } from '../command/reload-report.js'
 
-/** Milliseconds: certificates are read, and a reload under way comes first. */
+/** Milliseconds. Certificates are read in this time, and a reload under way comes first. */
 const MAX_WAIT = 15_000
 const POLL_INTERVAL = 20
 

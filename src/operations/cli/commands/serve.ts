@@ -2,7 +2,7 @@
  * `serve`: runs the daemon until SIGTERM or SIGINT, then stops it.
  *
  * A second signal ends the process at once: everything acknowledged is on disk. SIGHUP reloads the configuration
- * (`reloader.ts`). systemd is told what the daemon does (`systemd-notices.ts`).
+ * (`reloader.ts`). It tells systemd what the daemon does (`systemd-notices.ts`).
  */
 import type { LoadedConfig } from '../../../base/config/load.js'
 import type { Problem } from '../../../base/config/problems.js'
@@ -53,7 +53,7 @@ export async function serve(
   })
   const { data_dir: dataDir } = config.service
   const report = createReporter(dataDir, log)
-  // Before the line `serving`, after which operators reload. A signal that comes earlier waits.
+  // This comes before the line `serving`; operators reload after that line. A signal that comes earlier waits.
   report(null)
   warnOfShortNames(log, shortNames)
   const listening = logEndpoints(log, daemon, dataDir)
@@ -74,7 +74,7 @@ function warnOfShortNames(log: Log, shortNames: readonly Problem[]): void {
   }
 }
 
-/** A full disk must not end a daemon that works: only the command `reload` needs the report. */
+/** A full disk must not end a daemon that works. Only the command `reload` needs the report. */
 function createReporter(dataDir: string, log: Log): (last: ReloadOutcome | null) => void {
   return (last) => {
     try {
@@ -122,7 +122,7 @@ function formatEndpoints(endpoints: Daemon['zone']): string[] {
   return endpoints.map(({ host, port }) => `${host}:${port}`)
 }
 
-/** Empty without endpoints. */
+/** Empty if there are no endpoints. */
 function formatService(name: string, endpoints: readonly string[]): string[] {
   return endpoints.length === 0 ? [] : [`${name} on ${endpoints.join(', ')}`]
 }

@@ -4,10 +4,10 @@ import { viewPace } from '../../../outbound/delivery/shaping/pace-view.js'
 import { type Answer, type Call, CommandFailed, refuseExtraWords, requiredWord } from '../command/command.js'
 import { formatTable } from '../command/table.js'
 
-/** Paces that are listed: those that have changed last. */
+/** Paces that are listed. They are those that have changed last. */
 const MAX_LISTED = 1_000
 
-/** The longer name first: the first that fits is taken. */
+/** The longer name comes first, because the first that fits is taken. */
 export async function list({ words, database, clock }: Call): Promise<Answer> {
   refuseExtraWords(words, 0)
   const { read } = await database()

@@ -1,8 +1,8 @@
 /**
  * `sms send|check|holds|release`: the operator's own test of verification codes, and prefixes that are held.
  *
- * `send` and `check` do what the API does, in this process, with a provider of its own. What the provider said is a log
- * line on standard error.
+ * `send` and `check` do what the API does, in this process, and open a separate provider. What the provider said is a
+ * log line on standard error.
  */
 import { destination } from 'pino'
 import { formatTimestamp } from '../../../base/platform/clock.js'
@@ -29,7 +29,7 @@ const DEFAULT_EXPIRY = 10
 async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => Promise<T>): Promise<T> {
   const database = await call.database()
   const workspaceId = chooseWorkspace(database.read, call.options)
-  // Loaded here: other commands start faster without the providers and the metadata of phone numbers.
+  // They are loaded here: other commands start faster without the providers and the metadata of phone numbers.
   const [{ ensureServiceIdentity }, { systemEdges }, { wireSms }] = await Promise.all([
     import('../../../workspaces/domains/service-identity.js'),
     import('../../daemon/edges.js'),
@@ -93,7 +93,7 @@ export function check(call: Call): Promise<Answer> {
   })
 }
 
-/** Null: all workspaces. */
+/** Null if it is about all workspaces. */
 function chooseOneOrAll(read: Read, options: Call['options']): string | null {
   return textOption(options, 'workspace') === undefined ? null : chooseWorkspace(read, options)
 }

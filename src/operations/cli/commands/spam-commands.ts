@@ -1,10 +1,10 @@
 /**
- * `spam learn DIR --as spam|ham`: trains the classifier of a workspace with messages in files, one message per file.
- * In a Maildir the files are those of `cur` and `new`, otherwise those of the folder itself; hidden files and folders
- * are ignored.
+ * `spam learn DIR --as spam|ham`: trains the classifier of a workspace with messages in files, one message per file. In
+ * a Maildir the files are those of `cur` and `new`, otherwise those of the folder itself; hidden files and folders are
+ * ignored.
  *
  * A running daemon uses what is learned from the next message on. A message that was learned before is recognized by
- * its bytes; if its last verdict was the other one, it is learned anew.
+ * its bytes; if its last verdict was the other one, it is learned again.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -111,7 +111,7 @@ async function learnFile(
 /** Every message has one of these fields, while a first line with a colon is common in other files too. */
 const commonFields = new Set(['from', 'to', 'subject', 'date', 'received', 'message-id', 'return-path'])
 
-/** Null: the file cannot be opened, is too large, or has no message header. */
+/** Null if the file cannot be opened, is too large, or has no message header. */
 function readMessage(file: string, maxSize: number): Buffer | null {
   try {
     if (statSync(file).size > maxSize) return null

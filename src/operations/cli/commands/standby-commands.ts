@@ -22,7 +22,7 @@ import { describeRestore, withRestoreErrors } from './restore-command.js'
 
 /** Milliseconds between two looks at the folder. */
 const FOLLOW_INTERVAL = 1_000
-/** Milliseconds of lag from which on `standby status` fails, beside the interval. */
+/** Milliseconds of lag, in addition to the interval, from which on `standby status` fails. */
 const MAX_LAG = 60_000
 
 export async function showStatus({ words, config, clock }: Call): Promise<Answer> {
@@ -71,7 +71,7 @@ export async function follow({ words, options, config, printError }: Call): Prom
       total += rebuilt.applied
       printError(`segment ${rebuilt.number}, ${total} applied since the start\n`)
     }
-    // Twice in a row: a carrier may bring the next segment first.
+    // It must be found twice in a row: a carrier may bring the next segment first.
     if (found !== null && found === last && found !== shown) printError(`${maskControls(found)}; trying again\n`)
     if (found === last) shown = found
     last = found
@@ -79,7 +79,10 @@ export async function follow({ words, options, config, printError }: Call): Prom
   }
 }
 
-/** A folder that is away for a while, or that its carrier is still filling, must not end the work. `found`: what is wrong. */
+/**
+ * A folder that is away for a while, or that its carrier is still filling, must not end the work. `found` says what is
+ * wrong.
+ */
 async function tryRebuild(
   folder: string,
   work: string,
@@ -115,7 +118,7 @@ export async function restore({ words, options, config, clock }: Call): Promise<
   return withRestoreErrors(() => withCopy(work, replace))
 }
 
-/** Beside the database, so that the copy is renamed and not copied. */
+/** It is in the folder of the database, so that the copy is renamed and not copied. */
 function workFolder(config: Call['config']): string {
   const { data_dir: dataDir } = config.service
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })

@@ -77,7 +77,7 @@ async function writeNotice(
   read: Read,
   { email, change }: Pick<AccountNotice, 'email' | 'change'>,
 ): Promise<readonly Write[]> {
-  // Loaded here: other commands start faster without what composes mail.
+  // It is loaded here: other commands start faster without the code that composes mail.
   const { createAccountNotices } = await import('../../notices/account-notice.js')
   const { hostname, mail_from: mailFrom, public_url: publicUrl } = config.service
   const prepare = createAccountNotices({ read, hostname, mailFrom, publicUrl, offer: () => undefined })

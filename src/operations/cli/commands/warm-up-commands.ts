@@ -127,7 +127,9 @@ function canonical(text: string): string {
   return parseIpAddress(text)?.toString() ?? text
 }
 
-/** Whose subject it is: the service's for an address, and for a domain that of each workspace that has sent from it. */
+/**
+ * The workspaces of the subject. An address belongs to the service, a domain to each workspace that has sent from it.
+ */
 function workspacesOf(read: Read, { config }: Call, subject: string): readonly string[] {
   const isConfigured = listConfiguredSources(config.outbound).some(({ address }) => canonical(address) === subject)
   const found = listRows(read).flatMap((row) => (row.subject === subject ? [row.workspace_id] : []))

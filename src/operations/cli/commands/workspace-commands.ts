@@ -141,7 +141,7 @@ async function createWorkspace({ options, config, database, clock }: Call, name:
   return buildAnswer(workspace, name, email, link?.url ?? null, hasDashboard ? describeSignIn(link?.url ?? null) : [])
 }
 
-/** Null: the owner has a password. */
+/** Null if the owner has a password. */
 function describeSignIn(passwordUrl: string | null): readonly string[] {
   return passwordUrl === null
     ? ['', 'The owner signs in to the dashboard with the password of before.']

@@ -1,7 +1,7 @@
 /**
  * `zone`: the records of the service zone, for publishing them by hand or on another server.
  *
- * With `dns.nameservers` it is a complete zone. Without, it has neither SOA nor NS records, and its lines belong into
+ * With `dns.nameservers` it is a complete zone. Otherwise it has neither SOA nor NS records, and its lines belong into
  * the parent zone.
  */
 import { ensureServiceIdentity } from '../../../workspaces/domains/service-identity.js'

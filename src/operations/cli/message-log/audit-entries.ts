@@ -11,7 +11,7 @@ const PAGE = 250
 
 interface AuditedMessage {
   readonly workspaceId: string
-  /** The ids of the message, its recipients, and what else an act may name. */
+  /** The ids of the message, its recipients, and anything else that an act may name. */
   readonly ids: ReadonlySet<string>
   /** No act is older. */
   readonly since: number

@@ -50,7 +50,7 @@ const serviceMailBetween = prepareRead<{ from: number; to: number; limit: number
     .limit(slot('limit')),
 )
 
-/** Null: the email is gone. `keptFor`: milliseconds that bytes are kept. */
+/** Null if the email was removed. `keptFor` is the number of milliseconds that bytes are kept. */
 export async function readEmailLog(
   read: Read,
   lookup: EmailLookup,
@@ -104,7 +104,10 @@ function describeAcceptance(read: Read, email: Email, raw: Buffer | LostBytes | 
   )
 }
 
-/** The word after `with` of our Received field (RFC 3848): ESMTPSA came over TLS with AUTH. Null: it has no such field. */
+/**
+ * The word after `with` of our Received field (RFC 3848): ESMTPSA came over TLS with AUTH. Null if it has no such
+ * field.
+ */
 function protocolOf(raw: Buffer): string | null {
   const [received] = findFields(scanHeaderOrEmpty(raw), 'received')
   if (received === undefined) return null
@@ -166,7 +169,7 @@ function attemptEntries({ email: recipient, attempts }: RecipientDetails): LogEn
   })
 }
 
-/** What holds now. */
+/** The entries of the present state. */
 function presentEntries(recipient: RecipientDetails): LogEntry[] {
   const { email: address, status, held_by } = recipient
   const later = describeLaterReport(recipient)
@@ -200,7 +203,7 @@ function describeBytes(email: Email, raw: Buffer | LostBytes | undefined, keptFo
  * Finds the delivery status notifications that the sender of a message got: mail of the service that contains its
  * Message-ID.
  *
- * `outcomes`: the times at which a notification may have been made.
+ * `outcomes` are the times at which a notification may have been made.
  */
 function noticeEntries(read: Read, email: Email, outcomes: readonly number[]): readonly LogEntry[] {
   if (email.source !== 'smtp' || email.envelope_from === '') return []

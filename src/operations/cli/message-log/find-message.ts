@@ -23,7 +23,7 @@ const inboundOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
 
 const idInMessageId = /^<([0-9a-f-]{36})@/
 
-/** Null: there is none. `given` is an id, or a Message-ID with or without its angle brackets. */
+/** Null if there is none. `given` is an id, or a Message-ID with or without its angle brackets. */
 export async function findMessage(read: Read, given: string, showProgress: ShowProgress): Promise<FoundMessage | null> {
   const found = findById(read, given)
   if (found !== null || !given.includes('@')) return found

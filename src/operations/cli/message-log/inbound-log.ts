@@ -13,7 +13,7 @@ import { auditEntries } from './audit-entries.js'
 import { entryOf, joinParts, type LogEntry, sortEntries } from './log-entry.js'
 import { webhookEntries } from './webhook-entries.js'
 
-/** `keptFor`: milliseconds that bytes are kept. */
+/** `keptFor` is the number of milliseconds that bytes are kept. */
 export async function readInboundLog(
   read: Read,
   inbound: InboundEmail,

@@ -1,17 +1,17 @@
 /** One line of a message's log, and the order of the lines. */
 
 export interface LogEntry {
-  /** Milliseconds; null: it holds now. */
+  /** Milliseconds, or null if it holds now. */
   readonly at: number | null
-  /** A word of what happened: `accepted`, `attempt`, `webhook`. */
+  /** A word for the event, such as `accepted`, `attempt` or `webhook`. */
   readonly event: string
   /** One line for people. */
   readonly text: string
-  /** For programs. */
+  /** Facts for programs. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** By time; entries of one time stay in the order in which they were found, what holds now comes last. */
+/** Sorts by time. Entries of one time stay in the order in which they were found, and the present state comes last. */
 export function sortEntries(entries: readonly LogEntry[]): readonly LogEntry[] {
   return entries.toSorted((one, other) => (one.at ?? Number.MAX_SAFE_INTEGER) - (other.at ?? Number.MAX_SAFE_INTEGER))
 }

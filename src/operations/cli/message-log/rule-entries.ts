@@ -16,12 +16,12 @@ import { auditEntriesOfWorkspace, BEFORE_NEWEST } from '../../../workspaces/acco
 import { entryOf, type LogEntry } from './log-entry.js'
 
 const PAGE = 250
-/** Pages of the acts of one workspace that are looked at: the newest 5,000 acts. */
+/** Pages of the acts of one workspace that are read: the newest 5,000 acts. */
 const MAX_PAGES = 20
 
 interface PastRule {
   readonly rule: HoldRule
-  /** Null: it lasts. */
+  /** Null if it lasts. */
   readonly endedAt: number | null
 }
 
@@ -89,7 +89,7 @@ function describeHold({ rule, endedAt }: PastRule, email: Email, recipient: Reci
   ]
 }
 
-/** When its last attempt settled it; null: it waits, or was settled by other means. */
+/** When its last attempt settled it. Null if it waits, or was settled by other means. */
 function waitedUntil({ status, attempts }: RecipientDetails): number | null {
   const last = attempts.at(-1)
   if (last === undefined) return status === 'suppressed' ? 0 : null

@@ -1,8 +1,9 @@
 /**
  * Counts what was accepted, delivered, deferred, bounced and received in a stretch of time, from the event log.
  *
- * Up to `MAX_READ` events are counted one by one. Of more, portions spread evenly over the stretch are counted and scaled
- * up (`exact` is false), so that the cost does not grow with the traffic. The service's own mail has no events.
+ * Up to `MAX_READ` events are counted one by one. If there are more, portions spread evenly over the stretch are
+ * counted and scaled up (`exact` is false), so that the cost does not grow with the traffic. The service's own mail has
+ * no events.
  */
 
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
@@ -19,7 +20,7 @@ interface Counts {
   /** Handed to the recipient's server, or to the next one that answers for it. */
   readonly delivered: number
   readonly deferred: number
-  /** Refused for good, or given up. */
+  /** Refused permanently, or given up. */
   readonly bounced: number
   /** Inbound messages that were filed. */
   readonly received: number

@@ -4,7 +4,7 @@ import type { Reason } from '../../../base/mail/reasons.js'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 
-/** Portions of attempts that are looked at: 5,000 attempts. */
+/** Portions of attempts that are read: 5,000 attempts. */
 const MAX_PORTIONS = 20
 const MAX_AGE = 600_000
 const MAX_DESTINATIONS = 20
@@ -16,12 +16,12 @@ export interface BusyDestination {
   readonly delivered: number
   readonly deferred: number
   readonly bounced: number
-  /** The most frequent reason of its deferrals; null: there are none. */
+  /** The most frequent reason of its deferrals, or null if there are none. */
   readonly reason: Reason | null
 }
 
 interface Destinations {
-  /** The oldest attempt that was looked at: ten minutes ago, or later where there were many; null: none. */
+  /** The oldest attempt that was read: ten minutes ago, or later where there were many. Null if there is none. */
   readonly since: number | null
   /** Most attempts first. */
   readonly destinations: readonly BusyDestination[]

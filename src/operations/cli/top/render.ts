@@ -122,7 +122,7 @@ const units = [
   ['s', 1_000],
 ] as const
 
-/** The two largest units: `2 d 3 h`, `1 min`. */
+/** The two largest units, such as `2 d 3 h` or `1 min`. */
 export function formatAge(milliseconds: number): string {
   let left = Math.max(0, milliseconds)
   const parts: string[] = []

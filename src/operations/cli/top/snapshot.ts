@@ -23,7 +23,7 @@ import { type BusyDestination, readDestinations } from './destinations.js'
 
 const MAX_AGE = 3_600_000
 
-/** Portions that are looked at: 1,000 messages. */
+/** Portions that are read: 1,000 messages. */
 const MAX_PORTIONS = 4
 
 const newestInbound = prepareRead<{ time: number; id: string; limit: number }>()(({ db, slot }) =>
@@ -36,7 +36,7 @@ const newestInbound = prepareRead<{ time: number; id: string; limit: number }>()
     .limit(slot('limit')),
 )
 
-/** Seconds of the stretches whose rates are shown. */
+/** Seconds of the stretches with shown rates. */
 const STRETCHES = [10, 60] as const
 const HOUR_SECONDS = 3_600
 const HOUR_INTERVAL = 10_000
@@ -64,14 +64,14 @@ export interface TopSnapshot {
 }
 
 interface DaemonState {
-  /** `silent`: it holds the data folder, and its status is more than half a minute old. */
+  /** `silent`: the daemon holds the data folder, and its status is more than half a minute old. */
   readonly state: 'running' | 'silent' | 'stopped'
-  /** Null: the daemon has written none. */
+  /** Null if the daemon has written none. */
   readonly status: DaemonStatus | null
 }
 
 interface QueueState {
-  /** False: it is still being counted, and these are the entries so far. */
+  /** False if it is still being counted, and these are the entries so far. */
   readonly complete: boolean
   readonly counted_at: string
   readonly total: number
@@ -155,7 +155,7 @@ interface InboundVerdicts {
   readonly spam: number
   /** Waiting to be read, or not scored. */
   readonly unscored: number
-  /** False: there are more in the last hour than were counted. */
+  /** False if there are more in the last hour than were counted. */
   readonly complete: boolean
 }
 

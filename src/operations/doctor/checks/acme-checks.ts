@@ -29,7 +29,7 @@ const HOST_STEP = 250
 
 export interface OrderedCertificate {
   readonly name: DomainName
-  /** Null: there is no certificate, or its file cannot be used. */
+  /** Null if there is no certificate, or its file cannot be used. */
   readonly facts: CertificateFacts | null
   readonly record: Pick<NameRecord, 'fault' | 'nextTryAt'>
 }
@@ -72,7 +72,7 @@ function readFacts(cert: string): CertificateFacts | null {
   }
 }
 
-/** Those that are as they should be are one finding: there may be thousands, which are judged in steps. */
+/** All hosts in order are one finding. There may be thousands of hosts, so they are judged in steps. */
 export async function judgeMailHosts(
   hosts: readonly OrderedCertificate[],
   now: number,
@@ -94,9 +94,12 @@ export async function judgeMailHosts(
 }
 
 interface NameFacts {
-  /** A name of the service: without a certificate its clients fail. Links in mail of a mail host use another name then. */
+  /**
+   * It is a name of the service: if it has no certificate, its clients fail. For a mail host, links in mail use another
+   * name then.
+   */
   readonly isService: boolean
-  /** What the name should have in DNS, such as `A 192.0.2.1`. */
+  /** The records that the name should have in DNS, such as `A 192.0.2.1`. */
   readonly records: readonly string[]
 }
 
@@ -123,7 +126,7 @@ export function judgeName(
   return good(name, `valid for ${days} days`)
 }
 
-/** By the words of our own check before an order, and the type of the server's problem. */
+/** Chosen by the words of our own check before an order, and by the type of the server's problem. */
 function remediesOf(name: DomainName, fault: string, records: readonly string[]): readonly string[] {
   const faultsOfDns = ['does not exist in DNS', 'has no A or AAAA record', 'is no address of this machine']
   if (faultsOfDns.some((words) => fault.includes(words))) return records.map((record) => `${name}. ${record}`)

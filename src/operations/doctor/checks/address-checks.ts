@@ -37,7 +37,7 @@ interface HelloName {
   readonly addresses: readonly string[]
 }
 
-/** Without a known address that of the service alone. */
+/** If no address is known, it is the name of the service alone. */
 function helloNamesOf({ config, ownAddresses }: Pick<CheckDeps, 'config' | 'ownAddresses'>): readonly HelloName[] {
   const sources = listSourceAddresses({ config, ownAddresses })
   const names = new Set(sources.map((address) => findHelloName(config, address)))

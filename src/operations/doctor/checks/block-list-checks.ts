@@ -44,7 +44,7 @@ async function checkList(
   return addresses.map((address, at) => judgeListing(zone, address, answers[at] ?? { kind: 'no-domain' }))
 }
 
-/** Null: its answers can be used. */
+/** Null if its answers can be used. */
 export function judgeList(
   zone: string,
   listed: LookupResult<string>,

@@ -25,7 +25,7 @@ async function checkClock(deps: CheckDeps): Promise<readonly Judgement[]> {
   return [good('clock', 'not checked: timedatectl says nothing of the clock, and doctor.time_url is empty')]
 }
 
-/** What systemd says of the clock; null: it does not run here. */
+/** What systemd says about the clock. Null if systemd does not run here. */
 export async function readClockState(): Promise<boolean | null> {
   try {
     const asked = ['show', '--property=NTPSynchronized', '--value']
@@ -51,7 +51,7 @@ async function checkDate({ clock, resolver, authorities }: CheckDeps, url: URL):
 
 const commands: Remedy = ['timedatectl', 'apt-get install systemd-timesyncd', 'timedatectl set-ntp true']
 
-/** `offset`: milliseconds that this clock is ahead of a Date. */
+/** `offset` is the number of milliseconds that this clock is ahead of a Date. */
 export function judgeOffset(subject: string, offset: number): Judgement {
   const size = Math.max(0, Math.abs(offset) - DATE_PRECISION)
   const text = `the clock is ${formatSeconds(Math.abs(offset))} s ${offset < 0 ? 'behind' : 'ahead'}`

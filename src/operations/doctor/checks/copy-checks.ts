@@ -17,7 +17,7 @@ import { failure, good, type Judgement, type Remedy, warning } from '../finding.
 
 /** A backup that is so many times too old. */
 const FAIL_FACTOR = 3
-/** Milliseconds that the standby may be behind, beside its interval. */
+/** Milliseconds that the standby may be behind, in addition to its interval. */
 const [MAX_LAG, MAX_LONG_LAG] = [60_000, 900_000]
 
 export const copyChecks: readonly Check[] = [
@@ -39,7 +39,7 @@ async function checkBackups({ config, clock }: CheckDeps): Promise<readonly Judg
   }
 }
 
-/** When the database was made; null: there is none. */
+/** When the database was made. Null if there is none. */
 async function readBirth(file: string): Promise<number | null> {
   return stat(file).then(
     ({ birthtimeMs }) => birthtimeMs,
@@ -54,7 +54,7 @@ function backupRemedy(folder: string): Remedy {
 interface BackupTimes {
   readonly now: number
   readonly maxAge: number
-  /** When the database was made: a new one needs no backup yet. */
+  /** When the database was made. A new one needs no backup yet. */
   readonly since: number
 }
 
@@ -95,7 +95,7 @@ async function checkStandby({ config, clock }: CheckDeps): Promise<readonly Judg
   return [judgeStandby(folder, status?.folder === folder ? status : null, { now: clock(), interval })]
 }
 
-/** `status` null: nothing is known of this folder. */
+/** `status` is null if nothing is known about this folder. */
 export function judgeStandby(
   folder: string,
   status: StandbyStatus | null,

@@ -7,7 +7,7 @@ export const dnssecChecks: readonly Check[] = [
   { name: 'dnssec', summary: 'a resolver on this machine validates DNSSEC, for DANE', run: checkDnssec },
 ]
 
-/** Its zone is signed. */
+/** The zone of the root is signed. */
 const ROOT = '.'
 
 async function checkDnssec({ config, resolver }: CheckDeps): Promise<readonly Judgement[]> {

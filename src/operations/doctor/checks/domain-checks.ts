@@ -1,8 +1,9 @@
 /**
- * Checks the DNS records of sending domains as they are now: SPF, DKIM, DMARC, and MX of those that receive mail.
+ * Checks the DNS records of sending domains as they are now: SPF, DKIM, DMARC, and the MX records of domains that
+ * receive mail.
  *
- * It judges as verification does (`domains/verification/`) and changes nothing. With more verified domains than
- * `MAX_DOMAINS` it looks the newest up; what verification itself knows of all others is in the check `domains`.
+ * It judges as verification does (`domains/verification/`) and changes nothing. If there are more verified domains than
+ * `MAX_DOMAINS`, it looks the newest up; the check `domains` has what verification itself knows about all others.
  */
 
 import { formatTimestamp } from '../../../base/platform/clock.js'
@@ -25,7 +26,7 @@ import { recordsOf } from '../answers.js'
 import type { Check, CheckDeps } from '../check.js'
 import { failure, good, type Judgement, type Remedy, undecided, warning } from '../finding.js'
 
-/** Domains whose records are looked up: a dozen queries each. */
+/** Domains with records that are looked up. Each takes a dozen queries. */
 const MAX_DOMAINS = 100
 /** Domains in trouble that are named. */
 const MAX_TROUBLED = 100

@@ -21,7 +21,7 @@ const [LITTLE_SPACE, LITTLE_INODES, NO_INODES] = [0.1, 0.1, 0.02]
 const [LITTLE_MEMORY, NO_MEMORY] = [256 * MEBIBYTE, 64 * MEBIBYTE]
 /** Bytes that the unit's limit should leave to the daemon and its children (docs/operations.md). */
 const MIN_MEMORY_LIMIT = 640 * MEBIBYTE
-/** Files beside connections: database, log, threads, spool files. */
+/** Files besides connections: database, log, threads, spool files. */
 const OTHER_FILES = 256
 const FULL_SHARE = 0.8
 
@@ -127,7 +127,7 @@ async function checkFiles({ config, clock }: CheckDeps): Promise<readonly Judgem
   return [judgeFiles(subject, pid === null ? { ...files, open: 0 } : files, countNeeded(config))]
 }
 
-/** Null: none is running. */
+/** Null if none is running. */
 async function findDaemon({ service }: Config, now: number): Promise<number | null> {
   const status = await readDaemonStatus(service.data_dir)
   return status !== null && isStatusFresh(status, now) ? status.pid : null

@@ -1,6 +1,6 @@
 /**
- * Checks that the MX host has a certificate that other servers accept under our own MTA-STS policy. That the policy is
- * published, `policy-checks` and `zone-checks` see.
+ * Checks that the MX host has a certificate that other servers accept under our own MTA-STS policy. `policy-checks` and
+ * `zone-checks` check that the policy is published.
  */
 import type { X509Certificate } from 'node:crypto'
 import type { Config } from '../../../base/config/complete.js'
@@ -26,7 +26,7 @@ async function checkMxHost(deps: CheckDeps): Promise<readonly Judgement[]> {
   return [judgeMxHost(service.inbound_mx_host, mode, await findFaults(deps))]
 }
 
-/** What is wrong with the certificate; empty: nothing. */
+/** What is wrong with the certificate. Empty if nothing is. */
 async function findFaults({ config, clock, authorities }: CheckDeps): Promise<readonly string[]> {
   const host = config.service.inbound_mx_host
   try {
@@ -34,7 +34,7 @@ async function findFaults({ config, clock, authorities }: CheckDeps): Promise<re
     const remedy: Remedy = ['posthorn doctor tls acme']
     const days = judgeDays(host, chain, clock(), remedy)
     const others = [...judgeNames(host, chain, [host]), judgeChain(host, chain, await hasKnownRoot(chain, authorities))]
-    // A certificate that expires soon is still valid: the check `tls` warns of it.
+    // A certificate that expires soon is still valid; the check `tls` warns of it.
     const isInvalid = days.state === 'fail' && !days.text.includes('expires in')
     const wrong = others.filter(({ state }) => state !== 'ok')
     return [...(isInvalid ? [days] : []), ...wrong].map(({ text }) => text)

@@ -8,14 +8,14 @@ import type { Read } from '../../../base/storage/db/prepared.js'
 import type { CheckDeps, DoctorResolver } from '../check.js'
 import { readClockState } from './clock-checks.js'
 
-/** Short: with a dead server an answer is given up after 4.5 seconds. The cache lives for one run. */
+/** It is short: if a server does not answer, a look-up ends after 4.5 seconds. The cache lives for one run. */
 const resolverSettings: Omit<ResolverSettings, 'servers'> = { timeout: 1_500, tries: 2, cacheSize: 5_000 }
 
 export interface DoctorEdges {
   readonly config: Config
   readonly clock: Clock
   readonly read: Read | null
-  /** Default: the configured servers. */
+  /** If it is absent, the configured servers are used. */
   readonly resolver?: DoctorResolver | null
   readonly dialer?: Dialer
   readonly authorities?: string | undefined

@@ -41,7 +41,7 @@ function judgeNoPolicy(url: string, reason: string, zone: string): Judgement {
   ])
 }
 
-/** `own` null: the policy is served by another server, and its text is not ours. */
+/** `own` is null if another server serves the policy, and its text is not ours. */
 export function judgeOwn(judged: Judgement, body: string, own: string | null): Judgement {
   if (own === null || own.trimEnd() === body.trimEnd()) return judged
   return failure(judged.subject, 'another policy than that of inbound.mta_sts is served', [

@@ -33,9 +33,9 @@ export const portChecks: readonly Check[] = [
 
 export interface Reached {
   readonly domain: string
-  /** The host that was called; null: none was found. */
+  /** The host that was called. Null if none was found. */
   readonly host: string | null
-  /** What the host said first, or why there is nothing. */
+  /** The first line of the host, or why there is none. */
   readonly outcome:
     | { readonly kind: 'greeting'; readonly text: string }
     | { readonly kind: 'no-connection'; readonly reason: string }
@@ -81,7 +81,7 @@ async function callHost(
   }
 }
 
-/** One host that answers is enough: the port is open. */
+/** If one host answers, the port is open. */
 export function judgeReached(reached: readonly Reached[], port: number): readonly Judgement[] {
   const isOpen = reached.some(({ outcome }) => outcome.kind === 'greeting')
   return reached.map(({ domain, host, outcome }) => {
@@ -125,7 +125,7 @@ async function checkInbound({ config, dialer, signal, ...deps }: CheckDeps): Pro
 
 type Listen = Config['inbound']['listen']
 
-/** Preferably at port 25. Null: all are on loopback, or there is none. */
+/** Preferably at port 25. Null if all are on loopback, or there is none. */
 function findPublicEndpoint(listen: Listen): Listen[number] | null {
   const open = listen.filter(({ host, port }) => port !== 0 && !isLoopback(host))
   return open.find(({ port }) => port === SMTP_PORT) ?? open[0] ?? null
@@ -159,7 +159,7 @@ export function judgeListener(
 /**
  * The first line that an SMTP server sends.
  *
- * Says QUIT and closes the socket. Empty: the server closed it without a line, or said nothing in time.
+ * Says QUIT and closes the socket. Empty if the server closed it without a line, or said nothing in time.
  */
 function readBanner(socket: Socket, timeout: number): Promise<string> {
   return new Promise((resolve) => {

@@ -49,7 +49,7 @@ async function checkCertificate({ config, clock, authorities }: CheckDeps): Prom
   const { service, tls } = config
   try {
     const chain = parseChain(await read())
-    // With an ACME server each name has a certificate of its own, which the check `acme` looks at.
+    // If there is an ACME server, each name has a separate certificate, which the check `acme` checks.
     const names = tls.acme.enabled
       ? [service.hostname]
       : [...new Set([service.hostname, new URL(service.public_url).hostname])]
@@ -105,13 +105,13 @@ export function judgeNames(
   return [warning(`${subject} names`, text, namesRemedy(names, absent))]
 }
 
-/** `name`: a host name, or an address as URLs have it. */
+/** `name` is a host name, or an address as URLs have it. */
 function isFor(certificate: X509Certificate, name: string): boolean {
   const address = name.replace(/^\[|\]$/g, '')
   return (isIP(address) === 0 ? certificate.checkHost(name) : certificate.checkIP(address)) !== undefined
 }
 
-/** Authorities issue certificates for host names: an address in `service.public_url` gives way to one. */
+/** Authorities issue certificates for host names, so the host name replaces an address in `service.public_url`. */
 function namesRemedy(names: readonly string[], absent: readonly string[]): Remedy {
   const isHost = (name: string): boolean => !name.startsWith('[') && isIP(name) === 0
   const hosts = names.filter(isHost)
@@ -136,7 +136,9 @@ function judgeSelfSigned(subject: string, { tls, service }: Config): Judgement {
   ])
 }
 
-/** Each certificate must be signed by the next. `isTrusted`: a known authority signed the last one, or is it. */
+/**
+ * Each certificate must be signed by the next. `isTrusted` says that a known authority signed the last one, or is it.
+ */
 export function judgeChain(subject: string, chain: readonly X509Certificate[], isTrusted: boolean): Judgement {
   const name = `${subject} chain`
   const broken = chain.findIndex((one, at) => at > 0 && !isIssuedBy(chain[at - 1], one))
@@ -159,10 +161,10 @@ export function judgeChain(subject: string, chain: readonly X509Certificate[], i
   ])
 }
 
-/** Authorities that are read at a time: each takes a tenth of a millisecond. */
+/** Authorities that are read at a time. Each takes a tenth of a millisecond. */
 const ROOT_STEP = 20
 
-/** `authorities`: instead of those that Node.js knows. */
+/** `authorities` replace those that Node.js knows. */
 export async function hasKnownRoot(
   chain: readonly X509Certificate[],
   authorities: string | undefined,
@@ -204,7 +206,7 @@ async function checkServed(deps: CheckDeps): Promise<readonly Judgement[]> {
     ),
     readServed(deps, host, endpoint.port),
   ])
-  // Without a daemon, or a file, other checks say so.
+  // If there is no daemon, or no file, other checks say so.
   return stored === null || served === null ? [] : [judgeServed(`${host}:${endpoint.port}`, stored, served)]
 }
 

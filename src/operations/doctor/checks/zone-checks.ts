@@ -176,7 +176,7 @@ export function judgeZoneRecords({ name, type, records }: RecordGroup, lookup: L
   if (absent.length === 0 && surplus.length === 0) return good(subject, listTexts(found))
   const shown = found.length === 0 ? describeMissing(lookup) : `found ${listTexts(found)}`
   const isOptional = name.startsWith('*.') || name.startsWith('_smtp._tls.')
-  // Without the records that ask for reports the zone works; the reports are then not sent to us.
+  // The zone works without the records that ask for reports; the reports are then not sent to us.
   return isOptional && found.length === 0 ? warning(subject, shown, remedy) : failure(subject, shown, remedy)
 }
 

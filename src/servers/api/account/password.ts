@@ -24,7 +24,7 @@ export interface PasswordDeps extends AccountDeps {
   readonly sendPasswordLink: (email: Address, now: number) => Promise<void>
 }
 
-/** Milliseconds: more than a mail takes to be stored. */
+/** Milliseconds. A mail takes less to be stored. */
 const ANSWER_AFTER = 300
 
 const tokenRule = 'allowed: the token of the link'

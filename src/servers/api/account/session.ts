@@ -70,7 +70,7 @@ export function sessionRoutes(deps: AccountDeps): readonly Route[] {
   ]
 }
 
-/** The answer to a sign-in: the new session, whose token only the cookie has; another cookie makes the browser known. */
+/** The answer to a sign-in: the new session. Only the cookie has its token; another cookie makes the browser known. */
 export function answerSignIn(
   { read, names }: AccountDeps,
   { session: { token, row }, browserToken }: SignedIn,
@@ -121,7 +121,7 @@ function createRoute(deps: AccountDeps): Route {
     refusals: ['authentication_required', 'invalid_credentials'],
     run: async ({ body: { email, password, code }, session, now, ...client }) => {
       const created = await signIn(deps, { email, password, code, client: toClient(client), now })
-      // This browser held another session, whose token it has just lost.
+      // This browser held another session, and has just lost its token.
       if (session !== null) await tryCommit(deps.commit([endSession(session)]))
       return answerSignIn(deps, created)
     },

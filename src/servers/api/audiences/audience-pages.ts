@@ -73,7 +73,7 @@ function toPlace(cursor: string | undefined): AddressPlace | null {
   try {
     return { key: decodeURIComponent(key), audience }
   } catch {
-    // Forged: it begins at the first page.
+    // The cursor is forged: the list begins at the first page.
     return null
   }
 }

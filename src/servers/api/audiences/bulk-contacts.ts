@@ -13,7 +13,7 @@ import { withMaxSize } from '../http/input/schema-bounds.js'
 import { type Route, route } from '../http/route/route.js'
 import { audienceId } from './contact-fields.js'
 
-/** Bytes: a thousand ids, escaped and indented. */
+/** Bytes of a thousand ids, escaped and indented. */
 const MAX_IDS_BODY = 1_048_576
 
 const operations = ['delete', 'subscribe', 'unsubscribe', 'move'] as const
@@ -35,7 +35,7 @@ export const bulkRequest = z
       context.addIssue({ code: 'custom', path: ['audience_id'], message: 'is required to move', params: missingIssue })
     }
     if (operation !== 'move' && target !== null) {
-      // It would look as if the operation were limited to that audience.
+      // Otherwise it would look as if the operation were limited to that audience.
       context.addIssue({ code: 'custom', path: ['audience_id'], message: `cannot be combined with ${operation}` })
     }
   })

@@ -17,7 +17,7 @@ const personName = z
 
 const metadata = metadataObject('A change replaces it completely.')
 
-/** Any text: one that is not a UUID is answered like an unknown id. */
+/** Any text. A text that is not a UUID is answered like an unknown id. */
 export const audienceId = z.string('allowed: the id of an audience, or null').max(100, 'allowed: the id of an audience')
 const subscribed = z.boolean('allowed: true or false')
 

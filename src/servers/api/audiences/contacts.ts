@@ -1,9 +1,9 @@
 /**
- * The routes of single contacts: add, list, show, change, delete. Operations on many are in
- * `bulk-contacts.ts`, files in `audience-files.ts`.
+ * The routes of single contacts: add, list, show, change, delete. Operations on many are in `bulk-contacts.ts`, files
+ * in `audience-files.ts`.
  *
- * With `page` or `per_page` the list has totals, otherwise `limit` and `offset`. A page after the
- * last is empty, not an error.
+ * With `page` or `per_page` the list has totals, otherwise it takes `limit` and `offset`. A page after the last is
+ * empty, not an error.
  */
 import { z } from 'zod'
 import type { Refusal } from '../../../base/mail/refusal.js'

@@ -31,12 +31,12 @@ const schemas: Readonly<Record<string, z.ZodType>> = {
 
 const names = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
 
-/** Null: it is none of them. */
+/** Null if it is none of them. */
 export function nameOfLargeBody(schema: z.ZodType): string | null {
   return names.get(schema) ?? null
 }
 
-/** `name`: as `nameOfLargeBody` returns it. */
+/** `name` is what `nameOfLargeBody` returns. */
 export function findLargeBody(name: string): z.ZodType {
   const schema = schemas[name]
   if (schema === undefined) throw new Error(`no body is named ${name}`)

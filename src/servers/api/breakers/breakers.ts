@@ -44,7 +44,7 @@ const breaker = z
 const breakerList = z.strictObject({ data: z.array(breaker) })
 
 interface BreakerRouteDeps extends ReleaseDeps {
-  /** These scopes were released: what is pending of them counts no more, and their mail goes out. */
+  /** These scopes were released: their pending mail counts no more and goes out. */
   readonly onReleased: (scopes: readonly ScopeRef[]) => void
 }
 

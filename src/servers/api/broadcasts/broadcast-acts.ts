@@ -19,7 +19,7 @@ import { broadcastRefOf, tag } from './broadcasts.js'
 
 export interface BroadcastActDeps extends Omit<SendBroadcastDeps, 'composing'>, TestCopyDeps {
   readonly committer: EmailCommitter
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly broadcasts: BroadcastEngine
 }

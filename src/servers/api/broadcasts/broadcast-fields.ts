@@ -135,7 +135,7 @@ const listedFields = {
 
 export const listedBroadcast = z.strictObject(listedFields).meta({ id: 'ListedBroadcast' })
 
-/** Typed by the record: it does not compile if the document lacks a field. */
+/** The type of the record checks it: it does not compile if the document lacks a field. */
 export const broadcastRecord = z
   .strictObject({ ...listedFields, html: z.string().nullable(), text: z.string().nullable() } satisfies Record<
     keyof BroadcastResource,

@@ -69,7 +69,7 @@ function listRoute(read: Read): Route {
   })
 }
 
-/** `unsubscribeUrl`: it unsubscribes no recipient. */
+/** `unsubscribeUrl` unsubscribes no recipient. */
 function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['preview']): Route {
   return route({
     method: 'POST',

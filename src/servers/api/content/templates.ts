@@ -44,7 +44,7 @@ interface TemplateRouteDeps extends Store {
   readonly renderLarge: ComposeThread['render']
 }
 
-/** Bytes of bodies in one page of the list: 8 MB. */
+/** Bytes of bodies in one page of the list, 8 MB. */
 const PAGE_BYTES = 8 * 1_048_576
 
 export const renderRequest = z.strictObject({ template_data: templateData.default({}) }).meta({ id: 'RenderRequest' })

@@ -40,7 +40,7 @@ interface DomainDeps extends RotationDeps {
 }
 
 const tag = 'Domains'
-/** Bytes: a thousand blocked addresses, escaped. */
+/** Bytes of a thousand blocked addresses, escaped. */
 const MAX_CHANGE = 1_048_576
 
 export function domainRoutes(deps: DomainDeps): readonly Route[] {

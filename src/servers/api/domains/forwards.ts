@@ -54,7 +54,10 @@ export interface ForwardRouteDeps extends Store {
 }
 
 interface RuleDeps extends ForwardRouteDeps {
-  /** Requests to addresses are counted before they are committed: two at once would both be within the limit. */
+  /**
+   * Requests to addresses are counted before they are committed. Without turns, two at once would both be within the
+   * limit.
+   */
   readonly inTurn: SerialRunner
 }
 
@@ -222,7 +225,7 @@ function toValues(
 
 type Act = Pick<Call<unknown, unknown>, 'principal' | 'now'>
 
-/** False: a write missed, or violated a constraint. */
+/** False if a write missed, or violated a constraint. */
 async function commitRule(
   deps: ForwardRouteDeps,
   domain: SendingDomain,

@@ -96,7 +96,7 @@ const summary = z
 
 export const reportPage = pageSchema(report).extend({ summary: summary.nullable() })
 
-/** `isKnown`: the reporter has received mail of the domain. */
+/** `isKnown` says that the reporter has received mail of the domain. */
 export function toReportResource(row: DomainReport, isKnown: boolean): z.output<typeof report> {
   const { id, kind, domain, reporter, organization, report_id, policy, messages, passed } = row
   return {

@@ -23,7 +23,7 @@ import { buildRequestedEmail } from './requested-email.js'
 import type { StoredParts } from './stored-parts.js'
 
 const MAX_BATCH = 100
-/** 32 MB: all composed messages of a batch are in memory until the commit. */
+/** 32 MB. All composed messages of a batch are in memory until the commit. */
 export const MAX_BATCH_BYTES = 32 * 1_048_576
 
 const failedItem = z
@@ -67,7 +67,7 @@ const batchAnswer = z
 /** An invalid item becomes its Refusal, so that the others can be sent. */
 const batchItem: z.ZodType<EmailRequest | Refusal> = emailRequest.catch(toItemRefusal as never)
 
-/** Called without a context when a JSON schema is made, which asks for a default: there is none. */
+/** Called without a context when a JSON schema is made, which asks for a default. There is none. */
 function toItemRefusal(context?: z.core.$ZodCatchCtx): Refusal | undefined {
   return context === undefined ? undefined : toInputRefusal(context.error.issues, context.value)
 }

@@ -20,7 +20,7 @@ export interface CreateDeps {
   readonly committer: Pick<EmailCommitter, 'commit'>
   /** The templates and files that one request uses; to be released. */
   readonly createStoredParts: (workspaceId: string, now: number) => StoredParts
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
 }
 

@@ -13,7 +13,7 @@ import { LONG_BODY, type RequestedBody } from '../../../outbound/sending/message
 import { addressIssue } from '../http/input/parse-input.js'
 import { rejectProto, withMaxSize } from '../http/input/schema-bounds.js'
 
-/** In `to`, `cc` and `bcc` together. */
+/** Recipients in `to`, `cc` and `bcc` together. */
 export const MAX_RECIPIENTS = 50
 
 const addressText = z
@@ -66,7 +66,7 @@ export const mailboxes = z.union(
   { error },
 )
 
-/** Only a body that a thread parses is so long that it becomes UTF-8. */
+/** Only a body that a thread parses is long enough to become UTF-8. */
 export const bodyText = z
   .string()
   .transform((text): RequestedBody => (text.length > LONG_BODY ? Buffer.from(text) : text))
@@ -76,10 +76,13 @@ export const oneLine = z.string().superRefine((text, { addIssue }) => {
   if (message !== null) addIssue({ code: 'custom', message })
 })
 
-/** Bytes that are encoded at once: a multiple of three, so that only the last piece is padded. */
+/** Bytes that are encoded at once. It is a multiple of three, so that only the last piece is padded. */
 const ENCODED_AT_ONCE = 49_152
 
-/** Whether `text` is the base64 of `bytes`, compared in pieces: a second text of megabytes stays until a collection. */
+/**
+ * Whether `text` is the base64 of `bytes`. It is compared in pieces, because a second text of megabytes stays until a
+ * collection.
+ */
 function isEncodingOf(text: string, bytes: Buffer): boolean {
   if (text.length !== Math.ceil(bytes.length / 3) * 4) return false
   for (let at = 0; at < bytes.length; at += ENCODED_AT_ONCE) {
@@ -88,7 +91,7 @@ function isEncodingOf(text: string, bytes: Buffer): boolean {
   return true
 }
 
-/** Strict: the alphabet of RFC 4648 section 4, padded, without line breaks. */
+/** Strict base64: the alphabet of RFC 4648 section 4, padded, without line breaks. */
 export const base64 = z
   .string()
   .transform((text, context): Buffer => {
@@ -106,7 +109,7 @@ const mediaType = new RegExp(`^${token}/${token}(?: *; *${token}=(?:${token}|"[^
 /** RFC 2045 section 5.1. `multipart/…` cannot be attached. */
 export const contentType = z
   .string()
-  // Nothing else looks at a longer one: the expression would use up the stack.
+  // Nothing else checks a longer one, because the expression would use up the stack.
   .max(255, { abort: true })
   .refine((text) => mediaType.test(text) && !/^multipart\//i.test(text), 'is not a media type, such as image/png')
   .meta({ description: 'A media type.', example: 'application/pdf' })
@@ -120,7 +123,7 @@ export const contentId = z
   .regex(/^[\x21-\x3b\x3d\x3f-\x7e]+$/, 'must be printable ASCII without blanks and angle brackets')
   .meta({ description: 'HTML shows the image as `cid:` and this.', example: 'logo' })
 
-/** Characters of all texts in `template_data`: a template has 1 MB itself. */
+/** Characters of all texts in `template_data`. A template itself has 1 MB. */
 const MAX_DATA_TEXT = 2_097_152
 const dataRule = `has more than ${MAX_DATA_TEXT} characters of text in its values`
 

@@ -76,7 +76,7 @@ const recipient = z
   })
   .meta({ id: 'Recipient' })
 
-/** Typed by the record: it does not compile if the document lacks a field. */
+/** The type of the record checks it: it does not compile if the document lacks a field. */
 export const emailRecord = z
   .object({
     id: z.string(),

@@ -25,7 +25,7 @@ import {
   templateData,
 } from './email-fields.js'
 
-/** With inline images. */
+/** Inline images count too. */
 const MAX_ATTACHMENTS = 20
 
 const cacheKey = z.string().min(1).max(256).meta({ description: 'The key of a file that was stored before.' })
@@ -116,10 +116,10 @@ const fields = z.strictObject({
 })
 
 type Fields = z.output<typeof fields>
-/** The fields as the rules see them: any may be wrong or missing. */
+/** The fields as the rules see them. Any of them may be wrong or missing. */
 type Draft = { readonly [Name in keyof Fields]?: unknown }
 
-/** A rule over several fields, checked whatever else is wrong. */
+/** A rule over several fields. It is checked whatever else is wrong. */
 function rule(holds: (draft: Draft) => boolean, path: string, message: string, params?: { of: string }) {
   return z.refine<unknown>((draft) => holds(isRecord(draft) ? draft : {}), {
     path: [path],
@@ -133,7 +133,7 @@ const isGiven = (value: unknown): boolean => value !== undefined
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 function countRecipients({ to, cc, bcc }: Draft): number {
-  // Entries, not distinct addresses: each entry costs work.
+  // Entries count, not distinct addresses, because each entry costs work.
   return [to, cc, bcc].reduce<number>((sum, list) => sum + toList(list).length, 0)
 }
 

@@ -15,7 +15,7 @@ export const idempotencyHeaders = z.object({
     .meta({ description: 'Within 24 hours, the same key with the same body gets the first answer again.' }),
 })
 
-/** Null: no key. */
+/** Null if there is no key. */
 export function parseIdempotencyKey({ header, principal, fingerprint }: Call): KeyUse | null {
   const key = header('idempotency-key')
   if (key === undefined) return null

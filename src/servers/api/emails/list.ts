@@ -1,9 +1,9 @@
 /**
  * GET /v1/emails: the emails of the workspace, newest first, in one of two forms.
  *
- * With `page` or `per_page` the answer has totals and numbered pages, otherwise `limit` and `offset`.
- * `status` filters both. Emails of broadcasts are listed with `broadcast_id` only. A page after the last is empty, not
- * an error; `paging.ts` has the bounds.
+ * With `page` or `per_page` the answer has totals and numbered pages, otherwise it takes `limit` and `offset`. `status`
+ * filters both. Emails of broadcasts are listed with `broadcast_id` only. A page after the last is empty, not an error;
+ * `paging.ts` has the bounds.
  */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'

@@ -1,6 +1,6 @@
 /**
  * Makes the requested email of a parsed request: alternative names are merged, the template is rendered, files are
- * looked up, and limits with error codes of their own are checked.
+ * looked up, and limits that have separate error codes are checked.
  *
  * If there is a template, its subject and bodies replace those of the request.
  */
@@ -18,7 +18,7 @@ import { createRecipientIds } from '../../../records/messages/queue/enqueue.js'
 import type { EmailRequest } from './email-request.js'
 import type { StoredParts } from './stored-parts.js'
 
-/** 10 MB: one attachment or image, decoded. */
+/** 10 MB for one decoded attachment or image. */
 const MAX_ATTACHMENT_BYTES = 10 * 1_048_576
 
 /** Rejects with a Refusal for an unknown template or file, too many bytes, or a schedule too far ahead. */
@@ -91,7 +91,7 @@ async function resolveFileContent(
   return { attachments: await readAll(found.attachments), inlineImages: await readAll(found.images) }
 }
 
-/** One after the other: a file that is named several times is read once. */
+/** Reads them one after the other: a file that is named several times is read once. */
 async function readAll<File>(found: readonly ResolvedFile<File>[]): Promise<readonly File[]> {
   const files: File[] = []
   for (const { read } of found) files.push(await read())

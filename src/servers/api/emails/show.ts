@@ -59,11 +59,11 @@ export function rawRoute({ read }: ResourceDeps): Route {
 }
 
 /**
- * Which emails the caller may see: those of the workspace, or if its key may only send, those that
- * this key has sent. The same emails may be changed, since a change answers with the record.
+ * The emails that the caller may see: those of the workspace, or, if its key may only send, those that this key has
+ * sent. The same emails may be changed, since a change answers with the record.
  */
 export function viewerOf(principal: Principal): Viewer {
   const { workspaceId, keyId } = principal
-  // An empty id matches no email: nothing was sent by a key.
+  // No email was sent by a key with an empty id, so it matches none.
   return { workspaceId, ownKey: permissionFor(principal, 'read') === 'yes' ? null : (keyId ?? '') }
 }

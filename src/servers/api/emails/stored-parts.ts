@@ -27,14 +27,14 @@ interface StoredPartsDeps {
 export interface StoredParts extends ContentFiller {
   /** Throws a Refusal `template-not-found`. */
   readonly requireTemplate: (id: string) => ParsedTemplate
-  /** `field`: of the request. Throws a Refusal `invalid-parameter`. */
+  /** `field` is the field of the request. Throws a Refusal `invalid-parameter`. */
   readonly requireFile: (field: string, key: string) => CachedFile
   readonly readBytes: (field: string, file: CachedFile) => Promise<Buffer>
   /** Counts bytes that stay in memory until `release`. Throws a Refusal `unavailable`. */
   readonly hold: (bytes: number) => void
   /** Records the use of the files, for the commit of the emails. */
   readonly usageWrites: () => readonly Write[]
-  /** To be called once. */
+  /** Call it once. */
   readonly release: () => void
 }
 

@@ -9,7 +9,7 @@ interface LinkedExport {
   readonly expiresAt: number
 }
 
-/** `publicUrl`: without a trailing slash. */
+/** `publicUrl` has no trailing slash. */
 export function buildExportLink(secret: KeyObject, publicUrl: string, linked: LinkedExport): string {
   const { workspaceId, exportId, expiresAt } = linked
   const query = formatLinkQuery(workspaceId, expiresAt, signLink(secret, partsOf(linked)))

@@ -1,7 +1,7 @@
 /**
  * POST, GET and DELETE /v1/exports: CSV files that are written in the background.
  *
- * A list of its own shows each export with a link; `download.ts` serves the files.
+ * The list shows each export with a link; `download.ts` serves the files.
  */
 
 import type { KeyObject } from 'node:crypto'
@@ -25,15 +25,15 @@ import { type Route, route } from '../http/route/route.js'
 import { buildExportLink } from './export-link.js'
 
 export interface ExportDeps extends Store {
-  /** Where the files are. */
+  /** The folder with the files. */
   readonly folder: string
   /** Milliseconds for which a finished export is kept. */
   readonly lifetime: number
   /** The key that signs links. */
   readonly secret: KeyObject
-  /** Without a trailing slash. */
+  /** It has no trailing slash. */
   readonly publicUrl: string
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly exports: ExportRunner
 }

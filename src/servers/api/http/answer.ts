@@ -21,7 +21,7 @@ export type Answer =
   | {
       readonly kind: 'bytes'
       readonly type: string
-      /** In pieces: they are sent one after the other. */
+      /** Pieces are sent one after the other. */
       readonly bytes: Buffer | readonly Buffer[]
       readonly headers?: Readonly<Record<string, string>>
     }
@@ -50,7 +50,7 @@ export interface FileAnswer {
   readonly kind: 'file'
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
-  /** Names these very bytes: the ETag without its quotes. */
+  /** The ETag of these bytes, without its quotes. */
   readonly tag: string
   /** The answer closes it. */
   readonly file: ReadableFile

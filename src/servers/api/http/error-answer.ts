@@ -132,7 +132,7 @@ export function errorHeaders({ error: { status, details = {} } }: ErrorBody): Re
   return headers
 }
 
-/** Seconds, for errors without a time of their own. */
+/** Seconds, for errors that name no time. */
 const DEFAULT_RETRY_AFTER = 5
 
 function toRefusalBody({ kind, message, details: given }: Refusal): ErrorBody {

@@ -40,7 +40,7 @@ export const acceptedAnswer: DocumentedAnswer = {
 
 interface FileImport<Report> {
   readonly workspaceId: string
-  /** What the import keeps of the request. */
+  /** The options of the request that the import keeps. */
   readonly options: ImportOptions
   /** Throws a Refusal when the import is not possible. Called before the file is stored. */
   readonly check?: () => unknown
@@ -50,7 +50,9 @@ interface FileImport<Report> {
   readonly now: number
 }
 
-/** Rejects with a Refusal: `rate-limited`, `bad-credentials`, `storage-full`, `unavailable`, or one for the file. */
+/**
+ * Rejects with a Refusal `rate-limited`, `bad-credentials`, `storage-full` or `unavailable`, or with one for the file.
+ */
 export function runFileImport<Report>(
   deps: ImportRouteDeps,
   uploaded: UploadedFile,

@@ -25,7 +25,7 @@ export function attachmentNameOf({ filename, content_type: type }: NamedAttachme
   return filename ?? `attachment-${place + 1}${Object.hasOwn(extensions, type) ? (extensions[type] ?? '') : ''}`
 }
 
-/** Not `+xml`, which browsers execute, nor the types whose content they sniff. */
+/** `+xml` types are not among them, because browsers execute them, nor are types that browsers sniff. */
 const inertTypes =
   /^(?:audio\/[\w.-]+|video\/[\w.-]+|image\/(?:png|jpeg|gif|webp|avif|bmp|tiff|heic)|text\/(?:plain|csv|calendar)|message\/rfc822|application\/(?:pdf|zip|gzip|json|rtf|msword|pkcs7-signature|pgp-signature|ms-tnef|vnd\.[\w.-]+))$/
 

@@ -14,7 +14,7 @@ interface LinkedAttachment {
 
 export const LINK_LIFETIME = 3_600_000
 
-/** `publicUrl`: without a trailing slash. */
+/** `publicUrl` has no trailing slash. */
 export function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
   const { workspaceId, inboundId, place, expiresAt } = linked
   const query = formatLinkQuery(workspaceId, expiresAt, signLink(secret, partsOf(linked)))

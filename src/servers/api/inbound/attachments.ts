@@ -23,7 +23,7 @@ import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail 
 interface AttachmentDeps extends InboundDeps {
   /** The key that signs links. */
   readonly secret: KeyObject
-  /** Without a trailing slash. */
+  /** It has no trailing slash. */
   readonly publicUrl: string
 }
 
@@ -56,7 +56,7 @@ export function attachmentsRoute(deps: AttachmentDeps): Route {
     run: async ({ principal: { workspaceId }, params: { id = '' }, now }) => {
       const email = requireInboundEmail(deps.read, workspaceId, id)
       const { attachments } = await readParts(deps, workspaceId, email.id)
-      requireInboundEmail(deps.read, workspaceId, id) // may have been deleted meanwhile
+      requireInboundEmail(deps.read, workspaceId, id) // it may have been deleted in between
       const expiresAt = now + LINK_LIFETIME
       const link = (place: number): string =>
         buildAttachmentLink(deps.secret, deps.publicUrl, { workspaceId, inboundId: email.id, place, expiresAt })

@@ -29,7 +29,7 @@ const query = z.strictObject({
 
 type Query = z.infer<typeof query>
 
-/** What lists and the event `email.received` say of an inbound email. */
+/** The fields of an inbound email in lists and in the event `email.received`. */
 export const summaryFields = {
   from: z.string().meta({ example: 'ann@example.org' }),
   from_name: z.string().meta({ example: 'Ann' }),

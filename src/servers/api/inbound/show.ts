@@ -79,7 +79,7 @@ export function inboundShowRoute(deps: InboundDeps): Route {
     run: async ({ principal: { workspaceId }, params: { id = '' } }) => {
       requireInboundEmail(deps.read, workspaceId, id)
       const parts = await readParts(deps, workspaceId, id)
-      // Read again after parsing, which takes time: the answer shows the present state.
+      // It is read again after parsing, which takes time: the answer shows the present state.
       const bytes = toRecordJson(recordOf(requireInboundEmail(deps.read, workspaceId, id), parts), parts)
       return { kind: 'bytes', type: JSON_TYPE, bytes }
     },
@@ -134,7 +134,7 @@ export function inboundEmailNotFound(id: string): Refusal {
   return notFound('not-found', 'inbound email', id)
 }
 
-/** Empty parts if the message is not stored or cannot be parsed. */
+/** The parts are empty if the message is not stored or cannot be parsed. */
 export async function readParts({ read, mime }: InboundDeps, workspaceId: string, id: string): Promise<ReadableParts> {
   const result = await mime.readForDisplay(workspaceId, () => readInboundRaw(read, { workspaceId, id }))
   return result.kind === 'readable' ? result.parts : { html: null, text: null, headers: [], attachments: [] }

@@ -133,7 +133,7 @@ function requireReader(read: Read, userId: string, workspaceId: string): void {
   requirePermission(findSessionPrincipal(read, userId, workspaceId), 'read')
 }
 
-/** `owner`: whose turn it takes. */
+/** It takes the turn of `owner`. */
 async function answerDocument(
   mime: FrameDeps['mime'],
   owner: string,

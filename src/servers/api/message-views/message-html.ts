@@ -82,7 +82,7 @@ function toDataUrls(chosen: ReadonlyMap<string, number>, content: MessageContent
   )
 }
 
-/** Each picture where it is named first, and again while there is room. */
+/** Inserts each picture where it is named first, and again while there is room. */
 function insertImages(html: string, urls: ReadonlyMap<string, string>): string {
   const inserted = new Set<string>()
   let room = MAX_REPEATED

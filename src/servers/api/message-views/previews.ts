@@ -1,8 +1,8 @@
 /**
  * Keeps HTML that a page wants to show in a frame: a template or a draft that is not stored yet.
  *
- * In memory, for ten minutes, for the session that sent it. Limits: 1,000,000 characters each, 32 MB in all; what was
- * used least recently leaves first.
+ * It stays in memory for ten minutes, for the session that sent it. Limits: 1,000,000 characters each, 32 MB in all;
+ * the least recently used is removed first.
  */
 import { randomSecret } from '../../../base/platform/ids.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -13,7 +13,7 @@ const MAX_BYTES = 32 * 1_048_576
 const LIFETIME = 600_000
 
 interface Preview {
-  /** In UTF-8. */
+  /** UTF-8. */
   readonly html: Buffer
   readonly sessionId: string
   readonly expiresAt: number
@@ -22,7 +22,7 @@ interface Preview {
 export interface Previews {
   /** Returns the id. */
   readonly add: (sessionId: string, html: string, now: number) => string
-  /** Null: there is none of this session. */
+  /** Null if there is none of this session. */
   readonly find: (sessionId: string, id: string, now: number) => Buffer | null
 }
 

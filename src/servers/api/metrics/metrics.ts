@@ -124,7 +124,7 @@ export function metricsRoute({ read }: { readonly read: Read }): Route {
   })
 }
 
-/** The name or the value may have colons of its own. */
+/** The name and the value may contain colons. */
 function isTag(text: string): boolean {
   const colon = text.indexOf(':')
   return colon > 0 && colon < text.length - 1 && text.length <= MAX_TAG_TEXT * 2 + 1

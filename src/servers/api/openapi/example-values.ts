@@ -1,7 +1,7 @@
 /**
- * Example values of fields by name, for the OpenAPI document: a name means the same throughout the
- * interface. If there are several, the first that the field's schema accepts is used. A schema that
- * uses the name otherwise has an `example` of its own.
+ * Example values of fields by name, for the OpenAPI document: a name means the same throughout the interface. If there
+ * are several, the first that the field's schema accepts is used. A schema that uses the name otherwise has its own
+ * `example`.
  */
 
 export const exampleValues: Readonly<Record<string, readonly unknown[]>> = {

@@ -1,10 +1,8 @@
 /**
  * Builds an example for a schema: the schema's own `example`, else the usual value of the field's name
- * (`example-values.ts`), else a value from its type (a literal, the first word of an enumeration, a
- * moment, an id).
+ * (`example-values.ts`), else a value from its type (a literal, the first word of an enumeration, a moment, an id).
  *
- * Optional fields are shown only if their schema has an example of its own. Fields without any
- * example are listed in `missing`.
+ * Optional fields are shown only if their schema has an example. Fields without any example are listed in `missing`.
  */
 import { z } from 'zod'
 import { defOf, isTransform } from '../http/input/absent-fields.js'
@@ -30,7 +28,7 @@ interface ExamplePlace {
   readonly missing: string[]
 }
 
-/** Undefined: the field is optional and omitted. */
+/** Undefined if the field is optional and omitted. */
 function valueFor(schema: z.core.$ZodType, place: ExamplePlace): unknown {
   const own = findOwnExample(schema)
   if (own !== undefined) return own
@@ -83,7 +81,7 @@ function findCompleteOption(options: readonly z.core.$ZodType[], place: ExampleP
   return undefined
 }
 
-/** The field's usual value, which may be null; undefined: none. */
+/** The field's usual value, which may be null, or undefined if there is none. */
 function usualValueOf(schema: z.core.$ZodType, name: string): unknown {
   const usual = Object.hasOwn(exampleValues, name) ? (exampleValues[name] ?? []) : []
   return usual.find((value) => z.safeParse(schema, value).success)

@@ -13,7 +13,7 @@ import { buildErrorExample } from './error-examples.js'
 import { exampleOf } from './example.js'
 import { toPascalCase } from './openapi-schemas.js'
 
-/** Codes of every route: another method, our own faults. */
+/** Codes of every route, for another method and our own faults. */
 const commonCodes: readonly ErrorCode[] = ['method_not_allowed', 'internal_server_error', 'service_unavailable']
 const keyCodes: readonly ErrorCode[] = [
   'missing_api_key',

@@ -38,14 +38,14 @@ function describeDefault(jsonSchema: JsonSchema): void {
   jsonSchema.description = `${description} Default ${JSON.stringify(usual)}.`.trim()
 }
 
-/** Removes what tells a reader nothing: bounds of safe integers, the pattern of a named format. */
+/** Removes details that tell a reader nothing: bounds of safe integers, the pattern of a named format. */
 function removeNoise(jsonSchema: JsonSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern
   const { example } = jsonSchema
   delete jsonSchema['example']
-  // The example of an object or a list is beside the body.
+  // The example of an object or a list is next to the body.
   if (example !== undefined && typeof example !== 'object') jsonSchema.examples = [example]
 }
 

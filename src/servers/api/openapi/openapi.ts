@@ -55,7 +55,7 @@ const descriptions = {
     'under `/ui/api/v1` with the same cookie and `X-Workspace-Id`. For the pages of this version only.',
 } as const
 
-/** By tag; a tag without one has none in the document. */
+/** Descriptions by tag. A tag that is not here has none in the document. */
 const tagDescriptions: Readonly<Record<string, string>> = {
   Exports: 'Records of the workspace as CSV files.',
   'API keys': 'Keys of the workspace: the secret of requests, and the password of SMTP.',
@@ -186,7 +186,7 @@ function toParameters(route: Route): NonNullable<ZodOpenApiOperationObject['requ
   }
 }
 
-/** All or none: with all of them the request needs no key. */
+/** Either all are given or none. With all of them the request needs no key. */
 const linkParameters = z.object(
   Object.fromEntries(
     Object.keys(linkQuery.shape).map((name) => {

@@ -23,7 +23,7 @@ import { domainName, notFound, timestamp } from '../http/input/values.js'
 import { type Route, sessionRoute } from '../http/route/route.js'
 
 interface HoldRuleRouteDeps extends Store {
-  /** To be called after a change: the rules are in effect when it returns. */
+  /** Call it after a change. The rules are in effect when it returns. */
   readonly onQueueChanged: () => void
 }
 

@@ -19,7 +19,7 @@ import { censusView, entryPage, showCensus, showEntry, showWork, workView } from
 export interface QueueRouteDeps extends Store {
   readonly readCensus: () => Promise<QueueCensus>
   readonly queueWork: QueueWork
-  /** To be called after a change: the queue runner reads its entries again. */
+  /** Call it after a change. The queue runner reads its entries again. */
   readonly onQueueChanged: () => void
 }
 
@@ -29,7 +29,7 @@ const MAX_IDS = 100
 
 const workspaceId = z.string('allowed: the id of a workspace').max(100, 'allowed: the id of a workspace')
 const status = z.enum(queueStatuses, `allowed: ${queueStatuses.join(', ')}`)
-// Pages pass on what their address has: the types of the dashboard take any text for these two.
+// Pages pass on the words in their address: the types of the dashboard take any text for these two.
 const provider = z
   .string()
   .pipe(z.enum(providerGroups, 'allowed: the id of a mailbox provider, such as google, or other'))
@@ -136,7 +136,7 @@ function actRoute({ read, commit, onQueueChanged }: QueueRouteDeps): Route {
   })
 }
 
-/** Those that are not in the queue are missed too. */
+/** Entries that are not in the queue count as missed too. */
 function withAbsent({ changed, missed }: ChangedEntries, ids: readonly string[]): ChangedEntries {
   const known = new Set([...changed, ...missed])
   return { changed, missed: [...missed, ...new Set(ids.filter((id) => !known.has(id)))] }

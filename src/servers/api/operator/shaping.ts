@@ -7,7 +7,7 @@ import { json } from '../http/answer.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, sessionRoute } from '../http/route/route.js'
 
-/** Those that have changed last. */
+/** The entries that have changed last are listed. */
 const MAX_LISTED = 500
 
 const paceView = z

@@ -25,7 +25,6 @@ import { operatedWorkspace, showOperatedWorkspace, type WorkspaceViewDeps } from
 
 interface OperatorWorkspaceDeps extends Store, WorkspaceViewDeps {
   readonly limits: { readonly plans: PlanCache; readonly inboundBytes: InboundBytes }
-  /** Those of the configuration, and the plan of new workspaces. */
   readonly publicUrl: string
 }
 

@@ -1,4 +1,4 @@
-/** GET /ui/api/attention: what stops or will stop mail of the workspace until a person mends it. */
+/** GET /ui/api/attention: what stops or will stop mail of the workspace until a person repairs it. */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { certificateExpiry } from '../../../base/platform/tls-files.js'

@@ -1,8 +1,8 @@
 /**
  * POST and GET /v1/sms/receipts/:id/:token: what the HTTP provider reports of a message.
  *
- * The URL was given to the provider with the message; its token is the permission. The answer comes when the change is on
- * disk, so a provider that gets none should repeat the report. What is no final state is ignored.
+ * The URL was given to the provider with the message; its token is the permission. The answer comes when the change is
+ * on disk, so a provider that gets none should repeat the report. A state that is not final is ignored.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Receipt } from '../../../workspaces/sms/provider.js'
@@ -25,7 +25,7 @@ const description =
   'Needs no key: the provider gets the URL with the message. Reads a form, a JSON object, or the query. The state is in a ' +
   'field such as `MessageStatus`, `status`, `state` or `delivery_status`; what is no final state is ignored.'
 
-/** Fields of the state, as `readCallbackFields` names them: the first that a report has counts. */
+/** Fields of the state, with the names of `readCallbackFields`. The first one that a report has counts. */
 const STATE_FIELDS = ['messagestatus', 'smsstatus', 'deliverystatus', 'dlrstatus', 'status', 'state', 'stat'] as const
 /** Fields of the gateway's code for what went wrong. */
 const CODE_FIELDS = ['errorcode', 'errcode', 'err', 'error'] as const
@@ -69,7 +69,7 @@ function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'G
   })
 }
 
-/** Null: no final state. */
+/** Null if it is no final state. */
 export function readReceiptReport(fields: ReadonlyMap<string, string>): Pick<Receipt, 'state' | 'reason'> | null {
   const word = findWord(fields, STATE_FIELDS)
   const state = stateOfWord.get(word.toLowerCase().replace(/[\s_-]/g, ''))
@@ -78,7 +78,7 @@ export function readReceiptReport(fields: ReadonlyMap<string, string>): Pick<Rec
   return { state, reason: code === '' ? word : `${word}, code ${code}` }
 }
 
-/** Reads the first of these fields that there is, in one line, and cut off: it is logged. */
+/** Reads the first of these fields that the report has, on one line and cut off, because it is logged. */
 function findWord(fields: ReadonlyMap<string, string>, names: readonly string[]): string {
   const name = names.find((each) => fields.has(each)) ?? ''
   return (fields.get(name) ?? '').slice(0, MAX_WORD).replace(/\p{Cc}/gu, ' ')

@@ -14,7 +14,7 @@ import { metadataObject } from '../http/input/metadata.js'
 import { timestamp } from '../http/input/values.js'
 import { type Route, route } from '../http/route/route.js'
 
-/** Characters: judging the number allows fewer. */
+/** Characters. Judging the number allows fewer. */
 const MAX_PHONE = 40
 const ID = '01a1ff35-3880-7ef5-bbba-0d7e1de2529c'
 const PHONE = '+4915123456789'

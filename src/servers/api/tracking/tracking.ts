@@ -18,7 +18,7 @@ interface TrackingDeps {
   readonly secret: KeyObject
   /** Never waits. */
   readonly record: (hit: Hit) => void
-  /** What a click on an unknown link shows. */
+  /** The page for a click on an unknown link. */
   readonly unknownLinkPage: { readonly html: string; readonly headers: Readonly<Record<string, string>> }
 }
 
@@ -104,7 +104,7 @@ function clickRoute(deps: TrackingDeps): Route {
 
 function followLink({ read, secret, record, unknownLinkPage }: TrackingDeps, call: OpenCall): Answer {
   const { trackingId = '' } = call.params
-  // As it came: mail clients and scanners add parameters of their own.
+  // The query stays as it came: mail clients and scanners add parameters.
   const query = call.search()
   const [url, token, broadcastId] = [query.get('url'), query.get('tid'), query.get('bid')]
   const target = resolveClick({ read, secret }, { trackingId, url, token, broadcastId })

@@ -24,7 +24,10 @@ interface Page {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** `done`: since this request, or before. `undone`: subscribed again. `stays`: it cannot be undone. */
+/**
+ * `done` and `done-before`: unsubscribed by this request, or before. `undone`: subscribed again. `stays`: it cannot be
+ * undone.
+ */
 type UnsubscribeStage = 'asks' | 'done' | 'done-before' | 'undone' | 'stays'
 
 interface UnsubscribeDeps extends Store {
@@ -106,7 +109,7 @@ function recipientOf({ secret }: UnsubscribeDeps, { params: { token = '' } }: Op
   return recipientOfUnsubscribe(secret, token)
 }
 
-/** `recipient` null: it is not known, or not any more. */
+/** `recipient` is null if it is not known, or no longer known. */
 function answer(deps: UnsubscribeDeps, recipient: LinkRecipient | null, stage: UnsubscribeStage): Answer {
   return { kind: 'page', ...(recipient === null ? deps.unknownLinkPage : deps.showPage(recipient, stage)) }
 }

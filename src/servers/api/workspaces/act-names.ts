@@ -1,7 +1,7 @@
 /**
- * Names of what acts in the audit log are about, by id: people, keys, webhooks, invitations.
+ * Names of the targets of acts in the audit log, by id: people, keys, webhooks, invitations.
  *
- * The ids come from the log of one workspace. What was removed meanwhile has no name.
+ * The ids come from the log of one workspace. A target that was removed since has no name.
  */
 
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -25,13 +25,13 @@ const findUser: FindName = (read, _, id) => {
 }
 const findKey: FindName = (read, workspaceId, id) => keyById(read, { workspaceId, id })[0]?.name
 const findInvited: FindName = (read, workspaceId, id) => invitationById(read, { workspaceId, id })[0]?.email
-/** The origin alone: paths of such URLs are often secrets. */
+/** Returns the origin alone, because paths of such URLs are often secrets. */
 const findOrigin: FindName = (read, workspaceId, id) => {
   const webhook = webhookById(read, { workspaceId, id })
   return webhook === undefined ? undefined : new URL(webhook.url).origin
 }
 
-/** How the target of an act is named, by the first part of its action. */
+/** Finds the name of an act's target, by the first part of its action. */
 const targets: ReadonlyMap<string, FindName> = new Map([
   ['api_key', findKey],
   ['webhook', findOrigin],
@@ -48,7 +48,7 @@ const idDetails: readonly (readonly [detail: string, find: FindName])[] = [
   ['to', findUser],
 ]
 
-/** `acts`: those of a page, of this workspace. */
+/** `acts` are those of a page, of this workspace. */
 export function findActNames(
   read: Read,
   workspaceId: string,

@@ -1,6 +1,6 @@
 /**
- * GET /v1/audit-log: the audit log of the workspace, newest first, for its owner and admins. That of
- * the operator's workspace also has the acts of the service, such as the deletion of a workspace.
+ * GET /v1/audit-log: the audit log of the workspace, newest first, for its owner and admins. The log of the operator's
+ * workspace also has the acts of the service, such as the deletion of a workspace.
  */
 import { z } from 'zod'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
@@ -34,7 +34,7 @@ export function auditLogRoutes({ read }: { readonly read: Read }): readonly Rout
     route({
       method: 'GET',
       path: '/audit-log',
-      // Not `admin-read`: the log has details that members must not see.
+      // It is not `admin-read`, because the log has details that members must not see.
       area: 'admin',
       tag: 'Audit log',
       summary: 'List administrative acts, newest first',

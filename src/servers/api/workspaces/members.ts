@@ -216,7 +216,7 @@ function removeRoute(deps: MemberDeps): Route {
   })
 }
 
-/** For the audit log: the invitations that are cancelled because this user may no longer invite. */
+/** Details for the audit log: the invitations that are cancelled because this user may no longer invite. */
 function cancelledInvitationDetails(
   read: Read,
   workspaceId: string,
@@ -239,7 +239,10 @@ function requireChangeableMember(read: Read, workspaceId: string, id: string): R
   throw new Refusal('conflict', message, { id })
 }
 
-/** Why the commit missed: the caller lost the right, or the member is gone or the owner now. Throws or returns a Refusal. */
+/**
+ * Why the commit missed: the caller lost the right, the member was removed, or is the owner now. Throws or returns a
+ * Refusal.
+ */
 function explainMiss(
   { read }: MemberDeps,
   { workspaceId }: WorkspaceCaller,

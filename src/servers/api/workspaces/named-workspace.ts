@@ -34,7 +34,10 @@ export interface WorkspaceCaller {
   readonly userId: string
 }
 
-/** Throws a Refusal: `not-found` if the user does not belong to the workspace, `forbidden` if the role or key does not allow it. */
+/**
+ * Throws a Refusal `not-found` if the user does not belong to the workspace, or `forbidden` if the role or key does not
+ * allow it.
+ */
 export function authorizeInWorkspace(
   read: Read,
   principal: Principal,

@@ -55,7 +55,7 @@ export function transferRoute(deps: TransferDeps): Route {
   })
 }
 
-/** What is used counts by owner: with a new one for each workspace, an owner would have no limit. */
+/** Use of the quotas counts by owner: with a new owner for each workspace, there would be no limit. */
 function requireNoNewOwner(read: Read, change: Parameters<typeof addsOwner>[1]): void {
   if (!addsOwner(read, change) || findOperatedBy(read, change.from) !== null) return
   throw new Refusal(

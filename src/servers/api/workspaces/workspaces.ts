@@ -131,7 +131,7 @@ async function createWorkspace(
   return json(201, { data: workspaceOfCaller(read, principal, id) })
 }
 
-/** A commit that asserts that the user still belongs to the key's workspace, whose deletion may erase the user too. */
+/** A commit that asserts that the user still belongs to the key's workspace; its deletion may erase the user too. */
 function createMemberCommit({ commit }: WorkspaceDeps, workspaceId: string, userId: string): Commit {
   return async (writes) => {
     if (await tryCommit(commit([requireMember({ workspaceId, userId }), ...writes]))) return
@@ -222,7 +222,7 @@ async function patchWorkspace(
   return json(200, { data: workspaceOfCaller(read, principal, id) })
 }
 
-/** A commit whose miss is explained by what the caller may no longer do. */
+/** A commit that explains a miss by what the caller may no longer do. */
 function createCheckedCommit({ read, commit }: WorkspaceDeps, principal: Principal, id: string): Commit {
   return async (writes) => {
     if (await tryCommit(commit(writes))) return
@@ -273,7 +273,10 @@ function refuseOperatorWorkspace(read: Read, id: string): void {
   throw new Refusal('conflict', message, { id })
 }
 
-/** In the log of the service, since the log of the workspace is erased with it, and perhaps the user too. */
+/**
+ * The deletion is in the log of the service, since the log of the workspace is erased with it, and perhaps the user
+ * too.
+ */
 function recordDeletion(read: Read, principal: Principal, id: string, at: number): Write {
   const { name, slug } = workspaceOfCaller(read, principal, id)
   const email = userById(read, { id: requireUserOf(principal) })[0]?.email

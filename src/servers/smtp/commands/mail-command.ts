@@ -26,7 +26,7 @@ import {
 /** MAIL with the parameters that the MX accepts. */
 export interface PlainMailCommand {
   readonly from: Address | ''
-  /** The declared size; 0: none was declared. */
+  /** The declared size. 0 if none was declared. */
   readonly size: number
   readonly smtputf8: boolean
   readonly requiresTls: boolean
@@ -40,10 +40,10 @@ export interface MailCommand extends PlainMailCommand {
 const plainParameters: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8'])
 const submissionParameters: ReadonlySet<string> = new Set([...plainParameters, 'RET', 'ENVID', 'AUTH'])
 
-/** What the session takes. */
+/** The limits of the session. */
 interface MailLimits {
   readonly maxSize: number
-  /** Only then REQUIRETLS is offered. */
+  /** REQUIRETLS is offered only over TLS. */
   readonly isEncrypted: boolean
 }
 

@@ -13,11 +13,11 @@ import { formatForDisplay } from '../../../base/mail/address.js'
 import { ProtocolFault } from '../session/smtp-reply.js'
 
 export interface PathCommand {
-  /** Without angle brackets and source route; empty: `<>`. */
+  /** The address without angle brackets and source route. Empty for `<>`. */
   readonly mailbox: string
   /** The complete command is ASCII. */
   readonly ascii: boolean
-  /** Names in upper case; null: given without a value. */
+  /** Names in upper case. The value is null if it was given without one. */
   readonly parameters: ReadonlyMap<string, string | null>
 }
 
@@ -41,7 +41,7 @@ export function parsePathCommand(line: Buffer, start: 'MAIL FROM' | 'RCPT TO'): 
   return { mailbox: text.slice(open + 1, close).replace(sourceRoute, ''), ascii: isAscii(line), parameters }
 }
 
-/** The value of a parameter that needs one; null: the parameter is absent. */
+/** The value of a parameter that needs one, or null if the parameter is absent. */
 export function textOf({ parameters }: PathCommand, name: string): string | null {
   const value = parameters.get(name)
   if (value === undefined) return null

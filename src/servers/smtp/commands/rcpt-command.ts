@@ -58,7 +58,7 @@ function recipientOf({ mailbox }: PathCommand, hostname: string, parse: typeof t
   return address
 }
 
-/** ORCPT is xtext, but an address of the type `utf-8` has an encoding of its own (RFC 6533 section 3). */
+/** ORCPT is xtext, but an address of the type `utf-8` has another encoding (RFC 6533 section 3). */
 function decodeOrcpt(orcpt: string): string {
   const address = orcpt.indexOf(';') + 1
   const type = orcpt.slice(0, address)

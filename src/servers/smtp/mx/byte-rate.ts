@@ -20,12 +20,12 @@ import { TokenBuckets } from '../../../base/platform/token-buckets.js'
 
 type ByteLimits = () => Pick<Config['inbound'], 'bytes_per_minute' | 'max_size'>
 
-/** The part of its network's rate that an address may bring beside busy neighbours. */
+/** The part of its network's rate that one address may use while its neighbours send too. */
 const SHARE_OF_ADDRESS = 1 / 8
 
 const SECONDS = 60
 
-/** False: so much is owed that no further byte may be kept. Below zero: gives bytes back. */
+/** Takes bytes from the rate, or gives them back if the number is negative. False if no further byte may be kept. */
 type Spend = (bytes: number) => boolean
 
 export class ByteRate {
@@ -43,7 +43,10 @@ export class ByteRate {
     this.addresses = openBuckets(limits, SHARE_OF_ADDRESS, maxClients)
   }
 
-  /** What takes the bytes of a message of this size from the rate; 0: its size is unknown. Null: there is no room. */
+  /**
+   * Returns the function that takes the bytes of a message of this size from the rate; 0 if the size is unknown. Null
+   * if there is no room.
+   */
   open(origin: ConnectionOrigin, size: number): Spend | null {
     const { address } = origin
     const network = origin.network ?? address
@@ -68,25 +71,25 @@ export class ByteRate {
   }
 }
 
-/** What the messages of one session take of the rate, one after the other. */
+/** Takes the bytes of the messages of one session from the rate, one message after the other. */
 export class SessionBytes {
   private spend: Spend | null = null
   private reserved = 0
   private received = 0
 
-  /** `connection`: one without an origin is not limited. */
+  /** A `connection` without an origin is not limited. */
   constructor(
     private readonly rate: ByteRate,
     private readonly connection: { readonly origin: ConnectionOrigin | null },
   ) {}
 
-  /** Would `begin` find room? `size`: as for `begin`. */
+  /** Whether `begin` would find room for this `size`. */
   hasRoom(size: number): boolean {
     const { origin } = this.connection
     return origin === null || this.rate.open(origin, size) !== null
   }
 
-  /** A message is to come, of this size; 0: unknown. False: there is no room for it. */
+  /** A message of this size is to come; 0 if the size is unknown. False if there is no room for it. */
   begin(size: number): boolean {
     const { origin } = this.connection
     this.end()
@@ -98,7 +101,7 @@ export class SessionBytes {
     return this.spend !== null
   }
 
-  /** False: the network owes so much that the message may not be kept. */
+  /** False if the network owes so much that the message may not be kept. */
   receive(bytes: number): boolean {
     const before = Math.max(this.reserved, this.received)
     this.received += bytes

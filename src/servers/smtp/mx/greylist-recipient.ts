@@ -11,7 +11,7 @@ import type { InboundPolicy } from '../../../base/storage/tables/domain-tables.j
 import type { Greylist, GreylistTuple } from '../../../inbound/receiving/greylisting/greylist.js'
 import type { SmtpReply } from '../session/smtp-reply.js'
 
-/** `setting`: of the recipient's domain; null: exempt. Null: accepted. */
+/** `setting` is that of the recipient's domain, or null if it is exempt. Null if the recipient is accepted. */
 export async function findGreylistReply(
   greylist: Pick<Greylist, 'applies' | 'check'>,
   setting: InboundPolicy['greylisting'] | null,

@@ -20,18 +20,18 @@ export interface MxDeps {
   readonly allowLists: Pick<AllowLists, 'find'>
   readonly greylist: Pick<Greylist, 'applies' | 'check'>
   readonly disk: Pick<DiskGuard, 'hasRoom'>
-  /** Shared by all listeners. Absent: this listener has only its own limit. */
+  /** Shared by all listeners. If it is absent, this listener has only its own limit. */
   readonly memory?: MemoryBudget
-  /** Calls `act` after so many milliseconds, unless the returned function cancels it. Absent: a timer. */
+  /** Calls `act` after so many milliseconds, unless the returned function cancels it. If it is absent, a timer does. */
   readonly schedule?: (milliseconds: number, act: () => void) => () => void
-  /** Absent: nothing is measured. */
+  /** If it is absent, nothing is measured. */
   readonly observer?: SessionObserver | null
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly hostname: string
   readonly tls: ListenerTls
   readonly settings: () => Config['inbound']
-  /** Absent: the defaults. */
+  /** If it is absent, the defaults hold. */
   readonly limits?: MxLimits
 }
 
@@ -42,7 +42,7 @@ export interface MxLimits extends SessionLimits {
   readonly handshakeTimeout: number
   /** Workspaces that one message is filed for: all copies are in memory at once. */
   readonly maxWorkspaces: number
-  /** Forwarding rules that match one message: each stores a copy of its own, all in one commit. */
+  /** Forwarding rules that match one message. Each stores a separate copy, all in one commit. */
   readonly maxForwardRules: number
   /** Addresses and networks whose connections, messages and bytes are counted. */
   readonly maxClients: number

@@ -17,7 +17,7 @@ import { type MxReason, mxReplies } from './mx-refusals.js'
 import { MxSession } from './mx-session.js'
 
 export interface MxListener {
-  /** In the order of the settings, with the ports that were given. */
+  /** They are in the order of the settings, with the ports that were given. */
   readonly endpoints: readonly BoundEndpoint[]
   /** Open connections, including those whose PROXY line has not come. */
   connections(): number

@@ -8,10 +8,10 @@ import { keysOf } from '../../../base/platform/records.js'
 import type { CommonReason } from '../session/session-gate.js'
 import { type SmtpReply, storageFull } from '../session/smtp-reply.js'
 
-/** Refusals by `RecipientChecker`. They count as signs of address harvesting. */
+/** `RecipientChecker` refuses them. They count as signs of address harvesting. */
 type RecipientRefusal = Extract<RefusalKind, 'unknown-recipient' | 'relay-denied' | 'recipient-blocked'>
 
-/** Refusals by `RecipientChecker` of this message, or for now. They are not the client's fault. */
+/** `RecipientChecker` refuses them for this message, or for now. They are not the client's fault. */
 type RecipientDelay = 'mailbox-full' | 'no-operator' | 'system-mail-size'
 
 export type MxReason =
@@ -23,7 +23,7 @@ export type MxReason =
   /** Too many bytes of messages in a minute. */
   | 'byte-rate'
   | 'early-talker'
-  /** No memory for another message. */
+  /** There is no memory for another message. */
   | 'memory'
   /** Too many refused recipients in a session. */
   | 'harvest'
@@ -72,7 +72,7 @@ export function isRefusal(verdict: RecipientRefusal | RecipientDelay): verdict i
   return verdict in recipientTexts
 }
 
-/** Null: the error is no refusal of a recipient. */
+/** Null if the error is no refusal of a recipient. */
 export function recipientReasonOf(error: unknown): RecipientRefusal | null {
   if (!(error instanceof Refusal)) return null
   return keysOf(recipientTexts).find((kind) => kind === error.kind) ?? null

@@ -280,7 +280,7 @@ export class MxSession implements SmtpSession {
     return mxReplies[reason]
   }
 
-  /** One wait at a time: no further command is read before the reply. */
+  /** Only one reply is delayed at a time: no further command is read before it. */
   private delay<Value>(milliseconds: number, getValue: () => Value): Answer<Value> {
     if (milliseconds === 0) return getValue()
     return new Promise((resolve) => {

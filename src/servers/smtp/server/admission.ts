@@ -32,12 +32,12 @@ const refusals: Readonly<Record<ReachedLimit, SmtpReply>> = {
   'too-many-of-network': tooManyFromNetwork,
 }
 
-/** A limit of one kind of listener, checked before the common limits. Null: the client may connect. */
+/** A limit of one kind of listener, checked before the common limits. Null if the client may connect. */
 export type CheckNewClient = (origin: ConnectionOrigin, client: string) => SmtpReply | null
 
 /** The slot of a connection. It is unproved until there is a session, which a TLS handshake or a PROXY line may precede. */
 export class ListenerSlot implements LimitedConnection {
-  /** When the connection was accepted; epoch milliseconds. */
+  /** When the connection was accepted, in epoch milliseconds. */
   readonly since: number
   session: LimitedConnection | null = null
   /** The client's address, as far as it is known. */
@@ -53,12 +53,12 @@ export class ListenerSlot implements LimitedConnection {
     this.client = socket.remoteAddress ?? ''
   }
 
-  /** The client as which it counts; null: it counts in the total only. */
+  /** The client as which it counts. Null if it counts in the total only. */
   get origin(): ConnectionOrigin | null {
     return this.slot?.origin ?? null
   }
 
-  /** Counts it as this origin from now on. Null: it has its slot. */
+  /** Counts it as this origin from now on. Null if it has its slot. */
   enter(origin: ConnectionOrigin | null): ReachedLimit | null {
     this.leave()
     const slot = this.gate.connections.acquire(origin, this)
@@ -95,7 +95,7 @@ export class Admission {
     private readonly checkNewClient: CheckNewClient,
   ) {}
 
-  /** `drop` ends the connection while it has no session. False: it was refused. */
+  /** `drop` ends the connection while it has no session. False if it was refused. */
   accept(socket: Socket, origin: ConnectionOrigin | null, drop: () => void, handshake: boolean): boolean {
     const slot = new ListenerSlot(socket, this.gate, drop)
     socket.once('close', () => slot.leave())
@@ -103,7 +103,7 @@ export class Admission {
     return this.enter(slot, origin, handshake)
   }
 
-  /** Counts a connection as that of the address in a PROXY line. False: it was refused. */
+  /** Counts a connection as that of the address in a PROXY line. False if it was refused. */
   recount(slot: ListenerSlot, address: string): boolean {
     slot.client = address
     return this.enter(slot, originOf(address), false)

@@ -21,7 +21,10 @@ export function replaceUserAfter(command: Buffer, next: Handler): Handler {
   return (line, done) => next(Buffer.from(replaceUserLine(method, line.toString('latin1')), 'latin1'), done)
 }
 
-/** A line that has the user: of PLAIN with the key (RFC 4616), of LOGIN alone. `*` ends the exchange. */
+/**
+ * Replaces a line that has the user: with PLAIN it has the key too (RFC 4616), with LOGIN it has the user alone. `*`
+ * ends the exchange.
+ */
 function replaceUserLine(method: string, line: string): string {
   const response = line.trim()
   if (response === '*') return line

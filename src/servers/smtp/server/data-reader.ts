@@ -18,15 +18,15 @@ const NONE = Buffer.alloc(0)
 interface ReadChunk {
   /** Bytes of the message. */
   readonly content: Buffer
-  /** What follows the end of the message; null: the end has not come. */
+  /** What follows the end of the message. Null if the end has not come. */
   readonly rest: Buffer | null
 }
 
-/** What a dot at the start of a line is. */
+/** The meaning of a dot at the start of a line. */
 type DotKind = 'end' | 'added' | 'content' | 'undecided'
 
 export class DataReader {
-  /** A dot that ends a chunk, with the CR behind it: what it is depends on the next chunk. */
+  /** A dot that ends a chunk, with the CR behind it. The next chunk decides what it means. */
   private undecided: Buffer = NONE
   /** The two bytes before the chunk, or before what is undecided. DATA begins with a line. */
   private before: readonly [number, number] = [CR, LF]
@@ -34,7 +34,7 @@ export class DataReader {
   read(chunk: Buffer): ReadChunk {
     const bytes = this.undecided.length === 0 ? chunk : Buffer.concat([this.undecided, chunk])
     this.undecided = NONE
-    /** Where the next bytes go, and where they are: apart once a dot was removed. */
+    /** Where the next bytes go, and where they are now. The two differ once a dot was removed. */
     let to = 0
     let from = 0
     for (let dot = this.findFirstDot(bytes); dot !== -1; dot = findDot(bytes, dot + 1)) {
@@ -69,21 +69,24 @@ export class DataReader {
   }
 
   private holdBack(bytes: Buffer, dot: number): void {
-    // A copy: two bytes must not keep the memory of the chunk.
+    // It is a copy, because two bytes must not keep the memory of the chunk.
     this.undecided = Buffer.from(bytes.subarray(dot))
     this.remember(bytes, dot)
   }
 
-  /** To be called before bytes are moved. */
+  /** Call it before bytes are moved. */
   private remember(bytes: Buffer, end: number): void {
     this.before = [this.byteAt(bytes, end - 2) ?? 0, this.byteAt(bytes, end - 1) ?? 0]
   }
 }
 
-/** Bytes that are looked at, or moved, one by one: a call of a native function costs more, and a chunk may be all dots. */
+/**
+ * This many bytes are compared, or moved, one by one. A call of a native function costs more, and a chunk may be all
+ * dots.
+ */
 const NEAR_BYTES = 32
 
-/** The next dot that follows an LF; -1: there is none. */
+/** The next dot that follows an LF, or -1 if there is none. */
 function findDot(bytes: Buffer, from: number): number {
   const far = Math.min(bytes.length, from + NEAR_BYTES)
   for (let at = from; at < far; at += 1) if (bytes[at] === LF && bytes[at + 1] === DOT) return at + 1

@@ -28,7 +28,7 @@ export async function bindServers<Session extends SmtpSession>(
 function bind<Server extends AnyServer>(server: Server, { host, port }: Endpoint): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.server.once('error', reject)
-    // `[::]` beside `0.0.0.0` on one port.
+    // So `[::]` and `0.0.0.0` can share one port.
     server.listen({ host, port, ipv6Only: host.includes(':') }, () => {
       server.server.off('error', reject)
       resolve(server)

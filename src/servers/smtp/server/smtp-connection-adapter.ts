@@ -105,7 +105,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     this.close()
   }
 
-  /** A command before the greeting waits here; the parser emits no other meanwhile. */
+  /** A command before the greeting waits here; the parser emits no other one while it waits. */
   override _onCommand(command: Buffer, callback?: Done): void {
     this.smtpSession.onCommand()
     if (this._ready || this._server._closeTimeout) {

@@ -84,7 +84,8 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
 
   override _acceptSocket(socket: Socket, handshake: boolean): (() => void) | false {
     const origin = this._expectsProxyHeader(socket) ? null : this.rules.originOf(socket.remoteAddress ?? '')
-    // The TLS socket on top, if there is one: Node.js does not expect the socket below to vanish in a handshake.
+    // Destroys the TLS socket on top, if there is one: Node.js does not expect the socket below to vanish in a
+    // handshake.
     const drop = (): void => void (this._pendingSockets.get(socket) ?? socket).destroy()
     if (!this.admission.accept(socket, origin, drop, handshake)) return false
     const release = super._acceptSocket(socket, handshake)
@@ -106,7 +107,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     })
   }
 
-  /** `remoteAddress` of the options: from a PROXY line. */
+  /** `remoteAddress` of the options comes from a PROXY line. */
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
     if (socket.destroyed) return // its `close` event has been emitted: nothing would remove the session
     const slot = this.admission.slotOf(socket)
@@ -116,7 +117,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     slot.session = connection.smtpSession
     this.owners.set(connection.session, connection)
     this.connections.add(connection)
-    // One fault emits twice: on the socket and on the TLS socket over it.
+    // One fault is emitted twice: on the socket and on the TLS socket over it.
     connection.once('error', (error: Error) => {
       connection.on('error', () => undefined)
       this.sessionIds.set(error, connection.id)
@@ -125,7 +126,7 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
     connection.init()
   }
 
-  /** Synchronous: smtp-server's default waits a tick, and refuses what arrives meanwhile as too early. */
+  /** It is synchronous: smtp-server's default waits a tick, and refuses what arrives in that time as too early. */
   override onConnect(_session: SMTPServerSession, done: Callback<never>): void {
     done()
   }
@@ -170,7 +171,7 @@ function toServerOptions<Session extends SmtpSession>(
     secure: tls,
     ...certificate,
     ...serverTlsSettings,
-    // Read at each EHLO and MAIL.
+    // It is read at each EHLO and MAIL.
     get size() {
       return settings().max_size
     },
@@ -194,13 +195,13 @@ export function asError(reply: SmtpReply): Error {
   return Object.assign(new Error(formatReplyText(reply)), { responseCode: reply.code })
 }
 
-/** smtp-server adds the address: to the error, or for a handshake to its details. */
+/** smtp-server adds the address to the error, or to its details if it is the error of a handshake. */
 interface ClientError extends Error {
   readonly remoteAddress?: string
   readonly meta?: { readonly remoteAddress?: string }
 }
 
-/** `session`: undefined before there is one, as in a handshake. */
+/** `session` is undefined before there is one, as in a handshake. */
 function clientFaultFacts(
   { message, remoteAddress, meta }: ClientError,
   session: string | undefined,

@@ -20,7 +20,7 @@ import { noteReceivedBytes } from '../../../base/platform/memory/received-bytes.
 
 export interface CollectedMessage {
   readonly raw: Buffer
-  /** Gives the memory back: to be called once, when nothing reads the bytes any more. */
+  /** Gives the memory back. Call it once, when nothing reads the bytes any longer. */
   readonly release: () => void
 }
 
@@ -54,14 +54,14 @@ export class IncomingMessage extends EventEmitter {
     private readonly buildFullRefusal: () => Refusal = buildNoRoomRefusal,
     /** Milliseconds of a steady clock. */
     now: () => number = () => performance.now(),
-    /** Counts bytes as they come, also discarded ones. A Refusal: the message may not be kept. */
+    /** Counts bytes as they come, discarded ones too. Returns a Refusal if the message may not be kept. */
     private readonly countBytes: (bytes: number) => Refusal | null = () => null,
   ) {
     super()
     this.recent = new RecentRate(now)
     this.leave = budget.addHolder(this)
     this.pieces = new BytePieces(maxSize)
-    // After the session has ended nothing awaits it, and a rejection must not end the process.
+    // Nothing awaits it after the session has ended, and a rejection must not end the process.
     this.collected.catch(() => undefined)
   }
 
@@ -70,7 +70,7 @@ export class IncomingMessage extends EventEmitter {
     return !this.writableEnded && !this.destroyed
   }
 
-  /** For the memory budget, which may evict the slowest holder. */
+  /** The memory budget reads it: it may evict the slowest holder. */
   get held(): number {
     return this.pieces.bytes
   }
@@ -108,7 +108,7 @@ export class IncomingMessage extends EventEmitter {
     if (this.refusal === null) this.outcome.resolve(this.takeMessage())
     else this.outcome.reject(this.refusal)
     noteReceivedBytes(this.receivedBytes)
-    // Like a stream, after the parser is done with the last line.
+    // A stream would also emit it after the parser is done with the last line.
     queueMicrotask(() => this.emit('end'))
   }
 

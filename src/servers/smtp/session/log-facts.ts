@@ -5,7 +5,7 @@ import type { SessionFacts } from './session-gate.js'
 import { formatReplyText, ProtocolFault, type SmtpReply } from './smtp-reply.js'
 import type { SessionConnection } from './smtp-session.js'
 
-/** `from`: of MAIL; undefined: no transaction. */
+/** `from` is the sender in MAIL. Undefined if there is no transaction. */
 export function sessionFactsOf(
   { id, remoteAddress, helo }: Pick<SessionConnection, 'id' | 'remoteAddress' | 'helo'>,
   from: Address | '' | undefined,
@@ -26,7 +26,7 @@ export function noteMailboxLine(
   log.info({ ...facts }, 'a line of a mailbox file was dropped')
 }
 
-/** False: a fault of ours. */
+/** False if it is a fault of ours. */
 export function isClientFault(error: unknown): error is Refusal | ProtocolFault {
   return error instanceof Refusal || error instanceof ProtocolFault
 }

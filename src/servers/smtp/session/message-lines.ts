@@ -16,7 +16,7 @@ interface LineRules {
   readonly onMailboxLine: () => void
 }
 
-/** The message as it is kept. In steps that share the turns of the event loop with those of other messages. */
+/** Returns the message as it is kept. It works in steps, so that other messages have their turns of the event loop. */
 export async function checkLines(raw: Buffer, { maxLineOctets, onMailboxLine }: LineRules): Promise<Buffer> {
   const form = await scanForm(raw, maxLineOctets)
   switch (form.kind) {
@@ -46,8 +46,8 @@ async function scanForm(raw: Buffer, maxLineOctets: number): Promise<LineCheck> 
 const MAX_SHOWN = 60
 
 /**
- * Programs write `From sender date` before each message of a mailbox file (RFC 4155), and some send it too. Servers on the way
- * put fields of their own before it, so it may stand in the middle of a header.
+ * Programs write `From sender date` before each message of a mailbox file (RFC 4155), and some send it too. Servers on
+ * the way put their fields before it, so it may be in the middle of a header.
  */
 async function withoutMailboxLines(raw: Buffer, onMailboxLine: () => void): Promise<Buffer> {
   const places = findMailboxLines(raw)
@@ -81,7 +81,7 @@ function findMailboxLines(raw: Buffer): readonly Octets[] {
   return places
 }
 
-/** `from`: where the header begins, or goes on. */
+/** `from` is where the header begins, or goes on. */
 function findNextLines(raw: Buffer, from: number): Octets | null {
   const { end: length, bodyStart } = scanHeader(raw.subarray(from))
   if (bodyStart > length) return null
@@ -97,7 +97,7 @@ function findNextLines(raw: Buffer, from: number): Octets | null {
   return end > start && rest.length > 0 && goesOn ? { start, end } : null
 }
 
-/** Below fields it has a time too: else it may be the first line of a text. */
+/** Below other fields the line must have a time too. Otherwise it may be the first line of a text. */
 function isMailboxLine(raw: Buffer, at: number, isBelowFields: boolean): boolean {
   const line = raw.toString('latin1', at, at + MAX_MAILBOX_LINE).split('\r\n', 1)[0] ?? ''
   return /^>?From /.test(line) && (!isBelowFields || / \d\d?:\d\d/.test(line))
@@ -106,7 +106,7 @@ function isMailboxLine(raw: Buffer, at: number, isBelowFields: boolean): boolean
 /** Octets of a line that are looked at. */
 const MAX_MAILBOX_LINE = 400
 
-/** The result has memory of its own: threads take over whole buffers. */
+/** The result has memory that nothing else shares, because threads take over whole buffers. */
 function withoutOctets(raw: Buffer, places: readonly Octets[]): Promise<Buffer> {
   const starts = [0, ...places.map(({ end }) => end)]
   return concatInSteps(starts.map((start, at) => raw.subarray(start, places[at]?.start ?? raw.length)))

@@ -14,21 +14,25 @@ import type { SessionGate } from './session-gate.js'
 import { type SmtpReply, storageFull } from './smtp-reply.js'
 import type { Answer, MessageTransfer, SessionConnection } from './smtp-session.js'
 
-/** What differs between the sessions that receive. */
+/** How the sessions that receive messages differ. */
 interface ReceiverRules {
-  /** For a message that finds no memory. */
+  /** The refusal of a message that finds no memory. */
   readonly buildNoRoomRefusal: () => Refusal
   /** The reply to what was thrown. */
   readonly replyTo: (error: unknown) => SmtpReply
   /** The message comes too slowly and must not go on. */
   readonly onTooSlow: () => void
-  /** Counts bytes as they come. A Refusal: the message may not be kept. Absent: there is no limit of bytes. */
+  /**
+   * Counts bytes as they come. Returns a Refusal if the message may not be kept. If it is absent, bytes are not
+   * limited.
+   */
   readonly countBytes?: (bytes: number) => Refusal | null
 }
 
 /**
- * Bytes over the size limit count for the pace too: they are read to their end. A class, since an object literal with a
- * getter leaves a hidden class behind that keeps the message in memory until the next full garbage collection.
+ * Bytes over the size limit count for the pace too: they are read to their end. It is a class, because an object
+ * literal with a getter leaves a hidden class behind that keeps the message in memory until the next full garbage
+ * collection.
  */
 class Progress {
   constructor(private readonly message: IncomingMessage) {}
@@ -55,7 +59,7 @@ export class MessageReceiver {
     return this.waiting !== null
   }
 
-  /** From 354 to the reply to the message. */
+  /** True from the 354 to the reply to the message. */
   get isActive(): boolean {
     return this.message !== null
   }
@@ -70,15 +74,18 @@ export class MessageReceiver {
     return this.watch?.isBehind() === true
   }
 
-  /** `size` as declared, 0: unknown. Null: there is room on the disk, and in memory or in its queue. */
+  /**
+   * `size` is the declared size, or 0 if it is unknown. Null if there is room on the disk, and in memory or in its
+   * queue.
+   */
   findRoomRefusal(size: number): Refusal | null {
     if (!this.gate.hasDiskSpace()) return new Refusal('storage-full', storageFull.text)
     return size > RESERVE_FROM_BYTES || this.gate.memory.hasRoomFor(size) ? null : this.rules.buildNoRoomRefusal()
   }
 
   /**
-   * Receives a message whose declared size is `size` (0: unknown). `accept` is called with its
-   * bytes, which are freed when it has settled. A reply: there is no room; null: the client is gone.
+   * Receives a message whose declared size is `size`, or 0 if it is unknown. `accept` is called with its bytes, which
+   * are freed when it has settled. Resolves to a reply if there is no room, or to null if the client is gone.
    */
   async receive(
     size: number,
@@ -132,7 +139,7 @@ export class MessageReceiver {
     if (refusal !== null) throw refusal
   }
 
-  /** False: there was no room in time, or the session was closed. */
+  /** False if there was no room in time, or the session was closed. */
   private async reserve(size: number): Promise<boolean> {
     const { memoryByClient, limits } = this.gate
     const waiting = new AbortController()

@@ -18,9 +18,9 @@ const faultCodes: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 530, 5
 const MAX_IDLE_REPLIES = 500
 
 interface ClientProgress {
-  /** When the client last got further; epoch milliseconds. */
+  /** When the client last made progress, in epoch milliseconds. */
   readonly since: number
-  /** It has shown that it uses its slot for mail. */
+  /** The client has shown that it uses its slot for mail. */
   readonly isProved: boolean
 }
 
@@ -47,7 +47,7 @@ export class SessionEnding {
     this.deadline = setTimeout(endSession, settings().session_deadline).unref()
   }
 
-  /** Ends the session with this 421: now, or after the message that is coming in. */
+  /** Ends the session with this 421: at once, or after the message that is coming in. */
   finish(reply: SmtpReply, within: number): void {
     if (!this.receiver.isActive) {
       this.connection.reply(reply)
@@ -62,7 +62,7 @@ export class SessionEnding {
     this.graceTimer = setTimeout(giveUp, within).unref()
   }
 
-  /** What the connection limiter may judge; null: a message comes in, or the client waits for us. */
+  /** What the connection limiter may judge. Null if a message comes in, or the client waits for us. */
   stateOf({ since, isProved }: ClientProgress): ConnectionState | null {
     const { receiver, gate } = this
     if (receiver.isWaiting) return null

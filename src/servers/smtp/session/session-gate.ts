@@ -6,10 +6,13 @@ import type { MemoryBudget } from '../../../base/platform/memory/budget.js'
 import type { MemoryShares } from '../../../base/platform/memory/shares.js'
 import type { ListenerTls } from '../../../base/platform/tls-files.js'
 
-/** The settings that both listeners have. Asked at each use: a reload is in force for the next connection or command. */
+/**
+ * The settings that both listeners have. They are read at each use: a reload is in force for the next connection or
+ * command.
+ */
 type SessionSettings = Pick<Config['inbound'], keyof Config['inbound'] & keyof Config['submission']>
 
-/** What the configuration does not set. Sizes in bytes, times in milliseconds. */
+/** Limits that the configuration does not set. Sizes are in bytes, times in milliseconds. */
 export interface SessionLimits {
   /** Octets in one command. */
   readonly maxCommandLength: number
@@ -28,13 +31,13 @@ export interface SessionLimits {
   readonly finishWithin: number
 }
 
-/** Port 0: any free one. */
+/** Port 0 takes any free one. */
 export interface Endpoint {
   readonly host: string
   readonly port: number
 }
 
-/** Why a client is turned away, by either kind of listener. */
+/** Why either kind of listener turns a client away. */
 export type CommonReason =
   /** Too many connections in total. */
   | 'connections'
@@ -79,9 +82,9 @@ export interface SessionGate {
   readonly memory: MemoryBudget
   /** The same memory, for large messages, which reserve it by client. */
   readonly memoryByClient: MemoryShares
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
-  /** Logs a fault of ours. `session`: the id of its connection. */
+  /** Logs a fault of ours. `session` is the id of its connection. */
   readonly report: (error: unknown, session: string) => void
   readonly observer: SessionObserver | null
 }

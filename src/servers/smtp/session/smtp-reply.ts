@@ -102,7 +102,7 @@ export function toSmtpReply(error: unknown, report: (error: unknown) => void): S
   return error instanceof StorageFault ? storageFull : localError
 }
 
-/** `5.7.1 text`: what follows the reply code on the wire. */
+/** Writes `5.7.1 text`, which follows the reply code on the wire. */
 export function formatReplyText({ status, text }: SmtpReply): string {
   return `${status} ${text}`
 }

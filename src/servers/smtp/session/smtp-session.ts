@@ -10,7 +10,10 @@ import type { TlsFacts } from '../../../inbound/receiving/authentication/receive
 import type { IncomingMessage } from './incoming-message.js'
 import type { SmtpReply } from './smtp-reply.js'
 
-/** Synchronous where nothing is waited for, so that a flood of pipelined commands still yields. */
+/**
+ * It is synchronous where nothing is waited for, so that a flood of pipelined commands still lets others have their
+ * turn.
+ */
 export type Answer<Value> = Value | Promise<Value>
 
 /** What a session knows of its client's connection, and what it can do to it. */
@@ -19,15 +22,15 @@ export interface SessionConnection {
   readonly id: string
   readonly remoteAddress: string
   readonly remotePort: number
-  /** When it was accepted; epoch milliseconds. */
+  /** When it was accepted, in epoch milliseconds. */
   readonly acceptedAt: number
-  /** The client as which it counts; null: it counts in the total only. */
+  /** The client as which it counts. Null if it counts in the total only. */
   readonly origin: ConnectionOrigin | null
-  /** The name in HELO or EHLO; empty: none yet. */
+  /** The name in HELO or EHLO. Empty if there was none yet. */
   readonly helo: string
   /** The client said EHLO. */
   readonly isExtended: boolean
-  /** Null: no TLS. */
+  /** Null if there is no TLS. */
   readonly tls: TlsFacts | null
   /** STARTTLS was answered and the handshake is not over: nothing can be written. */
   readonly isInHandshake: boolean
@@ -47,34 +50,36 @@ export interface SessionConnection {
 export interface MessageTransfer {
   /** Takes the bytes, without the dots of RFC 5321 section 4.5.2. */
   readonly message: IncomingMessage
-  /** The reply once the message is stored or refused; null: the client left before its end. */
+  /** The reply once the message is stored or refused, or null if the client left before its end. */
   readonly stored: Promise<SmtpReply | null>
 }
 
 export interface SmtpSession extends LimitedConnection {
-  /** Null: the client is greeted. A reply takes the place of the greeting, and the connection ends. */
+  /** Null if the client is greeted. A reply takes the place of the greeting, and the connection ends. */
   connect(): Answer<SmtpReply | null>
-  /** A line came before the greeting. Null: it waits; a reply refuses it, and the connection ends. */
+  /** A line came before the greeting. Null if the line may wait. A reply refuses it, and the connection ends. */
   onEarlyCommand(): SmtpReply | null
   /** Any line of a command came, also one that is answered without the session. */
   onCommand(): void
-  /** What EHLO offers. */
+  /** The extensions that EHLO offers. */
   hello(): { readonly auth: boolean }
   /** TLS is in place: what the client said before is forgotten (RFC 3207 section 4.2). */
   onSecure(): void
-  /** May AUTH begin? Null: yes. Sessions without AUTH have neither of the two. */
+  /** Null if AUTH may begin. Sessions without AUTH have neither this method nor the next one. */
   checkAuth?(): SmtpReply | null
-  /** 235: the client is authenticated. */
+  /** The client is authenticated if the reply has the code 235. */
   auth?(password: string): SmtpReply
   mail(line: Buffer): SmtpReply
   rcpt(line: Buffer): Answer<SmtpReply>
-  /** The bytes of the message may come, or a refusal; null: the client is gone. */
+  /** Either the bytes of the message may come, or it is refused. Null if the client is gone. */
   data(): Answer<MessageTransfer | SmtpReply | null>
-  /** The transaction is over: after a message, at RSET, HELO, EHLO and STARTTLS. */
+  /** The transaction is over. Called after a message, and at RSET, HELO, EHLO and STARTTLS. */
   reset(): void
   /** A reply with this code was sent, by whichever part. */
   onReply(code: number): void
-  /** Ends the session with this 421: now, or after the message that is coming in, for which it has `within` milliseconds. */
+  /**
+   * Ends the session with this 421 at once, or after the message that is coming in, which gets `within` milliseconds.
+   */
   finish(reply: SmtpReply, within: number): void
   /** The connection is closing; may be called again. */
   close(): void

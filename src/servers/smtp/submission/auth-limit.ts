@@ -16,7 +16,7 @@ export interface AuthLimitSettings {
 
 export interface AuthLimit {
   isBanned(client: string, now: number): boolean
-  /** True: the client is banned now. */
+  /** True if the client is banned now. */
   recordFailure(client: string, now: number): boolean
   /** The number of addresses remembered. */
   size(): number

@@ -38,7 +38,7 @@ export class KeyLogin {
     private readonly sessionFacts: () => SessionFacts,
   ) {}
 
-  /** By a key of this session, else by the network; null: neither. */
+  /** The principal of the session's key, else that of the network. Null if there is neither. */
   get principal(): Principal | null {
     return this.keyPrincipal ?? this.trustedPrincipal
   }

@@ -13,18 +13,18 @@ import type { AuthLimitSettings } from './auth-limit.js'
 export interface SubmissionDeps {
   readonly access: Pick<SubmissionAccess, 'authenticate' | 'findTrusted' | 'checkSender'>
   readonly acceptor: Pick<SubmissionAcceptor, 'accept'>
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   hasDiskSpace(): boolean
-  /** Shared by all listeners. Absent: this listener has only its own limit. */
+  /** Shared by all listeners. If it is absent, this listener has only its own limit. */
   readonly memory?: MemoryBudget
-  /** Absent: nothing is measured. */
+  /** If it is absent, nothing is measured. */
   readonly observer?: SessionObserver | null
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly hostname: string
   readonly tls: ListenerTls
   readonly settings: () => Config['submission']
-  /** Absent: the defaults. */
+  /** If it is absent, the defaults hold. */
   readonly limits?: SubmissionLimits
 }
 

@@ -22,7 +22,7 @@ type SubmissionReason =
   | CommonReason
   /** Too many wrong keys from the address. */
   | 'banned'
-  /** No key in time. */
+  /** The client sent no key in time. */
   | 'login-timeout'
 
 export function createSubmissionGate(deps: SubmissionDeps): SubmissionGate {

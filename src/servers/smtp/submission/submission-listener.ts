@@ -12,7 +12,7 @@ import { createSubmissionGate, type SubmissionGate } from './submission-gate.js'
 import { SubmissionSession } from './submission-session.js'
 
 export interface SubmissionListener {
-  /** In the order of the settings, plain ones first, with the ports that were given. */
+  /** They are in the order of the settings, plain ones first, with the ports that were given. */
   readonly endpoints: readonly BoundEndpoint[]
   /** Connections that are open, those in a TLS handshake included. */
   connections(): number
@@ -20,7 +20,7 @@ export interface SubmissionListener {
   bytesInFlight(): number
   /** The certificate of handshakes from now on. */
   updateSecureContext(tls: TlsPair): void
-  /** Ends the sessions of these principals: a key was revoked, a workspace deleted. */
+  /** Ends the sessions of these principals, for example after a key was revoked or a workspace was deleted. */
   endSessions(where: (principal: Principal) => boolean): void
   /** Resolves once every connection is closed, after `limit` milliseconds at the latest. */
   stop(limit: number): Promise<void>

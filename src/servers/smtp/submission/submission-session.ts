@@ -62,7 +62,7 @@ export class SubmissionSession implements SmtpSession {
     this.ending = new SessionEnding(gate, connection, this.receiver, (reason) => gate.note(reason, this.buildFacts()))
   }
 
-  /** Null: the client has not logged in and is in no trusted network. */
+  /** Null if the client has not logged in and is in no trusted network. */
   get principal(): Principal | null {
     return this.login.principal
   }

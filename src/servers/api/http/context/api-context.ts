@@ -11,7 +11,7 @@ export interface ApiState {
   /** The line of its request is one for debugging. */
   isQuiet: boolean
   identity: RequestIdentity
-  /** The path of the route, such as `/emails/:id`; absent: no route matched. */
+  /** The path of the route, such as `/emails/:id`. If it is absent, no route matched. */
   route?: string
   /** Length of the answer's body. */
   bytes?: number
@@ -24,9 +24,9 @@ export interface ApiState {
 /** The fields of `@koa/router`. */
 export interface RouterFields {
   params: Readonly<Record<string, string>>
-  /** What it matches in place of the path of the URL. */
+  /** The router matches it in place of the path of the URL. */
   newRouterPath?: string
-  /** What has the path, whatever the method is. */
+  /** The routes that have the path, whatever the method is. */
   matched?: readonly { readonly path: unknown; readonly methods: readonly string[] }[]
 }
 

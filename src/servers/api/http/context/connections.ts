@@ -26,7 +26,7 @@ interface Connection {
   /** The TCP socket below TLS, or the Unix socket. */
   readonly socket: Socket
   readonly peer: Peer
-  /** When it was accepted, then when its latest request began. */
+  /** When it was accepted. Later, when its latest request began. */
   since: number
   /** The response to its latest request. */
   response: ServerResponse | null
@@ -47,11 +47,11 @@ interface ConnectionsSettings {
 export class Connections {
   private readonly settings: ConnectionsSettings
   private readonly limit: ConnectionLimiter
-  /** Each with the function that stops counting it. */
+  /** Each connection with the function that stops counting it. */
   private readonly open = new Map<Connection, () => void>()
   /** Connections whose TLS handshake has not ended, by their addresses and ports. */
   private readonly handshaking = new Map<string, Connection>()
-  /** By the socket of their requests, which with TLS is not the TCP socket. */
+  /** Connections by the socket of their requests. With TLS it is not the TCP socket. */
   private readonly bySocket = new WeakMap<Duplex, Connection>()
 
   constructor(settings: ConnectionsSettings) {
@@ -63,7 +63,7 @@ export class Connections {
     return this.open.size
   }
 
-  /** Counts a connection until it closes. False: there is no room for it. */
+  /** Counts a connection until it closes. False if there is no room for it. */
   enter(socket: Socket, kind: EndpointKind): boolean {
     const peer = this.buildPeer(socket, kind)
     const { clock, onShortage } = this.settings
@@ -162,7 +162,7 @@ export function isUnderWay(response: ServerResponse | null): response is ServerR
   return response !== null && !response.writableFinished && !response.destroyed
 }
 
-/** Its connection closes after it, where the client can still be told so. */
+/** The connection closes after the response, where the client can still be told so. */
 async function waitForEnd(response: ServerResponse | null): Promise<void> {
   if (!isUnderWay(response)) return
   if (!response.headersSent) response.shouldKeepAlive = false

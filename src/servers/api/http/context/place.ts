@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage } from 'node:http'
 
-/** The prefix of a group of endpoints; '': pages, whose paths are complete. */
+/** The prefix of a group of endpoints. It is empty for pages, which have complete paths. */
 export type Mount = '' | '/v1' | '/ui/api' | '/ui/api/v1'
 
-/** What a request leads to. `path`: below the mount, not decoded, since the router compares text. */
+/** The target of a request. `path` is below the mount and not decoded, since the router compares text. */
 export interface Place {
   readonly mount: Mount
   readonly path: string
@@ -16,7 +16,7 @@ export interface Place {
 /** RFC 8461 section 3.3. */
 export const POLICY_PATH = '/.well-known/mta-sts.txt'
 
-/** The place of a request. `hasSessions`: sessions are served, and not pages alone. */
+/** The place of a request. `hasSessions` says that sessions are served, and not pages alone. */
 export function placeOf({ url = '', method, headers }: IncomingMessage, hasSessions: boolean): Place {
   const path = stripHost(pathOf(url))
   if (stripMount(path, '/ui') !== null) {
@@ -45,7 +45,7 @@ export function isForSessions({ mount }: Place): boolean {
   return mount === '/ui/api' || mount === '/ui/api/v1'
 }
 
-/** The path for people: that of the API without its version. */
+/** The path as people know it: that of the API without its version. */
 export function nameOf({ mount, path }: Place): string {
   return mount === '/v1' ? path : mount + path
 }
@@ -56,7 +56,7 @@ export function pathOf(url: string): string {
   return end === -1 ? url : url.slice(0, end)
 }
 
-/** Null: the path is not below the mount. */
+/** Null if the path is not below the mount. */
 function stripMount(path: string, mount: string): string | null {
   const next = path[mount.length]
   return path.startsWith(mount) && (next === '/' || next === undefined) ? path.slice(mount.length) || '/' : null

@@ -25,11 +25,11 @@ import {
   schemeOf,
 } from './request-source.js'
 
-/** Who makes a request. */
+/** The caller of a request. */
 export interface Proof {
-  /** The session of a request under `/ui/api`; null: it has none. */
+  /** The session of a request under `/ui/api`, or null if it has none. */
   readonly session: OpenSession | null
-  /** Null: not authenticated, and `fault` says why. */
+  /** Null if the request is not authenticated; then `fault` says why. */
   readonly principal: Principal | null
   readonly fault: unknown
 }
@@ -40,17 +40,17 @@ export interface RequestIdentity extends Proof {
   /** The client's address, also behind proxies. */
   readonly remoteAddress: string
   readonly rate: RateState
-  /** It came over TLS, to us or to our proxy. */
+  /** The request came over TLS, to us or to our proxy. */
   readonly isSecure: boolean
 }
 
 /** The limits of requests in a minute. */
 export interface RequestLimits {
-  /** By workspace id. */
+  /** The limit of each workspace, by its id. */
   readonly requests: RateLimit
   /** By client address, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
-  /** By client address too: requests that need no key by design. */
+  /** The limit by client address for requests that need no key by design. */
   readonly open: RateLimit
 }
 
@@ -79,8 +79,8 @@ export class KeyIdentities {
   }
 
   /**
-   * For what is open to all and asked for often: pixels and links of mail, reports, probes, files of the dashboard.
-   * Counts the request in a limit of its own.
+   * For requests that are open to all and frequent: pixels and links of mail, reports, probes, files of the dashboard.
+   * Counts the request in a separate limit.
    */
   identifyOpen(request: IncomingMessage, peer: Peer): RequestIdentity {
     const identity = this.identifyAnonymous(request, peer)
@@ -89,7 +89,7 @@ export class KeyIdentities {
     return { ...identity, rate: rate.allowed ? { ...identity.rate, allowed: true } : rate }
   }
 
-  /** For a request that its caller counts. */
+  /** Identifies a request that its caller counts. */
   identifyAnonymous(request: IncomingMessage, peer: Peer): RequestIdentity {
     const about = this.describe(request, peer)
     return { ...about, rate: this.rateOf(about.remoteAddress) }
@@ -111,7 +111,7 @@ export class KeyIdentities {
     return this.limits.clients.take(addressKeyOf(address), this.clock())
   }
 
-  /** How many more requests without a key may come from this address. */
+  /** Says how many more requests without a key may come from this address. */
   rateOf(address: string): RateState {
     return this.limits.clients.peek(addressKeyOf(address), this.clock())
   }
@@ -141,11 +141,11 @@ function refuseForeignPage({ headers }: IncomingMessage, peer: Peer): void {
 
 const HTTPS_ONLY = 'the API is served over HTTPS only'
 
-/** `Authorization: Bearer KEY` (RFC 6750 section 2.1). */
+/** The form `Authorization: Bearer KEY` (RFC 6750 section 2.1). */
 const bearerForm = /^Bearer[ \t]+([\w~+/.-]+=*)[ \t]*$/i
 const MAX_KEY_LENGTH = 200
 
-/** Throws a Refusal: `authentication-required` without a key, `bad-credentials` for another form. */
+/** Throws a Refusal `authentication-required` if there is no key, or `bad-credentials` if it has another form. */
 function parseBearerKey(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
     throw new Refusal('authentication-required', 'no API key: send "Authorization: Bearer" and the key')

@@ -12,12 +12,12 @@ import { isInSomeNetwork, type Network, parseIpAddress } from '../../../../base/
 /** The other end of a connection. */
 export interface Peer {
   readonly address: string
-  /** Its `X-Forwarded-…` fields are believed. */
+  /** The `X-Forwarded-…` fields of this peer are believed. */
   readonly trusted: boolean
   readonly tls: boolean
 }
 
-/** The address of a client of a Unix socket, which has none: it runs on this machine. */
+/** The address of a client of a Unix socket. Such a client has none and runs on this machine. */
 export const LOOPBACK_ADDRESS = '127.0.0.1'
 
 export type IsProxy = (address: string) => boolean
@@ -39,7 +39,7 @@ export function findClientAddress(peer: Peer, forwardedFor: string | undefined, 
   return nearest
 }
 
-/** The scheme between the client and us, or its nearest proxy; null: unknown. */
+/** The scheme between the client and us, or its nearest proxy, or null if it is unknown. */
 export function findClientScheme(peer: Peer, forwardedProto: string | undefined): Scheme | null {
   const forwarded = peer.trusted ? forwardedProto?.split(',').at(-1)?.trim().toLowerCase() : undefined
   if (forwarded === 'http' || forwarded === 'https') return forwarded
@@ -52,15 +52,15 @@ export function schemeOf({ headers }: IncomingMessage, peer: Peer): Scheme | nul
   return findClientScheme(peer, Array.isArray(forwarded) ? forwarded.join(',') : forwarded)
 }
 
-/** Refuses plain HTTP between a client and its proxy: pages have passwords. */
+/** Refuses plain HTTP between a client and its proxy, because pages have passwords. */
 export function requireHttps(request: IncomingMessage, peer: Peer): void {
   if (!peer.trusted || schemeOf(request, peer) !== 'http') return
   throw new Refusal('invalid-parameter', 'pages are served over HTTPS only')
 }
 
 /**
- * `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`; IPv4-mapped IPv6 becomes IPv4. A zone (`%eth0`) is
- * dropped: it names an interface of the proxy.
+ * Reads `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` and `[2001:db8::1]:80`; IPv4-mapped IPv6 becomes IPv4. A zone
+ * (`%eth0`) is dropped: it names an interface of the proxy.
  */
 function parseAddressEntry(entry: string): string | null {
   const address = /^\[([^\]]+)\](?::\d+)?$/.exec(entry)?.[1] ?? /^([\d.]+):\d+$/.exec(entry)?.[1] ?? entry
@@ -68,7 +68,7 @@ function parseAddressEntry(entry: string): string | null {
   return parseIpAddress(unzoned)?.toString() ?? null
 }
 
-/** Whether `Origin` (RFC 6454) names a page of another site. `scheme` null: any scheme is ours. */
+/** Whether `Origin` (RFC 6454) names a page of another site. If `scheme` is null, any scheme is ours. */
 export function isForeignOrigin(origin: string, host: string | undefined, scheme: Scheme | null): boolean {
   const [, given, authority] = /^(https?):\/\/([^/?#@]+)$/i.exec(origin) ?? []
   if (given === undefined || authority === undefined || host === undefined) return true

@@ -26,7 +26,7 @@ interface Field {
 const shapeCache = new WeakMap<z.core.$ZodType, { readonly shape: Shape | null }>()
 const schemasRefusingEmpty = new WeakSet<z.core.$ZodType>()
 
-/** Marks an optional list whose empty form is refused, since absence would grant more than was requested. */
+/** Marks an optional list that must not be empty, since absence would grant more than was requested. */
 export function refuseEmptyList<Schema extends z.ZodType>(schema: Schema): Schema {
   schemasRefusingEmpty.add(schema)
   return schema
@@ -124,12 +124,12 @@ function fieldOf(schema: z.core.$ZodType): Field {
   }
 }
 
-/** Tries the schema itself: behind a preprocessing its type no longer shows that it is optional. */
+/** Tries the schema itself: after a preprocessing its type no longer shows that it is optional. */
 export function acceptsValue(schema: z.core.$ZodType, value: unknown): boolean {
   return z.safeParse(schema, value).success
 }
 
-/** The shape of a union: a field that one of its forms does not require is optional. */
+/** The shape of a union. A field is optional if one of its forms does not require it. */
 function mergeShapes(forms: readonly Shape[]): Shape | null {
   if (forms.length === 0) return null
   const objects = forms.filter(({ fields }) => fields.size > 0)

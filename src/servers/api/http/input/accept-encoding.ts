@@ -3,13 +3,13 @@
 /** Members of a list that are looked at. */
 const MAX_MEMBERS = 20
 
-/** Only where the field names it, or `*`: a client without the field may be a program that stores the bytes. */
+/** True only if the field names it, or `*`: a client without the field may be a program that stores the bytes. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   const weights = parseWeights(acceptEncoding)
   return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
 }
 
-/** Brotli where the field names it, else gzip as `acceptsGzip` says; null: neither. */
+/** Brotli where the field names it, else gzip as `acceptsGzip` says. Null if it is neither. */
 export function chooseEncoding(acceptEncoding: string | undefined): 'br' | 'gzip' | null {
   if ((parseWeights(acceptEncoding).get('br') ?? 0) > 0) return 'br'
   return acceptsGzip(acceptEncoding) ? 'gzip' : null

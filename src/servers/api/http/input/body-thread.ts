@@ -12,7 +12,7 @@ export interface BodyJob {
   /** Its name in `largeBodies`. */
   readonly schema: string
   readonly raw: Uint8Array
-  /** What the fingerprint of the body begins with; null: none is needed. */
+  /** The beginning of the fingerprint's input. Null if no fingerprint is needed. */
   readonly fingerprintLabel: string | null
 }
 
@@ -22,7 +22,7 @@ export type ParsedJob =
   | {
       readonly kind: 'value'
       readonly value: unknown
-      /** Where Buffers and refusals are in the value. */
+      /** The places of Buffers and refusals in the value. */
       readonly buffers: readonly Path[]
       readonly refusals: readonly (readonly [Path, PlainRefusal])[]
       readonly fingerprint: string | null

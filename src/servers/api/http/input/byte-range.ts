@@ -27,7 +27,7 @@ interface RangeFields {
 /** 15 digits are exact numbers. */
 const rangePattern = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i
 
-/** `etag`: of the file, strong. A client whose part is of another file gets the complete one. */
+/** `etag` is the strong one of the file. A client with a part of another file gets the complete one. */
 export function findRequestedPart({ range, ifRange }: RangeFields, size: number, etag: string): RequestedPart {
   const [, first = '', last = ''] = rangePattern.exec(range ?? '') ?? []
   if ((first === '' && last === '') || (ifRange !== undefined && ifRange !== etag)) return { kind: 'all' }

@@ -1,7 +1,7 @@
 /**
  * Reads what a service reports: the fields of the query, and of a body that is a form or a JSON object.
  *
- * Services differ in the type that they declare and in how they write names. So the body is read by its first
+ * Services differ in the type that they declare and in how they write names. The body is therefore read by its first
  * character, and names are in lower case without hyphens and underscores. A body that is neither has no fields.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,7 +15,7 @@ const MAX_CALLBACK_BODY = 16_384
 /** Limits the fields of a query or a body; further ones are ignored. */
 const MAX_FIELDS = 200
 
-/** Those of the body count before those of the query. Rejects as `readBody` does. */
+/** Fields of the body count before those of the query. Rejects like `readBody`. */
 export async function readCallbackFields(
   request: IncomingMessage,
   response: ServerResponse,
@@ -54,7 +54,7 @@ function parseObject(raw: Buffer): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Texts, numbers and flags. Of an object, what it is named: `{"status": {"name": "delivered"}}`. */
+/** Texts, numbers and flags. An object counts as its name: `{"status": {"name": "delivered"}}`. */
 function fieldsOf(object: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   return collectFields(
     Object.entries(object).flatMap(([name, value]) => {

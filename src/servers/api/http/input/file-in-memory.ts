@@ -5,7 +5,7 @@ import type { UploadedFile } from './upload.js'
 
 export interface FilesInMemory {
   readonly memory: MemoryShares
-  /** False: the disk is nearly full. */
+  /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
 }
 
@@ -22,7 +22,7 @@ export async function withFileInMemory<T>(
   let held = 0
   try {
     for await (const chunk of bytes) {
-      // Twice, since joining the chunks copies them.
+      // The bytes count twice, because joining the chunks copies them.
       if (!memory.acquire(chunk.length * 2)) throw noRoomRefusal()
       held += chunk.length * 2
       chunks.push(chunk)

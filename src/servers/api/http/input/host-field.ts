@@ -3,7 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
 
-/** `uri-host [ ":" port ]` (RFC 3986 section 3.2.2): an address in brackets, or a name or IPv4 address, empty allowed. */
+/**
+ * `uri-host [ ":" port ]` (RFC 3986 section 3.2.2): an address in brackets, or a name or IPv4 address. It may be empty.
+ */
 const hostForm = /^(?:\[[\w:.~!$&'()*+,;=-]{1,255}\]|[\w.~!$&'()*+,;=%-]{0,255})(?::\d{0,5})?$/
 
 /** Throws a Refusal `invalid-parameter`. HTTP/1.0 does not require the field. */
@@ -17,7 +19,7 @@ export function requireHost({ headers: { host }, rawHeaders, httpVersionMinor }:
   if (countFields(rawHeaders) > 1) throw new Refusal('invalid-parameter', 'Host: is given twice', { field: 'Host' })
 }
 
-/** Node.js keeps the first field of that name and drops the others. `rawHeaders`: names and values in turn. */
+/** Node.js keeps the first field of that name and drops the others. `rawHeaders` has names and values in turn. */
 function countFields(rawHeaders: readonly string[]): number {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

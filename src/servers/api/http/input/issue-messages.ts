@@ -1,7 +1,6 @@
 /**
- * The messages of schema issues: the rule, and the type that was found. They are used for every issue
- * whose schema has no message of its own. The value is reported beside the message
- * (`parse-input.ts`), never in it.
+ * The messages of schema issues: the rule, and the type that was found. They are used for every issue of a schema that
+ * has no message. The value is reported apart from the message (`parse-input.ts`), never in it.
  */
 import type { z } from 'zod'
 import { assertNever } from '../../../../base/mail/assert-never.js'
@@ -9,9 +8,9 @@ import { assertNever } from '../../../../base/mail/assert-never.js'
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0]
 type IssueOf<Code> = Extract<RawIssue, { readonly code: Code }>
 
-/** For a field or parameter that the schema does not have. */
+/** The message for a field or parameter that the schema does not have. */
 export const UNKNOWN_FIELD = 'is not a known field'
-/** For a union without a message of its own; `parse-input.ts` names its types if it can. */
+/** The message for a union that has none; `parse-input.ts` names its types if it can. */
 export const NO_MATCHING_FORM = 'has none of the allowed forms'
 
 export const issueErrorMap: z.core.$ZodErrorMap = (issue) => {

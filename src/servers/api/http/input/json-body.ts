@@ -19,18 +19,21 @@ import {
   sendContinue,
 } from './read-body.js'
 
-/** 22 MB: an email of 15 MB in base64, with a margin. */
+/** 22 MB. An email of 15 MB in base64 fits, with a margin. */
 export const MAX_BODY = 22 * 1_048_576
-/** 4 MB and 7 MB: the words of a template (1 MB) or a broadcast (a million characters), also if a client escapes them. */
+/**
+ * 4 MB and 7 MB. The words of a template (1 MB) or a broadcast (a million characters) fit, even if a client escapes
+ * them.
+ */
 export const MAX_TEMPLATE_BODY = 4 * 1_048_576
 export const MAX_BROADCAST_BODY = 7 * 1_048_576
 export const MAX_DEPTH = 32
 /** Commas and opening brackets. */
 export const MAX_VALUES = 50_000
 
-/** One object may have so many: a schema looks at each of them. */
+/** Names that one object may have. A schema checks each of them. */
 const MAX_NAMES = 5_000
-/** Digits of a number: those of the smallest and the largest double, written out, are fewer. */
+/** Digits of a number. The smallest and the largest double, written out, have fewer. */
 const MAX_DIGITS = 400
 
 interface JsonBytes extends Body {
@@ -38,7 +41,7 @@ interface JsonBytes extends Body {
   readonly isAbsent: boolean
 }
 
-/** Rejects with a Refusal: `unsupported-media-type`, `too-large`, `unavailable`. The bytes are not parsed yet. */
+/** Rejects with a Refusal `unsupported-media-type`, `too-large` or `unavailable`. The bytes are not parsed yet. */
 export async function readJsonBytes(
   request: IncomingMessage,
   response: ServerResponse,
@@ -132,8 +135,8 @@ export function checkShape(raw: Buffer): void {
 const SCAN_BYTES = 128
 
 /**
- * The offset of the closing quote of the string that opens at `start`, else the end. A search alone
- * would stop at every escaped quote, of which HTML is full; a scan alone would be slow on attachments.
+ * The offset of the closing quote of the string that opens at `start`, else the end. A search alone would stop at every
+ * escaped quote, and HTML is full of them; a scan alone would be slow on attachments.
  */
 function findStringEnd(raw: Buffer, start: number): number {
   let at = start + 1

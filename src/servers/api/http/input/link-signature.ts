@@ -7,7 +7,7 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { Refusal } from '../../../../base/mail/refusal.js'
 
-/** What a link is about: its purpose first, then its values, the time of its end among them. */
+/** The subject of a link: its purpose first, then its values, the time of its end among them. */
 type LinkParts = readonly [purpose: string, ...values: readonly (string | number)[]]
 
 /** Signs a JSON text, so that different links never have the same text. */
@@ -39,7 +39,7 @@ export const linkQuery = z.strictObject({
 
 export type LinkQuery = z.output<typeof linkQuery>
 
-/** The query of a link: from what `linkQuery` parses. */
+/** The query of a link. `linkQuery` parses it. */
 export function formatLinkQuery(workspaceId: string, expiresAt: number, signature: string): string {
   return new URLSearchParams({ workspace: workspaceId, expires: String(expiresAt), signature }).toString()
 }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { MAX_METADATA, type Metadata } from '../../../../workspaces/audiences/contacts.js'
 import { rejectProto } from './schema-bounds.js'
 
-/** `note`: one more sentence about it, for the OpenAPI document. */
+/** `note` is one more sentence about it, for the OpenAPI document. */
 export function metadataObject(note: string): z.ZodType<Metadata> {
   return rejectProto(
     z

@@ -43,7 +43,7 @@ export function encodeCursor(place: string | number): string {
   return Buffer.from(String(place), 'latin1').toString('base64url')
 }
 
-/** The cursor of a page that begins after this place; null: there is none. */
+/** The cursor of a page that begins after this place, or null if there is none. */
 export function toCursor(place: string | number | null): string | null {
   return place === null ? null : encodeCursor(place)
 }
@@ -54,7 +54,7 @@ interface Page<Shown> {
   readonly next_cursor: string | null
 }
 
-/** `rows`: up to `limit` + 1; the extra row shows that there are more. */
+/** `rows` has up to `limit` + 1 rows; the extra row shows that there are more. */
 export function buildPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,
@@ -133,7 +133,7 @@ interface PageMeta {
 /** The requested slice, and for numbered pages the metadata of the answer. */
 interface ListRequest {
   readonly slice: PageSlice
-  /** Null: the limit form. */
+  /** Null for a list with `limit` and `offset`. */
   readonly metaOf: ((total: number) => PageMeta) | null
 }
 

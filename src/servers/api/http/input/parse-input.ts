@@ -12,20 +12,20 @@ import { ownValueOf } from '../../../../base/platform/records.js'
 import { removeAbsentFields } from './absent-fields.js'
 import { describeType, issueErrorMap, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-messages.js'
 
-/** `params` of an issue about an address: `context.addIssue({ code: 'custom', params: addressIssue, … })`. */
+/** `params` of an issue about an address, as in `context.addIssue({ code: 'custom', params: addressIssue, … })`. */
 export const addressIssue = { of: 'address' }
 /** `params` of an issue about a field that other fields make required. */
 export const missingIssue = { of: 'missing' }
-/** Issues of one request that are examined: a long list may have very many. */
+/** Issues of one request that are examined. A long list may have very many. */
 const MAX_ISSUES = 1_000
 /** Errors that an answer lists. */
 const MAX_ERRORS = 100
 
 export interface FieldError {
-  /** Such as `to[2]` or `attachments[0].content`; empty: the body as a whole. */
+  /** The field, such as `to[2]` or `attachments[0].content`. Empty if it is the body as a whole. */
   readonly field: string
   readonly message: string
-  /** The value, shortened; null if it is an object, missing, or a secret. */
+  /** The shortened value. Null if it is an object, missing, or a secret. */
   readonly value: string | number | boolean | null
 }
 
@@ -123,7 +123,7 @@ function findLikeliestForm(branches: readonly (readonly Issue[])[]): readonly Is
   return ofItsType.toSorted((a, b) => countFaults(a) - countFaults(b))[0] ?? []
 }
 
-/** A form may be a union itself: then the value has the type of none of its forms. */
+/** A form may be a union too: then the value has the type of none of its forms. */
 function isOfOtherType(issue: Issue): boolean {
   if (issue.path.length > 0) return false
   if (issue.code === 'invalid_union') return issue.errors.every((issues) => issues.some(isOfOtherType))
@@ -135,7 +135,7 @@ function buildProblem(kind: RefusalKind, path: Path, message: string, input: unk
   return { kind, error: { field: formatFieldPath(path), message, value } }
 }
 
-/** Fields whose values are never repeated in an answer. */
+/** Fields with values that an answer never repeats. */
 const secretFields: ReadonlySet<PropertyKey | undefined> = new Set(['password', 'token', 'signature', 'code'])
 
 function formatFieldPath(path: Path): string {

@@ -52,9 +52,8 @@ export interface BodyPace extends TransferPace {
 export const bodyPace: BodyPace = { ...minTransferPace, patience: 30_000, memoryWait: 20_000 }
 
 /**
- * Reserves memory for a body with a large `Content-Length`; null: it is short or of unknown length,
- * and acquires memory as it arrives. The body is not read meanwhile, so TCP holds the client back.
- * Rejects with a Refusal `unavailable`.
+ * Reserves memory for a body with a large `Content-Length`. A body that is short or of unknown length takes memory as
+ * it arrives. The body is not read while it waits, so TCP holds the client back. Rejects with a Refusal `unavailable`.
  *
  * Known limit: a client that has filled the read-ahead and leaves is noticed only at its turn.
  */
@@ -132,7 +131,7 @@ export function readBody(
   })
 }
 
-/** A class: a literal with getters would keep the body in memory until the next full garbage collection. */
+/** It is a class: a literal with getters would keep the body in memory until the next full garbage collection. */
 class BodyHolder {
   constructor(
     private readonly pieces: BytePieces,
@@ -153,7 +152,7 @@ class BodyHolder {
   }
 }
 
-/** Most bodies have arrived with their header: nothing is waited for, so there is nothing to watch. */
+/** Most bodies have arrived with their header. Nothing is waited for then, so there is nothing to watch. */
 async function readArrivedBody(request: IncomingMessage, budget: BodyMemory): Promise<Body> {
   const { readableLength } = request
   if (!budget.acquire(readableLength)) throw noRoomRefusal()
@@ -192,7 +191,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** Throws a Refusal of that kind for a body whose `Content-Length` is over the limit. */
+/** Throws a Refusal of that kind if the `Content-Length` of the body is over the limit. */
 export function checkLength(request: IncomingMessage, limit: number, kind: RefusalKind): void {
   if (contentLengthOf(request) > limit) throw tooLargeRefusal(limit, kind)
 }
@@ -202,7 +201,7 @@ export function sendContinue(request: IncomingMessage, response: ServerResponse)
   if (expectsContinue(request)) response.writeContinue()
 }
 
-/** RFC 9110 section 10.1.1: HTTP/1.0 does not have the expectation. */
+/** HTTP/1.0 does not have the expectation (RFC 9110 section 10.1.1). */
 function expectsContinue({ headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue' && httpVersionMajor === 1 && httpVersionMinor > 0
 }

@@ -6,7 +6,7 @@ import { type BodyPace, readBody, sendContinue } from './read-body.js'
 /** Bytes. */
 const MAX_SHORT_FORM = 1_024
 
-/** Empty for a body of another type, of unknown length, or longer than that. Rejects as `readBody` does. */
+/** Empty if the body is of another type, of unknown length, or too long. Rejects like `readBody`. */
 export async function readShortForm(
   request: IncomingMessage,
   response: ServerResponse,

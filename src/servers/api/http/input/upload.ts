@@ -22,18 +22,18 @@ export interface FileLimit {
 /** The file that a route takes. */
 export interface FileForm {
   readonly limit: FileLimit
-  /** What it must be, for the OpenAPI document. */
+  /** A description of the allowed content, for the OpenAPI document. */
   readonly description: string
   /** An example of its content, for the OpenAPI document. */
   readonly example?: string
 }
 
 export interface UploadedFile {
-  /** The client's name for it, without folders; null: none. */
+  /** The client's name for it, without folders, or null if there is none. */
   readonly filename: string | null
-  /** Such as `text/csv`. */
+  /** The media type, such as `text/csv`. */
   readonly contentType: string
-  /** To be read once. Throws the fault of the request. */
+  /** Read it once. It throws the fault of the request. */
   readonly bytes: AsyncIterable<Buffer>
 }
 
@@ -49,7 +49,7 @@ const MAX_FORM_OVERHEAD = 16_384
 
 interface Upload {
   readonly file: UploadedFile
-  /** To be called when the file is read, or not wanted any more. */
+  /** Call it when the file is read, or no longer needed. */
   readonly end: () => void
 }
 
@@ -124,7 +124,7 @@ interface FilePart {
 class FormReader {
   /** Received so far, with those of the form itself. */
   bytes = 0
-  /** Null: none yet. */
+  /** Null if there is none yet. */
   fault: Error | null = null
   private stream: Readable | null = null
   private readonly part: Promise<FilePart>

@@ -20,7 +20,7 @@ import { emailIdForm } from '../../../../outbound/tracking/hit.js'
 import { MAX_PASSWORD_BYTES } from '../../../../workspaces/accounts/people/passwords.js'
 import { addressIssue } from './parse-input.js'
 
-/** Characters of an address or domain name: more than any has in U-labels. */
+/** Characters of an address or domain name. In U-labels, none has more. */
 const MAX_ADDRESS_LENGTH = 320
 const MAX_URL = 2_048
 /** Characters of a network or a moment. */
@@ -87,7 +87,7 @@ export const moment: z.ZodType<number, string> = textSchema(
   parseTimestamp,
 )
 
-/** A day in UTC, or a moment, which is no time at all: from `start`, inside, to `end`, outside. */
+/** A day in UTC, or a moment, which has no duration. `start` belongs to it, `end` does not. */
 export const dayOrMoment: z.ZodType<{ readonly start: number; readonly end: number }, string> = textSchema(
   'allowed: ISO 8601, a day such as 2030-01-31 or a moment with an offset or Z, such as 2030-01-31T09:00:00Z',
   MAX_SHORT_TEXT,
@@ -100,7 +100,7 @@ export const dayOrMoment: z.ZodType<{ readonly start: number; readonly end: numb
 
 const nameRule = 'allowed: 1 to 100 characters, no control characters'
 
-/** A display name. No lone surrogates, which the database would not return unchanged. */
+/** A display name. It must have no lone surrogates, because the database would not return them unchanged. */
 export const name: z.ZodType<string, string> = textSchema(
   nameRule,
   100,
@@ -109,7 +109,7 @@ export const name: z.ZodType<string, string> = textSchema(
   (given) => explainSurrogate(given) ?? nameRule,
 )
 
-/** The URL of a picture: nothing that a page could execute, and no credentials. */
+/** The URL of a picture. It must have no credentials, and a page must not be able to execute it. */
 export const httpsUrl: z.ZodType<string, string> = textSchema('allowed: an https URL', MAX_URL, (given) => {
   if (/[\s\p{Cc}<>"]/u.test(given) || !URL.canParse(given)) return null
   const { protocol, username, password } = new URL(given)
@@ -140,13 +140,13 @@ export function wholeNumber(min: number, max: number): z.ZodType<number, string>
 /** A moment in an answer. */
 export const timestamp = z.iso.datetime({ precision: 3 })
 export const uuid = z.uuid()
-/** In an answer: that of a message of a broadcast begins with `bc-`. */
+/** The id in an answer. It begins with `bc-` for a message of a broadcast. */
 export const emailId = z.string().regex(emailIdForm).meta({
   example: '01a1ff35-3880-7ef5-bbba-0d7e1de2529c',
   description: '`bc-` and a UUID if it is a message of a broadcast, else a UUID.',
 })
 
-/** For an object that does not exist or is another workspace's; the answer does not tell which. */
+/** The refusal for an object that does not exist or belongs to another workspace. The answer does not tell which. */
 export function notFound(kind: RefusalKind, what: string, id: string): Refusal {
   return new Refusal(kind, `no such ${what}: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }

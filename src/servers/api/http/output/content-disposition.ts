@@ -7,7 +7,7 @@
  * Limit: the extension is the sender's, so a program named `.exe` keeps it.
  */
 
-/** Bytes: file systems allow 255, and saving a file twice lengthens its name. */
+/** Bytes. File systems allow 255, and saving a file twice lengthens its name. */
 const MAX_NAME_BYTES = 200
 const MAX_EXTENSION = 20
 

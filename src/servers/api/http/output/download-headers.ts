@@ -1,7 +1,7 @@
 /** The header fields of a file that is to be saved, since its content is untrusted. */
 import { formatContentDisposition } from './content-disposition.js'
 
-/** To be saved, and neither executed, framed nor cached. `nosniff` is in every answer. */
+/** Header fields of a file that is saved, and neither executed, framed nor cached. `nosniff` is in every answer. */
 export function buildDownloadHeaders(name: string): Readonly<Record<string, string>> {
   return {
     'Content-Disposition': formatContentDisposition(name),

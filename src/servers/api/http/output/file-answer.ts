@@ -23,9 +23,9 @@ import { waitForDrain } from './wait-for-drain.js'
 
 /** Bytes that are read at once. */
 const PIECE_BYTES = 65_536
-/** Answers that are compressed at once: each takes most of a core as long as its client reads. */
+/** Answers that are compressed at once. Each takes most of a core as long as its client reads. */
 const MAX_COMPRESSED = 2
-/** Milliseconds: the longest time that a timer can have. */
+/** Milliseconds. No timer can be longer. */
 const MAX_TIMER = 2 ** 31 - 1
 
 let compressed = 0
@@ -133,7 +133,7 @@ async function* readPieces(file: ReadableFile, { from, to }: Pick<Part, 'from' |
   }
 }
 
-/** `size`: bytes that set the time in which all of it must be read. */
+/** `size` bytes set the time in which all of it must be read. */
 async function writePieces(
   ctx: ApiContext,
   pieces: AsyncIterable<Buffer>,

@@ -34,7 +34,7 @@ interface LargeAnswerLimits {
   readonly pace: number
 }
 
-/** Bytes of megabytes may come in pieces: to join them would block the main thread. */
+/** Bytes of megabytes may come in pieces, because joining them would block the main thread. */
 export type LargeReply = Omit<HttpReply, 'payload'> & { readonly payload: HttpReply['payload'] | readonly Buffer[] }
 
 export class LargeAnswers {
@@ -114,7 +114,7 @@ class OutgoingAnswer {
         if (this.isClientGone()) return
         at += piece.length
         written += piece.length
-        // A client that reads as fast as we write would hold up all others.
+        // A client that reads as fast as we write would delay all others.
         if (written < STEP_BYTES) continue
         written = 0
         await nextTurn()
@@ -161,7 +161,7 @@ class OutgoingAnswer {
   }
 }
 
-/** What follows the first `start` bytes of all pieces: the rest of a piece, and of a large one a part of it. */
+/** The bytes that follow the first `start` bytes of all pieces: the rest of a piece, or a part of it if it is large. */
 function findPiece(pieces: readonly Buffer[], start: number): Buffer {
   let before = 0
   for (const piece of pieces) {

@@ -53,7 +53,7 @@ export const tooManyConnectionsAnswer: PreRequestAnswer = {
   headers: { 'Retry-After': '1' },
 }
 
-/** The answer to bytes that the parser refused; null: the client is gone, or no answer fits. */
+/** The answer to bytes that the parser refused, or null if the client is gone, or no answer fits. */
 export function preRequestAnswerTo(error: NodeJS.ErrnoException): PreRequestAnswer | null {
   const { code = '' } = error
   return parserAnswers[code] ?? (code.startsWith('HPE_') ? unreadableRequest : null)

@@ -14,10 +14,10 @@ import { hasBody } from '../input/read-body.js'
 
 export interface HttpReply {
   readonly status: number
-  /** Null: no body. */
+  /** Null if there is no body. */
   readonly type: string | null
   readonly payload: string | Buffer
-  /** Several values: a field line for each. */
+  /** A name with several values gets a field line for each. */
   readonly headers?: Readonly<Record<string, string | string[]>>
 }
 
@@ -25,7 +25,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 export const HTML_TYPE = 'text/html; charset=utf-8'
 /** Bytes of a request body that is read to its end to keep the connection. */
 const SHORT_BODY = 65_536
-/** How much of a longer one is discarded. */
+/** Limits for the part of a longer body that is discarded. */
 const DRAIN_LIMITS = { bytes: 32 * 1_048_576, milliseconds: 2_000 }
 
 export function send(ctx: ApiContext, reply: HttpReply): void {
@@ -45,12 +45,15 @@ export function send(ctx: ApiContext, reply: HttpReply): void {
   drainThenEnd(req, res)
 }
 
-/** What the header of an answer says of its request. */
+/** The facts about a request that the header of its answer has. */
 export type AnsweredRequest = Pick<RequestIdentity, 'requestId' | 'rate' | 'isSecure'>
 
-/** Seconds: a year. */
+/** Seconds of a year. */
 const HSTS_MAX_AGE = 31_536_000
-/** The header fields of what a browser may show as a page, unless the page has its own: it loads nothing, and no page frames it. */
+/**
+ * Header fields of what a browser may show as a page, unless the page has its own. It loads nothing, and no page frames
+ * it.
+ */
 const bareHeaders = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'X-Frame-Options': 'DENY',
@@ -69,7 +72,7 @@ export function headersOf(
     'Cache-Control': 'no-store',
     'X-Content-Type-Options': 'nosniff',
   }
-  // RFC 6797 section 7.2: over TLS only.
+  // The field may be sent over TLS only (RFC 6797 section 7.2).
   if (isSecure) all['Strict-Transport-Security'] = `max-age=${HSTS_MAX_AGE}`
   if (type === null || type === JSON_TYPE || type === HTML_TYPE) Object.assign(all, bareHeaders)
   if (type !== null) {
@@ -90,7 +93,7 @@ export function streamHeadersOf(
 
 function classifyUnreadBody(request: IncomingMessage): 'none' | 'short' | 'long' {
   if (request.complete || !hasBody(request)) return 'none'
-  // A chunked body has no known length: the comparison with NaN is false.
+  // A chunked body has no known length. The comparison with NaN is false then.
   return Number(request.headers['content-length']) <= SHORT_BODY ? 'short' : 'long'
 }
 

@@ -15,7 +15,7 @@ import { keyPrefixOf } from '../../../../workspaces/accounts/keys/api-keys.js'
 import type { ApiContext } from '../context/api-context.js'
 import { nameOf } from '../context/place.js'
 
-/** The page of the log asks for it again and again: lines about that would hide all others. */
+/** The page of the log polls it. Lines about that would hide all others. */
 const LOG_ROUTE = '/ui/api/operator/log'
 
 type LogLine = { client: string } & Record<string, unknown>
@@ -68,7 +68,7 @@ export class AccessLog {
     // The address that was entered is not logged: people type passwords into the wrong field.
     if (error.kind === 'wrong-password') this.lines.warn(about, 'a sign-in failed')
     if (error !== fault || !wrongKeyKinds.has(error.kind)) return
-    if (error.details['origin'] !== undefined) return // a page in a browser: its key was not checked
+    if (error.details['origin'] !== undefined) return // it is a page in a browser: its key was not checked
     const key = findKeyPrefix(ctx)
     this.lines.warn(key === null ? about : { ...about, key }, 'a login failed')
   }

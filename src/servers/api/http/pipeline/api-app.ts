@@ -55,7 +55,7 @@ interface AppParts {
 
 interface EndedRequest {
   readonly method: string | undefined
-  /** Undefined: no route has the path. */
+  /** Undefined if no route has the path. */
   readonly route: string | undefined
   readonly status: number
   readonly milliseconds: number
@@ -65,7 +65,7 @@ interface EndedRequest {
 export interface BrowserApi {
   readonly sessions: SessionIdentities
   readonly routes: readonly Route[]
-  /** Their OpenAPI document as JSON, public. */
+  /** The public OpenAPI document of the routes, as JSON. */
   readonly readDocument: () => string
 }
 
@@ -73,7 +73,7 @@ interface Served {
   readonly routes: readonly Route[]
   /** The OpenAPI document as JSON, public. */
   readonly readDocument: () => string
-  /** Those under `/ui/`. */
+  /** The pages under `/ui/`. */
   readonly pages?: Pages
   readonly browser?: BrowserApi | undefined
 }
@@ -192,7 +192,7 @@ export class ApiApp {
     }
   }
 
-  /** Before the route: an unknown path costs as much as a known one. */
+  /** Runs before the route: an unknown path costs as much as a known one. */
   private async admit(ctx: ApiContext, next: Next): Promise<void> {
     const { place, identity } = ctx.state
     // A page refuses in HTML.

@@ -26,7 +26,7 @@ interface PageRequest {
   /** `/ui/docs`. */
   readonly path: string
   readonly query: URLSearchParams
-  /** The fields of a submitted form; null: the page is only read. */
+  /** The fields of a submitted form, or null if the page is only read. */
   readonly form: URLSearchParams | null
   readonly remoteAddress: string
   readonly now: number
@@ -45,18 +45,18 @@ interface PageFile {
   /** The ETag of the plain bytes, without its quotes. */
   readonly tag: string
   readonly headers: Readonly<Record<string, string>>
-  /** Null: it is not worth it. */
+  /** Null if it is not worth it. */
   readonly compress: (encoding: 'br' | 'gzip') => Promise<Buffer> | null
 }
 
 export interface Pages {
-  /** Null: the path is no file; `find` may know it. */
+  /** Null if the path is no file; `find` may know it. */
   readonly findFile: (path: string) => PageFile | null
-  /** Null: there is no such page. `form`: the page accepts a form. */
+  /** Null if there is no such page. `form` says that the page accepts a form. */
   readonly find: (path: string) => { readonly form: boolean } | null
   /** Throws a Refusal. */
   readonly show: (request: PageRequest) => Promise<Page> | Page
-  /** The page that reports an error. `request` null: the request could not be read. */
+  /** The page that reports an error. `request` is null if the request could not be read. */
   readonly showError: (status: number, message: string, request: PageRequest | null) => Page
 }
 
@@ -136,7 +136,7 @@ function findFile({ method, state }: ApiContext, pages: Pages): PageFile | null 
   return method === 'GET' || method === 'HEAD' ? pages.findFile(state.place.path) : null
 }
 
-/** Each coding has a tag of its own: its bytes are others, which a cache must not take for those of another coding. */
+/** Each coding has a different tag: a cache must not take its bytes for those of another coding. */
 async function sendFile(ctx: ApiContext, { type, bytes, tag, headers, compress }: PageFile): Promise<void> {
   const { 'accept-encoding': accepted, 'if-none-match': known } = ctx.req.headers
   const encoding = chooseEncoding(Array.isArray(accepted) ? accepted.join(',') : accepted)

@@ -1,6 +1,6 @@
 /**
- * Requests for `/.well-known/mta-sts.txt` (RFC 8461 section 3.3): the host of the request says whose policy is asked for.
- * Which policy that is, another room decides.
+ * Requests for `/.well-known/mta-sts.txt` (RFC 8461 section 3.3). The host of the request names the domain. Another
+ * room decides which policy that is.
  */
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { ApiContext } from '../context/api-context.js'

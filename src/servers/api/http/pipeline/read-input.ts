@@ -19,7 +19,7 @@ import { DEFAULT_BODY, type Route } from '../route/route.js'
 
 /** Parses bodies of more than `DEFAULT_BODY` bytes. */
 export interface LargeBodies {
-  /** Null: bodies of this schema are parsed on the main thread. */
+  /** Null if bodies of this schema are parsed on the main thread. */
   readonly nameOf: (schema: z.ZodType) => string | null
   readonly thread: Pick<BodyThread, 'parse'>
 }
@@ -49,8 +49,8 @@ export class InputReader {
   ) {}
 
   /**
-   * `owner`: in whose share of the memory the body counts. `reauthorize`: called before the end of an uploaded file;
-   * throws if the client is no longer authorized. Throws a Refusal, BodyTooSlow or ClientGone.
+   * The body counts in the share of the memory that `owner` has. `reauthorize` is called before the end of an uploaded
+   * file, and throws if the client is no longer authorized. Throws a Refusal, BodyTooSlow or ClientGone.
    */
   async read({ req, res }: Incoming, route: Route, owner: string, reauthorize: () => void): Promise<ReadInput> {
     const { body, file, readBody } = route
@@ -96,12 +96,12 @@ function requireFingerprint(fingerprint: string | null): string {
   return fingerprint
 }
 
-/** Mail clients, scanners and services add parameters of their own. */
+/** Mail clients, scanners and services add parameters to the query. */
 function ignoresQuery({ area }: Route): boolean {
   return area === 'tracking' || area === 'page' || area === 'callback'
 }
 
-/** Null: there is no query. */
+/** Null if there is no query. */
 type RawQuery = Readonly<Record<string, unknown>> | null
 
 /** Throws a Refusal for parameters that the route does not have. */

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../../../base/platform/clock.js'
 
-/** Why nothing new can be stored, as a sentence; null: ready. */
+/** Why nothing new can be stored, as a sentence. Null if the service is ready. */
 type Problem = string | null
 
 const DISK_NEARLY_FULL = 'the disk is nearly full: nothing new is accepted until there is room'
@@ -20,7 +20,7 @@ export class Readiness {
   private probedAt = 0
 
   constructor(
-    /** False: the disk is nearly full. */
+    /** False if the disk is nearly full. */
     private readonly hasRoom: () => boolean,
     /** Writes something small; rejects when the database accepts no writes. */
     private readonly probe: () => Promise<void>,

@@ -1,9 +1,9 @@
 /**
  * Runs a route for a request: authorize, read the input, run, answer.
  *
- * The order is fixed: the key is checked before the permission, and the permission before the body,
- * so that an unauthenticated client cannot make us read 22 MB. Both are checked again after the
- * body, which may take minutes to arrive: a key revoked meanwhile must not act.
+ * The order is fixed: the key is checked before the permission, and the permission before the body, so that an
+ * unauthenticated client cannot make us read 22 MB. Both are checked again after the body, which may take minutes to
+ * arrive: a key that was revoked in this time must not act.
  */
 
 import { Refusal } from '../../../../base/mail/refusal.js'
@@ -23,7 +23,7 @@ import { type Input, isOpenArea, isSessionArea, type Route } from '../route/rout
 import { type InputReader, parseQueryString } from './read-input.js'
 import { requireOwnSite, type SessionIdentities } from './session-identity.js'
 
-/** Who calls a route, as far as the route asks for it. */
+/** The caller of a route, as far as the route asks for it. */
 interface Caller {
   readonly principal: Principal | null
   readonly ownKey: string | null
@@ -33,7 +33,7 @@ interface Caller {
 export class RouteRunner {
   constructor(
     private readonly keys: KeyIdentities,
-    /** Null: nothing is served to sessions. */
+    /** Null if nothing is served to sessions. */
     private readonly sessions: SessionIdentities | null,
     private readonly input: InputReader,
     private readonly sender: AnswerSender,
@@ -102,7 +102,7 @@ export class RouteRunner {
   }
 }
 
-/** What answers a request with a signature in its query; null: it has none, or the route takes none. */
+/** The route for a request with a signature in its query. Null if it has none, or the route takes none. */
 function findByLink(ctx: ApiContext, { byLink }: Route): Route | null {
   if (byLink === null) return null
   return parseQueryString(ctx.req.url ?? '')?.['signature'] === undefined ? null : byLink

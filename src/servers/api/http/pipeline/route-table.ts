@@ -2,8 +2,8 @@
  * Finds the endpoint that answers a path: one table for the API (`/v1/…`, `/api/v1/…` and `/…`), for the interface of
  * pages in a browser (`/ui/api/v1/…`, `/ui/api/…`), and for pages.
  *
- * A router tries its paths in turn, so each first segment has a router of its own and a request is
- * compared with the few paths of one resource.
+ * A router tries its paths in turn, so each first segment has a separate router and a request is compared with the few
+ * paths of one resource.
  */
 import Router from '@koa/router'
 import { formatForDisplay } from '../../../../base/mail/address.js'
@@ -54,7 +54,7 @@ export class RouteTable {
   }
 }
 
-/** The key of a router: the mount and the first segment of the path. All pages have one. */
+/** The key of a router: the mount and the first segment of the path. All pages have the same key. */
 function resourceOf({ mount, path }: Place): string {
   if (mount === '') return mount
   const end = path.indexOf('/', 1)

@@ -1,12 +1,12 @@
 /**
- * The identity of a request under `/ui/api`: its cookie opens a session, and `X-Workspace-Id` names the
- * workspace in which the user acts.
+ * The identity of a request under `/ui/api`: its cookie opens a session, and `X-Workspace-Id` names the workspace in
+ * which the user acts.
  *
- * A request with a session counts for its user, any other for its client address. What changes something counts for
- * the plan of the workspace too.
+ * A request with a session counts for its user, any other for its client address. A request that changes something
+ * counts for the plan of the workspace too.
  *
- * A session is worth nothing to pages of other sites: the cookie is `SameSite=Strict`, and a request that
- * changes something must name our own site (`Sec-Fetch-Site`, else `Origin`).
+ * A session is worth nothing to pages of other sites: the cookie is `SameSite=Strict`, and a request that changes
+ * something must name our own site (`Sec-Fetch-Site`, else `Origin`).
  */
 import type { IncomingMessage } from 'node:http'
 import type { PlanLimits } from '../../../../base/config/plans.js'
@@ -22,12 +22,12 @@ import type { Proof, RequestIdentity, RequestLimits } from '../context/request-i
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from '../context/request-source.js'
 
 const COOKIE = '__Host-posthorn'
-/** By which a browser is known after its session has ended; it opens nothing. */
+/** The cookie by which a browser is known after its session has ended. It opens nothing. */
 const BROWSER_COOKIE = '__Host-posthorn-browser'
 const cookieForm = /^[\w-]{43}$/
 const MAX_WORKSPACE_ID = 100
 
-/** Requests of one user: enough for pages that refresh themselves in several tabs. */
+/** Requests of one user. They suffice for pages that refresh themselves in several tabs. */
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
 export class SessionIdentities {
@@ -40,7 +40,7 @@ export class SessionIdentities {
     private readonly clock: Clock,
   ) {}
 
-  /** Counts the request. `anonymous`: the identity without session and principal. */
+  /** Counts the request. `anonymous` is the identity without session and principal. */
   identify(request: IncomingMessage, peer: Peer, anonymous: RequestIdentity): RequestIdentity {
     try {
       requireOwnSite(request, peer)
@@ -65,8 +65,8 @@ export class SessionIdentities {
   }
 
   /**
-   * What changes something counts for the plan of the workspace too, so that a session is no way round its limits. Reads
-   * do not: a page makes many at once, and must not use up those of programs.
+   * A request that changes something counts for the plan of the workspace too, so that a session is no way round its
+   * limits. Reads do not count: a page makes many at once, and must not use up those of programs.
    */
   countChange(identity: RequestIdentity): RequestIdentity {
     if (identity.principal === null || !identity.rate.allowed) return identity
@@ -101,7 +101,7 @@ function workspaceIdOf({ headers }: IncomingMessage): string {
   throw new Refusal('missing-field', 'X-Workspace-Id: is required', { field: 'X-Workspace-Id' })
 }
 
-/** Null: there is none, or it has another form. */
+/** Null if there is none, or it has another form. */
 function readCookie(field: string | undefined, cookie: string): string | null {
   for (const pair of field?.split(';') ?? []) {
     const [name = '', value = ''] = pair.trim().split('=', 2)
@@ -110,7 +110,7 @@ function readCookie(field: string | undefined, cookie: string): string | null {
   return null
 }
 
-/** `cookies`: the field of the request. Null: the browser has none yet. */
+/** `cookies` is the field of the request. Null if the browser has none yet. */
 export function readBrowserToken(cookies: string | undefined): string | null {
   return readCookie(cookies, BROWSER_COOKIE)
 }

@@ -19,7 +19,7 @@ export interface DocumentedAnswer {
 }
 
 export interface Common {
-  /** The path below the version: `/emails/:id`. */
+  /** The path below the version, such as `/emails/:id`. */
   readonly path: string
   /** The resource's name in the OpenAPI document. */
   readonly tag: string

@@ -24,14 +24,14 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 type SessionArea = 'session' | 'operator'
 
 /**
- * What needs no key. `link`: `run` verifies the signature in the query. `public`: it verifies the secret in the body.
- * `sign-in`: for people without a session, under `/ui/api` only. `tracking`: programs that show our mail. `page`: readers
- * of our mail, by a token in the path. `callback`: services at URLs that we gave them.
+ * Areas that need no key. `link`: `run` verifies the signature in the query. `public`: it verifies the secret in the
+ * body. `sign-in`: for people without a session, under `/ui/api` only. `tracking`: programs that show our mail. `page`:
+ * readers of our mail, by a token in the path. `callback`: services at URLs that we gave them.
  */
 const openAreas = ['link', 'public', 'sign-in', 'tracking', 'page', 'callback'] as const
 type OpenArea = (typeof openAreas)[number]
 
-/** What `run` gets of every request, its input parsed with the schemas of the route. */
+/** The input of `run` for every request, parsed with the schemas of the route. */
 export interface Input<Query = unknown, Body = unknown> {
   /** Parameters of the path, such as `{ id }`. */
   readonly params: Readonly<Record<string, string>>
@@ -60,7 +60,7 @@ interface SessionCall<Query, Body> extends Input<Query, Body> {
 }
 
 export interface OpenCall<Query = unknown, Body = unknown> extends Input<Query, Body> {
-  /** That of a `sign-in` route if there is one, else null. */
+  /** The session of a `sign-in` route if there is one, else null. */
   readonly session: OpenSession | null
 }
 
@@ -79,7 +79,10 @@ interface Spec<Query, Body> extends Common {
   readonly query?: z.ZodType<Query>
   /** The schema of a JSON body. */
   readonly body?: z.ZodType<Body>
-  /** Bytes of a JSON body; absent: 64 KB, or 16 KB without a workspace. A larger one is among `large-bodies`. */
+  /**
+   * Bytes of a JSON body. If it is absent, the limit is 64 KB, or 16 KB without a workspace. A larger one is among
+   * `large-bodies`.
+   */
   readonly maxBody?: number
 }
 
@@ -91,7 +94,7 @@ interface WorkspaceSpec<Query, Body> extends Spec<Query, Body> {
 export interface RouteSpec<Query, Body> extends WorkspaceSpec<Query, Body> {
   /** Keys with the scope `send` alone may use it for what they have sent. */
   readonly own?: true
-  /** Runs for a request with a `signature` in its query, which needs no key: it verifies that signature. */
+  /** Runs for a request with a `signature` in its query. It needs no key, because it verifies that signature. */
   readonly byLink?: Run<OpenCall<LinkQuery, undefined>>
   readonly run: Run<Call<Query, Body>>
 }
@@ -107,11 +110,11 @@ interface SessionSpec<Query, Body> extends Spec<Query, Body> {
   readonly run: Run<SessionCall<Query, Body>>
 }
 
-/** `tracking`, `page` and `callback` ignore the query, whose schema is for the OpenAPI document alone. */
+/** `tracking`, `page` and `callback` ignore the query. Its schema is for the OpenAPI document alone. */
 interface OpenSpec<Query, Body> extends Spec<Query, Body> {
   readonly area: OpenArea
   readonly readBody?: ReadBody<Body>
-  /** Of a `callback`: whether the token in the path is right. If not, the answer is 404, and no body is read. */
+  /** Whether the token in the path of a `callback` is right. If not, the answer is 404, and no body is read. */
   readonly isAuthorized?: (params: Input['params']) => boolean
   readonly run: Run<OpenCall<Query, Body>>
 }
@@ -127,12 +130,12 @@ export interface Route extends Common {
   readonly readBody: ReadBody<unknown> | null
   readonly file: FileForm | null
   readonly isAuthorized: ((params: Input['params']) => boolean) | null
-  /** What answers a request with a signature in its query. */
+  /** Answers a request with a signature in its query. */
   readonly byLink: Route | null
   readonly run: Run<unknown>
 }
 
-/** Bytes: what is parsed on the main thread. */
+/** Bytes that are parsed on the main thread. */
 export const DEFAULT_BODY = 65_536
 /** Bytes of a body that has a secret and a few short fields. */
 const SHORT_BODY = 16_384

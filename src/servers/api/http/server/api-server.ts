@@ -29,14 +29,14 @@ import type { Validations } from './validations.js'
 
 /** How long the server waits for a client, in milliseconds. */
 export interface ListenerTimeouts {
-  /** From the connection to its first byte, and from there to the end of the TLS handshake. */
+  /** The time from the connection to its first byte, and from there to the end of the TLS handshake. */
   readonly handshake: number
   readonly header: number
-  /** For a complete request with the largest body. */
+  /** The time for a complete request with the largest body. */
   readonly request: number
-  /** Between two requests. */
+  /** The time between two requests. */
   readonly keepAlive: number
-  /** Without a byte in either direction while a request is being read or answered. */
+  /** The time without a byte in either direction while a request is being read or answered. */
   readonly inactivity: number
   /** How often the limits of header and request are checked. */
   readonly checkInterval: number
@@ -58,7 +58,7 @@ export interface ServerDeps {
   readonly app: ApiApp
   readonly connections: Connections
   readonly tls: ListenerTls
-  /** Absent: none come. */
+  /** If it is absent, none come. */
   readonly validations?: Validations
   readonly timeouts: ListenerTimeouts
   readonly log: Log
@@ -139,7 +139,7 @@ function attachEventHandlers(
     const response = connections.findBySocket(socket)?.response ?? null
     if (content === null) socket.destroy()
     else if (isUnderWay(response) && (response.headersSent || response.req.complete)) {
-      // The request before was valid: its answer comes first.
+      // The request before it was valid: its answer comes first.
       response.once('close', () => socket.destroy())
     } else answerAndClose(socket, content)
   })

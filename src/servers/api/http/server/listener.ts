@@ -19,7 +19,7 @@ export class ApiListener {
   private constructor(
     private readonly servers: readonly ApiServer[],
     private readonly deps: ServerDeps,
-    /** In the order of the settings, with the ports that were bound. */
+    /** They are in the order of the settings, with the ports that were bound. */
     readonly endpoints: readonly ApiEndpoint[],
   ) {}
 
@@ -50,7 +50,10 @@ export class ApiListener {
     for (const opened of this.servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
   }
 
-  /** Resolves when the requests under way are answered, after `limit` milliseconds at the latest: what is left is cut off. */
+  /**
+   * Resolves when the requests under way are answered, after `limit` milliseconds at the latest. Others are then cut
+   * off.
+   */
   drain(limit: number): Promise<void> {
     this.deps.app.drain()
     return this.deps.connections.drain(limit)
@@ -73,7 +76,7 @@ async function bindServer(server: Server, endpoint: ApiEndpoint): Promise<ApiEnd
     return endpoint
   }
   const { host, port: requestedPort } = endpoint
-  // Allows `[::]` beside `0.0.0.0` on one port.
+  // So `[::]` and `0.0.0.0` can share one port.
   await waitForListening(server, { host, port: requestedPort, ipv6Only: host.includes(':') })
   const { address, port } = boundAddressOf(server)
   return { kind: endpoint.kind, host: address, port }

@@ -19,7 +19,7 @@ export interface Validations {
   readonly divert: (socket: Socket, onOrdinary: () => void) => void
 }
 
-/** `limit`: milliseconds for the ClientHello, and for the handshake after it. */
+/** `limit` is the time in milliseconds for the ClientHello, and for the handshake after it. */
 export function createValidations(answers: ChallengeAnswers, limit: number): Validations {
   const server = createValidationServer(answers, limit)
   return {
@@ -72,6 +72,6 @@ function peekClientHello(socket: Socket, limit: number, onVerdict: (verdict: Hel
   }
   socket.once('close', stop)
   socket.on('readable', peek)
-  // What was read and put back before causes no event.
+  // Bytes that were read before and put back cause no event.
   peek()
 }

@@ -182,7 +182,7 @@ t.test('reports of those who received no mail of the domain are shown, and not c
   t.match(shown.out, /c\.test \(unknown\)/)
 })
 
-t.test('what is not proved, not ours, known or no report is let go', async (t) => {
+t.test('what is not proved, not ours, known or no report is discarded', async (t) => {
   const { app, domainId } = await reader(t)
   const google = reportMessage(zip(Buffer.from(googleAggregate())))
   await report(t, app, sign(google))

@@ -33,7 +33,7 @@ const sentences = {
   tls: 'No encrypted connection could be agreed.',
   dns: 'DNS gave no answer.',
   'warming-up': 'Our address or domain is new there and has sent what it may today; the rest waits.',
-  'local-error': 'Our own server had a fault of its own; its log says more.',
+  'local-error': 'Our own server had a fault; its log says more.',
   expired: 'Every attempt failed until the message was too old.',
   operator: 'The operator removed the message from the queue.',
   'domain-deleted': 'The sending domain was deleted while the message waited.',

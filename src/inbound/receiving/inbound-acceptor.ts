@@ -182,7 +182,7 @@ export class InboundAcceptor {
     }
     if (copies.length > 0) log.info(facts, 'a message was accepted')
     if (hasDiscarded)
-      log.info({ ...facts, times: this.discarded }, 'mail to a return path that is none of ours was let go')
+      log.info({ ...facts, times: this.discarded }, 'mail to a return path that is none of ours was discarded')
   }
 }
 

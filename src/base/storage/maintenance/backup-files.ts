@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Files that are looked at. */
+/** Files that are checked. */
 const MAX_FILES = 10_000
 
 export interface BackupFile {

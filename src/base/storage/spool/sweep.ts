@@ -23,7 +23,7 @@ interface SweepOptions {
   readonly databaseFile: string
   /** The file that is appended to, which stays, or null if there is none. */
   readonly currentFile: number | null
-  /** The holes of one file. If there are none, entire files are looked at. */
+  /** The holes of one file. If there are none, entire files are checked. */
   readonly holes: readonly SpoolPlace[]
 }
 

@@ -31,11 +31,11 @@ export interface BroadcastsTable {
   finished_at: Timestamp | null
   /** The API key that sent it. */
   key_id: string | null
-  /** The last contact that was looked at. Empty before the first. */
+  /** The last contact that was processed. Empty before the first. */
   cursor: string
   /** Contacts with ids that sort after it were added after the start. Empty until then. */
   ceiling: string
-  /** All contacts were looked at. */
+  /** All contacts were processed. */
   expanded: Flag
   /** A quota is used up: no messages are made before this time. */
   waits_until: Timestamp | null

@@ -60,7 +60,7 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'breaker release',
     usage: 'ID [--workspace ID]',
-    summary: 'send what is held of a workspace, a sender domain or a broadcast; its figures begin anew',
+    summary: 'send what is held of a workspace, a sender domain or a broadcast; its outcomes count from zero',
     options: { workspace: 'string' },
     awaitsNotice: true,
     run: async (call) => (await loadBreaker()).release(call),
@@ -68,7 +68,7 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'shaping reset',
     usage: 'PROVIDER',
-    summary: 'forget what was learned about a provider: its pause ends, and its pace is found anew',
+    summary: 'forget what was learned about a provider: its pause ends, and its pace is learned again',
     options: {},
     awaitsNotice: true,
     run: async (call) => (await loadShaping()).reset(call),
@@ -91,7 +91,7 @@ export const queueCommands: readonly Command[] = [
   {
     name: 'warmup restart',
     usage: 'ADDRESS|DOMAIN [PROVIDER]',
-    summary: 'begin the warm-up of a source address or domain anew, at one provider or everywhere',
+    summary: 'restart the warm-up of a source address or domain, at one provider or everywhere',
     options: {},
     awaitsNotice: true,
     run: async (call) => (await loadWarmUp()).restart(call),

@@ -69,7 +69,7 @@ const options: Readonly<Record<string, string>> = {
   template: 'the text of the message, with {code} and perhaps {minutes}; else a text of our own',
   to: 'the recipient',
   transcript: 'with each command and reply of the SMTP sessions',
-  upgrade: 'also try the upgrade of the database on a copy, which is removed; a daemon may run meanwhile',
+  upgrade: 'also try the upgrade of the database on a copy, which is removed; a daemon may be running',
   until: 'when the rule ends: as 2030-01-31T09:00:00Z, or from now as 2h, 3d; else when it is removed',
   workspace: 'the id of the workspace; needed where there are several',
 }

@@ -14,7 +14,7 @@ import type { InboundEmail } from '../../../records/messages/inbound/inbound-rec
 import type { ShowProgress } from '../command/progress.js'
 import { entryOf, type LogEntry } from './log-entry.js'
 
-/** Records that are looked at, and answers that are shown. */
+/** Records that are read, and answers that are shown. */
 const MAX_LOOKED = 1_000_000
 const MAX_ANSWERS = 100
 

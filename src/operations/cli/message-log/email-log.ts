@@ -34,7 +34,7 @@ import { webhookEntries } from './webhook-entries.js'
 /** Milliseconds from an outcome to the notification about it. */
 const MAX_DELAY = 10_000
 
-/** Mails of the service that are read around one outcome, and outcomes that are looked at. */
+/** Mails of the service that are read around one outcome, and outcomes that are read. */
 const MAX_NOTICES = 100
 
 const MAX_OUTCOMES = 100

@@ -110,7 +110,7 @@ export function judgeName(
 ): Judgement {
   const remedy: Remedy = [
     ...remediesOf(name, fault ?? '', records),
-    `posthorn certificates renew ${name}   # once the cause is mended: tries at once`,
+    `posthorn certificates renew ${name}   # once the cause is repaired: tries at once`,
   ]
   const reason = fault === null ? '' : `: ${fault}`
   // After a renewal that was asked for too early, nothing is tried before it is due.

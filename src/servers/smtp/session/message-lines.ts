@@ -103,7 +103,7 @@ function isMailboxLine(raw: Buffer, at: number, isBelowFields: boolean): boolean
   return /^>?From /.test(line) && (!isBelowFields || / \d\d?:\d\d/.test(line))
 }
 
-/** Octets of a line that are looked at. */
+/** Octets of a line that are read. */
 const MAX_MAILBOX_LINE = 400
 
 /** The result has memory that nothing else shares, because threads take over whole buffers. */

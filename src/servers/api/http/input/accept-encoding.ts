@@ -1,6 +1,6 @@
 /** Decides which compressions a client takes (RFC 9110 section 12.5.3). Pure. */
 
-/** Members of a list that are looked at. */
+/** Members of a list that are read. */
 const MAX_MEMBERS = 20
 
 /** True only if the field names it, or `*`: a client without the field may be a program that stores the bytes. */

@@ -6,7 +6,7 @@ import { rewriteMessage } from '../../dist/src/outbound/tracking/rewrite-message
 import { EmailTracker } from '../../dist/src/outbound/tracking/track-email.js'
 
 const base = 'https://mail.example.test'
-const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl: base })
 const email = {
   workspaceId: 'ws_1',
   emailId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',

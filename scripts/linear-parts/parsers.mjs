@@ -26,7 +26,7 @@ import { makeStoredForm } from '../../dist/src/inbound/receiving/threads/stored-
 import { analyzeContent } from '../../dist/src/inbound/spam/content-analysis.js'
 import { readClientHello } from '../../dist/src/operations/certificates/client-hello.js'
 import { composeFrame } from '../../dist/src/outbound/broadcasts/compose-frame.js'
-import { buildContactMessage } from '../../dist/src/outbound/broadcasts/contact-message.js'
+import { ContactMessages } from '../../dist/src/outbound/broadcasts/contact-message.js'
 import { ReplyParser } from '../../dist/src/outbound/delivery/smtp/reply-parser.js'
 import { parseReportingRecord } from '../../dist/src/outbound/delivery/tls-reports/reporting-record.js'
 import { prepareMessage, summarizeMessage } from '../../dist/src/outbound/sending/prepare-message.js'
@@ -282,7 +282,7 @@ const messageIds = { emailId: 'bc-x', recipientId: '0192aaaa-bbbb-7ccc-8ddd-eeee
 
 function fillGreeting(text) {
   const contact = { email: 'x@b.test', first_name: text, last_name: text, metadata: JSON.stringify({ x: text }) }
-  return buildContactMessage({ secret, publicUrl }, greeting, contact, messageIds)
+  return new ContactMessages(secret, publicUrl).build(greeting, contact, messageIds)
 }
 
 export const parsers = [

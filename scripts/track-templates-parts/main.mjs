@@ -73,7 +73,7 @@ const email = {
   clicks: true,
   now: 0,
 }
-const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl: base })
 const own = createOwnUrls(base)('posthorn.example.test')
 
 /** Null: as it must be. */

@@ -8,8 +8,8 @@ import { uuidv7 } from '../../src/base/platform/ids.js'
 import { readServiceState } from '../../src/base/storage/db/service-state.js'
 import type { Write } from '../../src/base/storage/db/write.js'
 import { toJson } from '../../src/base/storage/tables/columns.js'
-import { composeBroadcast } from '../../src/outbound/broadcasts/compose-broadcast.js'
-import { buildContactMessage } from '../../src/outbound/broadcasts/contact-message.js'
+import { BroadcastComposer } from '../../src/outbound/broadcasts/compose-broadcast.js'
+import { ContactMessages } from '../../src/outbound/broadcasts/contact-message.js'
 import { encodeFrame } from '../../src/records/messages/frames/encode-frame.js'
 import type { MessageFrame } from '../../src/records/messages/frames/message-frame.js'
 import { enqueue, type NewEmail } from '../../src/records/messages/queue/enqueue.js'
@@ -45,17 +45,17 @@ async function openApp(t: Test, script: SinkScript = {}): Promise<Journey> {
   return { app: await testDaemon(t, { routes: { 'b.test': sink } }), sink }
 }
 
-function contactDeps({ daemon }: TestDaemon) {
+function messagesOf({ daemon }: TestDaemon): ContactMessages {
   const secret = readServiceState(daemon.database.read, { key: 'return_path_secret' })[0]?.value ?? ''
-  return { secret: createSecretKey(secret, 'base64'), publicUrl: base }
+  return new ContactMessages(createSecretKey(secret, 'base64'), base)
 }
 
 /** Stores a broadcast that is sent to these addresses. */
 async function store(app: TestDaemon, to: readonly string[]): Promise<Broadcast> {
   const id = uuidv7(app.now())
-  const deps = { hostname: 'mail.service.test', publicUrl: base, trackingBaseFor: () => base }
+  const composer = new BroadcastComposer('mail.service.test', base, { baseFor: () => base })
   const content = { sender, replyTo: [], subject: 'For {{first_name}} <{{email}}>', html, text: null }
-  const { frame, links } = await composeBroadcast(deps, content, { broadcastId: id, audienceId: uuidv7(app.now()) })
+  const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId: uuidv7(app.now()) })
   const messages = to.map((address) => buildWrites(app, { id, frame }, address))
   const own = { broadcast_id: id, workspace_id: app.workspaceId, created_at: app.now() }
   await withOwnDatabase(app, ({ commit, read }) =>
@@ -72,7 +72,7 @@ function buildWrites(app: TestDaemon, { id, frame }: Omit<Broadcast, 'emailIds'>
   const [emailId, recipientId, now] = [`bc-${uuidv7(app.now())}`, uuidv7(app.now()), app.now()]
   const email = parseAddress(to)
   const contact = { email, first_name: 'Zoë', last_name: null, metadata }
-  const { slots, ...message } = buildContactMessage(contactDeps(app), frame, contact, { emailId, recipientId, now })
+  const { slots, ...message } = messagesOf(app).build(frame, contact, { emailId, recipientId, now })
   const newEmail: NewEmail = {
     ...{ id: emailId, workspace_id: app.workspaceId, source: 'rest', message_id: message.messageId },
     ...{ envelope_from: '', envid: null, ret: null, from_email: sender.address, from_name: sender.name },

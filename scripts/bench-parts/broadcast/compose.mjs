@@ -1,19 +1,15 @@
 // What the messages of a broadcast cost: composing the frame once, then the values and the bytes of each message, beside
 // composing every message as a whole. Processor time of this process, the mean of many messages.
 import { createSecretKey } from 'node:crypto'
-import { composeBroadcast } from '../../../dist/src/outbound/broadcasts/compose-broadcast.js'
-import { buildContactMessage } from '../../../dist/src/outbound/broadcasts/contact-message.js'
+import { BroadcastComposer } from '../../../dist/src/outbound/broadcasts/compose-broadcast.js'
+import { ContactMessages } from '../../../dist/src/outbound/broadcasts/contact-message.js'
 import { composeMessage } from '../../../dist/src/outbound/sending/compose-message.js'
 import { EmailTracker } from '../../../dist/src/outbound/tracking/track-email.js'
 import { buildFramed } from '../../../dist/src/records/messages/frames/message-frame.js'
 
 const base = 'https://mail.example.test'
-const deps = {
-  hostname: 'mail.example.test',
-  publicUrl: base,
-  trackingBaseFor: () => base,
-  secret: createSecretKey(Buffer.alloc(32, 7)),
-}
+const composer = new BroadcastComposer('mail.example.test', base, { baseFor: () => base })
+const messagesOfContacts = new ContactMessages(createSecretKey(Buffer.alloc(32, 7)), base)
 const broadcastId = '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'
 const ids = { broadcastId, audienceId: '0192aaaa-bbbb-7ccc-8ddd-aaaaaaaaaaaa' }
 const message = { emailId: `bc-${broadcastId}`, recipientId: broadcastId, now: Date.UTC(2026, 10, 21) }
@@ -41,7 +37,7 @@ const contactOf = (number) => ({
   metadata: JSON.stringify({ id: number, plan: 'pro & more', since: '2026' }),
 })
 
-const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl: base })
 
 /** The same as a single email. */
 function composeWhole(html, number) {
@@ -83,16 +79,16 @@ export async function measureCompose({ messages }) {
     const html = page(size, own)
     const content = { sender, replyTo: [], subject: 'News for {{first_name|you}}', html, text: null }
     const started = performance.now()
-    const { frame } = await composeBroadcast(deps, content, ids)
+    const { frame } = await composer.compose(content, ids)
     const name = `${Math.round(html.length / 1024)} KB, 10 links, ${own} of them with variables`
     console.log(
       `\na broadcast of ${name}: its frame takes ${(performance.now() - started).toFixed(1)} ms once; a message:`,
     )
-    const { slots } = buildContactMessage(deps, frame, contactOf(1), message)
+    const { slots } = messagesOfContacts.build(frame, contactOf(1), message)
     const of = (title) => `${title}, ${name}`
     const whole = Math.min(messages, 1_000)
     results.push(
-      measureCpu(of('values'), messages, (turn) => buildContactMessage(deps, frame, contactOf(turn), message)),
+      measureCpu(of('values'), messages, (turn) => messagesOfContacts.build(frame, contactOf(turn), message)),
       measureCpu(of('bytes'), messages, () => buildFramed(frame, slots)),
       measureCpu(of('composed as a whole'), whole, (turn) => composeWhole(html, turn)),
     )

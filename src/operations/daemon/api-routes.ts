@@ -4,9 +4,11 @@ import { createAddressGuard } from '../../base/platform/address-guard.js'
 import { createMemoryBudget } from '../../base/platform/memory/budget.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { createBroadcastSwitch } from '../../outbound/broadcasts/broadcast-switch.js'
+import { BroadcastComposer } from '../../outbound/broadcasts/compose-broadcast.js'
+import { ContactMessages } from '../../outbound/broadcasts/contact-message.js'
 import { composeEmail } from '../../outbound/sending/compose-email.js'
 import { createContentFiller } from '../../outbound/sending/template-content.js'
-import { buildUnsubscribeUrl, createUnsubscribeLinks } from '../../outbound/sending/unsubscribe-links.js'
+import { buildUnsubscribeUrl, UnsubscribeLinks } from '../../outbound/sending/unsubscribe-links.js'
 import { createHtmlChangeFinder } from '../../outbound/tracking/links.js'
 import { exportFolder } from '../../records/exports/export-file.js'
 import { audienceFileRoutes } from '../../servers/api/audiences/audience-files.js'
@@ -61,7 +63,6 @@ import { workspaceRoutes } from '../../servers/api/workspaces/workspaces.js'
 import { renderForwardPage } from '../../servers/pages/forward-page.js'
 import { renderNotePage } from '../../servers/pages/layout.js'
 import { renderUnsubscribePage, unknownUnsubscribePage } from '../../servers/pages/unsubscribe-page.js'
-import { createBatchQuotaCheck } from '../../workspaces/accounts/limits/quota.js'
 import { createCheckLimiter } from '../../workspaces/domains/verify-domain.js'
 import { type CheckUrl, createUrlCheck } from '../../workspaces/webhooks/webhook-url.js'
 import type { StartOptions } from './daemon-options.js'
@@ -105,7 +106,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
   return [
     ...apiKeyRoutes(parts),
     createRoute(creating),
-    batchRoute({ ...creating, refusalOf: createBatchQuotaCheck({ read, planOf: limits.plans.find }) }),
+    batchRoute({ ...creating, refusalOf: (...batch) => limits.charger.findBatchRefusal(...batch) }),
     listRoute(reading),
     showRoute(reading),
     rawRoute(reading),
@@ -117,7 +118,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     ...audienceRoutes(parts),
     ...audienceFileRoutes(importing),
     ...broadcastRoutes(parts),
-    ...broadcastActRoutes({ ...parts, composing: buildBroadcastDeps(parts) }),
+    ...broadcastActRoutes({ ...parts, ...buildBroadcastParts(parts) }),
     ...breakerRoutes({ read, commit, broadcasts: createBroadcastSwitch(read), onReleased: parts.breaker.onReleased }),
     ...templateRoutes({ ...parts, sampleUnsubscribeUrl: buildUnsubscribeUrl(publicUrl, 'preview') }),
     ...fileRoutes(parts),
@@ -160,9 +161,9 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
 }
 
 function buildCreateDeps(parts: RouteParts): CreateDeps {
-  const { config, read, limits, templates, identity, trackingBaseFor } = parts
+  const { config, read, limits, templates, identity, trackingHost } = parts
   const memory = limits.shareByOwner(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
-  const links = createUnsubscribeLinks({ secret: identity.returnPathSecret, baseFor: trackingBaseFor })
+  const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)
   const from = { read, templates, memory, filler: createContentFiller(links, parts.renderLarge) }
   const { hostname, public_url: publicUrl } = config.service
   return {
@@ -177,9 +178,14 @@ function buildImportDeps(parts: RouteParts): ImportRouteDeps {
   return { ...parts, files: { memory, hasDiskSpace: parts.hasDiskSpace } }
 }
 
-function buildBroadcastDeps({ config, trackingBaseFor, identity }: RouteParts): BroadcastActDeps['composing'] {
+function buildBroadcastParts({
+  config,
+  trackingHost,
+  identity,
+}: RouteParts): Pick<BroadcastActDeps, 'composing' | 'contactMessages'> {
   const { hostname, public_url: publicUrl } = config.service
-  return { hostname, publicUrl, trackingBaseFor, secret: identity.returnPathSecret }
+  const composing = new BroadcastComposer(hostname, publicUrl, trackingHost)
+  return { composing, contactMessages: new ContactMessages(identity.returnPathSecret, publicUrl) }
 }
 
 function buildUrlCheck({ settings, domainChecks }: RouteParts): CheckUrl {

@@ -22,7 +22,7 @@ import type { Database } from '../../base/storage/db/database.js'
 import { databaseFile, type OpenOptions, openDatabase } from '../../base/storage/open.js'
 import { StandbyRunner } from '../../base/storage/standby/standby-runner.js'
 import { holdLog } from '../../base/storage/wal/hold-log.js'
-import { createSuppressionCache, type SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import type { ApiEndpoint } from '../../servers/api/http/server/listener.js'
 import type { DnsEndpoint } from '../../servers/dns/tcp-listener.js'
 import type { BoundEndpoint } from '../../servers/smtp/server/server-sockets.js'
@@ -147,7 +147,7 @@ async function openStorage(options: StartOptions, stopSteps: StopSteps): Promise
   stopSteps.push(() => standby?.stop())
   stopSteps.push(() => opened.close())
   stopSteps.push(startSweeps(opened, storageLog).stop)
-  const suppressions = createSuppressionCache(opened)
+  const suppressions = new SuppressionCache(opened.read)
   const database = watchDatabase(options, opened, suppressions, stopSteps)
   const lateSteps: StopSteps = []
   stopSteps.push(() => stopAll(lateSteps, log))

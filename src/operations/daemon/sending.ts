@@ -5,9 +5,8 @@ import type { Database } from '../../base/storage/db/database.js'
 import type { ComposeThread } from '../../outbound/sending/compose-thread.js'
 import { EmailCommitter } from '../../outbound/sending/email-committer.js'
 import { EmailPreparer } from '../../outbound/sending/email-preparer.js'
-import type { FindVerifiedDomain } from '../../outbound/sending/sender-policy.js'
 import { EmailTracker } from '../../outbound/tracking/track-email.js'
-import { createTrackingHost, type TrackingBaseFor } from '../../outbound/tracking/tracking-host.js'
+import { TrackingHost } from '../../outbound/tracking/tracking-host.js'
 import type { StartOptions } from './daemon-options.js'
 import type { Services } from './services.js'
 
@@ -19,34 +18,32 @@ interface SendingDeps extends Pick<StartOptions, 'config' | 'clock'> {
 
 export interface Sending {
   readonly preparer: EmailPreparer
-  readonly findVerifiedDomain: FindVerifiedDomain
   readonly committer: EmailCommitter
   readonly tracker: EmailTracker
   readonly composeLarge: ComposeThread['compose']
   readonly renderLarge: ComposeThread['render']
   readonly previewLarge: ComposeThread['preview']
-  readonly trackingBaseFor: TrackingBaseFor
+  readonly trackingHost: TrackingHost
 }
 
 export function wireSending(
   { config: { service, api }, clock, served, servesName }: SendingDeps,
   { read, commit }: Database,
-  { suppressions, domains, limits: { charge }, delivery: { runner: queue } }: Services,
+  { suppressions, domains, limits: { charger }, delivery: { runner: queue } }: Services,
   composing: ComposeThread,
 ): Sending {
   const { hostname, public_url: publicUrl } = service
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const certificateOf = (): string => served.cert
-  const trackingBaseFor = createTrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
-  const tracker = new EmailTracker({ trackingBaseFor, publicUrl })
+  const trackingHost = new TrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
+  const tracker = new EmailTracker({ trackingHost, publicUrl })
   return {
     preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
-    committer: new EmailCommitter({ read, commit, charge, queue }),
+    committer: new EmailCommitter({ read, commit, charger, queue }),
     tracker,
-    findVerifiedDomain: domains.findVerified,
     composeLarge: (job) => composing.compose(job),
     renderLarge: (job) => composing.render(job),
     previewLarge: (job) => composing.preview(job),
-    trackingBaseFor,
+    trackingHost,
   }
 }

@@ -19,20 +19,20 @@ import {
 } from '../../records/messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
-import { type ApiKeyCache, createApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
+import { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
 import { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
 import { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
 import {
   type AudienceRemovalRunner,
   createAudienceRemovalRunner,
 } from '../../workspaces/audiences/audience-removal-runner.js'
-import { createTemplateCache, type TemplateCache } from '../../workspaces/content/template-cache.js'
-import { createSigningKeyCache, type SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
+import { TemplateCache } from '../../workspaces/content/template-cache.js'
+import { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
 import { ForwardRuleCache } from '../../workspaces/domains/forwards/forward-rule-cache.js'
 import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
 import { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
-import { createSendingDomainCache, type SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
+import { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { createImportRunner, type ImportRunner } from '../../workspaces/imports/import-runner.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
@@ -164,14 +164,14 @@ function openExports(
 
 function openCaches({ clock, database }: CommonDeps): Caches {
   return {
-    apiKeyCache: createApiKeyCache({ ...database, clock }),
+    apiKeyCache: new ApiKeyCache(database, clock),
     operatorWorkspace: new OperatorWorkspaceCache(database),
     workspaceOwners: new WorkspaceOwners(database),
-    domains: createSendingDomainCache(database),
+    domains: new SendingDomainCache(database.read),
     receivingDomains: new ReceivingDomainCache(database),
     forwardRules: new ForwardRuleCache(database),
-    signingKeys: createSigningKeyCache(database),
-    templates: createTemplateCache(database),
+    signingKeys: new SigningKeyCache(database.read),
+    templates: new TemplateCache(database.read),
   }
 }
 

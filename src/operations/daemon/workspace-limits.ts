@@ -14,8 +14,8 @@ import { createMemoryShares, type MemoryShares } from '../../base/platform/memor
 import type { Database } from '../../base/storage/db/database.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
 import { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
-import { createPlanCache, findUnknownPlans, type PlanCache } from '../../workspaces/accounts/limits/plans.js'
-import { createEmailCharger, type EmailCharger } from '../../workspaces/accounts/limits/quota.js'
+import { findUnknownPlans, PlanCache } from '../../workspaces/accounts/limits/plans.js'
+import { EmailCharger } from '../../workspaces/accounts/limits/quota.js'
 import { createRateLimit, type RateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
 import { createDailyRequests } from '../../workspaces/accounts/limits/rate-limit-days.js'
 import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
@@ -45,7 +45,7 @@ export interface Limits {
   readonly clients: RateLimit
   /** Counts requests that need no key by design, by client address. */
   readonly open: RateLimit
-  readonly charge: EmailCharger
+  readonly charger: EmailCharger
   readonly inboundBytes: InboundBytes
   /** Shares of this budget by owner. Workspaces of one owner share one of them, and each address has a separate one. */
   readonly shareByOwner: (budget: ReservableMemory, share: number) => MemoryShares
@@ -68,7 +68,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   const { log, database } = deps
   const { read } = database
   const limits = (): LimitsConfig => deps.settings().limits
-  const plans = createPlanCache({ read, settings: limits })
+  const plans = new PlanCache(read, limits)
   const days = createDailyRequests(database)
   const saver = saveRegularly(days, log)
   const warnOfUnknownPlans = (): void => {
@@ -82,10 +82,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
     requests: createRateLimit({ limitsOf: (id) => plans.find(id).limits, meterOf: deps.workspaceOwners.ownerOf, days }),
     clients: createRateLimit({ limitsOf: () => unauthenticatedLimits }),
     open: createRateLimit({ limitsOf: () => openLimits }),
-    charge: createEmailCharger({
-      ...{ read, planOf: plans.find },
-      domainEmailsPerDay: () => limits().domain_emails_per_day,
-    }),
+    charger: new EmailCharger(read, plans, () => limits().domain_emails_per_day),
     onReload: () => {
       plans.drop()
       warnOfUnknownPlans()

@@ -11,23 +11,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import { hasPausedEntries } from '../../records/messages/queue/broadcast-entries.js'
+import type { QueueRunner } from '../delivery/queue-runner.js'
 import { dueBroadcasts, listRunningBroadcasts, type RunningBroadcast } from './active-broadcasts.js'
 import { type BroadcastRef, pauseBroadcast } from './broadcast-records.js'
-import type { StepOptions } from './broadcast-step.js'
-import type { ExpandDeps } from './expand-contacts.js'
-import { takeStep } from './take-step.js'
+import { BroadcastSteps, type StepOptions, type StepResult } from './broadcast-steps.js'
+import type { ExpanderDeps } from './contact-expander.js'
 
-export interface EngineDeps extends ExpandDeps {
-  readonly delivery: {
-    /** Nothing of the broadcast is attempted from now on, except what is on the wire. */
-    readonly stopBroadcast: (broadcastId: string) => void
-    /** Entries that are left of it are due again. */
-    readonly resumeBroadcast: (broadcastId: string, workspaceId: string) => void
-    /** Entries that delivery passed over are held now, and no longer hide others behind them. */
-    readonly rereadQueue: (workspaceId: string) => void
-    /** Other mail goes out. */
-    readonly isYielding: () => boolean
-  }
+export interface EngineDeps extends ExpanderDeps {
+  readonly runner: Pick<QueueRunner, 'offer' | 'stopBroadcast' | 'resumeBroadcast' | 'markDue' | 'isYielding'>
 }
 
 /** Milliseconds in which due broadcasts, and room in the queue, are noticed. */
@@ -70,7 +61,11 @@ export class BroadcastEngine {
   private interruptSleep: () => void = () => undefined
   private loop: Promise<void> = Promise.resolve()
 
-  constructor(private readonly deps: EngineDeps) {}
+  private readonly steps: BroadcastSteps
+
+  constructor(private readonly deps: EngineDeps) {
+    this.steps = new BroadcastSteps(deps)
+  }
 
   /** Delivery leaves paused and cancelled broadcasts alone from now on. Before delivery starts. */
   holdBack(): void {
@@ -159,14 +154,14 @@ export class BroadcastEngine {
       if (isStopped && !hasPausedEntries(this.deps.read, { broadcastId: id })) this.letGo(id, workspaceId)
     } else if (!isStopped) {
       this.stopped.set(id, workspaceId)
-      this.deps.delivery.stopBroadcast(id)
+      this.deps.runner.stopBroadcast(id)
     }
   }
 
   private letGo(id: string, workspaceId: string): void {
     this.stopped.delete(id)
     this.rested.delete(id)
-    this.deps.delivery.resumeBroadcast(id, workspaceId)
+    this.deps.runner.resumeBroadcast(id, workspaceId)
   }
 
   private async advance(
@@ -174,7 +169,7 @@ export class BroadcastEngine {
     isRecheck: boolean,
   ): Promise<boolean> {
     const startedAt = performance.now()
-    const isYielding = this.deps.delivery.isYielding()
+    const isYielding = this.deps.runner.isYielding
     const size = isYielding ? { chunk: YIELDING_CHUNK, window: YIELDING_WINDOW } : { chunk: CHUNK, window: WINDOW }
     const result = await this.tryStep(
       { id, workspaceId },
@@ -195,7 +190,8 @@ export class BroadcastEngine {
 
   private noteRest({ id, workspaceId }: BroadcastRef): void {
     this.rested.add(id)
-    this.deps.delivery.rereadQueue(workspaceId)
+    // Entries that delivery passed over are held now, and no longer hide others behind them.
+    this.deps.runner.markDue(workspaceId, 0)
     this.deps.log.info(
       { workspace: workspaceId, broadcast: id },
       'a broadcast is paused, and all that waits of it is held',
@@ -210,9 +206,9 @@ export class BroadcastEngine {
   }
 
   /** A bug must not stop the other broadcasts, nor be repeated for ever: this one is paused. */
-  private async tryStep(ref: BroadcastRef, options: StepOptions): ReturnType<typeof takeStep> {
+  private async tryStep(ref: BroadcastRef, options: StepOptions): Promise<StepResult> {
     try {
-      return await takeStep(this.deps, ref, options)
+      return await this.steps.take(ref, options)
     } catch (err) {
       if (err instanceof StorageFault) throw err
       this.deps.log.error({ err, broadcast: ref.id, workspace: ref.workspaceId }, 'a broadcast cannot go on')

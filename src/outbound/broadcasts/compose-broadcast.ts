@@ -8,17 +8,9 @@ import { Refusal, type RefusalKind } from '../../base/mail/refusal.js'
 import { threadOptions } from '../../base/platform/processes/thread-options.js'
 import { createSerialRunner } from '../../base/platform/serial-runner.js'
 import { decodeFrame } from '../../records/messages/frames/encode-frame.js'
-import type { TrackingBaseFor } from '../tracking/tracking-host.js'
+import type { TrackingHost } from '../tracking/tracking-host.js'
 import type { BroadcastContent } from './broadcast-content.js'
 import { type BroadcastIds, type ComposedBroadcast, composeFrame, type FrameSettings } from './compose-frame.js'
-
-export interface ComposeBroadcastDeps {
-  /** The domain of Message-IDs. */
-  readonly hostname: string
-  /** `service.public_url`. */
-  readonly publicUrl: string
-  readonly trackingBaseFor: TrackingBaseFor
-}
 
 /** Characters of both bodies that are composed on the main thread: a few milliseconds. */
 const MAX_SHORT = 8_192
@@ -26,19 +18,26 @@ const MAX_SHORT = 8_192
 /** A thread takes tens of megabytes. */
 const runInTurn = createSerialRunner()
 
-/**
- * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`, with the field that is wrong
- * in its details.
- */
-export async function composeBroadcast(
-  { hostname, publicUrl, trackingBaseFor }: ComposeBroadcastDeps,
-  content: BroadcastContent,
-  ids: BroadcastIds,
-): Promise<ComposedBroadcast> {
-  const settings = { ...ids, hostname, publicUrl, base: trackingBaseFor(domainOf(content.sender.address)) }
-  const size = (content.html?.length ?? 0) + (content.text?.length ?? 0)
-  if (size <= MAX_SHORT) return composeFrame(content, settings)
-  return runInTurn(() => composeOnThread({ content, settings }))
+export class BroadcastComposer {
+  /** `hostname`: the domain of Message-IDs. `publicUrl`: `service.public_url`. */
+  constructor(
+    private readonly hostname: string,
+    private readonly publicUrl: string,
+    private readonly trackingHost: Pick<TrackingHost, 'baseFor'>,
+  ) {}
+
+  /**
+   * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`, with the field that is wrong
+   * in its details.
+   */
+  async compose(content: BroadcastContent, ids: BroadcastIds): Promise<ComposedBroadcast> {
+    const { hostname, publicUrl } = this
+    const base = this.trackingHost.baseFor(domainOf(content.sender.address))
+    const settings = { ...ids, hostname, publicUrl, base }
+    const size = (content.html?.length ?? 0) + (content.text?.length ?? 0)
+    if (size <= MAX_SHORT) return composeFrame(content, settings)
+    return runInTurn(() => composeOnThread({ content, settings }))
+  }
 }
 
 /** What the thread is to compose. */

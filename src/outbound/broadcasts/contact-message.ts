@@ -27,13 +27,6 @@ import { buildBroadcastClickUrl } from '../tracking/broadcast-urls.js'
 import { createOwnUrls, linkUrlOf } from '../tracking/link-url.js'
 import { MAX_CLICK_URL } from './track-broadcast.js'
 
-export interface ContactMessageDeps {
-  /** Key of unsubscribe links and of links with variables. */
-  readonly secret: KeyObject
-  /** `service.public_url`. */
-  readonly publicUrl: string
-}
-
 export type BroadcastContact = Pick<Contact, 'first_name' | 'last_name' | 'metadata'> & { readonly email: Address }
 
 interface MessageIds {
@@ -60,23 +53,6 @@ export interface ContactMessage {
 const MAX_VALUE = 2_000
 const MAX_VALUES = 40_000
 
-export function buildContactMessage(
-  deps: ContactMessageDeps,
-  frame: MessageFrame,
-  contact: BroadcastContact,
-  ids: MessageIds,
-): ContactMessage {
-  const { recipe } = frame
-  const reader = createReader(contact)
-  const toName = joinName(contact)
-  const subject = truncate(toLine(renderText(recipe.subject, reader)), MAX_SUBJECT)
-  const message: Message = { ids, recipe, reader, subject, to: { address: contact.email, name: toName } }
-  const slots = recipe.values.map((value) => fillValue(deps, message, value))
-  const messageId = createMessageId(ids.emailId, recipe.hostname)
-  const smtputf8 = frame.smtputf8 || needsUtf8(contact.email)
-  return { slots, size: sizeOfFramed(frame, slots), messageId, subject, toName, smtputf8 }
-}
-
 type ReadVariable = (variable: FrameVariable) => string
 
 interface Message {
@@ -87,38 +63,54 @@ interface Message {
   readonly to: { readonly address: Address; readonly name: string }
 }
 
-function fillValue(deps: ContactMessageDeps, { ids, recipe, reader, subject, to }: Message, value: FrameValue): string {
-  switch (value.kind) {
-    case 'email-id':
-      return ids.emailId
-    case 'date':
-      return formatMessageDate(ids.now)
-    case 'unsubscribe-token':
-      return createUnsubscribeToken(deps.secret, ids.recipientId)
-    case 'to':
-      return composeMailboxes('To', [to])
-    case 'subject':
-      return composeSubject(subject)
-    case 'variable':
-      return reader(value.variable)
-    case 'text-of-variable':
-      return textOfHtml(reader(value.variable))
-    case 'link':
-      return trackUrl(deps, recipe, ids.emailId, renderText(value.url, reader))
-  }
-}
+export class ContactMessages {
+  /** `secret`: the key of unsubscribe links and of links with variables. `publicUrl`: `service.public_url`. */
+  constructor(
+    private readonly secret: KeyObject,
+    private readonly publicUrl: string,
+  ) {}
 
-/** The href of a link: tracked, or as it is if it is not followed through us. */
-function trackUrl(
-  { secret, publicUrl }: ContactMessageDeps,
-  { base, broadcastId, domain }: FrameRecipe,
-  emailId: string,
-  href: string,
-): string {
-  const url = linkUrlOf(href, createOwnUrls(publicUrl)(mailHostOf(domain)))
-  if (url === null) return href
-  const tracked = buildBroadcastClickUrl({ base, emailId, broadcastId }, url, createClickToken(secret, emailId, url))
-  return tracked.length > MAX_CLICK_URL ? href : tracked
+  build(frame: MessageFrame, contact: BroadcastContact, ids: MessageIds): ContactMessage {
+    const { recipe } = frame
+    const reader = createReader(contact)
+    const toName = joinName(contact)
+    const subject = truncate(toLine(renderText(recipe.subject, reader)), MAX_SUBJECT)
+    const message: Message = { ids, recipe, reader, subject, to: { address: contact.email, name: toName } }
+    const slots = recipe.values.map((value) => this.fillValue(message, value))
+    const messageId = createMessageId(ids.emailId, recipe.hostname)
+    const smtputf8 = frame.smtputf8 || needsUtf8(contact.email)
+    return { slots, size: sizeOfFramed(frame, slots), messageId, subject, toName, smtputf8 }
+  }
+
+  private fillValue({ ids, recipe, reader, subject, to }: Message, value: FrameValue): string {
+    switch (value.kind) {
+      case 'email-id':
+        return ids.emailId
+      case 'date':
+        return formatMessageDate(ids.now)
+      case 'unsubscribe-token':
+        return createUnsubscribeToken(this.secret, ids.recipientId)
+      case 'to':
+        return composeMailboxes('To', [to])
+      case 'subject':
+        return composeSubject(subject)
+      case 'variable':
+        return reader(value.variable)
+      case 'text-of-variable':
+        return textOfHtml(reader(value.variable))
+      case 'link':
+        return this.trackUrl(recipe, ids.emailId, renderText(value.url, reader))
+    }
+  }
+
+  /** The href of a link: tracked, or as it is if it is not followed through us. */
+  private trackUrl({ base, broadcastId, domain }: FrameRecipe, emailId: string, href: string): string {
+    const url = linkUrlOf(href, createOwnUrls(this.publicUrl)(mailHostOf(domain)))
+    if (url === null) return href
+    const token = createClickToken(this.secret, emailId, url)
+    const tracked = buildBroadcastClickUrl({ base, emailId, broadcastId }, url, token)
+    return tracked.length > MAX_CLICK_URL ? href : tracked
+  }
 }
 
 function renderText(text: FrameText, reader: ReadVariable): string {

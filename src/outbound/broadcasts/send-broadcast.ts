@@ -15,12 +15,13 @@ import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import { assertAudienceExists, requireAudience } from '../../workspaces/audiences/audiences.js'
 import { findSubscribedContact } from '../../workspaces/audiences/subscribed-contacts.js'
 import { templateById } from '../../workspaces/content/templates.js'
-import { checkSender, type FindVerifiedDomain } from '../sending/sender-policy.js'
+import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
+import { checkSender } from '../sending/sender-policy.js'
 import type { BroadcastContent } from './broadcast-content.js'
 import { countActiveBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, markSending, scheduleDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
-import { type ComposeBroadcastDeps, composeBroadcast } from './compose-broadcast.js'
+import type { BroadcastComposer } from './compose-broadcast.js'
 import { buildTemplateNotFound } from './draft.js'
 import { insertSentContent } from './sent-content.js'
 
@@ -28,8 +29,8 @@ import { insertSentContent } from './sent-content.js'
 const MAX_ACTIVE = 100
 
 export interface SendBroadcastDeps extends Store {
-  readonly findVerifiedDomain: FindVerifiedDomain
-  readonly composing: ComposeBroadcastDeps
+  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly composing: BroadcastComposer
 }
 
 interface SendRequest {
@@ -62,9 +63,9 @@ async function planSend(deps: SendBroadcastDeps, draft: Broadcast, request: Send
   const { id, workspace_id: workspaceId, audience_id: audienceId, version, name } = draft
   checkActive(deps.read, workspaceId)
   const content = contentOf(deps.read, draft)
-  checkSender(principal, content.sender.address, 'From', deps.findVerifiedDomain)
+  checkSender(principal, content.sender.address, 'From', deps.domains)
   await requireSubscribers(deps.read, workspaceId, audienceId)
-  const { frame, links } = await composeBroadcast(deps.composing, content, { broadcastId: id, audienceId })
+  const { frame, links } = await deps.composing.compose(content, { broadcastId: id, audienceId })
   const change = { workspaceId, id, version, keyId: principal.keyId, now }
   const details = { name, audience_id: audienceId, scheduled_for: at === null ? null : formatTimestamp(at) }
   return [

@@ -17,21 +17,23 @@ import { requireAudience } from '../../workspaces/audiences/audiences.js'
 import { findContactIds } from '../../workspaces/audiences/contact-list.js'
 import { contactById } from '../../workspaces/audiences/contacts.js'
 import { findSubscribedContact } from '../../workspaces/audiences/subscribed-contacts.js'
+import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import type { EmailPreparer, PreparedEmail } from '../sending/email-preparer.js'
-import { checkSender, type FindVerifiedDomain } from '../sending/sender-policy.js'
+import { checkSender } from '../sending/sender-policy.js'
 import type { Submission } from '../sending/submitted-message.js'
 import type { BroadcastContent } from './broadcast-content.js'
 import { requireBroadcast } from './broadcast-list.js'
 import type { BroadcastRef } from './broadcast-records.js'
-import { type ComposeBroadcastDeps, composeBroadcast } from './compose-broadcast.js'
-import { type BroadcastContact, buildContactMessage, type ContactMessageDeps } from './contact-message.js'
+import type { BroadcastComposer } from './compose-broadcast.js'
+import type { BroadcastContact, ContactMessages } from './contact-message.js'
 import { contentOf } from './send-broadcast.js'
 
 export interface TestCopyDeps {
   readonly read: Read
-  readonly findVerifiedDomain: FindVerifiedDomain
-  readonly preparer: Pick<EmailPreparer, 'prepare'>
-  readonly composing: ComposeBroadcastDeps & ContactMessageDeps
+  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly preparer: EmailPreparer
+  readonly composing: BroadcastComposer
+  readonly contactMessages: ContactMessages
 }
 
 interface TestRequest {
@@ -49,12 +51,12 @@ export async function buildTestCopy(deps: TestCopyDeps, request: TestRequest): P
   const { audience_id: audienceId, template_id: templateId } = broadcast
   const content = contentOf(read, broadcast)
   // Before the work of composing; it is checked again with the email.
-  checkSender(principal, content.sender.address, 'From', deps.findVerifiedDomain)
+  checkSender(principal, content.sender.address, 'From', deps.domains)
   requireAudience(read, ref.workspaceId, audienceId)
   const contact = await findTestContact(read, ref.workspaceId, audienceId, to)
-  const { frame } = await composeBroadcast(composing, content, { broadcastId: ref.id, audienceId, isTracked: false })
+  const { frame } = await composing.compose(content, { broadcastId: ref.id, audienceId, isTracked: false })
   const emailId = uuidv7(now)
-  const built = buildContactMessage(composing, frame, contact, { emailId, recipientId: uuidv7(now), now })
+  const built = deps.contactMessages.build(frame, contact, { emailId, recipientId: uuidv7(now), now })
   const copy = { raw: buildFramed(frame, built.slots), subject: built.subject, toName: built.toName }
   return preparer.prepare(principal, toSubmission(content, copy, { emailId, to, templateId, now }))
 }

@@ -35,7 +35,7 @@ function perform(job: ThreadJob): DoneJob {
 }
 
 function compose({ content, base, publicUrl, ...job }: ContentJob): DoneJob {
-  const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl })
+  const tracker = new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl })
   const composed = composeContent({ ...job, content: unpack(content) }, tracker)
   return { result: { kind: 'composed', composed }, transfer: memoriesOf([composed.raw]) }
 }

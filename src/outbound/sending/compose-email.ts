@@ -9,7 +9,7 @@ import { uuidv7 } from '../../base/platform/ids.js'
 import { freeMemory } from '../../base/platform/memory/free-memory.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { EmailTracker, TrackedEmail } from '../tracking/track-email.js'
-import type { TrackingBaseFor } from '../tracking/tracking-host.js'
+import type { TrackingHost } from '../tracking/tracking-host.js'
 import { type ComposedContent, composeContent, isLargeContent, type UnsubscribeUse } from './compose-content.js'
 import type { ComposeThread } from './compose-thread.js'
 import { checkSize, minSizeOf } from './composed-size.js'
@@ -41,7 +41,7 @@ interface ComposeDeps {
   readonly publicUrl: string
   readonly preparer: Pick<EmailPreparer, 'prepare'>
   readonly tracker: EmailTracker
-  readonly trackingBaseFor: TrackingBaseFor
+  readonly trackingHost: TrackingHost
   /** Composes large content without blocking the main thread. */
   readonly composeLarge: ComposeThread['compose']
   readonly links: UnsubscribeLinks
@@ -97,14 +97,14 @@ function trackedEmailOf(
 }
 
 function composeHereOrElsewhere(
-  { hostname, publicUrl, tracker, trackingBaseFor, composeLarge, links }: ComposeDeps,
+  { hostname, publicUrl, tracker, trackingHost, composeLarge, links }: ComposeDeps,
   requested: RequestedEmail,
   email: TrackedEmail,
 ): ComposedContent | Promise<ComposedContent> {
   const { content } = requested
   const job = { content, email, hostname, unsubscribe: unsubscribeUseOf(links, requested) }
   if (!isLargeContent(content)) return composeContent(job, tracker)
-  return composeLarge({ ...job, base: trackingBaseFor(email.domain), publicUrl })
+  return composeLarge({ ...job, base: trackingHost.baseFor(email.domain), publicUrl })
 }
 
 /** Most bodies have no link, and its token costs a signature. */

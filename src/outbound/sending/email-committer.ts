@@ -27,7 +27,7 @@ import {
 import { type WrittenCopies, writeCopies } from './personal-copies.js'
 
 interface CommitterDeps extends Store {
-  readonly charge: EmailCharger
+  readonly charger: EmailCharger
   /**
    * Leases the first attempt in the same commit, if it can begin at once, and takes what is due now, in memory. Null: another
    * process delivers.
@@ -60,12 +60,12 @@ export class EmailCommitter {
     now: number,
     { batch = false, also = [] }: CommitEmailsOptions = {},
   ): Promise<EarlierUse | null> {
-    const { read, commit, charge, queue } = this.deps
+    const { read, commit, charger, queue } = this.deps
     const written = new Map<PreparedEmail, WrittenCopies>()
     for (const email of emails) {
       if (email.copies !== null) written.set(email, await writeCopies(email.copies, email.enqueued.email))
     }
-    const charged = charge(emails.map(toChargeable), now)
+    const charged = charger.charge(emails.map(toChargeable), now)
     const claims = emails.map(({ enqueued }) => queue?.claim(enqueued) ?? null)
     const writes = [
       ...charged.writes,

@@ -173,15 +173,15 @@ function readTlsRequired({ message, header }: Submission): TlsRequired | null {
 
 /** Checks the envelope sender and every From address; returns the domain of the first From. */
 function checkSenders(
-  { domains: { findVerified } }: PreparerDeps,
+  { domains }: PreparerDeps,
   principal: Principal,
   envelopeFrom: Address | '',
   from: MessageSummary['from'],
 ): SendingDomain {
-  checkEnvelopeSender(principal, envelopeFrom, findVerified)
+  checkEnvelopeSender(principal, envelopeFrom, domains)
   const [first, ...others] = from
-  const domain = checkSender(principal, first.address, 'From', findVerified)
-  for (const { address } of others) checkSender(principal, address, 'From', findVerified)
+  const domain = checkSender(principal, first.address, 'From', domains)
+  for (const { address } of others) checkSender(principal, address, 'From', domains)
   return domain
 }
 

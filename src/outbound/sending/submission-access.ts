@@ -41,7 +41,7 @@ export class SubmissionAccess {
     if (!apiKeyCache.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
     const rate = requests.take(principal.workspaceId, clock())
     if (!rate.allowed) throw buildRateRefusal(rate)
-    checkEnvelopeSender(principal, envelopeFrom, domains.findVerified)
+    checkEnvelopeSender(principal, envelopeFrom, domains)
   }
 }
 

@@ -8,6 +8,7 @@ import type { KeyObject } from 'node:crypto'
 import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
 import { createUnsubscribeToken, unsubscribeAddressOf } from '../../base/mail/recipient-token.js'
 import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
+import type { TrackingHost } from '../tracking/tracking-host.js'
 import type { CustomField } from './message-content.js'
 
 /** The recipient of a link, and the address that the email is sent from. */
@@ -16,31 +17,25 @@ interface LinkOwner {
   readonly from: Address
 }
 
-export interface UnsubscribeLinks {
-  readonly tokenOf: (recipientId: string) => string
-  readonly urlOf: (owner: LinkOwner) => string
+export class UnsubscribeLinks {
+  constructor(
+    private readonly secret: KeyObject,
+    private readonly trackingHost: Pick<TrackingHost, 'baseFor'>,
+  ) {}
+
+  tokenOf(recipientId: string): string {
+    return createUnsubscribeToken(this.secret, recipientId)
+  }
+
+  urlOf({ recipientId, from }: LinkOwner): string {
+    return buildUnsubscribeUrl(this.trackingHost.baseFor(domainOf(from)), this.tokenOf(recipientId))
+  }
+
   /** Empty if the client has set one of them. */
-  readonly fieldsOf: (owner: LinkOwner, fields: readonly CustomField[]) => readonly CustomField[]
-}
-
-interface UnsubscribeLinkDeps {
-  readonly secret: KeyObject
-  /** The URL, without a trailing slash, under which links in mail of this domain reach us. */
-  readonly baseFor: (domain: DomainName) => string
-}
-
-export function createUnsubscribeLinks({ secret, baseFor }: UnsubscribeLinkDeps): UnsubscribeLinks {
-  const tokenOf: UnsubscribeLinks['tokenOf'] = (recipientId) => createUnsubscribeToken(secret, recipientId)
-  const urlOf: UnsubscribeLinks['urlOf'] = ({ recipientId, from }) =>
-    buildUnsubscribeUrl(baseFor(domainOf(from)), tokenOf(recipientId))
-  return {
-    tokenOf,
-    urlOf,
-    fieldsOf: (owner, fields) => {
-      if (fields.some(({ name }) => /^list-unsubscribe(?:-post)?$/i.test(name))) return []
-      const domain = domainOf(owner.from)
-      return buildListFields(baseFor(domain), tokenOf(owner.recipientId), mailHostOf(domain))
-    },
+  fieldsOf({ recipientId, from }: LinkOwner, fields: readonly CustomField[]): readonly CustomField[] {
+    if (fields.some(({ name }) => /^list-unsubscribe(?:-post)?$/i.test(name))) return []
+    const domain = domainOf(from)
+    return buildListFields(this.trackingHost.baseFor(domain), this.tokenOf(recipientId), mailHostOf(domain))
   }
 }
 

@@ -14,7 +14,7 @@ import { insertHtmlEdits, insertLinks } from './links.js'
 import { rewriteHtml, type TrackedLink } from './rewrite-html.js'
 import { buildClickUrl, buildPixel } from './tracked-urls.js'
 import { TrackingBudget } from './tracking-budget.js'
-import type { TrackingBaseFor } from './tracking-host.js'
+import type { TrackingHost } from './tracking-host.js'
 
 /** Why a message goes out without tracking. */
 export type TrackingSkip = 'signed' | 'encrypted' | 'malformed' | 'encoding' | 'charset' | 'too-large'
@@ -42,7 +42,7 @@ export interface EmailTracking {
 }
 
 interface TrackingDeps {
-  readonly trackingBaseFor: TrackingBaseFor
+  readonly trackingHost: Pick<TrackingHost, 'baseFor'>
   /** `service.public_url`. */
   readonly publicUrl: string
 }
@@ -57,7 +57,7 @@ export class EmailTracker {
   /** Null: neither opens nor clicks are tracked. */
   begin(email: TrackedEmail): EmailTracking | null {
     if (!email.opens && !email.clicks) return null
-    const base = this.deps.trackingBaseFor(email.domain)
+    const base = this.deps.trackingHost.baseFor(email.domain)
     const own = this.ownUrlsOf(mailHostOf(email.domain))
     const links = new EmailLinks(email, base)
     const pixel = email.opens ? buildPixel(base, email.emailId) : null

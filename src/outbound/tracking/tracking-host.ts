@@ -22,25 +22,26 @@ interface TrackingHostDeps {
   readonly clock: Clock
 }
 
-/** Without a trailing slash. */
-export type TrackingBaseFor = (domain: DomainName) => string
+export class TrackingHost {
+  private loaded: LoadedCertificate
+  private readonly isByDomain: boolean
 
-export function createTrackingHost({
-  publicUrl,
-  servesTls,
-  certificateOf,
-  servesName,
-  clock,
-}: TrackingHostDeps): TrackingBaseFor {
-  if (!servesTls || !publicUrl.startsWith('https:')) return () => publicUrl
-  let loaded: LoadedCertificate = { pem: '', from: 0, to: 0, baseOf: () => publicUrl }
-  return (domain) => {
+  constructor(private readonly deps: TrackingHostDeps) {
+    const { publicUrl, servesTls } = deps
+    this.isByDomain = servesTls && publicUrl.startsWith('https:')
+    this.loaded = { pem: '', from: 0, to: 0, baseOf: () => publicUrl }
+  }
+
+  /** Without a trailing slash. */
+  baseFor(domain: DomainName): string {
+    const { publicUrl, servesName, certificateOf, clock } = this.deps
+    if (!this.isByDomain) return publicUrl
     const host = mailHostOf(domain)
     if (servesName(host)) return replaceHost(publicUrl, host)
     const pem = certificateOf()
-    if (pem !== loaded.pem) loaded = readCertificate(pem, publicUrl)
+    if (pem !== this.loaded.pem) this.loaded = readCertificate(pem, publicUrl)
     const now = clock()
-    return now >= loaded.from && now < loaded.to ? loaded.baseOf(host) : publicUrl
+    return now >= this.loaded.from && now < this.loaded.to ? this.loaded.baseOf(host) : publicUrl
   }
 }
 

@@ -10,20 +10,11 @@
  * Limits: lists of up to 10,000 addresses, 100,000 addresses in total; longer lists are not cached.
  */
 import type { Address } from '../../base/mail/address.js'
-import { createLruCache } from '../../base/platform/lru-cache.js'
+import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { Commit } from '../../base/storage/db/write.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import { findAddedSuppression, findSuppression, isSuppressed, type Suppression } from './suppressions.js'
-
-export interface SuppressionCache {
-  readonly isSuppressed: (workspaceId: string, address: Address) => boolean
-  /** Why it is; null: it is not. */
-  readonly findReason: (workspaceId: string, address: Address) => SuppressionReason | null
-  /** The same commit, whose additions enter the cache. */
-  readonly watch: (commit: Commit) => Commit
-  readonly drop: () => void
-}
 
 interface CachedList {
   /** Null: too many to be cached. */
@@ -41,48 +32,64 @@ const selectAddresses = prepareRead<{ workspaceId: string; limit: number }>()(({
   db.selectFrom('suppressions').select('email').where('workspace_id', '=', slot('workspaceId')).limit(slot('limit')),
 )
 
-export function createSuppressionCache(
-  { read }: { readonly read: Read },
-  limits: CacheLimits = defaultLimits,
-): SuppressionCache {
-  const lists = createLruCache<CachedList>({
-    max: limits.totalAddresses,
-    weightOf: ({ addresses }) => 1 + (addresses?.size ?? 0),
-  })
+export class SuppressionCache {
+  private readonly lists: LruCache<CachedList>
 
-  function loadList(workspaceId: string): Set<string> | null {
-    const cached = lists.get(workspaceId)
-    if (cached !== undefined) return cached.addresses
-    const rows = selectAddresses(read, { workspaceId, limit: limits.addressesPerList + 1 })
-    const list = rows.length > limits.addressesPerList ? null : new Set(rows.map(({ email }) => email))
-    lists.set(workspaceId, { addresses: list })
-    return list
+  constructor(
+    private readonly read: Read,
+    private readonly limits: CacheLimits = defaultLimits,
+  ) {
+    const weightOf = ({ addresses }: CachedList): number => 1 + (addresses?.size ?? 0)
+    this.lists = createLruCache<CachedList>({ max: limits.totalAddresses, weightOf })
   }
 
-  function addAddress({ workspace_id: workspaceId, email }: Suppression): void {
-    const list = lists.peek(workspaceId)?.addresses
-    if (list == null || list.has(email)) return
-    if (list.size >= limits.addressesPerList) lists.set(workspaceId, { addresses: null })
-    // A new entry, so that the cache weighs it again.
-    else lists.set(workspaceId, { addresses: list.add(email) })
+  isSuppressed(workspaceId: string, address: Address): boolean {
+    return this.mayHave(workspaceId, address) && isSuppressed(this.read, workspaceId, address)
   }
 
-  const mayHave = (workspaceId: string, address: Address): boolean =>
-    loadList(workspaceId)?.has(address.toLowerCase()) ?? true
-  return {
-    isSuppressed: (workspaceId, address) => mayHave(workspaceId, address) && isSuppressed(read, workspaceId, address),
-    findReason: (workspaceId, address) =>
-      mayHave(workspaceId, address) ? (findSuppression(read, workspaceId, address)?.reason ?? null) : null,
-    watch: (commit) => (writes) => {
+  /** Why it is; null: it is not. */
+  findReason(workspaceId: string, address: Address): SuppressionReason | null {
+    if (!this.mayHave(workspaceId, address)) return null
+    return findSuppression(this.read, workspaceId, address)?.reason ?? null
+  }
+
+  /** The same commit, whose additions enter the cache. */
+  watch(commit: Commit): Commit {
+    return (writes) => {
       if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
       // Also after an error, when it is unknown whether they are on disk.
       return commit(writes).finally(() => {
         for (const write of writes) {
           const added = findAddedSuppression(write)
-          if (added !== null) addAddress(added)
+          if (added !== null) this.addAddress(added)
         }
       })
-    },
-    drop: () => lists.clear(),
+    }
+  }
+
+  drop(): void {
+    this.lists.clear()
+  }
+
+  private mayHave(workspaceId: string, address: Address): boolean {
+    return this.loadList(workspaceId)?.has(address.toLowerCase()) ?? true
+  }
+
+  private loadList(workspaceId: string): Set<string> | null {
+    const cached = this.lists.get(workspaceId)
+    if (cached !== undefined) return cached.addresses
+    const { addressesPerList: max } = this.limits
+    const rows = selectAddresses(this.read, { workspaceId, limit: max + 1 })
+    const addresses = rows.length > max ? null : new Set(rows.map(({ email }) => email))
+    this.lists.set(workspaceId, { addresses })
+    return addresses
+  }
+
+  private addAddress({ workspace_id: workspaceId, email }: Suppression): void {
+    const list = this.lists.peek(workspaceId)?.addresses
+    if (list == null || list.has(email)) return
+    if (list.size >= this.limits.addressesPerList) this.lists.set(workspaceId, { addresses: null })
+    // A new entry, so that the cache weighs it again.
+    else this.lists.set(workspaceId, { addresses: list.add(email) })
   }
 }

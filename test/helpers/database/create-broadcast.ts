@@ -4,7 +4,7 @@ import { parseAddress } from '../../../src/base/mail/address.js'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { composeBroadcast } from '../../../src/outbound/broadcasts/compose-broadcast.js'
+import { BroadcastComposer } from '../../../src/outbound/broadcasts/compose-broadcast.js'
 import { insertSentContent } from '../../../src/outbound/broadcasts/sent-content.js'
 import { encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { insertContact, newContactOf } from '../../../src/workspaces/audiences/contacts.js'
@@ -46,12 +46,8 @@ export async function createBroadcast(database: Database, request: NewBroadcast)
     html: null,
     text: 'Hello {{first_name|you}}',
   }
-  const deps = {
-    hostname: 'mail.service.test',
-    publicUrl: 'https://mail.test',
-    trackingBaseFor: () => 'https://t.test',
-  }
-  const { frame, links } = await composeBroadcast(deps, content, { broadcastId: id, audienceId })
+  const composer = new BroadcastComposer('mail.service.test', 'https://mail.test', { baseFor: () => 'https://t.test' })
+  const { frame, links } = await composer.compose(content, { broadcastId: id, audienceId })
   await database.commit([
     row('broadcasts', {
       ...{ id, workspace_id: workspaceId, name: 'News', audience_id: audienceId, sender: toJson(sender) },

@@ -6,7 +6,8 @@ import type { Database } from '../../../src/base/storage/db/database.js'
 import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
 import { BroadcastEngine, type EngineDeps } from '../../../src/outbound/broadcasts/broadcast-engine.js'
 import { cancelBroadcast, pauseBroadcast, resumeBroadcast } from '../../../src/outbound/broadcasts/broadcast-records.js'
-import { createEmailCharger } from '../../../src/workspaces/accounts/limits/quota.js'
+import { ContactMessages } from '../../../src/outbound/broadcasts/contact-message.js'
+import { EmailCharger } from '../../../src/workspaces/accounts/limits/quota.js'
 import type { SendingDomain } from '../../../src/workspaces/domains/rows/sending-domains.js'
 import { type CreatedBroadcast, createBroadcast } from '../../helpers/database/create-broadcast.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
@@ -53,22 +54,20 @@ async function openBench(
       commit,
       clock: () => clock.now,
       log: { info: note, warn: note, error: note } as EngineDeps['log'],
-      secret: createSecretKey(Buffer.alloc(32, 1)),
-      publicUrl: 'https://mail.test',
-      charge: createEmailCharger({
+      charger: new EmailCharger(
         read,
-        planOf: () =>
-          ({ name: 'plan', limits: credits }) as ReturnType<Parameters<typeof createEmailCharger>[0]['planOf']>,
-        domainEmailsPerDay: () => limits.perDay ?? 1_000_000,
-      }),
-      isSuppressed: (_, address) => suppressed.has(address),
-      findVerifiedDomain: (_, domain) => (domain === 'a.test' ? ({ domain } as SendingDomain) : undefined),
-      offer: () => undefined,
-      delivery: {
-        stopBroadcast: (id) => stopped.add(id),
-        resumeBroadcast: (id) => stopped.delete(id),
-        rereadQueue: (workspace) => void logged.push(`reread ${workspace}`),
-        isYielding: () => false,
+        { find: () => ({ name: 'plan', limits: credits }) },
+        () => limits.perDay ?? 1_000_000,
+      ),
+      suppressions: { isSuppressed: (_, address) => suppressed.has(address) },
+      domains: { findVerified: (_, domain) => (domain === 'a.test' ? ({ domain } as SendingDomain) : undefined) },
+      messages: new ContactMessages(createSecretKey(Buffer.alloc(32, 1)), 'https://mail.test'),
+      runner: {
+        offer: () => undefined,
+        stopBroadcast: (id) => void stopped.add(id),
+        resumeBroadcast: (id) => void stopped.delete(id),
+        markDue: (workspace) => void logged.push(`reread ${workspace}`),
+        isYielding: false,
       },
       ...more,
     })
@@ -260,11 +259,12 @@ t.test('a broadcast that is paused while another takes its step is stopped until
       await commit([pauseBroadcast({ workspaceId, id: second.id, now: start, note: null })])
       engine.wake()
     },
-    delivery: {
-      stopBroadcast: (id) => bench.stopped.add(id),
+    runner: {
+      offer: () => undefined,
+      stopBroadcast: (id) => void bench.stopped.add(id),
       resumeBroadcast: (id) => void resumed.push(id),
-      rereadQueue: () => undefined,
-      isYielding: () => false,
+      markDue: () => undefined,
+      isYielding: false,
     },
   })
   await waitUntil('the first goes on', () => bench.broadcast(first.id)['expanded'] === 1)

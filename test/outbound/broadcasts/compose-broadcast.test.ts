@@ -11,16 +11,17 @@ import { createUnsubscribeToken } from '../../../src/base/mail/recipient-token.j
 import { Refusal } from '../../../src/base/mail/refusal.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import type { BroadcastContent } from '../../../src/outbound/broadcasts/broadcast-content.js'
-import { composeBroadcast } from '../../../src/outbound/broadcasts/compose-broadcast.js'
+import { BroadcastComposer } from '../../../src/outbound/broadcasts/compose-broadcast.js'
 import { composeFrame } from '../../../src/outbound/broadcasts/compose-frame.js'
-import { type BroadcastContact, buildContactMessage } from '../../../src/outbound/broadcasts/contact-message.js'
+import { type BroadcastContact, ContactMessages } from '../../../src/outbound/broadcasts/contact-message.js'
 import { decodeFrame, encodeFrame } from '../../../src/records/messages/frames/encode-frame.js'
 import { buildFramed, type MessageFrame } from '../../../src/records/messages/frames/message-frame.js'
 import { checkForm } from '../../helpers/mail/check-form.js'
 
 const base = 'https://links.test/posthorn'
 const secret = createSecretKey(Buffer.alloc(32, 7))
-const deps = { hostname: 'mail.test', publicUrl: base, trackingBaseFor: () => base, secret }
+const composer = new BroadcastComposer('mail.test', base, { baseFor: () => base })
+const messages = new ContactMessages(secret, base)
 const ids = {
   broadcastId: '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee',
   audienceId: '0192aaaa-bbbb-7ccc-8ddd-aaaaaaaaaaaa',
@@ -62,9 +63,9 @@ async function send(
   contact: Partial<BroadcastContact> = {},
   isTracked = true,
 ): Promise<Sent> {
-  const { frame, links } = await composeBroadcast(deps, { ...plain, ...content }, { ...ids, isTracked })
+  const { frame, links } = await composer.compose({ ...plain, ...content }, { ...ids, isTracked })
   const stored = decodeFrame(encodeFrame(frame))
-  const { slots, size } = buildContactMessage(deps, stored, { ...bob, ...contact }, message)
+  const { slots, size } = messages.build(stored, { ...bob, ...contact }, message)
   const raw = buildFramed(stored, JSON.parse(JSON.stringify(slots)))
   assert.equal(raw.length, size)
   assert.equal(checkForm(raw, { maxLineOctets: 998 }).kind, 'ok')
@@ -133,7 +134,7 @@ t.test('text that is made from long HTML is cut, never within a variable', async
       { ...plain, html: `${'a'.repeat(length)}{{email}}`, text: null },
       { ...ids, hostname: 'mail.test', publicUrl: base, base },
     )
-    const { slots } = buildContactMessage(deps, frame, bob, message)
+    const { slots } = messages.build(frame, bob, message)
     const mail = await simpleParser(buildFramed(frame, slots), { skipHtmlToText: true })
     const [line = ''] = mail.text?.split('\n') ?? []
     const rest = line.replace(/^a+/, '')
@@ -212,7 +213,7 @@ const refusals: readonly [name: string, content: Partial<BroadcastContent>, kind
 ]
 
 async function findRefusal(content: Partial<BroadcastContent>, isTracked = true): Promise<Refusal> {
-  const composed = composeBroadcast(deps, { ...plain, ...content }, { ...ids, isTracked })
+  const composed = composer.compose({ ...plain, ...content }, { ...ids, isTracked })
   const error: unknown = await composed.catch((reason: unknown) => reason)
   if (error instanceof Refusal) return error
   throw new Error('not refused', { cause: error })

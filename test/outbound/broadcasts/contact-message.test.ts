@@ -6,13 +6,13 @@ import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { composeFrame } from '../../../src/outbound/broadcasts/compose-frame.js'
 import {
   type BroadcastContact,
-  buildContactMessage,
   type ContactMessage,
+  ContactMessages,
 } from '../../../src/outbound/broadcasts/contact-message.js'
 
 const base = 'https://links.test'
 const settings = { broadcastId: 'b', audienceId: 'a', hostname: 'mail.test', publicUrl: base, base }
-const deps = { secret: createSecretKey(Buffer.alloc(32, 7)), publicUrl: base }
+const messages = new ContactMessages(createSecretKey(Buffer.alloc(32, 7)), base)
 const ids = {
   emailId: 'bc-0192aaaa-bbbb-7ccc-8ddd-ffffffffffff',
   recipientId: '0192aaaa-bbbb-7ccc-8ddd-111111111111',
@@ -32,7 +32,7 @@ function build(
   const { subject = 'News', text = 'x', from = 'news@a.test' } = content
   const sender = { address: parseAddress(from), name: '' }
   const { frame } = composeFrame({ sender, replyTo: [], subject, html: null, text }, settings)
-  return buildContactMessage(deps, frame, { ...nameless, ...contact }, ids)
+  return messages.build(frame, { ...nameless, ...contact }, ids)
 }
 
 const values: readonly [name: string, variable: string, contact: Partial<BroadcastContact>, value: string][] = [

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Refusal } from '../../../src/base/mail/refusal.js'
-import { reactToLimit } from '../../../src/outbound/broadcasts/used-up-limit.js'
+import { reactToLimit } from '../../../src/outbound/broadcasts/contact-expander.js'
 
 const now = Date.parse('2026-03-01T12:00:00.000Z')
 const refusal = (details: Readonly<Record<string, unknown>>): Refusal =>

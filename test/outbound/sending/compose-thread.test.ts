@@ -35,7 +35,7 @@ t.test('the thread composes what the main thread would', async (t) => {
   ]
   for (const content of contents) {
     const job = { content, email, hostname: 'mail.test', unsubscribe: null }
-    const here = composeContent(job, new EmailTracker({ trackingBaseFor: () => base, publicUrl: base }))
+    const here = composeContent(job, new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl: base }))
     const there = await thread.compose({ ...job, base, publicUrl: base })
     t.ok(Buffer.isBuffer(there.raw))
     t.ok(here.raw.equals(there.raw), 'the same bytes')
@@ -71,7 +71,7 @@ const unsubscribe = {
   url: 'https://mail.test/v1/unsubscribe/t1',
   fields: [{ name: 'List-Unsubscribe', value: '<https://mail.test/v1/unsubscribe/t1>' }],
 }
-const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl: base })
 
 t.test('bodies in UTF-8 give the message of the same bodies as strings', async (t) => {
   const thread = new ComposeThread()

@@ -53,8 +53,9 @@ t.test('a release lies at most thirty days ahead; a time in the past means now',
 
 t.test('a key may use senders in its own verified domains only', async (t) => {
   const domain = { domain: 'a.test' } as SendingDomain
-  const verified = (workspace: string, name: string): SendingDomain | undefined =>
-    workspace === 'ws_1' && name === 'a.test' ? domain : undefined
+  const verified = {
+    findVerified: (workspace: string, name: string) => (workspace === 'ws_1' && name === 'a.test' ? domain : undefined),
+  }
   const principal = createKeylessPrincipal('ws_1')
   const check = (from: string, more: object = {}): SendingDomain =>
     checkSender({ ...principal, ...more }, parseAddress(from), 'From', verified)
@@ -64,7 +65,10 @@ t.test('a key may use senders in its own verified domains only', async (t) => {
   t.throws(() => check('x@a.test', { workspaceId: 'ws_2' }), { name: 'Refusal', kind: 'sender-not-verified' })
   t.throws(() => check('x@a.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'forbidden' })
   t.throws(() => check('x@b.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'sender-not-verified' })
-  t.doesNotThrow(() => checkEnvelopeSender(principal, '', () => undefined), 'the null reverse-path needs no domain')
+  t.doesNotThrow(
+    () => checkEnvelopeSender(principal, '', { findVerified: () => undefined }),
+    'the null reverse-path needs no domain',
+  )
 })
 
 t.test('a fingerprint distinguishes values that are equal when joined', async (t) => {

@@ -6,8 +6,8 @@ import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import { createClickToken } from '../../../src/base/mail/click-token.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
-import { composeBroadcast } from '../../../src/outbound/broadcasts/compose-broadcast.js'
-import { buildContactMessage } from '../../../src/outbound/broadcasts/contact-message.js'
+import { BroadcastComposer } from '../../../src/outbound/broadcasts/compose-broadcast.js'
+import { ContactMessages } from '../../../src/outbound/broadcasts/contact-message.js'
 import { nameBroadcastLink } from '../../../src/outbound/tracking/broadcast-links.js'
 import { resolveClick } from '../../../src/outbound/tracking/resolve-click.js'
 import { buildFramed } from '../../../src/records/messages/frames/message-frame.js'
@@ -51,8 +51,8 @@ t.test('the links that a message has lead where its sender meant, and only in th
     text: null,
   }
   const { emailId, other, broadcastId, database, follow } = await createWorld(t, [])
-  const deps = { hostname: 'mail.service.test', publicUrl: base, trackingBaseFor: () => base }
-  const composed = await composeBroadcast(deps, content, { broadcastId, audienceId: broadcastId })
+  const composer = new BroadcastComposer('mail.service.test', base, { baseFor: () => base })
+  const composed = await composer.compose(content, { broadcastId, audienceId: broadcastId })
   await database.commit(
     composed.links.map((url) => ({
       sql: 'insert into broadcast_links (broadcast_id, url, workspace_id, created_at) values (?, ?, ?, 1)',
@@ -62,7 +62,7 @@ t.test('the links that a message has lead where its sender meant, and only in th
   const metadata = toJson({ x: 'a&b=c', home: 'https://home.example.test/~bob' })
   const contact = { email: parseAddress('bob+x@b.test'), first_name: 'Zoë O’B', last_name: null, metadata }
   const ids = { emailId, recipientId: broadcastId, now: 1_000 }
-  const { slots } = buildContactMessage({ secret, publicUrl: base }, composed.frame, contact, ids)
+  const { slots } = new ContactMessages(secret, base).build(composed.frame, contact, ids)
   const mail = await simpleParser(buildFramed(composed.frame, slots))
   const hrefs = [...String(mail.html).matchAll(/href="(https:[^"]*\/track\/click\/[^"]*)"/g)].map(([, href = '']) =>
     href.replaceAll('&amp;', '&'),

@@ -352,7 +352,7 @@ t.test('any bytes are read without an error, and what stays is equal', async () 
 
 const emailId = '0192aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'
 const base = 'https://mail.test'
-const tracker = new EmailTracker({ trackingBaseFor: () => base, publicUrl: base })
+const tracker = new EmailTracker({ trackingHost: { baseFor: () => base }, publicUrl: base })
 
 const submitted = fc.record({
   charset: fc.constantFrom('utf-8', 'iso-8859-1'),

@@ -15,7 +15,7 @@ const email: TrackedEmail = {
   now: 1_000,
 }
 const publicUrl = 'https://mail.test/it&apos;s'
-const tracker = new EmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
+const tracker = new EmailTracker({ trackingHost: { baseFor: () => publicUrl }, publicUrl })
 
 function track(changes: Partial<TrackedEmail> = {}): EmailTracking {
   const tracking = tracker.begin({ ...email, ...changes })

@@ -1,7 +1,7 @@
 /** Whose host the URLs in a domain's mail bear. */
 import t from 'tap'
 import { parseDomainName } from '../../../src/base/mail/address.js'
-import { createTrackingHost } from '../../../src/outbound/tracking/tracking-host.js'
+import { TrackingHost } from '../../../src/outbound/tracking/tracking-host.js'
 import { createSelfSigned } from '../../helpers/certificates.js'
 
 const domain = parseDomainName('a.test')
@@ -17,31 +17,31 @@ t.test('the mail host, while a valid certificate names it', async (t) => {
   const served = new Set<string>()
   const servesName = (name: string): boolean => served.has(name)
   const clock = (): number => now
-  const baseFor = createTrackingHost({ publicUrl, servesTls: true, certificateOf: () => pem, servesName, clock })
-  t.equal(baseFor(domain), 'https://posthorn.a.test:8443/base')
-  t.equal(baseFor(other), publicUrl)
+  const host = new TrackingHost({ publicUrl, servesTls: true, certificateOf: () => pem, servesName, clock })
+  t.equal(host.baseFor(domain), 'https://posthorn.a.test:8443/base')
+  t.equal(host.baseFor(other), publicUrl)
   pem = wildcard.cert
-  t.equal(baseFor(domain), publicUrl, 'another certificate was loaded')
-  t.equal(baseFor(other), 'https://posthorn.b.test:8443/base')
+  t.equal(host.baseFor(domain), publicUrl, 'another certificate was loaded')
+  t.equal(host.baseFor(other), 'https://posthorn.b.test:8443/base')
   pem = expired.cert
-  t.equal(baseFor(domain), publicUrl, 'it has expired')
+  t.equal(host.baseFor(domain), publicUrl, 'it has expired')
   now = Date.UTC(2020, 0, 15)
-  t.equal(baseFor(domain), 'https://posthorn.a.test:8443/base')
+  t.equal(host.baseFor(domain), 'https://posthorn.a.test:8443/base')
   now = Date.UTC(2019, 0, 1)
-  t.equal(baseFor(domain), publicUrl, 'it is not valid yet')
+  t.equal(host.baseFor(domain), publicUrl, 'it is not valid yet')
   served.add('posthorn.a.test')
-  t.equal(baseFor(domain), 'https://posthorn.a.test:8443/base', 'a certificate of its own is served')
-  t.equal(baseFor(other), publicUrl)
+  t.equal(host.baseFor(domain), 'https://posthorn.a.test:8443/base', 'a certificate of its own is served')
+  t.equal(host.baseFor(other), publicUrl)
 })
 
 t.test('service.public_url where no listener of ours serves TLS to clients', async (t) => {
   const { cert } = await createSelfSigned(['posthorn.a.test'])
   const deps = { certificateOf: () => cert, servesName: () => true, clock: () => Date.UTC(2026, 10, 21) }
   const plain = 'http://mail.test'
-  t.equal(createTrackingHost({ ...deps, publicUrl, servesTls: false })(domain), publicUrl)
-  t.equal(createTrackingHost({ ...deps, publicUrl: plain, servesTls: true })(domain), plain)
+  t.equal(new TrackingHost({ ...deps, publicUrl, servesTls: false }).baseFor(domain), publicUrl)
+  t.equal(new TrackingHost({ ...deps, publicUrl: plain, servesTls: true }).baseFor(domain), plain)
   t.equal(
-    createTrackingHost({ ...deps, publicUrl: 'https://mail.test', servesTls: true })(domain),
+    new TrackingHost({ ...deps, publicUrl: 'https://mail.test', servesTls: true }).baseFor(domain),
     'https://posthorn.a.test',
   )
 })

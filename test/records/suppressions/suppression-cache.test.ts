@@ -4,11 +4,7 @@ import t, { type Test } from 'tap'
 import { parseAddress } from '../../../src/base/mail/address.js'
 import type { Read } from '../../../src/base/storage/db/prepared.js'
 import { StorageFault, type Write } from '../../../src/base/storage/db/write.js'
-import {
-  type CacheLimits,
-  createSuppressionCache,
-  type SuppressionCache,
-} from '../../../src/records/suppressions/suppression-cache.js'
+import { type CacheLimits, SuppressionCache } from '../../../src/records/suppressions/suppression-cache.js'
 import {
   addSuppression,
   isSuppressed,
@@ -31,7 +27,7 @@ async function fixture(t: Test, limits?: CacheLimits): Promise<Fixture> {
     reads.count += 1
     return database.read(sql, parameters)
   }
-  const cache = createSuppressionCache({ read }, limits)
+  const cache = new SuppressionCache(read, limits)
   return { cache, read: database.read, reads, commit: cache.watch(database.commit) }
 }
 
@@ -72,7 +68,7 @@ t.test('removals, and additions of another process, are noticed', async (t) => {
 
 t.test('an addition counts even if it is unknown whether it is on disk', async (t) => {
   const { database } = await temporaryDatabase(t)
-  const cache = createSuppressionCache(database)
+  const cache = new SuppressionCache(database.read)
   t.equal(cache.isSuppressed('ws_1', bob), false)
   const commit = cache.watch(async (writes) => {
     await database.commit(writes)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { Refusal } from '../../../src/base/mail/refusal.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { renderTemplate, type TemplateData } from '../../../src/workspaces/content/render-template.js'
-import { createTemplateCache, parseTemplate } from '../../../src/workspaces/content/template-cache.js'
+import { parseTemplate, TemplateCache } from '../../../src/workspaces/content/template-cache.js'
 import {
   insertUnsubscribeUrl,
   listVariableNames,
@@ -307,7 +307,7 @@ t.test('the cache keeps the last used templates and drops those it must forget',
     asked.push(parameters[1])
     return database.read(sql, parameters)
   }
-  const cache = createTemplateCache({ read }, 5_000)
+  const cache = new TemplateCache(read, 5_000)
   const subjects = ['a', 'b', 'a', 'c', 'a', 'b'].map((id) => cache.find('ws_1', id)?.id)
   t.same(
     [subjects, asked],

@@ -19,12 +19,12 @@ import {
 } from '../../../records/messages/email-details.js'
 import { readEmailRecord } from '../../../records/messages/email-resource.js'
 import { MimeReader } from '../../../records/messages/mime/mime-parts.js'
-import { createSuppressionCache } from '../../../records/suppressions/suppression-cache.js'
+import { SuppressionCache } from '../../../records/suppressions/suppression-cache.js'
 import { createKeylessPrincipal } from '../../../workspaces/accounts/access/principal.js'
-import { createPlanCache } from '../../../workspaces/accounts/limits/plans.js'
-import { createEmailCharger } from '../../../workspaces/accounts/limits/quota.js'
+import { PlanCache } from '../../../workspaces/accounts/limits/plans.js'
+import { EmailCharger } from '../../../workspaces/accounts/limits/quota.js'
 import { verifiedByName } from '../../../workspaces/domains/rows/sending-domains.js'
-import { createSendingDomainCache } from '../../../workspaces/domains/sending-domain-cache.js'
+import { SendingDomainCache } from '../../../workspaces/domains/sending-domain-cache.js'
 import {
   type Answer,
   type Call,
@@ -131,21 +131,17 @@ async function submit(call: Call, database: Store, from: Address, to: Address, r
 /** Accepts the message as the daemon does. The daemon then sees the commit and delivers it. */
 function openAcceptor({ config, clock }: Call, { read, commit }: Store): SubmissionAcceptor {
   const { limits, service } = config
-  const charge = createEmailCharger({
-    read,
-    planOf: createPlanCache({ read, settings: () => limits }).find,
-    domainEmailsPerDay: () => limits.domain_emails_per_day,
-  })
+  const charger = new EmailCharger(read, new PlanCache(read, () => limits), () => limits.domain_emails_per_day)
   const { hostname, public_url: publicUrl } = service
   // The certificate that the daemon serves is not known here.
-  const tracker = new EmailTracker({ trackingBaseFor: () => publicUrl, publicUrl })
-  const domains = createSendingDomainCache({ read })
-  const suppressions = createSuppressionCache({ read })
+  const tracker = new EmailTracker({ trackingHost: { baseFor: () => publicUrl }, publicUrl })
+  const domains = new SendingDomainCache(read)
+  const suppressions = new SuppressionCache(read)
   return new SubmissionAcceptor({
     read,
     clock,
     preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
-    committer: new EmailCommitter({ read, commit, charge, queue: null }),
+    committer: new EmailCommitter({ read, commit, charger, queue: null }),
   })
 }
 

@@ -133,7 +133,7 @@ const deletedDomainRefusal: Destination = {
 }
 
 /** A sending domain always has a signing key; both are deleted together. */
-function isOrphan(keys: SigningKeyCache, { workspace_id, from_email }: Email): boolean {
+function isOrphan(keys: Pick<SigningKeyCache, 'find'>, { workspace_id, from_email }: Email): boolean {
   return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
 }
 

@@ -30,7 +30,7 @@ export interface OwnMessage {
 }
 
 export interface SignDeps {
-  readonly signingKeys: SigningKeyCache
+  readonly signingKeys: Pick<SigningKeyCache, 'find'>
   readonly signing: Pick<SigningThread, 'sign'>
 }
 

@@ -18,65 +18,62 @@ import { authenticateKey, type KeyWithRole } from './key-check.js'
 const MAX_KEYS = 10_000
 const TOUCH_INTERVAL = 60_000
 
-export interface ApiKeyCache {
+export class ApiKeyCache {
+  private readonly byId = new Map<string, KeyWithRole>()
+  private readonly rows = createLruCache<KeyWithRole>({ max: MAX_KEYS, onRemove: ({ id }) => this.byId.delete(id) })
+  private readonly lastTouched = createLruCache<number>({ max: MAX_KEYS })
+
+  constructor(
+    private readonly store: Store,
+    private readonly clock: Clock,
+  ) {}
+
   /** The principal of this key. Throws a Refusal `bad-credentials`, `key-expired` or `forbidden` (for the address). */
-  readonly authenticate: (secret: string, remoteAddress: string) => Principal
+  authenticate(secret: string, remoteAddress: string): Principal {
+    const now = this.clock()
+    const principal = authenticateKey(this.find(hashKey(secret)), remoteAddress, now)
+    if (principal.keyId !== null) this.touch(principal.keyId, now)
+    return principal
+  }
+
   /** False once the principal's key is revoked or expired. */
-  readonly isStillValid: (principal: Principal) => boolean
+  isStillValid({ keyId, workspaceId }: Principal): boolean {
+    if (keyId === null) return true
+    const row = this.byId.get(keyId) ?? keyById(this.store.read, { workspaceId, id: keyId })[0]
+    if (row === undefined || row.workspace_id !== workspaceId) return false
+    if (row.revoked_at !== null || row.role === null) return false
+    this.remember(row)
+    return row.expires_at === null || row.expires_at > this.clock()
+  }
+
   /** Drops a key that was revoked. */
-  readonly forget: (keyId: string) => void
+  forget(keyId: string): void {
+    const row = this.byId.get(keyId)
+    if (row !== undefined) this.rows.delete(row.key_hash)
+  }
+
   /** Drops all keys: another process has changed the database. */
-  readonly drop: () => void
-}
+  drop(): void {
+    this.rows.clear()
+  }
 
-interface ApiKeyCacheDeps extends Store {
-  readonly clock: Clock
-}
-
-export function createApiKeyCache({ read, commit, clock }: ApiKeyCacheDeps): ApiKeyCache {
-  const byId = new Map<string, KeyWithRole>()
-  const rows = createLruCache<KeyWithRole>({ max: MAX_KEYS, onRemove: ({ id }) => byId.delete(id) })
-  const lastTouched = createLruCache<number>({ max: MAX_KEYS })
-
-  function find(hash: string): KeyWithRole | undefined {
-    const known = rows.get(hash)
+  private find(hash: string): KeyWithRole | undefined {
+    const known = this.rows.get(hash)
     if (known !== undefined) return known
-    const row = keyByHash(read, { hash })[0]
-    if (row !== undefined) remember(row)
+    const row = keyByHash(this.store.read, { hash })[0]
+    if (row !== undefined) this.remember(row)
     return row
   }
 
-  function remember(row: KeyWithRole): void {
-    rows.set(row.key_hash, row)
-    byId.set(row.id, row)
+  private remember(row: KeyWithRole): void {
+    this.rows.set(row.key_hash, row)
+    this.byId.set(row.id, row)
   }
 
-  function touch(id: string, now: number): void {
-    if (now - (lastTouched.get(id) ?? 0) < TOUCH_INTERVAL) return
-    lastTouched.set(id, now)
+  private touch(id: string, now: number): void {
+    if (now - (this.lastTouched.get(id) ?? 0) < TOUCH_INTERVAL) return
+    this.lastTouched.set(id, now)
     // A lost time of last use does no harm: the next use writes it again.
-    commit([touchKey({ id, at: now })]).catch(() => lastTouched.delete(id))
-  }
-
-  return {
-    authenticate: (secret, remoteAddress) => {
-      const now = clock()
-      const principal = authenticateKey(find(hashKey(secret)), remoteAddress, now)
-      if (principal.keyId !== null) touch(principal.keyId, now)
-      return principal
-    },
-    isStillValid: ({ keyId, workspaceId }) => {
-      if (keyId === null) return true
-      const row = byId.get(keyId) ?? keyById(read, { workspaceId, id: keyId })[0]
-      if (row === undefined || row.workspace_id !== workspaceId) return false
-      if (row.revoked_at !== null || row.role === null) return false
-      remember(row)
-      return row.expires_at === null || row.expires_at > clock()
-    },
-    forget: (keyId) => {
-      const row = byId.get(keyId)
-      if (row !== undefined) rows.delete(row.key_hash)
-    },
-    drop: () => rows.clear(),
+    this.store.commit([touchKey({ id, at: now })]).catch(() => this.lastTouched.delete(id))
   }
 }

@@ -17,12 +17,6 @@ export interface Plan {
   readonly limits: PlanLimits
 }
 
-export interface PlanCache {
-  readonly find: (workspaceId: string) => Plan
-  /** Drops everything: another process has changed the database, or a reload the plans. */
-  readonly drop: () => void
-}
-
 const selectPlanName = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db.selectFrom('workspaces').select('plan').where('id', '=', slot('workspaceId')),
 )
@@ -39,35 +33,34 @@ export const setPlan = prepareWrite<{ workspaceId: string; plan: string }>(
 
 type PlansConfig = Pick<LimitsConfig, 'default_plan' | 'plans'>
 
-/** `settings`: validated, so the default plan is configured. */
-export function createPlanCache({
-  read,
-  settings,
-}: {
-  readonly read: Read
-  readonly settings: () => PlansConfig
-}): PlanCache {
-  const cache = createLruCache<Plan>({ max: MAX_WORKSPACES })
-  function readPlan(workspaceId: string): Plan {
-    const name = selectPlanName(read, { workspaceId })[0]?.plan ?? settings().default_plan
-    const limits = limitsOfPlan(settings().plans, name)
-    return limits === undefined ? readDefaultPlan(settings()) : { name, limits }
+export class PlanCache {
+  private readonly plans = createLruCache<Plan>({ max: MAX_WORKSPACES })
+
+  /** `settings`: validated, so the default plan is configured. */
+  constructor(
+    private readonly read: Read,
+    private readonly settings: () => PlansConfig,
+  ) {}
+
+  find(workspaceId: string): Plan {
+    const cached = this.plans.get(workspaceId)
+    if (cached !== undefined) return cached
+    const plan = this.load(workspaceId)
+    this.plans.set(workspaceId, plan)
+    return plan
   }
 
-  return {
-    find: (workspaceId) => {
-      const cached = cache.get(workspaceId)
-      if (cached !== undefined) return cached
-      const plan = readPlan(workspaceId)
-      cache.set(workspaceId, plan)
-      return plan
-    },
-    drop: () => cache.clear(),
+  /** Drops everything: another process has changed the database, or a reload the plans. */
+  drop(): void {
+    this.plans.clear()
   }
-}
 
-function readDefaultPlan({ default_plan: name, plans }: PlansConfig): Plan {
-  return { name, limits: limitsOfPlan(plans, name) ?? {} }
+  private load(workspaceId: string): Plan {
+    const { default_plan: fallback, plans } = this.settings()
+    const name = selectPlanName(this.read, { workspaceId })[0]?.plan ?? fallback
+    const limits = limitsOfPlan(plans, name)
+    return limits === undefined ? { name: fallback, limits: limitsOfPlan(plans, fallback) ?? {} } : { name, limits }
+  }
 }
 
 /** Workspaces whose plan is not configured. */

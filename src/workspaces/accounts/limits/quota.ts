@@ -17,7 +17,7 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { findOwnerId } from '../workspace/workspaces.js'
-import type { Plan } from './plans.js'
+import type { Plan, PlanCache } from './plans.js'
 import {
   addUsage,
   addWithinBounds,
@@ -45,16 +45,6 @@ export interface Charge {
   readonly writes: readonly Write[]
   /** Why they missed; null: no quota is used up. */
   readonly findRefusal: (batch: boolean) => Refusal | null
-}
-
-/** `emails`: all of one workspace. */
-export type EmailCharger = (emails: readonly Chargeable[], now: number) => Charge
-
-interface QuotaDeps {
-  readonly read: Read
-  readonly planOf: (workspaceId: string) => Plan
-  /** Read for each charge. */
-  readonly domainEmailsPerDay: () => number
 }
 
 interface QuotaKind {
@@ -101,46 +91,56 @@ interface Quota {
   readonly limit: number | undefined
 }
 
-export function createEmailCharger({ read, planOf, domainEmailsPerDay }: QuotaDeps): EmailCharger {
-  return (emails, now) => {
+export class EmailCharger {
+  /** `domainEmailsPerDay`: read for each charge. */
+  constructor(
+    private readonly read: Read,
+    private readonly plans: Pick<PlanCache, 'find'>,
+    private readonly domainEmailsPerDay: () => number,
+  ) {}
+
+  /** `emails`: all of one workspace. */
+  charge(emails: readonly Chargeable[], now: number): Charge {
     const [first] = emails
     if (first === undefined) return { writes: [], findRefusal: () => null }
-    const owner = findOwnerId(read, first.workspaceId)
-    const quotas = quotasOfPlan(planOf(first.workspaceId), emails.length)
+    const owner = findOwnerId(this.read, first.workspaceId)
+    const quotas = quotasOfPlan(this.plans.find(first.workspaceId), emails.length)
     for (const [domain, count] of countByDomain(emails)) {
       quotas.push({
         usageKind: domainDayQuota,
         kind: domainUsageKind(domain),
         domain,
         count,
-        limit: domainEmailsPerDay(),
+        limit: this.domainEmailsPerDay(),
       })
     }
     return {
       writes: buildWrites(owner, quotas, now),
-      findRefusal: (batch) => {
-        for (const quota of quotas) {
-          const refusal = findRefusal(read, owner, quota, batch, now)
-          if (refusal !== null) return refusal
-        }
-        return null
-      },
+      findRefusal: (batch) => findFirstRefusal(this.read, owner, quotas, batch, now),
     }
+  }
+
+  /** Why a batch of this size exceeds what the plan has left now; null: it does not. The commit checks again. */
+  findBatchRefusal(workspaceId: string, count: number, now: number): Refusal | null {
+    const quotas = quotasOfPlan(this.plans.find(workspaceId), count)
+    return findFirstRefusal(this.read, findOwnerId(this.read, workspaceId), quotas, true, now)
   }
 }
 
-/** Why a batch of this size exceeds what the plan has left now; null: it does not. The commit checks again. */
-export type BatchQuotaCheck = (workspaceId: string, count: number, now: number) => Refusal | null
+export type BatchQuotaCheck = EmailCharger['findBatchRefusal']
 
-export function createBatchQuotaCheck({ read, planOf }: Pick<QuotaDeps, 'read' | 'planOf'>): BatchQuotaCheck {
-  return (workspaceId, count, now) => {
-    const owner = findOwnerId(read, workspaceId)
-    for (const quota of quotasOfPlan(planOf(workspaceId), count)) {
-      const refusal = findRefusal(read, owner, quota, true, now)
-      if (refusal !== null) return refusal
-    }
-    return null
+function findFirstRefusal(
+  read: Read,
+  owner: string,
+  quotas: readonly Quota[],
+  batch: boolean,
+  now: number,
+): Refusal | null {
+  for (const quota of quotas) {
+    const refusal = findRefusal(read, owner, quota, batch, now)
+    if (refusal !== null) return refusal
   }
+  return null
 }
 
 /** In the order in which a miss is explained. Counts that only a limit needs are omitted without it. */

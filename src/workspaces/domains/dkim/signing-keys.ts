@@ -6,10 +6,10 @@
  */
 import { createPrivateKey } from 'node:crypto'
 import type { DomainName } from '../../../base/mail/address.js'
+import { RecordCache } from '../../../base/platform/record-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { Selector } from '../../../base/storage/tables/domain-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
-import { createWorkspaceDomainCache, type WorkspaceDomainCache } from '../rows/workspace-domain-cache.js'
 import type { DkimKey } from './sign.js'
 
 export const selectors = ['dkim1', 'dkim2'] as const satisfies readonly Selector[]
@@ -85,15 +85,17 @@ export const dkimKeysOf = prepareRead<{ workspaceId: string; domain: DomainName 
     .orderBy('selector'),
 )
 
-/** Finds the key that signs for the domain. */
-export type SigningKeyCache = WorkspaceDomainCache<DkimKey>
-
 const MAX_KEYS = 1_000
 
-export function createSigningKeyCache({ read }: { readonly read: Read }): SigningKeyCache {
-  return createWorkspaceDomainCache(MAX_KEYS, (workspaceId, domain) => {
-    const row = dkimKeysOf(read, { workspaceId, domain }).find(({ signing }) => signing === 1)
+/** Finds the key that signs for the domain. */
+export class SigningKeyCache extends RecordCache<DkimKey, DomainName> {
+  constructor(private readonly read: Read) {
+    super({ max: MAX_KEYS })
+  }
+
+  protected load(workspaceId: string, domain: DomainName): DkimKey | undefined {
+    const row = dkimKeysOf(this.read, { workspaceId, domain }).find(({ signing }) => signing === 1)
     if (row === undefined) return undefined
     return { domain, selector: row.selector, keyObject: createPrivateKey(row.private_key) }
-  })
+  }
 }

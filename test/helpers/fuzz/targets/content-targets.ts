@@ -8,7 +8,7 @@ import { toJson } from '../../../../src/base/storage/tables/columns.js'
 import { summarizeInbound } from '../../../../src/inbound/receiving/analysis/inbound-content.js'
 import { analyzeContent } from '../../../../src/inbound/spam/content-analysis.js'
 import { composeFrame } from '../../../../src/outbound/broadcasts/compose-frame.js'
-import { buildContactMessage } from '../../../../src/outbound/broadcasts/contact-message.js'
+import { ContactMessages } from '../../../../src/outbound/broadcasts/contact-message.js'
 import { findCopyFrame } from '../../../../src/outbound/sending/token-places.js'
 import { createOwnUrls, linkUrlOf } from '../../../../src/outbound/tracking/link-url.js'
 import { toLocation } from '../../../../src/outbound/tracking/resolve-click.js'
@@ -186,7 +186,7 @@ function composeBroadcast(input: Buffer): void {
     last_name: '"',
     metadata: toJson({ x: text.slice(-200) }),
   }
-  const slots = buildContactMessage({ secret, publicUrl: 'https://a.test' }, frame, contact, messageIds)
+  const slots = new ContactMessages(secret, 'https://a.test').build(frame, contact, messageIds)
   check(slots !== null, 'a message is made')
   linkUrlOf(text, ownUrlsOf(parseDomainName('mail.a.test')))
 }

@@ -12,7 +12,7 @@ import {
   type QueueEntry,
   removeEntry,
 } from '../../../../src/records/messages/queue/queue.js'
-import { createSuppressionCache } from '../../../../src/records/suppressions/suppression-cache.js'
+import { SuppressionCache } from '../../../../src/records/suppressions/suppression-cache.js'
 import { suppress } from '../../../../src/records/suppressions/suppressions.js'
 import { sentBroadcast } from '../../../helpers/database/broadcast.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
@@ -31,7 +31,7 @@ interface Fixture {
 
 async function openFixture(t: Test): Promise<Fixture> {
   const { database } = await temporaryDatabase(t)
-  const suppressions = createSuppressionCache(database)
+  const suppressions = new SuppressionCache(database.read)
   const deps = { read: database.read, commit: suppressions.watch(database.commit) }
   const leavers = new Leavers({ ...deps, suppressions })
   const sent = sentBroadcast(database.read, { workspaceId: 'ws_1', to: ['Bob@b.test', 'ann@b.test'], at: 1_000 })
@@ -144,7 +144,7 @@ t.test('a recipient whom the suppression list removed is an event with its reaso
 
 async function openOrdinary(t: Test, at: { readonly scheduledFor?: number } = {}) {
   const { database } = await temporaryDatabase(t)
-  const suppressions = createSuppressionCache(database)
+  const suppressions = new SuppressionCache(database.read)
   const deps = { read: database.read, commit: suppressions.watch(database.commit) }
   const leavers = new Leavers({ ...deps, suppressions })
   const email = bulkEmail({ workspaceId: 'ws_1', to: ['bob@b.test', 'ann@b.test'], at: 1_000, ...at })

@@ -3,7 +3,7 @@ import { uuidv7 } from '../../../../src/base/platform/ids.js'
 import { StorageFault } from '../../../../src/base/storage/db/write.js'
 import type { ReadyMessage } from '../../../../src/outbound/delivery/attempt/message-preparer.js'
 import { MessageCache } from '../../../../src/outbound/delivery/queue/message-cache.js'
-import { createSigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
+import { SigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { seedDatabase } from '../../../helpers/database/seed-data.js'
@@ -70,7 +70,7 @@ t.test('a fresh message is made ready without a look into the database', async (
   const unread = (): never => {
     throw full
   }
-  const { message } = await preparerOf(t, unread, cache, threadOf(t), createSigningKeyCache(database)).prepare(
+  const { message } = await preparerOf(t, unread, cache, threadOf(t), new SigningKeyCache(database.read)).prepare(
     entry,
     5_000,
   )

@@ -8,7 +8,7 @@ import { ensureSignature, findOwnMessage } from '../../../../src/outbound/delive
 import { type CachedMessage, MessageCache } from '../../../../src/outbound/delivery/queue/message-cache.js'
 import { type Email, emailById } from '../../../../src/records/messages/email/email.js'
 import { headOfRecipient, insertCopy } from '../../../../src/records/messages/email/recipient-copies.js'
-import { createSigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
+import { SigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { seedDatabase } from '../../../helpers/database/seed-data.js'
@@ -95,7 +95,7 @@ t.test('large copies are joined one after another for their signatures', async (
   let atOnce = 0
   let most = 0
   const deps = {
-    signingKeys: createSigningKeyCache(database),
+    signingKeys: new SigningKeyCache(database.read),
     signing: {
       sign: async (): Promise<string> => {
         most = Math.max(most, ++atOnce)
@@ -114,12 +114,12 @@ t.test('large copies are joined one after another for their signatures', async (
 t.test('what is passed on is not signed, from the null sender either', async (t) => {
   const { database, emailId, workspaceId, entries } = await storeEmail(t, ['one@b.test'], [])
   const [row] = entries
-  const keys = createSigningKeyCache(database)
+  const keys = new SigningKeyCache(database.read)
   const signing = threadOf(t)
   const [stored] = emailById(database.read, { workspaceId, id: emailId })
   if (row === undefined || stored === undefined) throw new Error('nothing was stored')
   const key = keys.find(workspaceId, domainOf(stored.from_email))
-  const signingKeys = { ...keys, find: () => key }
+  const signingKeys = { find: () => key }
   const sign = (more: Partial<Email>): Promise<string | null> => {
     const message: CachedMessage = { email: { ...stored, ...more }, raw, copies: new Map(), isSignatureStored: false }
     return ensureSignature({ signing, signingKeys }, message, findOwnMessage(database.read, message, row), 1)

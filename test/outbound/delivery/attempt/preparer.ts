@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'
 import { MessagePreparer } from '../../../../src/outbound/delivery/attempt/message-preparer.js'
 import type { MessageCache } from '../../../../src/outbound/delivery/queue/message-cache.js'
-import { createSigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
+import { SigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../../../src/workspaces/domains/dkim/signing-thread.js'
 import { ownOwners } from '../../../helpers/free-pace.js'
 
@@ -14,7 +14,7 @@ export function preparerOf(
   read: Database['read'],
   messageCache: MessageCache,
   signing: Pick<SigningThread, 'sign'> = threadOf(t),
-  signingKeys = createSigningKeyCache({ read }),
+  signingKeys = new SigningKeyCache(read),
 ): MessagePreparer {
   return new MessagePreparer({
     ...{ read, signing, signingKeys, messageCache },

@@ -4,7 +4,7 @@ import { parseAddress } from '../../../../src/base/mail/address.js'
 import type { Write } from '../../../../src/base/storage/db/write.js'
 import type { ErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 import { apiKeyRoutes } from '../../../../src/servers/api/workspaces/api-keys.js'
-import { createApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
+import { ApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
 import { generateKey, insertKey, MAX_LIVE_KEYS, revokeKey } from '../../../../src/workspaces/accounts/keys/api-keys.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
@@ -195,7 +195,7 @@ function keyRouteAfter(app: TestDaemon, before: readonly Write[]): (body: object
   const make = apiKeyRoutes({ read, commit: late, changes: { keyRevoked: () => undefined } }).find(
     ({ method }) => method === 'POST',
   )
-  const principal = createApiKeyCache({ read, commit, clock: app.now }).authenticate(app.key, '127.0.0.1')
+  const principal = new ApiKeyCache({ read, commit }, app.now).authenticate(app.key, '127.0.0.1')
   const nothing = { ownKey: null, params: {}, query: undefined, fingerprint: () => '', header: () => undefined }
   return async (body) => make?.run({ ...nothing, principal, body, remoteAddress: '127.0.0.1', now: app.now() })
 }

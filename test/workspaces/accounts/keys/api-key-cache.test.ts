@@ -2,7 +2,8 @@
 import t from 'tap'
 import { UNLIMITED } from '../../../../src/base/config/plans.js'
 import { parseAddress } from '../../../../src/base/mail/address.js'
-import { createApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
+import type { Write } from '../../../../src/base/storage/db/write.js'
+import { ApiKeyCache } from '../../../../src/workspaces/accounts/keys/api-key-cache.js'
 import { generateKey, insertKey, keyByHash, revokeKey } from '../../../../src/workspaces/accounts/keys/api-keys.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
@@ -19,7 +20,7 @@ t.test('the cache keeps keys, checks them on every use, and drops them when noti
     reads += 1
     return database.read(sql, parameters)
   }
-  const cache = createApiKeyCache({ read, commit: database.commit, clock: () => now })
+  const cache = new ApiKeyCache({ read, commit: database.commit }, () => now)
   const { workspaceId, userId, writes } = buildWorkspaceWithOwner(
     database.read,
     'Own',
@@ -72,11 +73,10 @@ t.test('the cache keeps keys, checks them on every use, and drops them when noti
 t.test('the last-use times in memory are bounded', async (t) => {
   const written: string[] = []
   const owner = { ...made.row, role: 'owner' as const, allowed_networks: '[]', scopes: '["full"]' }
-  const cache = createApiKeyCache({
-    read: <Row>(_sql: string, [hash]: readonly unknown[]) => [{ ...owner, id: String(hash), key_hash: hash }] as Row[],
-    commit: async ([write]) => void written.push(String(write?.parameters)),
-    clock: () => 1_000_000,
-  })
+  const read = <Row>(_sql: string, [hash]: readonly unknown[]): Row[] =>
+    [{ ...owner, id: String(hash), key_hash: hash }] as Row[]
+  const commit = async ([write]: readonly Write[]): Promise<void> => void written.push(String(write?.parameters))
+  const cache = new ApiKeyCache({ read, commit }, () => 1_000_000)
   for (let n = 0; n < 10_001; n += 1) cache.authenticate(`key ${n}`, '192.0.2.1')
   t.equal(written.length, 10_001)
   cache.authenticate('key 0', '192.0.2.1')
@@ -92,7 +92,7 @@ t.test('a revoked key leaves the cache, and no other key does', async (t) => {
     asked.push(String(parameters[0]))
     return database.read(sql, parameters)
   }
-  const cache = createApiKeyCache({ read, commit: database.commit, clock: () => 1000 })
+  const cache = new ApiKeyCache({ read, commit: database.commit }, () => 1000)
   const founded = buildWorkspaceWithOwner(database.read, 'Own', parseAddress('o@a.test'), UNLIMITED, 500)
   const { workspaceId, userId } = founded
   const [lost, kept] = [1, 2].map((n) => generateKey({ workspaceId, userId, name: `key ${n}`, now: 500 }))

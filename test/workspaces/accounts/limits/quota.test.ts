@@ -9,13 +9,8 @@ import { EmailCommitter, type IdempotentRequest } from '../../../../src/outbound
 import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
 import type { EnqueuedEmail } from '../../../../src/records/messages/queue/enqueue.js'
 import { createUsageCleanup } from '../../../../src/workspaces/accounts/limits/old-usage.js'
-import {
-  createPlanCache,
-  findUnknownPlans,
-  type Plan,
-  setPlan,
-} from '../../../../src/workspaces/accounts/limits/plans.js'
-import { createEmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
+import { findUnknownPlans, type Plan, PlanCache, setPlan } from '../../../../src/workspaces/accounts/limits/plans.js'
+import { EmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
 import { addUsage, readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
 import { buildWorkspaceWithOwner } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
@@ -43,9 +38,9 @@ interface CountedCommits {
 function createCommits({ read, commit }: Database, limits: PlanLimits, domainEmailsPerDay = 200_000): CountedCommits {
   const plan: Plan = { name: 'test', limits }
   const handedOver: string[] = []
-  const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay: () => domainEmailsPerDay })
+  const charger = new EmailCharger(read, { find: () => plan }, () => domainEmailsPerDay)
   const queue = { claim: () => null, offer: ({ email }: EnqueuedEmail) => void handedOver.push(email.from_email) }
-  const committer = new EmailCommitter({ read, commit, charge, queue })
+  const committer = new EmailCommitter({ read, commit, charger, queue })
   return {
     take: (...request) => committer.commit(...request),
     handedOver,
@@ -355,7 +350,7 @@ t.test('a plan is cached until it is invalidated; an unknown plan is the default
   }
   const gone = await found('gone', noon)
   const pro = await found('pro', noon + 1)
-  const planCache = createPlanCache({ read, settings: () => limits })
+  const planCache = new PlanCache(read, () => limits)
   t.match(planCache.find(pro), { name: 'pro', limits: { emails_per_month: 50_000 } })
   await commit([setPlan({ workspaceId: pro, plan: UNLIMITED })])
   t.equal(planCache.find(pro).name, 'pro')

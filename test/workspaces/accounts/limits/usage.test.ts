@@ -5,7 +5,7 @@ import { closeWorkspace } from '../../../../src/base/storage/maintenance/erase.j
 import { countDomainCreation } from '../../../../src/workspaces/accounts/limits/hourly-limit.js'
 import { readHeldInboundBytes, requireRoom } from '../../../../src/workspaces/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../../src/workspaces/accounts/limits/plans.js'
-import { createBatchQuotaCheck, createEmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
+import { EmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
 import { createRateLimit } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
 import { readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
 import { transferOwnership } from '../../../../src/workspaces/accounts/people/members.js'
@@ -42,15 +42,14 @@ for (const [name, kind] of quotas) {
     const { database } = await openOwners(t)
     const { read, commit } = database
     const plan: Plan = { name: 'small', limits: { [name]: 3 } }
-    const charge = createEmailCharger({ read, planOf: () => plan, domainEmailsPerDay: () => 100 })
-    const refuse = createBatchQuotaCheck({ read, planOf: () => plan })
+    const charger = new EmailCharger(read, { find: () => plan }, () => 100)
     const send = async (workspaceId: string): Promise<string> => {
-      const { writes, findRefusal } = charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
+      const { writes, findRefusal } = charger.charge([{ workspaceId, senderDomain: `${workspaceId}.test` }], noon)
       return (await tryCommit(commit([...writes]))) ? 'sent' : (findRefusal(false)?.kind ?? 'no reason')
     }
     t.same([await send('ws_1'), await send('ws_2'), await send('ws_3')], ['sent', 'sent', 'sent'])
     for (const workspaceId of ['ws_1', 'ws_2', 'ws_3']) t.equal(await send(workspaceId), kind, workspaceId)
-    t.equal(refuse('ws_2', 1, noon)?.kind, 'insufficient-quota', 'a batch too')
+    t.equal(charger.findBatchRefusal('ws_2', 1, noon)?.kind, 'insufficient-quota', 'a batch too')
     t.equal(await send('ws_4'), 'sent', 'another owner')
     await commit(closeWorkspace('ws_2', noon))
     t.equal(await send('ws_3'), kind, 'after one is deleted')
@@ -65,9 +64,9 @@ for (const [name, kind] of quotas) {
 t.test('the day of a sender domain goes on where another workspace of the owner has it', async (t) => {
   const { database } = await openOwners(t)
   const { read, commit } = database
-  const charge = createEmailCharger({ read, planOf: () => ({ name: 'any', limits: {} }), domainEmailsPerDay: () => 2 })
+  const charger = new EmailCharger(read, { find: () => ({ name: 'any', limits: {} }) }, () => 2)
   const send = (workspaceId: string): Promise<boolean> =>
-    tryCommit(commit([...charge([{ workspaceId, senderDomain: 'a.test' }], noon).writes]))
+    tryCommit(commit([...charger.charge([{ workspaceId, senderDomain: 'a.test' }], noon).writes]))
   t.same([await send('ws_1'), await send('ws_1'), await send('ws_2'), await send('ws_4')], [true, true, false, true])
 })
 

@@ -10,11 +10,7 @@ import { toJson } from '../../../../src/base/storage/tables/columns.js'
 import { operatorActor } from '../../../../src/workspaces/accounts/access/audit-log.js'
 import { changeDomain } from '../../../../src/workspaces/domains/change-domain.js'
 import { deleteSendingDomain } from '../../../../src/workspaces/domains/delete-domain.js'
-import {
-  createSigningKeyCache,
-  deleteDkimKeys,
-  dkimKeysOf,
-} from '../../../../src/workspaces/domains/dkim/signing-keys.js'
+import { deleteDkimKeys, dkimKeysOf, SigningKeyCache } from '../../../../src/workspaces/domains/dkim/signing-keys.js'
 import { toDomainResource } from '../../../../src/workspaces/domains/domain-resource.js'
 import { buildDomain, installImportedKey, requireNotTaken } from '../../../../src/workspaces/domains/new-domain.js'
 import { ReceivingDomainCache } from '../../../../src/workspaces/domains/receiving-domain-cache.js'
@@ -26,7 +22,7 @@ import {
   forceVerified,
   mailHostOf,
 } from '../../../../src/workspaces/domains/rows/sending-domains.js'
-import { createSendingDomainCache } from '../../../../src/workspaces/domains/sending-domain-cache.js'
+import { SendingDomainCache } from '../../../../src/workspaces/domains/sending-domain-cache.js'
 import {
   blockAddresses,
   listBlockedLocalParts,
@@ -74,7 +70,7 @@ t.test('a domain has two keys of which one signs', async (t) => {
     { selector: 'dkim2', signing: 0 },
   ])
   t.not(keys[0]?.public_record, keys[1]?.public_record)
-  const chain = createSigningKeyCache(database)
+  const chain = new SigningKeyCache(database.read)
   const signing = chain.find('ws_1', domain)
   t.match(signing, { domain: 'a.test', selector: 'dkim1' })
   t.equal(chain.find('ws_1', domain), signing, 'kept')
@@ -113,7 +109,7 @@ t.test('the cache holds verified domains only, until one is dropped', async (t) 
   const { database } = await temporaryDatabase(t)
   const { read, commit } = database
   await commit((await buildDomain(read, { ...request, workspaceId: 'ws_1' })).writes)
-  const cache = createSendingDomainCache({ read })
+  const cache = new SendingDomainCache(read)
   t.equal(cache.findVerified('ws_1', domain), undefined)
   await commit([forceVerified({ workspaceId: 'ws_1', domain, at: 2000 })])
   t.match(cache.findVerified('ws_1', domain), { domain: 'a.test' }, 'a negative answer is not cached')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { decideStep, type QueueState } from '../../../src/outbound/broadcasts/broadcast-step.js'
+import { decideStep, type QueueState } from '../../../src/outbound/broadcasts/broadcast-steps.js'
 
 const now = 1_000_000
 const WINDOW = 2_000

@@ -50,8 +50,8 @@ async function openService(folder) {
     ...common,
     provider,
     allowedCountries: ['DE'],
-    findHold: () => null,
-    chargeSend: () => ({ writes: [], findRefusal: () => null }),
+    watch: { findHold: async () => null },
+    charger: { charge: () => ({ writes: [], findRefusal: () => null }) },
     countSent: () => [],
     buildReceiptUrl: () => '',
   })

@@ -3,7 +3,7 @@
 import { createAddressGuard } from '../../base/platform/address-guard.js'
 import { createMemoryBudget } from '../../base/platform/memory/budget.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { createBroadcastSwitch } from '../../outbound/broadcasts/broadcast-switch.js'
+import { StoredBroadcasts } from '../../outbound/broadcasts/broadcast-switch.js'
 import { BroadcastComposer } from '../../outbound/broadcasts/compose-broadcast.js'
 import { ContactMessages } from '../../outbound/broadcasts/contact-message.js'
 import { composeEmail } from '../../outbound/sending/compose-email.js'
@@ -119,7 +119,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     ...audienceFileRoutes(importing),
     ...broadcastRoutes(parts),
     ...broadcastActRoutes({ ...parts, ...buildBroadcastParts(parts) }),
-    ...breakerRoutes({ read, commit, broadcasts: createBroadcastSwitch(read), onReleased: parts.breaker.onReleased }),
+    ...breakerRoutes({ read, commit, broadcasts: new StoredBroadcasts(read), onReleased: parts.breaker.onReleased }),
     ...templateRoutes({ ...parts, sampleUnsubscribeUrl: buildUnsubscribeUrl(publicUrl, 'preview') }),
     ...fileRoutes(parts),
     ...forwardRoutes({ ...parts, ...people.requestForwards }),

@@ -9,7 +9,7 @@ import { Breaker } from '../../outbound/breaker/breaker.js'
 import type { ScopeRef } from '../../outbound/breaker/outcome-counts.js'
 import { PendingCounts } from '../../outbound/breaker/pending-counts.js'
 import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
-import { createBroadcastSwitch } from '../../outbound/broadcasts/broadcast-switch.js'
+import { StoredBroadcasts } from '../../outbound/broadcasts/broadcast-switch.js'
 import type { OnAttempt } from '../../outbound/delivery/attempt/attempt-settler.js'
 import type { HoldRuleRunner } from '../../records/messages/queue/hold-rule-runner.js'
 import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
@@ -54,7 +54,7 @@ export function wireBreaker(
   const breaker = new Breaker({
     ...{ read, commit, clock, log, counts, onHoldsChanged },
     limits: () => settings().limits.breaker,
-    broadcasts: createBroadcastSwitch(read),
+    broadcasts: new StoredBroadcasts(read),
   })
   return {
     start: () => breaker.start(),

@@ -5,7 +5,7 @@ import type { Log } from '../../base/platform/log.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { buildRotationDeps, openDomainResolver } from '../../workspaces/domains/domain-resolver.js'
 import type { RecheckDeps } from '../../workspaces/domains/recheck-domains.js'
-import { createRecheckRunner, type RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
+import { RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
 import type { RotationDeps } from '../../workspaces/domains/rotate-keys.js'
 import type { Edges } from './edges.js'
 
@@ -19,7 +19,7 @@ interface DomainCheckDeps {
   readonly onDomainChanged: RecheckDeps['onChanged']
 }
 
-export interface DomainChecks extends RecheckRunner {
+export interface DomainChecks extends Pick<RecheckRunner, 'start' | 'wake' | 'stop'> {
   /** Dependencies of the checks that a request asks for. */
   readonly rotationDeps: RotationDeps
 }
@@ -40,10 +40,11 @@ export function wireDomainChecks({
     resolver,
     random: edges.random,
   })
-  const runner = createRecheckRunner({ rotationDeps, clock, log, onDomainChanged })
+  const runner = new RecheckRunner({ ...rotationDeps, clock, log, onChanged: onDomainChanged })
   return {
-    ...runner,
     rotationDeps,
+    start: () => runner.start(),
+    wake: () => runner.wake(),
     stop: () => {
       abortController.abort()
       return runner.stop()

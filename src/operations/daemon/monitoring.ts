@@ -58,7 +58,7 @@ export async function openMonitoring(
   reportService(metrics, {
     ...{ read, version, certificateOf },
     listBroadcasts: () => listRunningBroadcasts(read),
-    countExports: services.exports.countUnderWay,
+    countExports: () => services.exports.countUnderWay(),
     memory: { mx: memory.mx, submission: memory.submission, rest: memory.requests },
   })
   reportStsPolicies(metrics, () => services.delivery.stsPolicyCount)

@@ -2,7 +2,7 @@
 import { type ProcessMeter, startProcessMeter } from '../../base/platform/processes/process-meter.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import type { Database } from '../../base/storage/db/database.js'
-import { createQueueCensus } from '../../records/messages/queue/queue-census.js'
+import { QueueCounter } from '../../records/messages/queue/queue-census.js'
 import { QueueWork } from '../../records/messages/queue/queue-work.js'
 import type { DoctorRouteDeps } from '../../servers/api/operator/doctor.js'
 import { type Bound, HealthReader } from '../../servers/api/operator/health-reader.js'
@@ -32,7 +32,8 @@ export function wireOperator(deps: OperatorDeps): Operator {
   const { database, clock, logTail, onQueueChanged, runDoctor } = deps
   const { read, commit } = database
   const meter = startProcessMeter()
-  const readCensus = createQueueCensus({ read, clock })
+  const counter = new QueueCounter(read, clock)
+  const readCensus: Operator['readCensus'] = () => counter.count()
   const queueWork = new QueueWork({ read, commit, clock, onQueueChanged })
   return {
     ...{ readCensus, queueWork, onQueueChanged, runDoctor },

@@ -9,10 +9,10 @@ import type { Delivery } from '../../outbound/delivery/delivery.js'
 import type { PasswordDeps } from '../../servers/api/account/password.js'
 import type { ForwardRouteDeps } from '../../servers/api/domains/forwards.js'
 import { createPasswordHasher } from '../../workspaces/accounts/people/passwords.js'
-import { type AcceptDeps, createAttemptLimits } from '../../workspaces/accounts/sessions/accept-invitation.js'
+import { type AcceptDeps, AttemptLimits } from '../../workspaces/accounts/sessions/accept-invitation.js'
 import { type CheckSession, createSessionCheck } from '../../workspaces/accounts/sessions/session-check.js'
 import type { SessionTimes } from '../../workspaces/accounts/sessions/session-records.js'
-import { createAccountLimit, createSignInLimits } from '../../workspaces/accounts/sessions/sign-in-limits.js'
+import { AccountLimit, SignInLimits } from '../../workspaces/accounts/sessions/sign-in-limits.js'
 import type { ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
 import { createForwardNotices } from '../notices/forward-notice.js'
@@ -59,11 +59,11 @@ export function wirePeople({ config, settings, clock, log, database, identity, d
   const notices = new NoticeWriter({ ...mailing, clock, log, secret })
   const erasing = createErasureRunner({ database, log, onPassEnd: () => delivery.runner.wake() })
   return {
-    acceptDeps: { read, commit, secret, passwords, attempts: createAttemptLimits() },
+    acceptDeps: { read, commit, secret, passwords, attempts: new AttemptLimits() },
     accountDeps: {
-      ...{ read, commit, passwords, attempts: createSignInLimits(), names: { hostname, publicUrl }, sessionTimes },
+      ...{ read, commit, passwords, attempts: new SignInLimits(), names: { hostname, publicUrl }, sessionTimes },
       provedPasswords: createPasswordHasher(),
-      linkLimit: createAccountLimit(PASSWORD_LINK_LIMITS),
+      linkLimit: new AccountLimit(PASSWORD_LINK_LIMITS),
       sendPasswordLink: createPasswordMailer(mailing),
       prepareNotice: createAccountNotices(mailing),
     },

@@ -11,12 +11,9 @@ import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import { HitRecorder } from '../../outbound/tracking/recorder.js'
 import { exportFolder } from '../../records/exports/export-file.js'
-import { createExportRunner, type ExportRunner } from '../../records/exports/export-runner.js'
+import { ExportRunner } from '../../records/exports/export-runner.js'
 import { defaultMimeLimits, MimeReader } from '../../records/messages/mime/mime-parts.js'
-import {
-  createDeletedDomainRunner,
-  type DeletedDomainRunner,
-} from '../../records/messages/queue/deleted-domain-runner.js'
+import { DeletedDomainRunner } from '../../records/messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
@@ -34,7 +31,7 @@ import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js
 import { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
 import { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../../workspaces/domains/service-identity.js'
-import { createImportRunner, type ImportRunner } from '../../workspaces/imports/import-runner.js'
+import { ImportRunner } from '../../workspaces/imports/import-runner.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
 import { DailyChecks } from '../doctor/daily-checks.js'
 import { Housekeeping } from '../upkeep/housekeeping.js'
@@ -136,7 +133,7 @@ type Removals = Pick<Services, 'deletedDomains' | 'deletedAudiences' | 'deletedW
 
 function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, stopSteps: StopSteps): Removals {
   const onWalkEnd = ({ workspaceId, domain }: DeletedDomain): void => delivery.dropMailFrom(workspaceId, domain)
-  const deletedDomains = registerStop(stopSteps, createDeletedDomainRunner({ ...database, log, onWalkEnd }))
+  const deletedDomains = registerStop(stopSteps, new DeletedDomainRunner({ ...database, log, onWalkEnd }))
   const deletedAudiences = registerStop(stopSteps, createAudienceRemovalRunner({ ...database, log }))
   const deletedWebhooks = registerStop(stopSteps, createWebhookRemovalRunner({ ...database, log: logs.of('webhooks') }))
   return { deletedDomains, deletedAudiences, deletedWebhooks }
@@ -148,7 +145,7 @@ function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRe
 }
 
 function openImports({ clock, log, database }: CommonDeps, { workspaceOwners: { ownerOf } }: Caches): ImportRunner {
-  return createImportRunner({ ...database, clock, log, ownerOf })
+  return new ImportRunner({ ...database, clock, log, ownerOf })
 }
 
 function openExports(
@@ -156,7 +153,7 @@ function openExports(
   { workspaceOwners: { ownerOf } }: Caches,
 ): ExportRunner {
   const { data_dir: folder } = config.service
-  return createExportRunner({
+  return new ExportRunner({
     ...{ read, commit, clock, log, ownerOf },
     ...{ database: databaseFile(folder), folder: exportFolder(folder), onEnd: observers?.onExportEnd },
   })

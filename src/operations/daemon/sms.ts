@@ -15,18 +15,18 @@ import type { Log } from '../../base/platform/log.js'
 import { readAuthorities } from '../../base/platform/tls-files.js'
 import type { Store } from '../../base/storage/db/database.js'
 import type { ServiceIdentity } from '../../workspaces/domains/service-identity.js'
-import { createReceiptApplier, type ReceiptApplier } from '../../workspaces/sms/apply-receipt.js'
+import { ReceiptApplier } from '../../workspaces/sms/apply-receipt.js'
 import { type CodeChecker, createCodeChecker } from '../../workspaces/sms/check-code.js'
 import { deriveCodeKey } from '../../workspaces/sms/code-hash.js'
-import { createConversionWatch } from '../../workspaces/sms/conversion-watch.js'
-import { createHttpProvider } from '../../workspaces/sms/http/http-provider.js'
-import { createLogProvider } from '../../workspaces/sms/log-provider.js'
+import { ConversionWatch } from '../../workspaces/sms/conversion-watch.js'
+import { HttpProvider } from '../../workspaces/sms/http/http-provider.js'
+import { LogProvider } from '../../workspaces/sms/log-provider.js'
 import type { SmsProvider } from '../../workspaces/sms/provider.js'
 import { buildReceiptUrl } from '../../workspaces/sms/receipt-url.js'
 import { recoverCodes } from '../../workspaces/sms/recover-codes.js'
 import { type CodeSender, createCodeSender } from '../../workspaces/sms/send-code.js'
-import { createSendCharger } from '../../workspaces/sms/send-limits.js'
-import { createSmppProvider } from '../../workspaces/sms/smpp/smpp-provider.js'
+import { SendCharger } from '../../workspaces/sms/send-limits.js'
+import { SmppProvider } from '../../workspaces/sms/smpp/smpp-provider.js'
 import { countSent } from '../../workspaces/sms/sms-usage.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { Edges } from './edges.js'
@@ -45,7 +45,7 @@ interface SmsDeps {
 export interface Sms {
   readonly sendCode: CodeSender
   readonly checkCode: CodeChecker
-  readonly applyReceipt: ReceiptApplier
+  readonly applyReceipt: ReceiptApplier['apply']
   /** Ends codes that a crash interrupted while they were sent. Call it before anything is sent. */
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
@@ -60,16 +60,15 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
   const { read, commit } = database
   const store = { read, commit, clock, log }
   const abortController = new AbortController()
-  const applyReceipt = createReceiptApplier(store)
-  const provider = await openProvider(deps, applyReceipt, abortController.signal)
+  const receipts = new ReceiptApplier(store)
+  const provider = await openProvider(deps, receipts, abortController.signal)
   const codeKey = deriveCodeKey(identity.smsSecret)
-  const guards = { ...store, settings: () => settings().sms }
+  const charger = new SendCharger(read, () => settings().sms)
   const sends = trackWork(
     createCodeSender({
       ...{ ...store, codeKey, provider, countSent },
       allowedCountries: () => settings().sms.allowed_countries,
-      findHold: createConversionWatch(guards),
-      chargeSend: createSendCharger(guards),
+      ...{ charger, watch: new ConversionWatch(store, log, () => settings().sms, charger) },
       onSend: observers?.onSmsSend,
       buildReceiptUrl: (smsId) => buildReceiptUrl(identity.smsSecret, config.service.public_url, smsId),
     }),
@@ -78,7 +77,7 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
     sendCode: sends.run,
     checkCode:
       provider === null ? refuseCheck : createCodeChecker({ ...store, codeKey, onCheck: observers?.onSmsCheck }),
-    applyReceipt,
+    applyReceipt: (receipt) => receipts.apply(receipt),
     start: async () => {
       warnOfSettings(settings(), log)
       // All of them, also if the clock was set back since.
@@ -88,7 +87,7 @@ export async function wireSms(deps: SmsDeps): Promise<Sms> {
       await sends.waitUntilIdle(MAX_SMS_STOP)
       await provider?.stop()
       await sends.waitUntilIdle(MAX_SMS_STOP)
-      applyReceipt.stop()
+      receipts.stop()
       abortController.abort()
     },
   }
@@ -103,16 +102,16 @@ function warnOfSettings({ sms: { provider, allowed_countries: allowed } }: Confi
 
 async function openProvider(
   { config: { sms, dns }, settings, clock, log, edges }: SmsDeps,
-  onReceipt: ReceiptApplier,
+  receipts: ReceiptApplier,
   signal: AbortSignal,
 ): Promise<SmsProvider | null> {
   const { smpp } = sms
   const { random, authorities } = edges
-  if (sms.provider === 'log') return createLogProvider({ log })
+  if (sms.provider === 'log') return new LogProvider(log)
   if (sms.provider === 'http') {
     const { url: urlAtStart } = settings().sms.http
     if (urlAtStart === null) return null
-    return createHttpProvider({
+    return new HttpProvider({
       ...{ clock, random, authorities },
       settings: () => {
         const { style, url, username, password, body_template } = settings().sms.http
@@ -123,12 +122,12 @@ async function openProvider(
   }
   if (sms.provider === 'smpp' && smpp.url !== null) {
     const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
-    return createSmppProvider({
+    return new SmppProvider({
       ...{ server: smpp.url, systemId: smpp.system_id, password: smpp.password },
       sender: () => settings().sms.sender,
       dialer: smpp.ca_file === null ? edges.dialer : createDialer(await readAuthorities(smpp.ca_file)),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
-      ...{ clock, random, log, onReceipt },
+      ...{ clock, random, log, onReceipt: (receipt) => receipts.apply(receipt) },
     })
   }
   return null

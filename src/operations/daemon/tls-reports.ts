@@ -11,7 +11,7 @@ import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import type { TlsSessionResult } from '../../outbound/delivery/hosts/tls-result.js'
-import { createMailboxLimit } from '../../outbound/delivery/tls-reports/mailbox-limit.js'
+import { MailboxLimit } from '../../outbound/delivery/tls-reports/mailbox-limit.js'
 import { createReportPost } from '../../outbound/delivery/tls-reports/post-report.js'
 import { TlsReportRunner } from '../../outbound/delivery/tls-reports/report-runner.js'
 import { TlsResultCounter } from '../../outbound/delivery/tls-reports/result-counter.js'
@@ -88,7 +88,7 @@ function createRunner(
       mayConnect: (address) => guard()(address),
       resolveAddresses: (name) => resolver.resolveAddresses(name),
     }),
-    takeMailboxTurn: createMailboxLimit(),
+    mailboxes: new MailboxLimit(),
     offer: (enqueued) => delivery.runner.offer(enqueued),
     onReport: observers?.onTlsReport,
   })

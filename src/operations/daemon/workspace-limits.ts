@@ -17,7 +17,7 @@ import { InboundBytes } from '../../workspaces/accounts/limits/inbound-bytes.js'
 import { findUnknownPlans, PlanCache } from '../../workspaces/accounts/limits/plans.js'
 import { EmailCharger } from '../../workspaces/accounts/limits/quota.js'
 import { createRateLimit, type RateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
-import { createDailyRequests } from '../../workspaces/accounts/limits/rate-limit-days.js'
+import { DailyRequests } from '../../workspaces/accounts/limits/rate-limit-days.js'
 import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
 import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
 
@@ -69,7 +69,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   const { read } = database
   const limits = (): LimitsConfig => deps.settings().limits
   const plans = new PlanCache(read, limits)
-  const days = createDailyRequests(database)
+  const days = new DailyRequests(database)
   const saver = saveRegularly(days, log)
   const warnOfUnknownPlans = (): void => {
     for (const { id, plan } of findUnknownPlans(read, limits())) {
@@ -93,7 +93,7 @@ export function openWorkspaceLimits(deps: WorkspaceLimitsDeps): Limits {
   }
 }
 
-function saveRegularly(days: ReturnType<typeof createDailyRequests>, log: Log): Pick<Limits, 'stop'> {
+function saveRegularly(days: DailyRequests, log: Log): Pick<Limits, 'stop'> {
   const save = (): Promise<void> =>
     days.save().catch((error: unknown) => log.error({ err: error }, 'the counts of requests cannot be saved'))
   const timer = setInterval(() => void save(), SAVE_INTERVAL).unref()

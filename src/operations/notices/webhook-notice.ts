@@ -13,7 +13,7 @@ import type { Read } from '../../base/storage/db/prepared.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { administratorsOf } from '../../workspaces/accounts/people/members.js'
 import type { WebhookDisabledData } from '../../workspaces/webhooks/disable-webhook.js'
-import { createEventReader } from '../../workspaces/webhooks/event-pages.js'
+import { EventPages } from '../../workspaces/webhooks/event-pages.js'
 import { type WebhookRef, webhookById } from '../../workspaces/webhooks/webhook-records.js'
 import { prepareEarlierEvents } from './earlier-events.js'
 import { formatTime, type NoticeMail, type Piece } from './notice-mail.js'
@@ -90,6 +90,6 @@ function buildPieces({ id, origin, cause, at, from, resource }: NoticeText): rea
 function findReplayStart(read: Read, webhook: WebhookRef, failedAt: Timestamp): Timestamp {
   const cursor = webhookById(read, webhook)?.event_cursor
   if (cursor === undefined) return failedAt
-  const [waiting] = createEventReader(read).readEvents(webhook.workspaceId, cursor)
+  const [waiting] = new EventPages(read).after(webhook.workspaceId, cursor)
   return Math.min(failedAt, waiting?.created_at ?? failedAt)
 }

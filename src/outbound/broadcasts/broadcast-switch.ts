@@ -2,15 +2,16 @@
 
 import type { Read } from '../../base/storage/db/prepared.js'
 import type { BroadcastSwitch } from '../breaker/hold-scope.js'
-import { broadcastSummaryById, pauseBroadcast, resumeBroadcast } from './broadcast-records.js'
+import { type BroadcastRef, broadcastSummaryById, pauseBroadcast, resumeBroadcast } from './broadcast-records.js'
 
-export function createBroadcastSwitch(read: Read): BroadcastSwitch {
-  return {
-    statusOf: (ref) => {
-      const status = broadcastSummaryById(read, ref)[0]?.status
-      return status === 'sending' || status === 'paused' ? status : 'ended'
-    },
-    pause: pauseBroadcast,
-    resume: resumeBroadcast,
+export class StoredBroadcasts implements BroadcastSwitch {
+  readonly pause = pauseBroadcast
+  readonly resume = resumeBroadcast
+
+  constructor(private readonly read: Read) {}
+
+  statusOf(ref: BroadcastRef): 'sending' | 'paused' | 'ended' {
+    const status = broadcastSummaryById(this.read, ref)[0]?.status
+    return status === 'sending' || status === 'paused' ? status : 'ended'
   }
 }

@@ -77,7 +77,7 @@ export function composeEmail(deps: ComposeDeps): ComposeEmail {
     }
     const { from, to, cc, replyTo, subject } = content
     const summary = { from: [from] as const, to, cc, replyTo, subject }
-    const personal = hasUnsubscribeLink ? { bodies, tokenOf: links.tokenOf } : null
+    const personal = hasUnsubscribeLink ? { bodies, links } : null
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
     const prepared = preparer.prepare(principal, { templateId, tracking, personal, ...about })

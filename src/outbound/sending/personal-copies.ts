@@ -12,6 +12,7 @@ import type { Write } from '../../base/storage/db/write.js'
 import type { Email } from '../../records/messages/email/email.js'
 import { insertCopy, type RecipientCopy } from '../../records/messages/email/recipient-copies.js'
 import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy } from './token-places.js'
+import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 /** 32 MB: the bytes that the copies of one email do not have in common with the first recipient's message. */
 const MAX_COPIES = 32 * 1_048_576
@@ -23,7 +24,7 @@ const STEP_BYTES = 524_288
 /** What an email with an unsubscribe link has beyond any other. */
 export interface PersonalContent {
   readonly bodies: readonly EncodedBody[]
-  readonly tokenOf: (recipientId: string) => string
+  readonly links: Pick<UnsubscribeLinks, 'tokenOf'>
 }
 
 export interface CopyPlan {
@@ -33,25 +34,25 @@ export interface CopyPlan {
   readonly recipientIds: readonly string[]
   /** All copies. */
   readonly bytes: number
-  readonly tokenOf: PersonalContent['tokenOf']
+  readonly links: PersonalContent['links']
 }
 
 /** Null: all recipients get the same bytes. Throws a Refusal `too-large`. `personal.bodies`: `checkCopiedBodies` allows them. */
 export function planCopies(
   raw: Buffer,
-  { bodies, tokenOf }: PersonalContent,
+  { bodies, links }: PersonalContent,
   firstId: string,
   recipientIds: readonly string[],
 ): CopyPlan | null {
   if (recipientIds.length === 0) return null
-  const frame = findCopyFrame(raw, bodies, tokenOf(firstId))
+  const frame = findCopyFrame(raw, bodies, links.tokenOf(firstId))
   if (frame === null) return null
   const bytes = copySizeOf(raw, frame) * recipientIds.length
   if (bytes > MAX_COPIES) {
     const message = `the messages of ${recipientIds.length + 1} recipients, each with its own unsubscribe link, have ${bytes} bytes of their own, allowed: ${MAX_COPIES}`
     throw new Refusal('too-large', message, { size: bytes, limit: MAX_COPIES })
   }
-  return { raw, frame, recipientIds, bytes, tokenOf }
+  return { raw, frame, recipientIds, bytes, links }
 }
 
 /** Throws a Refusal `too-large`. */
@@ -72,7 +73,7 @@ export async function writeCopies(
   plan: CopyPlan,
   { id, workspace_id, created_at }: Pick<Email, 'id' | 'workspace_id' | 'created_at'>,
 ): Promise<WrittenCopies> {
-  const { raw, frame, recipientIds, tokenOf } = plan
+  const { raw, frame, recipientIds, links } = plan
   const isMoved = plan.bytes >= MOVE_FROM_BYTES
   const memory = Buffer.allocUnsafeSlow(plan.bytes)
   const size = copySizeOf(raw, frame)
@@ -81,7 +82,7 @@ export async function writeCopies(
   let copied = 0
   for (const [place, recipientId] of recipientIds.entries()) {
     const bytes = memory.subarray(place * size, (place + 1) * size)
-    const copy = writeCopy(raw, frame, tokenOf(recipientId), bytes)
+    const copy = writeCopy(raw, frame, links.tokenOf(recipientId), bytes)
     const row = { recipient_id: recipientId, email_id: id, workspace_id, created_at, ...copy }
     writes.push(insertCopy({ ...row, bytes: isMoved ? MessageBytes.moved([bytes]) : bytes }))
     if (!isMoved) copies.set(recipientId, copy)

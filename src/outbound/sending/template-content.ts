@@ -56,10 +56,7 @@ export interface ContentFiller {
   readonly fillTemplate: (use: TemplateUse) => Promise<Pick<RequestedContent, 'subject' | 'html' | 'text'> & Linked>
 }
 
-export function createContentFiller(
-  { urlOf }: Pick<UnsubscribeLinks, 'urlOf'>,
-  renderLarge: RenderLarge,
-): ContentFiller {
+export function createContentFiller(unsubscribing: UnsubscribeLinks, renderLarge: RenderLarge): ContentFiller {
   return {
     fillTemplate: async ({ template, data, from, recipientId }) => {
       const { id, html, text } = template
@@ -70,7 +67,7 @@ export function createContentFiller(
       const uses = [html, text].flatMap((part) => (part === null ? [] : [...part.uses]))
       const links = uses.reduce((sum, [{ name }, times]) => sum + (name === UNSUBSCRIBE_URL ? times : 0), 0)
       checkLinks(links, 'template_id')
-      const unsubscribeUrl = urlOf({ recipientId, from })
+      const unsubscribeUrl = unsubscribing.urlOf({ recipientId, from })
       const rendered =
         renderSmallTemplate(template, data, unsubscribeUrl) ??
         (await renderLarge({ template, data, unsubscribeUrl, form: 'text' }))

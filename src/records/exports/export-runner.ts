@@ -40,31 +40,15 @@ interface RunnerDeps extends Store {
   readonly reportInterval?: number
 }
 
-export interface ExportRunner {
-  /** Continues what was cut off. */
-  readonly start: () => Promise<void>
-  /** Writes an export whose record is on disk. */
-  readonly begin: (ref: ExportRef) => void
-  /** To be called when records may have been removed with their workspace: removes their files. */
-  readonly refresh: () => void
-  /** How many are written or wait. */
-  readonly countUnderWay: () => number
-  readonly stop: () => Promise<void>
-}
-
 const TURN = 10_000
 const RETRY_DELAY = 10_000
 const MAX_FAULTS = 3
 const PAGE_SIZE = 500
 
-export function createExportRunner(deps: RunnerDeps): ExportRunner {
-  return new Runner(deps)
-}
-
 /** `put-back`: it goes on at its next turn. */
 type TurnEnd = 'ended' | 'put-back' | 'fault'
 
-class Runner implements ExportRunner {
+export class ExportRunner {
   private readonly stopController = new AbortController()
   /** The owners in the order of their turns. */
   private readonly waiting = new Map<string, ExportRef[]>()
@@ -77,7 +61,8 @@ class Runner implements ExportRunner {
 
   constructor(private readonly deps: RunnerDeps) {}
 
-  readonly start = async (): Promise<void> => {
+  /** Continues what was cut off. */
+  async start(): Promise<void> {
     await createExportFolder(this.deps.folder)
     this.refresh()
     let page = listUnfinishedExports(this.deps.read, { after: '', limit: PAGE_SIZE })
@@ -88,12 +73,14 @@ class Runner implements ExportRunner {
     this.startNext()
   }
 
-  readonly begin = (ref: ExportRef): void => {
+  /** Writes an export whose record is on disk. */
+  begin(ref: ExportRef): void {
     this.enqueue(ref)
     this.startNext()
   }
 
-  readonly refresh = (): void => {
+  /** To be called when records may have been removed with their workspace: removes their files. */
+  refresh(): void {
     const { read, folder, log } = this.deps
     this.sweeping = this.sweeping
       .then(() => {
@@ -103,13 +90,14 @@ class Runner implements ExportRunner {
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
   }
 
-  readonly countUnderWay = (): number => {
+  /** How many are written or wait. */
+  countUnderWay(): number {
     let count = (this.current === null ? 0 : 1) + this.timers.size
     for (const { length } of this.waiting.values()) count += length
     return count
   }
 
-  readonly stop = async (): Promise<void> => {
+  async stop(): Promise<void> {
     this.stopController.abort()
     this.current?.controller.abort()
     for (const timer of this.timers) clearTimeout(timer)

@@ -4,62 +4,47 @@
  *
  * The time of the next check is in the domain's row, so a daemon that was stopped catches up.
  */
-import type { Clock } from '../../base/platform/clock.js'
-import type { Log } from '../../base/platform/log.js'
 import { type RecheckDeps, recheckDomains } from './recheck-domains.js'
-import type { RotationDeps } from './rotate-keys.js'
 
 const CHECK_INTERVAL = 60_000
 
-interface RecheckRunnerDeps {
-  readonly rotationDeps: RotationDeps
-  readonly clock: Clock
-  readonly log: Log
-  readonly onDomainChanged: RecheckDeps['onChanged']
-}
+export class RecheckRunner {
+  private readonly abortController = new AbortController()
+  private running: Promise<void> | null = null
+  private again = false
+  private timer: NodeJS.Timeout | null = null
 
-export interface RecheckRunner {
+  constructor(private readonly deps: RecheckDeps) {}
+
   /** Checks what is due, and from then on each minute. */
-  readonly start: () => void
+  start(): void {
+    // The monotonic clock: a step of the wall clock neither misses a check nor puts one off.
+    this.timer ??= setInterval(() => this.wake(), CHECK_INTERVAL).unref()
+    this.wake()
+  }
+
   /** Checks what is due now. */
-  readonly wake: () => void
-  readonly stop: () => Promise<void>
-}
+  wake(): void {
+    this.again = true
+    if (!this.abortController.signal.aborted) this.running ??= this.recheckUntilDone()
+  }
 
-export function createRecheckRunner({ rotationDeps, clock, log, onDomainChanged }: RecheckRunnerDeps): RecheckRunner {
-  const abortController = new AbortController()
-  let running: Promise<void> | null = null
-  let again = false
+  async stop(): Promise<void> {
+    this.abortController.abort()
+    if (this.timer !== null) clearInterval(this.timer)
+    await this.running
+  }
 
-  async function recheckUntilDone(): Promise<void> {
+  private async recheckUntilDone(): Promise<void> {
+    const { signal } = this.abortController
     do {
-      again = false
+      this.again = false
       try {
-        const deps = { ...rotationDeps, clock, log, onChanged: onDomainChanged }
-        await recheckDomains(deps, abortController.signal)
+        await recheckDomains(this.deps, signal)
       } catch (err) {
-        log.error({ err }, 'sending domains cannot be checked')
+        this.deps.log.error({ err }, 'sending domains cannot be checked')
       }
-    } while (again && !abortController.signal.aborted)
-    running = null
-  }
-
-  const wake = (): void => {
-    again = true
-    if (!abortController.signal.aborted) running ??= recheckUntilDone()
-  }
-  let timer: NodeJS.Timeout | null = null
-  return {
-    start: () => {
-      // The monotonic clock: a step of the wall clock neither misses a check nor puts one off.
-      timer ??= setInterval(wake, CHECK_INTERVAL).unref()
-      wake()
-    },
-    wake,
-    stop: async () => {
-      abortController.abort()
-      if (timer !== null) clearInterval(timer)
-      await running
-    },
+    } while (this.again && !signal.aborted)
+    this.running = null
   }
 }

@@ -24,69 +24,65 @@ interface RunnerDeps extends ImportDeps {
   readonly retryDelay?: number
 }
 
-export interface ImportRunner {
-  /** Resumes imports that were cut off. No request may store a file before it resolves. */
-  readonly start: () => Promise<void>
-  /** Runs an import that is on disk. */
-  readonly begin: (importRef: ImportRef) => void
-  /** Stops each import after its present commit. */
-  readonly stop: () => Promise<void>
-}
-
 const MAX_RUNNING = 3
 const RETRY_DELAY = 10_000
 const MAX_FAULTS = 3
 const PAGE_SIZE = 500
 
-export function createImportRunner(deps: RunnerDeps): ImportRunner {
-  const { read, log, ownerOf = (workspaceId) => workspaceId } = deps
-  const stopController = new AbortController()
+export class ImportRunner {
+  private readonly stopController = new AbortController()
   /** By owner, in the order of their turns; the imports of a list wait in order. */
-  const waiting = new Map<string, ImportRef[]>()
-  const running = new Map<string, Promise<void>>()
+  private readonly waiting = new Map<string, ImportRef[]>()
+  private readonly running = new Map<string, Promise<void>>()
 
-  function enqueue(importRef: ImportRef): void {
-    const owner = ownerOf(importRef.workspaceId)
-    const list = waiting.get(owner) ?? []
-    list.push(importRef)
-    waiting.set(owner, list)
-  }
+  constructor(private readonly deps: RunnerDeps) {}
 
-  function startNext(): void {
-    for (const [owner, list] of waiting) {
-      if (running.size >= MAX_RUNNING || stopController.signal.aborted) return
-      const importRef = running.has(owner) ? undefined : list.shift()
-      if (list.length === 0) waiting.delete(owner)
-      if (importRef === undefined) continue
-      const run = runToEnd(deps, importRef, stopController.signal).finally(() => {
-        running.delete(owner)
-        startNext()
-      })
-      running.set(owner, run)
+  /** Resumes imports that were cut off. No request may store a file before it resolves. */
+  async start(): Promise<void> {
+    const { read, log } = this.deps
+    let page = listPendingImports(read, { after: '', limit: PAGE_SIZE })
+    while (page.length > 0) {
+      for (const importRef of page) this.enqueue(importRef)
+      page = listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
     }
+    const isUnderWay = (importRef: ImportRef): boolean => importById(read, importRef)[0]?.status === 'processing'
+    await removeOrphanImports(this.deps, isUnderWay, this.stopController.signal).catch((err: unknown) =>
+      log.error({ err }, 'files of finished imports cannot be removed now'),
+    )
+    this.startNext()
   }
 
-  return {
-    start: async () => {
-      let page = listPendingImports(read, { after: '', limit: PAGE_SIZE })
-      while (page.length > 0) {
-        for (const importRef of page) enqueue(importRef)
-        page = listPendingImports(read, { after: page.at(-1)?.id ?? '', limit: PAGE_SIZE })
-      }
-      const isUnderWay = (importRef: ImportRef): boolean => importById(read, importRef)[0]?.status === 'processing'
-      await removeOrphanImports(deps, isUnderWay, stopController.signal).catch((err: unknown) =>
-        log.error({ err }, 'files of finished imports cannot be removed now'),
-      )
-      startNext()
-    },
-    begin: (importRef) => {
-      enqueue(importRef)
-      startNext()
-    },
-    stop: async () => {
-      stopController.abort()
-      await Promise.all(running.values())
-    },
+  /** Runs an import that is on disk. */
+  begin(importRef: ImportRef): void {
+    this.enqueue(importRef)
+    this.startNext()
+  }
+
+  /** Stops each import after its present commit. */
+  async stop(): Promise<void> {
+    this.stopController.abort()
+    await Promise.all(this.running.values())
+  }
+
+  private enqueue(importRef: ImportRef): void {
+    const owner = this.deps.ownerOf?.(importRef.workspaceId) ?? importRef.workspaceId
+    const list = this.waiting.get(owner) ?? []
+    list.push(importRef)
+    this.waiting.set(owner, list)
+  }
+
+  private startNext(): void {
+    for (const [owner, list] of this.waiting) {
+      if (this.running.size >= MAX_RUNNING || this.stopController.signal.aborted) return
+      const importRef = this.running.has(owner) ? undefined : list.shift()
+      if (list.length === 0) this.waiting.delete(owner)
+      if (importRef === undefined) continue
+      const run = runToEnd(this.deps, importRef, this.stopController.signal).finally(() => {
+        this.running.delete(owner)
+        this.startNext()
+      })
+      this.running.set(owner, run)
+    }
   }
 }
 

@@ -30,44 +30,48 @@ interface ReceiptDeps extends Store {
   readonly log: Pick<Log, 'debug' | 'info' | 'warn'>
 }
 
-export interface ReceiptApplier {
-  /**
-   * `applied`: on disk, now or by an earlier receipt. `unknown`: no such message; it is tried again for a minute.
-   * Rejects with StorageFault: the provider should repeat it.
-   */
-  (receipt: Receipt): Promise<'applied' | 'unknown'>
-  /** Drops the receipts that wait. To be called before the database closes. */
-  readonly stop: () => void
-}
-
 /** Receipts of one message at the same moment: each round, one of them is applied. */
 const MAX_ROUNDS = 50
-
-export function createReceiptApplier(deps: ReceiptDeps): ReceiptApplier {
-  const waiting = new WaitingReceipts(deps.log, async (receipt) => (await applyReceipt(deps, receipt)) !== 'too-early')
-  const apply = async (receipt: Receipt): Promise<'applied' | 'unknown'> => {
-    const result = await applyReceipt(deps, receipt)
-    if (result === 'applied') return 'applied'
-    if (result === 'too-early') waiting.add(receipt)
-    return 'unknown'
-  }
-  return Object.assign(apply, { stop: () => waiting.stop() })
-}
 
 /** `too-early`: the message may become known. `unknown`: it was known and is gone. */
 type ReceiptResult = 'applied' | 'too-early' | 'unknown'
 
-async function applyReceipt(deps: ReceiptDeps, receipt: Receipt): Promise<ReceiptResult> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const plan = planReceipt(deps.read, receipt, deps.clock())
-    if (typeof plan === 'string') return plan
-    if (plan.writes.length === 0) return 'applied'
-    if (await tryCommit(deps.commit(plan.writes))) {
-      logReceipt(deps.log, receipt, plan.code)
-      return 'applied'
-    }
+export class ReceiptApplier {
+  private readonly waiting: WaitingReceipts
+
+  constructor(private readonly deps: ReceiptDeps) {
+    this.waiting = new WaitingReceipts(deps.log, async (receipt) => (await this.tryApply(receipt)) !== 'too-early')
   }
-  throw new Error(`a receipt of ${receipt.provider} was not applied in ${MAX_ROUNDS} rounds`)
+
+  /**
+   * `applied`: on disk, now or by an earlier receipt. `unknown`: no such message; it is tried again for a minute.
+   * Rejects with StorageFault: the provider should repeat it.
+   */
+  async apply(receipt: Receipt): Promise<'applied' | 'unknown'> {
+    const result = await this.tryApply(receipt)
+    if (result === 'applied') return 'applied'
+    if (result === 'too-early') this.waiting.add(receipt)
+    return 'unknown'
+  }
+
+  /** Drops the receipts that wait. To be called before the database closes. */
+  stop(): void {
+    this.waiting.stop()
+  }
+
+  private async tryApply(receipt: Receipt): Promise<ReceiptResult> {
+    const { read, commit, clock, log } = this.deps
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const plan = planReceipt(read, receipt, clock())
+      if (typeof plan === 'string') return plan
+      if (plan.writes.length === 0) return 'applied'
+      if (await tryCommit(commit(plan.writes))) {
+        logReceipt(log, receipt, plan.code)
+        return 'applied'
+      }
+    }
+    throw new Error(`a receipt of ${receipt.provider} was not applied in ${MAX_ROUNDS} rounds`)
+  }
 }
 
 type ReportedCode = ReturnType<typeof findReportedCode>[number]

@@ -15,8 +15,7 @@ import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { tryUniqueCommit } from '../../base/storage/db/write.js'
 import { recordEvent } from '../../records/events/event-log.js'
 import { type HeldPrefix, insertHold, isInForce, type PrefixHold, readNewestHold } from './holds.js'
-import type { PlannedSend } from './send-code.js'
-import { findSendRefusal, type SendLimitDeps } from './send-limits.js'
+import { type PlannedSend, SendCharger, type SendLimits } from './send-limits.js'
 
 /** How long codes count, and how long a prefix is held. */
 /** The time in which most recipients enter a code. */
@@ -73,50 +72,53 @@ function isHoldDue({ sent, verified }: Conversion, minPercent: number): boolean 
   return sent >= MIN_JUDGED && verified * 100 < minPercent * sent
 }
 
-interface WatchDeps extends SendLimitDeps, Store {
-  readonly log: Pick<Log, 'warn'>
-}
+export class ConversionWatch {
+  constructor(
+    private readonly store: Store,
+    private readonly log: Pick<Log, 'warn'>,
+    private readonly settings: () => { readonly limits: SendLimits },
+    private readonly charger = new SendCharger(store.read, settings),
+  ) {}
 
-/** Resolves to why no code is sent to the prefix now; null: one may be. Places a hold if it is due. */
-export function createConversionWatch(deps: WatchDeps): (send: PlannedSend) => Promise<Refusal | null> {
-  const { read, settings } = deps
-  return async (send) => {
-    const { min_verified_percent: minPercent } = settings().limits
+  /** Resolves to why no code is sent to the prefix now; null: one may be. Places a hold if it is due. */
+  async findHold(send: PlannedSend): Promise<Refusal | null> {
+    const { read } = this.store
+    const { min_verified_percent: minPercent } = this.settings().limits
     if (minPercent === 0) return null
     for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
       const newest = readNewestHold(read, send)
-      if (newest !== undefined && isInForce(newest, send.now)) return findSendRefusal(deps, send)
+      if (newest !== undefined && isInForce(newest, send.now)) return this.charger.findRefusal(send)
       const since = Math.max(send.now - HOUR, newest?.released_at ?? 0)
       const conversion = readConversion(read, send, since)
       if (!isHoldDue(conversion, minPercent)) return null
-      if (await placeHold(deps, send, conversion, since)) return findSendRefusal(deps, send)
+      if (await this.placeHold(send, conversion, since)) return this.charger.findRefusal(send)
     }
     return null
+  }
+
+  /** Resolves to whether it was placed: not if another request has done so, or the operator has released one since. */
+  private async placeHold(
+    { workspaceId, prefix, now }: PlannedSend,
+    { sent, verified }: Conversion,
+    since: number,
+  ): Promise<boolean> {
+    const hold: Omit<PrefixHold, 'released_at'> = {
+      ...{ workspace_id: workspaceId, prefix, sent, verified },
+      ...{ held_at: now, until_at: now + HOUR },
+    }
+    const data: SmsHeldData = {
+      ...{ prefix, sent, verified, min_verified_percent: this.settings().limits.min_verified_percent },
+      ...{ held_at: formatTimestamp(hold.held_at), until_at: formatTimestamp(hold.until_at) },
+    }
+    const event = { workspaceId, type: 'sms.held', emailId: null, recipient: null, at: now, data } as const
+    const commit = this.store.commit([insertHold({ ...hold, since }), recordEvent(event)])
+    const isPlaced = await tryUniqueCommit(commit)
+    if (isPlaced) this.log.warn({ workspace_id: workspaceId, prefix, sent, verified }, 'codes to a prefix are held')
+    return isPlaced
   }
 }
 
 function readConversion(read: Read, { workspaceId, prefix, now }: PlannedSend, after: number): Conversion {
   const [counts] = conversionOf(read, { workspaceId, prefix, after, until: now - GRACE })
   return counts ?? { sent: 0, verified: 0 }
-}
-
-/** Resolves to whether it was placed: not if another request has done so, or the operator has released one since. */
-async function placeHold(
-  { commit, settings, log }: WatchDeps,
-  { workspaceId, prefix, now }: PlannedSend,
-  { sent, verified }: Conversion,
-  since: number,
-): Promise<boolean> {
-  const hold: Omit<PrefixHold, 'released_at'> = {
-    ...{ workspace_id: workspaceId, prefix, sent, verified },
-    ...{ held_at: now, until_at: now + HOUR },
-  }
-  const data: SmsHeldData = {
-    ...{ prefix, sent, verified, min_verified_percent: settings().limits.min_verified_percent },
-    ...{ held_at: formatTimestamp(hold.held_at), until_at: formatTimestamp(hold.until_at) },
-  }
-  const event = { workspaceId, type: 'sms.held', emailId: null, recipient: null, at: now, data } as const
-  const isPlaced = await tryUniqueCommit(commit([insertHold({ ...hold, since }), recordEvent(event)]))
-  if (isPlaced) log.warn({ workspace_id: workspaceId, prefix, sent, verified }, 'codes to a prefix are held')
-  return isPlaced
 }

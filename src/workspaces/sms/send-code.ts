@@ -15,9 +15,11 @@ import type { Store } from '../../base/storage/db/database.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
 import { type JsonObject, toJson } from '../../base/storage/tables/columns.js'
 import { generateCode, hashCode } from './code-hash.js'
+import type { ConversionWatch } from './conversion-watch.js'
 import { judgeNumber, type PhoneDestination } from './judge-number.js'
 import { buildMessageText, checkTemplate } from './message-text.js'
 import type { SendOutcome, SmsMessage, SmsProvider } from './provider.js'
+import type { PlannedSend, SendCharger } from './send-limits.js'
 import { settleSend } from './settle-send.js'
 import { insertCode, type NewCode } from './sms-records.js'
 import { type EncodedText, encodeText } from './text-encoding.js'
@@ -51,22 +53,6 @@ export interface SentCode {
   readonly expiresAt: number
 }
 
-/** A send as the limits see it. */
-export interface PlannedSend {
-  readonly workspaceId: string
-  readonly phone: string
-  readonly range: string
-  readonly prefix: string
-  readonly now: number
-}
-
-export interface SendCharge {
-  /** Must come first in the commit of the record. If a limit is reached, they miss and nothing is written. */
-  readonly writes: readonly Write[]
-  /** Why they missed; null: no limit is reached. */
-  readonly findRefusal: () => Refusal | null
-}
-
 export interface CodeSenderDeps extends Store {
   readonly clock: Clock
   readonly log: Log
@@ -76,9 +62,8 @@ export interface CodeSenderDeps extends Store {
   readonly provider: SmsProvider | null
   /** ISO 3166-1 alpha-2, in upper case. */
   readonly allowedCountries: () => readonly string[]
-  /** Why no code is sent to the prefix for a while; null: it may be. */
-  readonly findHold: (send: PlannedSend) => Promise<Refusal | null> | Refusal | null
-  readonly chargeSend: (send: PlannedSend) => SendCharge
+  readonly watch: Pick<ConversionWatch, 'findHold'>
+  readonly charger: Pick<SendCharger, 'charge'>
   /** The writes that count a sent code, for the commit of the provider's acceptance. */
   readonly countSent: (workspaceId: string, segments: number, now: number) => readonly Write[]
   readonly buildReceiptUrl: (smsId: string) => string
@@ -122,7 +107,7 @@ async function admitCode(
   if (request.template !== undefined) checkTemplate(request.template)
   const { phone, range, prefix } = destination
   const send: PlannedSend = { workspaceId: request.workspaceId, phone, range, prefix, now }
-  const hold = await deps.findHold(send)
+  const hold = await deps.watch.findHold(send)
   if (hold !== null) throw hold
   const admitted = createCode(deps.codeKey, request, destination, { provider: provider.name, now })
   await commitAdmission(deps, send, admitted.code)
@@ -160,7 +145,7 @@ const MAX_ADMISSIONS = 3
 
 async function commitAdmission(deps: CodeSenderDeps, send: PlannedSend, code: NewCode): Promise<void> {
   for (let admission = 0; admission < MAX_ADMISSIONS; admission++) {
-    const charge = deps.chargeSend(send)
+    const charge = deps.charger.charge(send)
     if (await tryCommit(deps.commit([...charge.writes, insertCode(code)]))) return
     const refusal = charge.findRefusal()
     if (refusal !== null) throw refusal

@@ -11,6 +11,7 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
 import { HOUR, MINUTE } from '../../base/platform/time-units.js'
 import type { Read } from '../../base/storage/db/prepared.js'
+import type { Write } from '../../base/storage/db/write.js'
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import { oldestSliceStart, slidingDay, type WindowShape } from '../accounts/limits/rate-limit-window.js'
 import {
@@ -26,13 +27,23 @@ import {
 } from '../accounts/limits/usage.js'
 import { findOwnerId } from '../accounts/workspace/workspaces.js'
 import { addUnlessHeld, findHoldInForce } from './holds.js'
-import type { PlannedSend, SendCharge } from './send-code.js'
 
 export type SendLimits = Config['sms']['limits']
 
-export interface SendLimitDeps {
-  readonly read: Read
-  readonly settings: () => { readonly limits: SendLimits }
+/** A send as the limits see it. */
+export interface PlannedSend {
+  readonly workspaceId: string
+  readonly phone: string
+  readonly range: string
+  readonly prefix: string
+  readonly now: number
+}
+
+export interface SendCharge {
+  /** Must come first in the commit of the record. If a limit is reached, they miss and nothing is written. */
+  readonly writes: readonly Write[]
+  /** Why they missed; null: no limit is reached. */
+  readonly findRefusal: () => Refusal | null
 }
 
 /** All workspaces together have so many times the limits of a phone and of a range. */
@@ -100,12 +111,18 @@ const sender = ({ reason }: SendLimit): string => (reason === 'service_limit' ? 
  * of `usage`, not rows of codes. Measured among 1,000,000 codes of a day: 60 µs of the writer for an admission, against
  * 90 µs with counts of rows, 1,300 µs in a busy range, and 76,000 µs for the day of the workspace.
  */
-export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => SendCharge {
-  return (given) => {
+export class SendCharger {
+  constructor(
+    private readonly read: Read,
+    private readonly settings: () => { readonly limits: SendLimits },
+  ) {}
+
+  charge(given: PlannedSend): SendCharge {
     const { prefix, now } = given
-    const send = countByOwner(deps.read, given)
+    const send = countByOwner(this.read, given)
     const { workspaceId } = send
-    const limits = limitsOf(send, deps.settings().limits)
+    const { limits: settings } = this.settings()
+    const limits = limitsOf(send, settings)
     const boundsOf = (workspace: string): readonly Bound[] =>
       limits
         .filter((limit) => limit.workspaceId === workspace)
@@ -121,14 +138,33 @@ export function createSendCharger(deps: SendLimitDeps): (send: PlannedSend) => S
         addWithinBounds(row(SERVICE_WORKSPACE, phone, phoneHour), boundsOf(SERVICE_WORKSPACE)),
         addUsage(row(workspaceId, range, rangeHour)),
         addUsage(row(SERVICE_WORKSPACE, range, rangeHour)),
-        deps.settings().limits.min_verified_percent === 0
+        settings.min_verified_percent === 0
           ? addUsage(minutely)
           : addUnlessHeld({ ...minutely, sender: given.workspaceId, prefix, now }),
         addUsage(row(workspaceId, SMS_HOURLY, workspaceHour)),
         addUsage(row(workspaceId, SMS_DAILY, workspaceDay)),
       ],
-      findRefusal: () => findSendRefusal(deps, given),
+      findRefusal: () => this.findRefusal(given),
     }
+  }
+
+  /** Of all limits that are reached, and of a hold, the one that ends last, so that a retry then succeeds; null: none. */
+  findRefusal(send: PlannedSend): Refusal | null {
+    const { now } = send
+    const { limits } = this.settings()
+    const reached = limitsOf(countByOwner(this.read, send), limits).map((limit) => findReached(this.read, limit, now))
+    const held = limits.min_verified_percent === 0 ? null : findHeld(this.read, send)
+    const last = [...reached, held].reduce((one, other) =>
+      one === null || (other !== null && other.free > one.free) ? other : one,
+    )
+    if (last === null) return null
+    const seconds = Math.max(1, Math.ceil((last.free - now) / 1000))
+    return new Refusal('rate-limited', `${last.message}: try again in ${seconds} s`, {
+      ...last.details,
+      retry_after: seconds,
+      remaining: 0,
+      reset_at: formatTimestamp(last.free),
+    })
   }
 }
 
@@ -137,28 +173,6 @@ interface Obstacle {
   readonly free: number
   readonly message: string
   readonly details: Readonly<Record<string, unknown>>
-}
-
-/** Of all limits that are reached, and of a hold, the one that ends last, so that a retry then succeeds; null: none. */
-export function findSendRefusal(deps: SendLimitDeps, send: PlannedSend): Refusal | null {
-  const { now } = send
-  const obstacles = [
-    ...limitsOf(countByOwner(deps.read, send), deps.settings().limits).map((limit) =>
-      findReached(deps.read, limit, now),
-    ),
-    findHeld(deps, send),
-  ]
-  const last = obstacles.reduce((one, other) =>
-    one === null || (other !== null && other.free > one.free) ? other : one,
-  )
-  if (last === null) return null
-  const seconds = Math.max(1, Math.ceil((last.free - now) / 1000))
-  return new Refusal('rate-limited', `${last.message}: try again in ${seconds} s`, {
-    ...last.details,
-    retry_after: seconds,
-    remaining: 0,
-    reset_at: formatTimestamp(last.free),
-  })
 }
 
 /** Null: there is room. */
@@ -180,8 +194,7 @@ function findReached(read: Read, limit: SendLimit, now: number): Obstacle | null
   }
 }
 
-function findHeld({ read, settings }: SendLimitDeps, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
-  if (settings().limits.min_verified_percent === 0) return null
+function findHeld(read: Read, { workspaceId, prefix, now }: PlannedSend): Obstacle | null {
   const hold = findHoldInForce(read, { workspaceId, prefix }, now)
   if (hold === undefined) return null
   const { until_at: free, sent, verified } = hold

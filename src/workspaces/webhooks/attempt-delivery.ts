@@ -4,7 +4,7 @@
  * The time limit covers all of it.
  */
 import type { Clock } from '../../base/platform/clock.js'
-import type { FindAddresses } from './endpoint-addresses.js'
+import type { EndpointAddresses } from './endpoint-addresses.js'
 import type { DeliveredEvent, NotMade, RequestContent, RequestOutcome } from './request-protocol.js'
 import type { Task } from './webhook-lane.js'
 import type { Webhook } from './webhook-records.js'
@@ -14,7 +14,7 @@ const TIME_STEP = 100
 
 export interface AttemptDeps {
   readonly clock: Clock
-  readonly findAddresses: FindAddresses
+  readonly endpoints: EndpointAddresses
   /** Milliseconds. */
   readonly timeout: () => number
   /** Null: the outcome is not known. */
@@ -37,7 +37,7 @@ export async function attemptDelivery(
   const { clock } = deps
   const at = clock()
   const begun = performance.now()
-  const found = await deps.findAddresses(webhook.url)
+  const found = await deps.endpoints.find(webhook.url)
   if (found.kind === 'refused') return { kind: 'fault', reason: 'the host has no address that may be dialled' }
   if (found.kind === 'unresolved') return { kind: 'fault', reason: found.reason }
   const spent = performance.now() - begun

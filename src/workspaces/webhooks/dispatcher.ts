@@ -11,8 +11,8 @@ import { createLoadMeter } from '../../base/platform/thread-load.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { type AttemptDeps, attemptDelivery } from './attempt-delivery.js'
 import { attemptsAtLoad } from './attempt-rate.js'
-import { type AddressRules, createAddressFinder } from './endpoint-addresses.js'
-import { createEventReader } from './event-pages.js'
+import { type AddressRules, EndpointAddresses } from './endpoint-addresses.js'
+import { EventPages } from './event-pages.js'
 import { FairTurns } from './fair-turns.js'
 import { type LaneEvents, LaneRegistry } from './lane-registry.js'
 import { OutcomeWriter, type SettledAttempt } from './outcome-writer.js'
@@ -21,7 +21,7 @@ import { settleGone, settleOutcome } from './settle-outcome.js'
 import type { Task, WebhookLane } from './webhook-lane.js'
 import type { WebhookRef } from './webhook-records.js'
 
-interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'findAddresses'> {
+interface DispatcherDeps extends Store, AddressRules, Omit<AttemptDeps, 'endpoints'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   /** Milliseconds from each failure to the next attempt. */
   readonly retrySchedule: () => readonly number[]
@@ -47,7 +47,7 @@ export class Dispatcher {
   private readonly turns: FairTurns
   private readonly registry: LaneRegistry
   private readonly attemptDeps: AttemptDeps
-  private readonly events: ReturnType<typeof createEventReader>
+  private readonly events: EventPages
   private readonly writer: OutcomeWriter
   private timer: NodeJS.Timeout | null = null
   private pumpTimer: NodeJS.Immediate | null = null
@@ -62,8 +62,8 @@ export class Dispatcher {
     const { read, commit, clock, log, readLoad = createLoadMeter() } = deps
     this.readLoad = readLoad
     this.turns = new FairTurns(deps.ownerOf)
-    this.events = createEventReader(read)
-    this.attemptDeps = { clock, findAddresses: createAddressFinder(deps), request: deps.request, timeout: deps.timeout }
+    this.events = new EventPages(read)
+    this.attemptDeps = { clock, endpoints: new EndpointAddresses(deps), request: deps.request, timeout: deps.timeout }
     const laneEvents: LaneEvents = {
       onAdded: (lane) => this.schedule(lane),
       onRemoved: (lane) => this.turns.remove(lane),
@@ -165,7 +165,7 @@ export class Dispatcher {
   }
 
   private advance(lane: WebhookLane, now: number): void {
-    const task = lane.take({ read: this.deps.read, readEvents: this.events.readEvents }, now)
+    const task = lane.take({ read: this.deps.read, events: this.events }, now)
     if (task?.kind === 'retry' && task.delivery.data === null) this.writer.add(lane, settleGone(task, now), null)
     else if (task !== null) this.begin(lane, task)
     else if (lane.needsCommit) this.writer.addProgress(lane)

@@ -13,16 +13,17 @@ export interface AddressRules {
   readonly timeout: () => number
 }
 
-export type FindAddresses = (url: string) => Promise<HostAddresses>
+export class EndpointAddresses {
+  private readonly ofThisTurn = new Map<string, Promise<HostAddresses>>()
 
-export function createAddressFinder(rules: AddressRules): FindAddresses {
-  const ofThisTurn = new Map<string, Promise<HostAddresses>>()
-  return (url) => {
-    const known = ofThisTurn.get(url)
+  constructor(private readonly rules: AddressRules) {}
+
+  find(url: string): Promise<HostAddresses> {
+    const known = this.ofThisTurn.get(url)
     if (known !== undefined) return known
-    if (ofThisTurn.size === 0) queueMicrotask(() => ofThisTurn.clear())
-    const found = findWithin(rules, new URL(url))
-    ofThisTurn.set(url, found)
+    if (this.ofThisTurn.size === 0) queueMicrotask(() => this.ofThisTurn.clear())
+    const found = findWithin(this.rules, new URL(url))
+    this.ofThisTurn.set(url, found)
     return found
   }
 }

@@ -21,30 +21,32 @@ interface Endpoint<Job> {
   waiting: Job[]
 }
 
-export function createEndpointQueue<Job extends QueuedJob>({ run, giveBack }: QueueDeps<Job>): (job: Job) => void {
-  const endpoints = new Map<string, Endpoint<Job>>()
+export class EndpointQueue<Job extends QueuedJob> {
+  private readonly endpoints = new Map<string, Endpoint<Job>>()
 
-  function startNext(id: string, endpoint: Endpoint<Job>): void {
+  constructor(private readonly deps: QueueDeps<Job>) {}
+
+  add(job: Job): void {
+    const endpoint = this.endpoints.get(job.webhookId) ?? { running: 0, waiting: [] }
+    this.endpoints.set(job.webhookId, endpoint)
+    endpoint.waiting.push(job)
+    this.startNext(job.webhookId, endpoint)
+  }
+
+  private startNext(id: string, endpoint: Endpoint<Job>): void {
     const [next] = endpoint.waiting
     if (next === undefined) {
-      if (endpoint.running === 0) endpoints.delete(id)
+      if (endpoint.running === 0) this.endpoints.delete(id)
       return
     }
     if (endpoint.running >= next.limit) return
     endpoint.waiting.shift()
     endpoint.running += 1
-    void run(next).then((succeeded) => {
+    void this.deps.run(next).then((succeeded) => {
       endpoint.running -= 1
-      if (!succeeded) for (const job of endpoint.waiting.splice(0)) giveBack(job)
-      startNext(id, endpoint)
+      if (!succeeded) for (const job of endpoint.waiting.splice(0)) this.deps.giveBack(job)
+      this.startNext(id, endpoint)
     })
-    startNext(id, endpoint)
-  }
-
-  return (job) => {
-    const endpoint = endpoints.get(job.webhookId) ?? { running: 0, waiting: [] }
-    endpoints.set(job.webhookId, endpoint)
-    endpoint.waiting.push(job)
-    startNext(job.webhookId, endpoint)
+    this.startNext(id, endpoint)
   }
 }

@@ -16,22 +16,24 @@ const eventsAfter = prepareRead<{ workspaceId: string; seq: number; limit: numbe
 
 export type LoggedEvent = ReturnType<typeof eventsAfter>[number]
 
-/** The next events of a workspace, oldest first; empty: there are none. */
-export type ReadEvents = (workspaceId: string, after: number) => readonly LoggedEvent[]
-
 /** Several webhooks of a workspace that are at the same place share a page, until `forget`. */
-export function createEventReader(read: Read): { readonly readEvents: ReadEvents; readonly forget: () => void } {
-  const pages = new Map<string, readonly LoggedEvent[]>()
-  return {
-    readEvents: (workspaceId, seq) => {
-      const key = `${workspaceId} ${seq}`
-      const known = pages.get(key)
-      if (known !== undefined) return known
-      const page = eventsAfter(read, { workspaceId, seq, limit: PAGE_SIZE })
-      pages.set(key, page)
-      return page
-    },
-    forget: () => pages.clear(),
+export class EventPages {
+  private readonly pages = new Map<string, readonly LoggedEvent[]>()
+
+  constructor(private readonly read: Read) {}
+
+  /** The next events of a workspace, oldest first; empty: there are none. */
+  after(workspaceId: string, seq: number): readonly LoggedEvent[] {
+    const key = `${workspaceId} ${seq}`
+    const known = this.pages.get(key)
+    if (known !== undefined) return known
+    const page = eventsAfter(this.read, { workspaceId, seq, limit: PAGE_SIZE })
+    this.pages.set(key, page)
+    return page
+  }
+
+  forget(): void {
+    this.pages.clear()
   }
 }
 

@@ -6,7 +6,7 @@
  * its first events, to see which of them were settled before.
  */
 import { namedUuidv7 } from '../../base/platform/ids.js'
-import type { LoggedEvent, ReadEvents } from './event-pages.js'
+import type { EventPages, LoggedEvent } from './event-pages.js'
 
 const MAX_AHEAD = 1_000
 /** Events without a delivery after which the cursor is worth a commit of its own. */
@@ -26,7 +26,7 @@ interface WalkSettings {
 }
 
 interface WalkReads {
-  readonly readEvents: ReadEvents
+  readonly events: Pick<EventPages, 'after'>
   /** Is there a delivery with this id? */
   readonly isStored: (deliveryId: string) => boolean
 }
@@ -127,9 +127,9 @@ export class EventWalk {
     return this.skipped >= MAX_SKIPPED && this.open.size === 0
   }
 
-  private readPage({ readEvents }: WalkReads): void {
+  private readPage({ events }: WalkReads): void {
     const { workspaceId, end } = this.settings
-    const page = readEvents(workspaceId, this.taken)
+    const page = events.after(workspaceId, this.taken)
     this.page = end === null ? page : page.filter(({ seq }) => seq <= end)
     this.pageIndex = 0
     this.hasMore = page.length > 0 && this.page.length === page.length

@@ -8,7 +8,7 @@ import { formatTimestamp } from '../../base/platform/clock.js'
 import { errorMessageOf } from '../../base/platform/errors.js'
 import { createHttpClient, type HttpClient } from '../../base/platform/http/http-client.js'
 import { HttpFault } from '../../base/platform/http/http-fault.js'
-import { createEndpointQueue } from './endpoint-queue.js'
+import { EndpointQueue } from './endpoint-queue.js'
 import {
   type DeliveredEvent,
   isDelivered,
@@ -35,7 +35,7 @@ function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData)
     authorities,
   })
   const report = collectOutcomes(port)
-  const enqueue = createEndpointQueue<RequestJob>({
+  const queue = new EndpointQueue<RequestJob>({
     run: async (job) => {
       const outcome = await client.then((ready) => runJob(ready, job, userAgent))
       report([job.number, outcome])
@@ -44,7 +44,7 @@ function serve(port: MessagePort, { userAgent, authorities }: RequestThreadData)
     giveBack: (job) => report([job.number, { kind: 'not-made' }]),
   })
   port.on('message', (jobs: readonly RequestJob[]) => {
-    for (const job of jobs) enqueue(job)
+    for (const job of jobs) queue.add(job)
   })
 }
 

@@ -8,7 +8,7 @@ import { parseJson } from '../../base/storage/tables/columns.js'
 import { type DueDelivery, dueDeliveries, isDeliveryStored, readNextDue } from './delivery-records.js'
 import { findReplay, type Replay } from './dispatch-records.js'
 import { type EndpointPace, isPaused, startPace } from './endpoint-pace.js'
-import type { LoggedEvent, ReadEvents } from './event-pages.js'
+import type { EventPages, LoggedEvent } from './event-pages.js'
 import { EventWalk, type WalkEvent } from './event-walk.js'
 import type { Webhook, WebhookRef } from './webhook-records.js'
 
@@ -19,7 +19,7 @@ export type Task =
 
 interface LaneReads {
   readonly read: Read
-  readonly readEvents: ReadEvents
+  readonly events: Pick<EventPages, 'after'>
 }
 
 const DUE_PAGE = 50
@@ -141,9 +141,9 @@ export class WebhookLane {
     return next
   }
 
-  private takeFrom(walk: EventWalk, replay: Replay | null, { read, readEvents }: LaneReads): Task | null {
+  private takeFrom(walk: EventWalk, replay: Replay | null, { read, events }: LaneReads): Task | null {
     const isStored = (deliveryId: string): boolean => isDeliveryStored(read, deliveryId, this.ref.id)
-    const taken = walk.take({ readEvents, isStored })
+    const taken = walk.take({ events, isStored })
     return taken === null ? null : { kind: 'event', walk, replay, ...taken }
   }
 

@@ -4,10 +4,10 @@ import type { Test } from 'tap'
 import { systemClock } from '../../../src/base/platform/clock.js'
 import { createDialer } from '../../../src/base/platform/dialer.js'
 import type { Receipt, SmsMessage, SmsProvider } from '../../../src/workspaces/sms/provider.js'
-import { createSmppProvider } from '../../../src/workspaces/sms/smpp/smpp-provider.js'
+import { SmppProvider } from '../../../src/workspaces/sms/smpp/smpp-provider.js'
 import { encodeText } from '../../../src/workspaces/sms/text-encoding.js'
 
-type Deps = Parameters<typeof createSmppProvider>[0]
+type Deps = ConstructorParameters<typeof SmppProvider>[0]
 
 export interface SmppClient {
   readonly provider: SmsProvider
@@ -35,7 +35,7 @@ export function buildMessage(text: string): SmsMessage {
 export function openClient(t: Test, where: { readonly port: number }, changes: Partial<Deps> = {}): SmppClient {
   const lines: Readonly<Record<string, unknown>>[] = []
   const receipts: Receipt[] = []
-  const provider = createSmppProvider({
+  const provider = new SmppProvider({
     server: { host: '127.0.0.1', port: where.port, secure: false },
     systemId: 'posthorn',
     password: 'secret08',

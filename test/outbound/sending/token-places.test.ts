@@ -116,6 +116,10 @@ t.test('bodies that have copies have at most 1 MB as they are encoded', (t) => {
     ...{ name: 'Refusal', kind: 'too-large', details: { limit: 1_048_576 } },
   })
   const { raw, bodies } = compose((token) => ({ text: link(token), html: null }), first)
-  t.equal(planCopies(raw, { bodies, tokenOf: () => first }, 'one', []), null, 'a single recipient has no copy')
+  t.equal(
+    planCopies(raw, { bodies, links: { tokenOf: () => first } }, 'one', []),
+    null,
+    'a single recipient has no copy',
+  )
   t.end()
 })

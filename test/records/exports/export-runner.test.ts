@@ -12,7 +12,7 @@ import {
   MAX_KEPT_EXPORTS,
   MAX_UNFINISHED_EXPORTS,
 } from '../../../src/records/exports/export-records.js'
-import { createExportRunner, type ExportRunner } from '../../../src/records/exports/export-runner.js'
+import { ExportRunner } from '../../../src/records/exports/export-runner.js'
 import { removeExpiredExports, removeExports } from '../../../src/records/exports/remove-exports.js'
 import { requestExport } from '../../../src/records/exports/request-export.js'
 import { bulkEmail } from '../../helpers/database/bulk.js'
@@ -46,7 +46,7 @@ function runnerOf(
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
   const times = { turn: 0, retryDelay: 5, ...more }
-  const runner = createExportRunner({
+  const runner = new ExportRunner({
     read: database.read,
     commit,
     clock: () => NOW,

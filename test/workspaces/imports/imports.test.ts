@@ -17,7 +17,7 @@ import {
   MAX_PENDING_IMPORTS,
   removeExpiredImports,
 } from '../../../src/workspaces/imports/import-records.js'
-import { createImportRunner, type ImportRunner } from '../../../src/workspaces/imports/import-runner.js'
+import { ImportRunner } from '../../../src/workspaces/imports/import-runner.js'
 import { openTestDatabase, temporaryDatabase } from '../../helpers/database/database.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
@@ -44,9 +44,9 @@ async function createDatabase(t: Test): Promise<{ database: Database; file: stri
 function runnerOf(t: Test, { read }: Database, commit: Commit): ImportRunner & { readonly errors: readonly unknown[] } {
   const errors: unknown[] = []
   const log = { error: (about: unknown) => errors.push(about), info: () => undefined }
-  const runner = createImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
+  const runner = new ImportRunner({ read, commit, clock: () => 5_000, log, retryDelay: 5 })
   t.teardown(() => runner.stop())
-  return { ...runner, errors }
+  return Object.assign(runner, { errors })
 }
 
 const startImport = (database: Database, options: ImportOptions, count: number): Promise<ImportRef> =>

@@ -2,14 +2,14 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { StorageFault } from '../../../src/base/storage/db/write.js'
-import { createReceiptApplier, type ReceiptApplier } from '../../../src/workspaces/sms/apply-receipt.js'
+import { ReceiptApplier } from '../../../src/workspaces/sms/apply-receipt.js'
 import type { Receipt } from '../../../src/workspaces/sms/provider.js'
 import type { CodeRow } from '../../../src/workspaces/sms/sms-records.js'
 import { PHONE, refused, START, sendCode, testCodes } from '../../helpers/sms/test-codes.js'
 import { waitUntil } from '../../helpers/wait-until.js'
 
 interface Receipts extends Awaited<ReturnType<typeof testCodes>> {
-  readonly apply: ReceiptApplier
+  readonly apply: ReceiptApplier['apply']
   readonly codeOf: (id: string) => CodeRow | undefined
   readonly partsOf: (id: string) => readonly string[]
   readonly eventsOf: (
@@ -20,11 +20,11 @@ interface Receipts extends Awaited<ReturnType<typeof testCodes>> {
 async function testReceipts(t: Test): Promise<Receipts> {
   const codes = await testCodes(t)
   const { read, commit } = codes.database
-  const apply = createReceiptApplier({ read, commit, clock: () => codes.clock.now, log: codes.log })
-  t.teardown(() => apply.stop())
+  const receipts = new ReceiptApplier({ read, commit, clock: () => codes.clock.now, log: codes.log })
+  t.teardown(() => receipts.stop())
   return {
     ...codes,
-    apply,
+    apply: (receipt) => receipts.apply(receipt),
     codeOf: (id) => read<CodeRow>('select * from sms_codes where id = ?', [id])[0],
     partsOf: (id) =>
       read<{ state: string }>('select state from sms_parts where sms_id = ? order by part', [id]).map(
@@ -260,7 +260,7 @@ t.test('a fault of the storage is passed on, so that the provider repeats the re
   const { id } = await sendCode(app)
   const { read } = app.database
   const full = new StorageFault('SQLITE_FULL', 'the disk is full')
-  const apply = createReceiptApplier({ read, commit: () => Promise.reject(full), clock: () => START, log: app.log })
-  await t.rejects(apply(ofCode(id, 'delivered')), full)
+  const receipts = new ReceiptApplier({ read, commit: () => Promise.reject(full), clock: () => START, log: app.log })
+  await t.rejects(receipts.apply(ofCode(id, 'delivered')), full)
   t.equal(app.codeOf(id)?.delivery, 'sent')
 })

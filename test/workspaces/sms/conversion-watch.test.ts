@@ -3,10 +3,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import { tryCommit } from '../../../src/base/storage/db/write.js'
 import type { SmsStatus } from '../../../src/base/storage/tables/sms-tables.js'
-import { createConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
+import { ConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
 import { type HeldPrefix, insertHold, readNewestHold, releaseHolds } from '../../../src/workspaces/sms/holds.js'
-import type { PlannedSend } from '../../../src/workspaces/sms/send-code.js'
-import { createSendCharger } from '../../../src/workspaces/sms/send-limits.js'
+import { type PlannedSend, SendCharger } from '../../../src/workspaces/sms/send-limits.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 import { ampleLimits } from '../../helpers/sms/ample-limits.js'
@@ -21,12 +20,7 @@ const row = rowOf(read)
 const warnings: object[] = []
 const log = { warn: (fields: object) => void warnings.push(fields) }
 const watch = (percent = 10) =>
-  createConversionWatch({
-    read,
-    commit,
-    log,
-    settings: () => ({ limits: { ...ampleLimits, min_verified_percent: percent } }),
-  })
+  new ConversionWatch({ read, commit }, log, () => ({ limits: { ...ampleLimits, min_verified_percent: percent } }))
 let serial = 0
 const nextPlace = (): HeldPrefix => {
   serial += 1
@@ -58,7 +52,7 @@ const many = (count: number, status: SmsStatus, at: number): Code[] =>
   Array.from({ length: count }, () => ({ at, status }))
 
 async function reasonAt(place: HeldPrefix, now: number, percent = 10): Promise<unknown> {
-  return (await watch(percent)(planned(place, now)))?.details['reason'] ?? null
+  return (await watch(percent).findHold(planned(place, now)))?.details['reason'] ?? null
 }
 
 const half = noon - HOUR / 2
@@ -92,10 +86,10 @@ t.test('a change of the setting is in force for the next code', async (t) => {
   const place = nextPlace()
   await store(place, many(20, 'pending', half))
   const limits = { ...ampleLimits, min_verified_percent: 0 }
-  const findHold = createConversionWatch({ read, commit, log: { warn: () => undefined }, settings: () => ({ limits }) })
-  t.equal(await findHold(planned(place, noon)), null)
+  const watching = new ConversionWatch({ read, commit }, { warn: () => undefined }, () => ({ limits }))
+  t.equal(await watching.findHold(planned(place, noon)), null)
   limits.min_verified_percent = 10
-  t.not(await findHold(planned(place, noon)), null)
+  t.not(await watching.findHold(planned(place, noon)), null)
 })
 
 for (const { name, codes: stored, isHeld } of cases) {
@@ -112,14 +106,16 @@ for (const { name, codes: stored, isHeld } of cases) {
 t.test('a hold ends after an hour, and what was sent before it does not count again', async (t) => {
   const place = nextPlace()
   await store(place, many(40, 'pending', half))
-  const refusal = await watch()(planned(place, noon))
+  const refusal = await watch().findHold(planned(place, noon))
   t.match(refusal, {
     kind: 'rate-limited',
     message: `0 of 40 codes sent to numbers that begin with ${place.prefix} were verified, so no more are sent for a while: try again in 3600 s`,
     details: { reason: 'prefix_held', prefix: place.prefix, sent: 40, verified: 0, retry_after: 3600, remaining: 0 },
   })
   await store(place, many(40, 'pending', noon - 1))
-  t.match(await watch()(planned(place, noon + HOUR - 1)), { details: { reason: 'prefix_held', retry_after: 1 } })
+  t.match(await watch().findHold(planned(place, noon + HOUR - 1)), {
+    details: { reason: 'prefix_held', retry_after: 1 },
+  })
   t.equal(await reasonAt(place, noon + HOUR), null)
   await store(place, many(20, 'pending', noon + HOUR))
   t.equal(await reasonAt(place, noon + HOUR + 5 * MINUTE - 1), null)
@@ -155,8 +151,8 @@ t.test('requests at the same moment place one hold, and none of them passes', as
   await store(place, many(25, 'pending', half))
   const events = (): unknown[] =>
     read(`select data from events where type = 'sms.held' and workspace_id = ?`, [place.workspaceId])
-  const charge = createSendCharger({ read, settings: () => ({ limits: ampleLimits }) })(planned(place, noon))
-  const answers = await Promise.all(Array.from({ length: 50 }, () => watch()(planned(place, noon))))
+  const charge = new SendCharger(read, () => ({ limits: ampleLimits })).charge(planned(place, noon))
+  const answers = await Promise.all(Array.from({ length: 50 }, () => watch().findHold(planned(place, noon))))
   t.ok(answers.every((answer) => answer?.details['reason'] === 'prefix_held'))
   t.equal(read('select * from sms_holds where workspace_id = ?', [place.workspaceId]).length, 1)
   t.strictSame(

@@ -161,9 +161,11 @@ t.test('a provider that breaks its promises is silent', async (t) => {
 t.test('a provider that never answers is given up', async (t) => {
   const codes = await testCodes(t, {
     // Nearly all of the time has gone by before the provider is asked.
-    chargeSend: () => {
-      codes.clock.now += 11_999
-      return { writes: [], findRefusal: () => null }
+    charger: {
+      charge: () => {
+        codes.clock.now += 11_999
+        return { writes: [], findRefusal: () => null }
+      },
     },
   })
   codes.provider.answer = () => new Promise(() => undefined)
@@ -173,9 +175,11 @@ t.test('a provider that never answers is given up', async (t) => {
 
 t.test('a provider is not asked when no time is left: the code could not be valid', async (t) => {
   const codes = await testCodes(t, {
-    chargeSend: () => {
-      codes.clock.now += 12_000
-      return { writes: [], findRefusal: () => null }
+    charger: {
+      charge: () => {
+        codes.clock.now += 12_000
+        return { writes: [], findRefusal: () => null }
+      },
     },
   })
   t.equal((await refusalOf(sendCode(codes))).kind, 'unavailable')
@@ -210,9 +214,11 @@ t.test('numbers and templates at fault are refused before anything is stored', a
 t.test('holds and limits refuse before the provider is asked', async (t) => {
   const held = new Refusal('rate-limited', 'held', { reason: 'prefix_held' })
   const codes = await testCodes(t, {
-    findHold: ({ workspaceId, phone, range, prefix, now }) => {
-      t.same([workspaceId, phone, range, prefix, now], ['ws_1', PHONE, '+491512345', '+49151', START])
-      return held
+    watch: {
+      findHold: async ({ workspaceId, phone, range, prefix, now }) => {
+        t.same([workspaceId, phone, range, prefix, now], ['ws_1', PHONE, '+491512345', '+49151', START])
+        return held
+      },
     },
   })
   t.equal(await refusalOf(sendCode(codes)), held)
@@ -220,12 +226,12 @@ t.test('holds and limits refuse before the provider is asked', async (t) => {
   const missing = { sql: 'update sms_codes set attempts = 9', parameters: [], rows: 1 }
   const full = new Refusal('rate-limited', 'full', { reason: 'phone_limit' })
   const limited = createTestCodes(codes.database, {
-    chargeSend: () => ({ writes: [missing], findRefusal: () => full }),
+    charger: { charge: () => ({ writes: [missing], findRefusal: () => full }) },
   })
   t.equal(await refusalOf(sendCode(limited)), full)
   let asked = 0
   const lifted = createTestCodes(codes.database, {
-    chargeSend: () => ({ writes: asked++ === 0 ? [missing] : [], findRefusal: () => null }),
+    charger: { charge: () => ({ writes: asked++ === 0 ? [missing] : [], findRefusal: () => null }) },
   })
   await sendCode(lifted)
   t.equal(asked, 2, 'a limit that has room again when the miss is explained is charged again')

@@ -6,10 +6,10 @@ import t from 'tap'
 import { tryCommit } from '../../../src/base/storage/db/write.js'
 import { createUsageCleanup } from '../../../src/workspaces/accounts/limits/old-usage.js'
 import { deriveCodeKey } from '../../../src/workspaces/sms/code-hash.js'
-import { createConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
+import { ConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
 import { insertHold, releaseHolds } from '../../../src/workspaces/sms/holds.js'
-import { createCodeSender, type PlannedSend } from '../../../src/workspaces/sms/send-code.js'
-import { createSendCharger, type SendLimits } from '../../../src/workspaces/sms/send-limits.js'
+import { createCodeSender } from '../../../src/workspaces/sms/send-code.js'
+import { type PlannedSend, SendCharger, type SendLimits } from '../../../src/workspaces/sms/send-limits.js'
 import { countSent, readSmsUsage } from '../../../src/workspaces/sms/sms-usage.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
@@ -49,9 +49,7 @@ interface Answer {
 
 /** Null: admitted. */
 async function send(limits: Partial<SendLimits>, sending: Sending): Promise<Answer | null> {
-  const charge = createSendCharger({ read, settings: () => ({ limits: { ...ampleLimits, ...limits } }) })(
-    planned(sending),
-  )
+  const charge = new SendCharger(read, () => ({ limits: { ...ampleLimits, ...limits } })).charge(planned(sending))
   if (await tryCommit(commit(charge.writes))) return null
   const refusal = charge.findRefusal()
   if (refusal === null) throw new Error('refused without a reason')
@@ -218,9 +216,7 @@ t.test('any sequence agrees with a recount of what was admitted', async (t) => {
           t.ok(countLike(past, one, longer), 'refused only if a limit was reached, with one slice more')
           const later = { ...one, now: now + answer.retryAfter * SECOND }
           t.equal(
-            createSendCharger({ read, settings: () => ({ limits: { ...ampleLimits, ...limits } }) })(
-              later,
-            ).findRefusal(),
+            new SendCharger(read, () => ({ limits: { ...ampleLimits, ...limits } })).findRefusal(later),
             null,
             'a retry passes',
           )
@@ -247,13 +243,8 @@ t.test('the provider is asked no more often than the limits allow, whatever come
       stop: async () => undefined,
     },
     allowedCountries: () => ['AT'],
-    findHold: createConversionWatch({
-      read,
-      commit,
-      settings: () => ({ limits: deepest }),
-      log: { warn: () => undefined },
-    }),
-    chargeSend: createSendCharger({ read, settings: () => ({ limits: deepest }) }),
+    watch: new ConversionWatch({ read, commit }, { warn: () => undefined }, () => ({ limits: deepest })),
+    charger: new SendCharger(read, () => ({ limits: deepest })),
     countSent,
     buildReceiptUrl: () => '',
   })

@@ -4,7 +4,7 @@ import { createAddressGuard } from '../../../src/base/platform/address-guard.js'
 import type { LookupResult } from '../../../src/base/platform/dns/resolver.js'
 import { toJson } from '../../../src/base/storage/tables/columns.js'
 import { type AttemptDeps, attemptDelivery } from '../../../src/workspaces/webhooks/attempt-delivery.js'
-import { createAddressFinder } from '../../../src/workspaces/webhooks/endpoint-addresses.js'
+import { EndpointAddresses } from '../../../src/workspaces/webhooks/endpoint-addresses.js'
 import { EventWalk } from '../../../src/workspaces/webhooks/event-walk.js'
 import type { RequestContent } from '../../../src/workspaces/webhooks/request-protocol.js'
 import type { Task } from '../../../src/workspaces/webhooks/webhook-lane.js'
@@ -38,7 +38,7 @@ const task: Task = { kind: 'event', walk, replay: null, deliveryId: 'd1', event 
 function attemptWith(answers: LookupResult<string>[], requests: RequestContent[], now = 0): AttemptDeps {
   return {
     clock: () => now,
-    findAddresses: createAddressFinder({
+    endpoints: new EndpointAddresses({
       mayConnect: createAddressGuard([]),
       resolveAddresses: async () => answers.shift() ?? { kind: 'no-domain' },
       timeout: () => 10_000,

@@ -27,7 +27,7 @@ function openWalk(world: World, end: number | null = null): { walk: EventWalk; t
   const isStored = (id: string): boolean => world.stored.has(id)
   const take = (): WalkEvent | null => {
     while (walk.mayTake) {
-      const taken = walk.take({ readEvents, isStored })
+      const taken = walk.take({ events: { after: readEvents }, isStored })
       if (taken !== null) return taken
     }
     return null
@@ -110,9 +110,9 @@ t.test('an event is not passed when the database fails while it is looked up', a
     if (faults >= 0) throw new Error('the disk fails')
     return false
   }
-  t.throws(() => walk.take({ readEvents, isStored }))
-  t.throws(() => walk.take({ readEvents, isStored }))
-  t.equal(walk.take({ readEvents, isStored })?.event.seq, 1)
+  t.throws(() => walk.take({ events: { after: readEvents }, isStored }))
+  t.throws(() => walk.take({ events: { after: readEvents }, isStored }))
+  t.equal(walk.take({ events: { after: readEvents }, isStored })?.event.seq, 1)
   t.equal(take()?.event.seq, 2)
 })
 

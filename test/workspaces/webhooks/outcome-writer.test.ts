@@ -48,7 +48,7 @@ function failAll({ database: { read }, lane }: Place): SettledAttempt[] {
   const settled: SettledAttempt[] = []
   const common = { response_body: null, error: 'answered 410', delivered_at: null, next_attempt_at: null }
   while (settled.length < EVENTS) {
-    const task = lane.take({ read, readEvents }, 0)
+    const task = lane.take({ read, events: { after: readEvents } }, 0)
     if (task === null) continue
     settled.push({ task, result: { ...common, status: 'failed', attempts: 1, response_status: 410 }, at: 9 })
   }

@@ -3,7 +3,7 @@
 import { formatTimestamp } from '../../../base/platform/clock.js'
 import { listScopes, type ShownScope } from '../../../outbound/breaker/list-scopes.js'
 import { releaseById } from '../../../outbound/breaker/release-scope.js'
-import { createBroadcastSwitch } from '../../../outbound/broadcasts/broadcast-switch.js'
+import { StoredBroadcasts } from '../../../outbound/broadcasts/broadcast-switch.js'
 import { operatorActor } from '../../../workspaces/accounts/access/audit-log.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { type Answer, type Call, refuseExtraWords, requiredWord, textOption } from '../command/command.js'
@@ -39,7 +39,7 @@ export async function release({ words, options, database, clock }: Call): Promis
   const id = requiredWord(words, 0, 'ID')
   const { read, commit } = await database()
   const workspaceId = chooseWorkspace(read, options)
-  const deps = { read, commit, broadcasts: createBroadcastSwitch(read) }
+  const deps = { read, commit, broadcasts: new StoredBroadcasts(read) }
   const released = await releaseById(deps, { workspaceId, id, actor: operatorActor, now: clock() })
   return {
     json: { data: released.map(({ scope, subject }) => ({ workspace: workspaceId, scope, id: subject })) },

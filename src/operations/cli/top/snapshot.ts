@@ -15,7 +15,7 @@ import { measureSpool, spoolFolder } from '../../../base/storage/db/spool-files.
 import { ROW_STEP } from '../../../base/storage/db/stepped-walk.js'
 import { databaseFile } from '../../../base/storage/open.js'
 import { listLargest } from '../../../records/messages/queue/entry-groups.js'
-import { createQueueCensus, type QueueCensus } from '../../../records/messages/queue/queue-census.js'
+import { type QueueCensus, QueueCounter } from '../../../records/messages/queue/queue-census.js'
 import { allWorkspaces } from '../../../workspaces/accounts/workspace/workspaces.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
 import { type Activity, readActivity } from './activity.js'
@@ -87,7 +87,7 @@ export function createSnapshotReader(
   { service: { data_dir: folder } }: Config,
   clock: Clock,
 ): ReadSnapshot {
-  const readCensus = createQueueCensus({ read, clock })
+  const counter = new QueueCounter(read, clock)
   let hour: { readonly at: number; readonly activity: Activity } | null = null
   return async () => {
     const now = clock()
@@ -103,7 +103,7 @@ export function createSnapshotReader(
       at: formatTimestamp(now),
       daemon: await readDaemon(folder, now),
       activity: [...stretches, lastHour],
-      queue: describeQueue(await readCensus()),
+      queue: describeQueue(await counter.count()),
       destinations: { since: since === null ? null : formatTimestamp(since), data: destinations },
       senders: nameSenders(read, senders),
       inbound: readInboundVerdicts(read, now),

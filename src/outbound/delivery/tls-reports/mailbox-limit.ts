@@ -10,16 +10,15 @@ import { dateOf } from './report-day.js'
 export const MAX_REPORTS_TO_MAILBOX = 200
 const MAX_MAILBOXES = 20_000
 
-/** Counts a report to the mailbox, unless it has had as many as it may. */
-export type TakeMailboxTurn = (mailbox: Address, now: number) => boolean
+export class MailboxLimit {
+  private readonly counts = createLruCache<number>({ max: MAX_MAILBOXES })
 
-export function createMailboxLimit(): TakeMailboxTurn {
-  const counts = createLruCache<number>({ max: MAX_MAILBOXES })
-  return (mailbox, now) => {
+  /** Counts a report to the mailbox, unless it has had as many as it may. */
+  take(mailbox: Address, now: number): boolean {
     const key = `${dateOf(now)} ${toLowerCaseAddress(mailbox)}`
-    const count = counts.get(key) ?? 0
+    const count = this.counts.get(key) ?? 0
     if (count >= MAX_REPORTS_TO_MAILBOX) return false
-    counts.set(key, count + 1)
+    this.counts.set(key, count + 1)
     return true
   }
 }

@@ -15,7 +15,7 @@ import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
 import type { ServiceNotice, ServiceSender } from '../../../records/messages/service-email.js'
 import { isSuppressed } from '../../../records/suppressions/suppressions.js'
 import { buildReport, type Reporter } from './build-report.js'
-import type { TakeMailboxTurn } from './mailbox-limit.js'
+import type { MailboxLimit } from './mailbox-limit.js'
 import type { PostReport } from './post-report.js'
 import { startOfDay } from './report-day.js'
 import { composeReportMail } from './report-mail.js'
@@ -41,7 +41,7 @@ export interface SendReportDeps extends Store, ServiceSender {
   readonly resolver: Pick<RecordResolver, 'resolveRecords'>
   readonly reporter: Reporter
   readonly post: PostReport
-  readonly takeMailboxTurn: TakeMailboxTurn
+  readonly mailboxes: MailboxLimit
   /** Hands committed mail to delivery. */
   readonly offer: (enqueued: ServiceNotice['enqueued']) => void
   readonly onReport?: ((outcome: ReportOutcome) => void) | undefined
@@ -68,7 +68,7 @@ async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, url
   if (!hasSession(resultsOf(read, { day, domain, limit: MAX_ROWS })))
     return settle(deps, report, 'unwanted', 'no session')
   const known = mailboxes.filter((address) => !isSuppressed(read, SERVICE_WORKSPACE, address))
-  const usable = known.filter((address) => deps.takeMailboxTurn(address, clock()))
+  const usable = known.filter((address) => deps.mailboxes.take(address, clock()))
   if (usable.length + urls.length === 0) {
     const reason =
       known.length === 0 ? 'earlier mail to its address bounced' : 'its address has had too many reports today'

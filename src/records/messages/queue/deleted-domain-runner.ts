@@ -14,41 +14,34 @@ interface DeletedDomainRunnerDeps extends Store {
   readonly onWalkEnd: (gone: DeletedDomain) => void
 }
 
-export interface DeletedDomainRunner {
-  readonly start: (gone: DeletedDomain) => void
+export class DeletedDomainRunner {
+  private readonly abortController = new AbortController()
+  private readonly walks = new Set<Promise<void>>()
+
+  constructor(private readonly deps: DeletedDomainRunnerDeps) {}
+
+  start(gone: DeletedDomain): void {
+    const walking = this.walk(gone).finally(() => this.walks.delete(walking))
+    this.walks.add(walking)
+  }
+
   /** Each walk ends after the page under way. */
-  readonly stop: () => Promise<void>
-}
+  async stop(): Promise<void> {
+    this.abortController.abort()
+    await Promise.all(this.walks)
+  }
 
-export function createDeletedDomainRunner({
-  read,
-  commit,
-  log,
-  onWalkEnd,
-}: DeletedDomainRunnerDeps): DeletedDomainRunner {
-  const abortController = new AbortController()
-  const walks = new Set<Promise<void>>()
-
-  async function walk(gone: DeletedDomain): Promise<void> {
+  private async walk(gone: DeletedDomain): Promise<void> {
+    const { log, onWalkEnd } = this.deps
+    const { signal } = this.abortController
     try {
-      await failMailOfDomain({ read, commit }, gone, abortController.signal)
+      await failMailOfDomain(this.deps, gone, signal)
     } catch (err) {
       const about = { workspace: gone.workspaceId, domain: gone.domain }
       const what = 'mail of a deleted domain fails at its next attempt, not at once'
-      if (abortController.signal.aborted && err === abortController.signal.reason) log.warn(about, what)
+      if (signal.aborted && err === signal.reason) log.warn(about, what)
       else log.error({ err, ...about }, what)
     }
     onWalkEnd(gone)
-  }
-
-  return {
-    start: (gone) => {
-      const walking = walk(gone).finally(() => walks.delete(walking))
-      walks.add(walking)
-    },
-    stop: async () => {
-      abortController.abort()
-      await Promise.all(walks)
-    },
   }
 }

@@ -95,36 +95,36 @@ class Count implements QueueCensus {
   }
 }
 
-export function createQueueCensus({
-  read,
-  clock,
-}: {
-  readonly read: Read
-  readonly clock: Clock
-}): () => Promise<QueueCensus> {
-  let last: { readonly census: QueueCensus; readonly restUntil: number } | null = null
-  let running: { readonly count: Count; readonly end: Promise<void> } | null = null
-  const begin = (): NonNullable<typeof running> => {
-    const count = new Count(clock())
-    const end = countAll(read, count)
+export class QueueCounter {
+  private last: { readonly census: QueueCensus; readonly restUntil: number } | null = null
+  private running: { readonly count: Count; readonly end: Promise<void> } | null = null
+
+  constructor(
+    private readonly read: Read,
+    private readonly clock: Clock,
+  ) {}
+
+  async count(): Promise<QueueCensus> {
+    if (this.last !== null && this.clock() < this.last.restUntil) return this.last.census
+    this.running ??= this.begin()
+    const { count, end } = this.running
+    await Promise.race([end, wait()])
+    return count.complete ? count : (this.last?.census ?? count)
+  }
+
+  private begin(): NonNullable<typeof this.running> {
+    const count = new Count(this.clock())
+    const end = countAll(this.read, count)
       .then(() => {
-        const took = clock() - count.countedAt
-        last = { census: count, restUntil: took < MAX_WAIT ? 0 : clock() + took * REST }
+        const took = this.clock() - count.countedAt
+        this.last = { census: count, restUntil: took < MAX_WAIT ? 0 : this.clock() + took * REST }
       })
       .finally(() => {
-        running = null
+        this.running = null
       })
     // The caller that waits gets the error; after its wait there is none.
     end.catch(() => undefined)
     return { count, end }
-  }
-  return async () => {
-    if (last !== null && clock() < last.restUntil) return last.census
-    running ??= begin()
-    const { count, end } = running
-    await Promise.race([end, wait()])
-    if (count.complete) return count
-    return last?.census ?? count
   }
 }
 

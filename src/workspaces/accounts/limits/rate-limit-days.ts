@@ -5,20 +5,12 @@
  * crash loses up to a minute of counts. Until a save is acknowledged its counts are in memory too, so
  * a read at that moment may count them twice.
  */
-import type { Read } from '../../../base/storage/db/prepared.js'
-import type { Commit } from '../../../base/storage/db/write.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { oldestSliceStart, type Slice, slidingDay } from './rate-limit-window.js'
 import { addToExisting, bucketsSince, REQUESTS } from './usage.js'
 
 /** Rows of one commit. */
 const ROWS_PER_COMMIT = 500
-
-interface DailyRequests {
-  /** The requests of the workspace in the day that ends now, oldest first. */
-  readonly readSlices: (workspaceId: string, now: number) => readonly Slice[]
-  readonly count: (workspaceId: string, now: number) => void
-  readonly save: () => Promise<void>
-}
 
 interface UnsavedCount {
   readonly workspaceId: string
@@ -26,45 +18,48 @@ interface UnsavedCount {
   count: number
 }
 
-export function createDailyRequests({ read, commit }: { read: Read; commit: Commit }): DailyRequests {
-  const unsaved = new Map<string, UnsavedCount>()
+export class DailyRequests {
+  private readonly unsaved = new Map<string, UnsavedCount>()
 
-  async function savePortion(portion: readonly (readonly [string, UnsavedCount])[]): Promise<void> {
+  constructor(private readonly store: Store) {}
+
+  /** The requests of the workspace in the day that ends now, oldest first. */
+  readSlices(workspaceId: string, now: number): readonly Slice[] {
+    const since = oldestSliceStart(slidingDay, now)
+    const saved = bucketsSince(this.store.read, { workspaceId, kind: REQUESTS, since }).map(({ bucket, count }) => ({
+      start: bucket,
+      count,
+    }))
+    const held = [...this.unsaved.values()].filter((slice) => slice.workspaceId === workspaceId && slice.start >= since)
+    return [...saved, ...held].sort((one, other) => one.start - other.start)
+  }
+
+  count(workspaceId: string, now: number): void {
+    const start = now - (now % slidingDay.slice)
+    const key = `${start} ${workspaceId}`
+    const held = this.unsaved.get(key)
+    if (held === undefined) this.unsaved.set(key, { workspaceId, start, count: 1 })
+    else held.count += 1
+  }
+
+  async save(): Promise<void> {
+    const all = [...this.unsaved]
+    for (let from = 0; from < all.length; from += ROWS_PER_COMMIT)
+      await this.savePortion(all.slice(from, from + ROWS_PER_COMMIT))
+  }
+
+  private async savePortion(portion: readonly (readonly [string, UnsavedCount])[]): Promise<void> {
     const saved = portion.map(([key, { count }]) => ({ key, count }))
-    await commit(
+    await this.store.commit(
       portion.map(([, { workspaceId, start, count }]) =>
         addToExisting({ workspace_id: workspaceId, kind: REQUESTS, bucket: start, count }),
       ),
     )
     for (const { key, count } of saved) {
-      const held = unsaved.get(key)
+      const held = this.unsaved.get(key)
       if (held === undefined) continue
       held.count -= count
-      if (held.count === 0) unsaved.delete(key)
+      if (held.count === 0) this.unsaved.delete(key)
     }
-  }
-
-  return {
-    readSlices: (workspaceId, now) => {
-      const since = oldestSliceStart(slidingDay, now)
-      const saved = bucketsSince(read, { workspaceId, kind: REQUESTS, since }).map(({ bucket, count }) => ({
-        start: bucket,
-        count,
-      }))
-      const held = [...unsaved.values()].filter((slice) => slice.workspaceId === workspaceId && slice.start >= since)
-      return [...saved, ...held].sort((one, other) => one.start - other.start)
-    },
-    count: (workspaceId, now) => {
-      const start = now - (now % slidingDay.slice)
-      const key = `${start} ${workspaceId}`
-      const held = unsaved.get(key)
-      if (held === undefined) unsaved.set(key, { workspaceId, start, count: 1 })
-      else held.count += 1
-    },
-    save: async () => {
-      const all = [...unsaved]
-      for (let from = 0; from < all.length; from += ROWS_PER_COMMIT)
-        await savePortion(all.slice(from, from + ROWS_PER_COMMIT))
-    },
   }
 }

@@ -21,12 +21,13 @@ import { tryUniqueCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, recordAuditEntry } from '../access/audit-log.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
 import { createKeyAudited } from '../keys/audited-keys.js'
-import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
+import { createRateLimit } from '../limits/rate-limit.js'
 import { endInvitation, invitationOfToken, parseInvitationToken, statusAt } from '../people/invitations.js'
 import { insertMember, memberById, requireAdministrator } from '../people/members.js'
 import type { PasswordHasher } from '../people/passwords.js'
 import { insertUser, requireUser, setMissingName, userByEmail } from '../people/users.js'
 import { acceptCode, secondFactorOf } from './second-factor.js'
+import { takeAttempt } from './sign-in-limits.js'
 
 export interface AcceptDeps extends Store {
   /** The key that signs tokens. */
@@ -36,18 +37,11 @@ export interface AcceptDeps extends Store {
 }
 
 /** Two limits, so that many client addresses cannot evict the counts of invitations. */
-interface AttemptLimits {
+export class AttemptLimits {
   /** By client address, as `addressKeyOf` groups them. */
-  readonly clients: RateLimit
+  readonly clients = createRateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) })
   /** By the id of the invitation. */
-  readonly invitations: RateLimit
-}
-
-export function createAttemptLimits(): AttemptLimits {
-  return {
-    clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) }),
-    invitations: createRateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) }),
-  }
+  readonly invitations = createRateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) })
 }
 
 type TokenInvitation = ReturnType<typeof invitationOfToken>[number]
@@ -121,11 +115,6 @@ function recordJoin(workspaceId: string, target: string, actor: Actor, invitatio
   const { id, email, role } = invitation
   const details = { email, role, invitation_id: id }
   return recordAuditEntry({ workspaceId, actor, action: 'member.joined', target, at, details })
-}
-
-function takeAttempt(attempts: RateLimit, key: string, now: number): void {
-  const state = attempts.take(key, now)
-  if (!state.allowed) throw buildRateRefusal(state)
 }
 
 interface JoiningUser {

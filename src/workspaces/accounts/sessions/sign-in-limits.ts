@@ -9,26 +9,11 @@ import type { PlanLimits } from '../../../base/config/plans.js'
 import type { Address } from '../../../base/mail/address.js'
 import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
 
-export interface SignInLimits {
-  /** By client address, as `addressKeyOf` groups them. */
-  readonly clients: RateLimit
-  readonly accounts: AccountLimit
-  /** By what proved itself: a session's user, a link's user, or a known browser. */
-  readonly proved: RateLimit
-  /** Wrong codes, by user, link or browser. */
-  readonly codes: RateLimit
-}
-
 /** An account, or a mail address that has none. */
 export interface AccountName {
   /** In lower case. */
   readonly email: Address
   readonly userId: string | null
-}
-
-export interface AccountLimit {
-  /** Throws a Refusal `rate-limited`. */
-  readonly take: (account: AccountName, now: number) => void
 }
 
 const MAX_ACCOUNTS = 100_000
@@ -37,25 +22,34 @@ const MAX_ACCOUNTS = 100_000
  * The same limit for accounts and for addresses without one, counted apart: attempts at many invented addresses
  * evict no count of an account.
  */
-export function createAccountLimit(limits: PlanLimits): AccountLimit {
-  const accounts = createRateLimit({ limitsOf: () => limits, maxKeys: MAX_ACCOUNTS })
-  const others = createRateLimit({ limitsOf: () => limits })
-  return {
-    take: ({ email, userId }, now) => {
-      if (userId === null) takeAttempt(others, email, now)
-      else takeAttempt(accounts, userId, now)
-    },
+export class AccountLimit {
+  private readonly accounts: RateLimit
+  private readonly others: RateLimit
+
+  constructor(limits: PlanLimits) {
+    this.accounts = createRateLimit({ limitsOf: () => limits, maxKeys: MAX_ACCOUNTS })
+    this.others = limitOf(limits)
+  }
+
+  /** Throws a Refusal `rate-limited`. */
+  take({ email, userId }: AccountName, now: number): void {
+    if (userId === null) takeAttempt(this.others, email, now)
+    else takeAttempt(this.accounts, userId, now)
   }
 }
 
-export function createSignInLimits(): SignInLimits {
-  const limit = (limits: PlanLimits): RateLimit => createRateLimit({ limitsOf: () => limits })
-  return {
-    clients: limit({ requests_per_minute: 30, requests_per_day: 1_000 }),
-    accounts: createAccountLimit({ requests_per_minute: 10, requests_per_day: 200 }),
-    proved: limit({ requests_per_minute: 10, requests_per_day: 100 }),
-    codes: limit({ requests_per_minute: 10, requests_per_day: 50 }),
-  }
+export class SignInLimits {
+  /** By client address, as `addressKeyOf` groups them. */
+  readonly clients = limitOf({ requests_per_minute: 30, requests_per_day: 1_000 })
+  readonly accounts = new AccountLimit({ requests_per_minute: 10, requests_per_day: 200 })
+  /** By what proved itself: a session's user, a link's user, or a known browser. */
+  readonly proved = limitOf({ requests_per_minute: 10, requests_per_day: 100 })
+  /** Wrong codes, by user, link or browser. */
+  readonly codes = limitOf({ requests_per_minute: 10, requests_per_day: 50 })
+}
+
+function limitOf(limits: PlanLimits): RateLimit {
+  return createRateLimit({ limitsOf: () => limits })
 }
 
 /** Throws a Refusal `rate-limited`. */

@@ -49,35 +49,39 @@ const MAX_WAITING = 10_000
 const ANSWER_TIME = 3_000
 const MAX_ANSWER_BYTES = 16_384
 
-/** The client is made at once, because loading it blocks the thread for a while. */
-export function createHttpProvider(deps: HttpProviderDeps): SmsProvider {
-  const { authorities } = deps
-  const client = createHttpClient({
-    maxConnections: MAX_CONNECTIONS,
-    maxBodyBytes: MAX_ANSWER_BYTES,
-    maxDroppedBytes: 0,
-    authorities,
-  })
-  // Each message reports it.
-  client.catch(() => undefined)
-  const stopping = new AbortController()
-  const slots = createSemaphore(MAX_CONNECTIONS, MAX_WAITING)
-  return {
-    name: 'http',
-    send: async (message, deadline) => {
-      const { clock, random } = deps
-      const [settings, sender] = [deps.settings(), deps.sender()]
-      const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
-      const gateway = { settings, clock, random, client, style, slots, signal: stopping.signal }
-      const outcome = await sendMessage(gateway, message, deadline)
-      if (outcome.kind === 'accepted') return outcome
-      return { ...outcome, reason: toLogReason(outcome.reason, message, credentialsOf(settings)) }
-    },
-    stop: async () => {
-      stopping.abort()
-      slots.close()
-      await (await client.catch(() => null))?.close()
-    },
+export class HttpProvider implements SmsProvider {
+  readonly name = 'http'
+  /** It is made at once, because loading it blocks the thread for a while. */
+  private readonly client: Promise<HttpClient>
+  private readonly stopping = new AbortController()
+  private readonly slots = createSemaphore(MAX_CONNECTIONS, MAX_WAITING)
+
+  constructor(private readonly deps: HttpProviderDeps) {
+    this.client = createHttpClient({
+      maxConnections: MAX_CONNECTIONS,
+      maxBodyBytes: MAX_ANSWER_BYTES,
+      maxDroppedBytes: 0,
+      authorities: deps.authorities,
+    })
+    // Each message reports it.
+    this.client.catch(() => undefined)
+  }
+
+  async send(message: SmsMessage, deadline: number): Promise<SendOutcome> {
+    const { clock, random } = this.deps
+    const { client, slots, stopping } = this
+    const [settings, sender] = [this.deps.settings(), this.deps.sender()]
+    const style = (settings.style === 'twilio' ? createTwilioStyle : createTemplateStyle)({ ...settings, sender })
+    const gateway = { settings, clock, random, client, style, slots, signal: stopping.signal }
+    const outcome = await sendMessage(gateway, message, deadline)
+    if (outcome.kind === 'accepted') return outcome
+    return { ...outcome, reason: toLogReason(outcome.reason, message, credentialsOf(settings)) }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    this.slots.close()
+    await (await this.client.catch(() => null))?.close()
   }
 }
 

@@ -6,43 +6,45 @@
  * another message whose id happens to be the same number in the other notation. Limit: the newest 10,000 messages; for
  * older ones the receipt's id itself comes first, then the other ways to write it.
  */
-import { createLruCache } from '../../../base/platform/lru-cache.js'
-
-interface MessageIds {
-  /** The id of a response. */
-  readonly recordId: (id: string) => void
-  /** The ids, most likely first, that the response may have had. */
-  readonly listCandidates: (receiptId: string) => readonly string[]
-}
+import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
 
 const MAX_RECENT = 10_000
 /** Longer numbers are no numbers of an SMSC. */
 const MAX_DIGITS = 40
 
-export function createMessageIds(maxRecent = MAX_RECENT): MessageIds {
-  const exact = createLruCache<true>({ max: maxRecent })
-  const decimal = createLruCache<string>({ max: maxRecent })
-  const hexadecimal = createLruCache<string>({ max: maxRecent })
-  let areEqual = false
-  return {
-    recordId: (id) => {
-      exact.set(id, true)
-      const [asDecimal, asHexadecimal] = [readDecimal(id), readHexadecimal(id)]
-      if (asDecimal !== null) decimal.set(asDecimal.toString(), id)
-      if (asHexadecimal !== null) hexadecimal.set(asHexadecimal.toString(), id)
-    },
-    listCandidates: (receiptId) => {
-      if (exact.has(receiptId)) {
-        areEqual = true
-        return [receiptId]
-      }
-      const [asDecimal, asHexadecimal] = [readDecimal(receiptId)?.toString(), readHexadecimal(receiptId)?.toString()]
-      const recent =
-        (asDecimal === undefined ? undefined : (hexadecimal.get(asDecimal) ?? decimal.get(asDecimal))) ??
-        (asHexadecimal === undefined ? undefined : (decimal.get(asHexadecimal) ?? hexadecimal.get(asHexadecimal)))
-      if (recent !== undefined) return [recent]
-      return areEqual ? [receiptId] : [...new Set([receiptId, ...listNotations(receiptId)])]
-    },
+export class MessageIds {
+  private readonly exact: LruCache<true>
+  private readonly decimal: LruCache<string>
+  private readonly hexadecimal: LruCache<string>
+  private areEqual = false
+
+  constructor(max = MAX_RECENT) {
+    this.exact = createLruCache<true>({ max })
+    this.decimal = createLruCache<string>({ max })
+    this.hexadecimal = createLruCache<string>({ max })
+  }
+
+  /** The id of a response. */
+  recordId(id: string): void {
+    this.exact.set(id, true)
+    const [asDecimal, asHexadecimal] = [readDecimal(id), readHexadecimal(id)]
+    if (asDecimal !== null) this.decimal.set(asDecimal.toString(), id)
+    if (asHexadecimal !== null) this.hexadecimal.set(asHexadecimal.toString(), id)
+  }
+
+  /** The ids, most likely first, that the response may have had. */
+  listCandidates(receiptId: string): readonly string[] {
+    if (this.exact.has(receiptId)) {
+      this.areEqual = true
+      return [receiptId]
+    }
+    const { decimal, hexadecimal } = this
+    const [asDecimal, asHexadecimal] = [readDecimal(receiptId)?.toString(), readHexadecimal(receiptId)?.toString()]
+    const recent =
+      (asDecimal === undefined ? undefined : (hexadecimal.get(asDecimal) ?? decimal.get(asDecimal))) ??
+      (asHexadecimal === undefined ? undefined : (decimal.get(asHexadecimal) ?? hexadecimal.get(asHexadecimal)))
+    if (recent !== undefined) return [recent]
+    return this.areEqual ? [receiptId] : [...new Set([receiptId, ...listNotations(receiptId)])]
   }
 }
 

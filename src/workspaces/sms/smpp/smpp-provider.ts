@@ -12,12 +12,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createSemaphore } from '../../../base/platform/semaphore.js'
 import type { Receipt, SendOutcome, SmsMessage, SmsProvider } from '../provider.js'
 import { type LinkDeps, type LinkTimes, SmppLink } from './link.js'
-import { createMessageIds } from './message-ids.js'
+import { MessageIds } from './message-ids.js'
 import { OK_STATUS, type Pdu, type PduFields, QUEUE_FULL_STATUS, statusNameOf, THROTTLED_STATUS } from './pdu.js'
 import { readDelivery } from './read-delivery.js'
 import type { SmppOutcome } from './session.js'
 import { buildSubmissions } from './submissions.js'
-import { createThrottle } from './throttle.js'
+import { Throttle } from './throttle.js'
 
 interface SmppTimes extends LinkTimes {
   /** How long a message waits for a session. */
@@ -57,24 +57,22 @@ const MAX_ID_LENGTH = 65
 /** Milliseconds between two lines about throttling. */
 const LOG_INTERVAL = 60_000
 
-export function createSmppProvider({ times: changed, ...deps }: SmppProviderDeps): SmsProvider {
-  return new SmppProvider({ ...deps, times: { ...defaultTimes, ...changed } })
-}
-
-class SmppProvider implements SmsProvider {
+export class SmppProvider implements SmsProvider {
   readonly name = 'smpp'
   private readonly link: SmppLink
   private readonly window = createSemaphore(MAX_OUTSTANDING, MAX_WAITING)
-  private readonly ids = createMessageIds()
-  private readonly throttle
+  private readonly ids = new MessageIds()
+  private readonly throttle: Throttle
   private readonly stopping = new AbortController()
+  private readonly deps: SmppProviderDeps & { readonly times: SmppTimes }
   private reference: number
   private quietUntil = 0
 
-  constructor(private readonly deps: SmppProviderDeps & { readonly times: SmppTimes }) {
-    this.throttle = createThrottle(deps.clock, deps.times.throttlePause)
-    this.reference = Math.floor(deps.random() * 256)
-    this.link = new SmppLink({ ...deps, onDelivery: (pdu) => this.report(pdu) })
+  constructor(given: SmppProviderDeps) {
+    this.deps = { ...given, times: { ...defaultTimes, ...given.times } }
+    this.throttle = new Throttle(given.clock, this.deps.times.throttlePause)
+    this.reference = Math.floor(given.random() * 256)
+    this.link = new SmppLink({ ...this.deps, onDelivery: (pdu) => this.report(pdu) })
   }
 
   async send(message: SmsMessage, deadline: number): Promise<SendOutcome> {

@@ -4,32 +4,34 @@
  */
 import type { Clock } from '../../../base/platform/clock.js'
 
-interface Throttle {
-  /** Milliseconds; 0: none. */
-  readonly remainingPause: () => number
-  /** `sentAt`: when the message was submitted. True: sending was not throttled before. */
-  readonly recordThrottled: (sentAt: number) => boolean
-  readonly recordAccepted: () => void
-}
-
 const MAX_DOUBLINGS = 3
 
-export function createThrottle(clock: Clock, firstPause: number): Throttle {
-  let count = 0
-  let since = 0
-  let until = 0
-  return {
-    remainingPause: () => Math.max(0, until - clock()),
-    recordThrottled: (sentAt) => {
-      // Messages that were under way together are one answer.
-      if (count > 0 && sentAt < since) return false
-      count += 1
-      since = clock()
-      until = since + firstPause * 2 ** Math.min(count - 1, MAX_DOUBLINGS)
-      return count === 1
-    },
-    recordAccepted: () => {
-      count = 0
-    },
+export class Throttle {
+  private count = 0
+  private since = 0
+  private until = 0
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly firstPause: number,
+  ) {}
+
+  /** Milliseconds; 0: none. */
+  remainingPause(): number {
+    return Math.max(0, this.until - this.clock())
+  }
+
+  /** `sentAt`: when the message was submitted. True: sending was not throttled before. */
+  recordThrottled(sentAt: number): boolean {
+    // Messages that were under way together are one answer.
+    if (this.count > 0 && sentAt < this.since) return false
+    this.count += 1
+    this.since = this.clock()
+    this.until = this.since + this.firstPause * 2 ** Math.min(this.count - 1, MAX_DOUBLINGS)
+    return this.count === 1
+  }
+
+  recordAccepted(): void {
+    this.count = 0
   }
 }

@@ -1,6 +1,7 @@
 /** Receivers of reports that are slow, as strangers can make them. */
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../../../src/base/mail/address.js'
+import { MailboxLimit } from '../../../../src/outbound/delivery/tls-reports/mailbox-limit.js'
 import { moveReport, planReport, readDueReports } from '../../../../src/outbound/delivery/tls-reports/report-records.js'
 import { type SendReportDeps, takeReportStep } from '../../../../src/outbound/delivery/tls-reports/send-report.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
@@ -18,7 +19,7 @@ async function stepDeps(t: Test, post: SendReportDeps['post']): Promise<SendRepo
     resolver: { resolveRecords: async () => ({ kind: 'no-data' }) },
     reporter: { submitter: 'service.test', contact: 'postmaster@service.test' },
     ...{ hostname: 'mx.service.test', mailFrom: parseAddress('postmaster@service.test') },
-    takeMailboxTurn: () => true,
+    mailboxes: new MailboxLimit(),
     offer: () => undefined,
   }
 }

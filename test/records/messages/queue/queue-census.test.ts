@@ -1,7 +1,7 @@
 /** Counts of the queue, by state, domain, reason and provider; a long queue is counted beside other work. */
 import t from 'tap'
 import type { Database } from '../../../../src/base/storage/db/database.js'
-import { createQueueCensus } from '../../../../src/records/messages/queue/queue-census.js'
+import { QueueCounter } from '../../../../src/records/messages/queue/queue-census.js'
 import { bulkEmail } from '../../../helpers/database/bulk.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
@@ -28,7 +28,7 @@ t.test('entries are counted by state, domain and reason', async (t) => {
   await change(ids[3], `next_attempt_at = ${NOW + 60_000}`)
   await database.commit([{ sql: "update recipients set status = 'scheduled' where id = ?", parameters: [ids[3]] }])
   await change(ids[4], `next_attempt_at = ${NOW + 60_000}, waits_for = 'mx.b.test: no answer'`)
-  const census = await createQueueCensus({ read: database.read, clock: () => NOW })()
+  const census = await new QueueCounter(database.read, () => NOW).count()
   t.equal(census.complete, true)
   t.same(census.all.states, { queued: 2, deferred: 1, scheduled: 1, sending: 1, held: 1 })
   t.same(
@@ -67,7 +67,7 @@ t.test('entries are counted by provider, and by reason within each', async (t) =
   await change(6, 'queue', 'held = 3')
   await change(7, 'queue', 'leased = 1, attempts = 1')
   await change(7, 'recipients', "mx = 'b-test.mail.protection.outlook.com'")
-  const { providers } = await createQueueCensus({ read: database.read, clock: () => NOW })()
+  const { providers } = await new QueueCounter(database.read, () => NOW).count()
   t.same(
     [...providers].map(([provider, { total, due, waiting, releasable, states, oldestAt, reasons }]) => ({
       ...{ provider, total, due, waiting, sending: states.sending, held: states.held, releasable, oldestAt },
@@ -111,7 +111,7 @@ t.test('entries are counted by age, those for later as none', async (t) => {
   for (const [at, age] of ages.entries()) {
     await database.commit([{ sql: 'update queue set enqueued_at = ? where id = ?', parameters: [now - age, ids[at]] }])
   }
-  const census = await createQueueCensus({ read: database.read, clock: () => now })()
+  const census = await new QueueCounter(database.read, () => now).count()
   t.same(census.ages, { '5m': 5, '1h': 3, '4h': 2, '1d': 2, '3d': 1 })
 })
 
@@ -123,8 +123,8 @@ t.test('a long queue is counted in steps, once for all callers', async (t) => {
     reads += 1
     return database.read(...given)
   }
-  const readCensus = createQueueCensus({ read, clock: () => NOW })
-  const [one, other] = await Promise.all([readCensus(), readCensus()])
+  const counter = new QueueCounter(read, () => NOW)
+  const [one, other] = await Promise.all([counter.count(), counter.count()])
   await waitUntil('the count is complete', () => one.complete)
   t.equal(reads, 7, 'each read has at most 250 entries')
   t.equal(one.all.total, 1_600)
@@ -138,8 +138,8 @@ t.test('a count that fails is the error of its caller, and the next one counts a
     if (broken) throw new Error('no database')
     return database.read(...given)
   }
-  const readCensus = createQueueCensus({ read, clock: () => NOW })
-  await t.rejects(readCensus(), /no database/)
+  const counter = new QueueCounter(read, () => NOW)
+  await t.rejects(counter.count(), /no database/)
   broken = false
-  t.match(await readCensus(), { complete: true, all: { total: 0 } })
+  t.match(await counter.count(), { complete: true, all: { total: 0 } })
 })

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
 import type { Database } from '../../../../src/base/storage/db/database.js'
-import { createDeletedDomainRunner } from '../../../../src/records/messages/queue/deleted-domain-runner.js'
+import { DeletedDomainRunner } from '../../../../src/records/messages/queue/deleted-domain-runner.js'
 import type { ErrorBody } from '../../../../src/servers/api/http/error-answer.js'
 import { countDomainCreation } from '../../../../src/workspaces/accounts/limits/hourly-limit.js'
 import { parseRegistrableName } from '../../../../src/workspaces/domains/rows/registrable-name.js'
@@ -317,7 +317,7 @@ t.test('a walk over the queue ends with the daemon, after its page, and is logge
   await database.commit(emails.flatMap(({ writes }) => writes))
   const calls: string[] = []
   const log = { error: () => calls.push('error'), warn: () => calls.push('warn') }
-  const walks = createDeletedDomainRunner({
+  const walks = new DeletedDomainRunner({
     ...database,
     log,
     onWalkEnd: ({ domain }) => calls.push(`walked ${domain}`),
@@ -335,7 +335,7 @@ t.test('a walk over the queue that fails is logged and affects nothing else', as
   const read: Database['read'] = () => {
     throw new Error('the disk')
   }
-  const walks = createDeletedDomainRunner({ ...database, read, log, onWalkEnd: () => calls.push('walked') })
+  const walks = new DeletedDomainRunner({ ...database, read, log, onWalkEnd: () => calls.push('walked') })
   walks.start({ workspaceId: 'ws_1', domain: parseDomainName('a.test'), at: 2000 })
   await walks.stop()
   t.same(calls, ['error', 'walked'])

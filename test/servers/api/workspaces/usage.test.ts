@@ -1,7 +1,7 @@
 /** GET /v1/usage: the verification codes of the workspace, and the mail that tells its administrators of a hold. */
 import t from 'tap'
 import { SERVICE_WORKSPACE } from '../../../../src/base/storage/tables/tables.js'
-import { createConversionWatch } from '../../../../src/workspaces/sms/conversion-watch.js'
+import { ConversionWatch } from '../../../../src/workspaces/sms/conversion-watch.js'
 import { countSent } from '../../../../src/workspaces/sms/sms-usage.js'
 import { testDaemon } from '../../../helpers/daemon/test-daemon.js'
 import { rowOf } from '../../../helpers/database/rows.js'
@@ -29,13 +29,8 @@ t.test('a hold is mailed to the administrators of the workspace', async (t) => {
   const row = rowOf(read)
   const code = { workspace_id: workspaceId, prefix, status: 'expired', created_at: now - 600_000 }
   await commit(Array.from({ length: 20 }, (_, place) => row('sms_codes', { ...code, id: `sms_${place}` })))
-  const findHold = createConversionWatch({
-    read,
-    commit,
-    settings: () => app.config.sms,
-    log: { warn: () => undefined },
-  })
-  const refusal = await findHold({ workspaceId, prefix, range: '+436601234', phone: '+4366012345678', now })
+  const watch = new ConversionWatch({ read, commit }, { warn: () => undefined }, () => app.config.sms)
+  const refusal = await watch.findHold({ workspaceId, prefix, range: '+436601234', phone: '+4366012345678', now })
   t.equal(refusal?.details['reason'], 'prefix_held')
   const [mail] = await waitUntil('the notice is queued', () => {
     const rows = app.rows<{ subject: string }>(

@@ -10,7 +10,7 @@ import {
   createRateLimit,
   type RateState,
 } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
-import { createDailyRequests } from '../../../../src/workspaces/accounts/limits/rate-limit-days.js'
+import { DailyRequests } from '../../../../src/workspaces/accounts/limits/rate-limit-days.js'
 import {
   SlidingCount,
   slidingDay,
@@ -240,7 +240,7 @@ t.test('the daily count survives a restart, except for what was not yet saved', 
   const perDay: PlanLimits = { requests_per_day: 10 }
   let limits = perDay
   const start = (commit: Commit = database.commit) => {
-    const days = createDailyRequests({ read: database.read, commit })
+    const days = new DailyRequests({ read: database.read, commit })
     return { days, limit: createRateLimit({ limitsOf: () => limits, days, maxKeys: 1 }) }
   }
   const first = start()

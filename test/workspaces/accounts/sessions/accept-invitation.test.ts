@@ -11,8 +11,8 @@ import { insertMember, removeMember, setRole } from '../../../../src/workspaces/
 import { createPasswordHasher } from '../../../../src/workspaces/accounts/people/passwords.js'
 import {
   type AcceptDeps,
+  AttemptLimits,
   acceptInvitation,
-  createAttemptLimits,
 } from '../../../../src/workspaces/accounts/sessions/accept-invitation.js'
 import { buildWorkspaceWithOwner, ownerOf } from '../../../../src/workspaces/accounts/workspace/workspaces.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
@@ -52,7 +52,7 @@ async function inviteNina(t: Test): Promise<{
       hash: (password) => after(real.hash(password)),
       matches: (password, stored) => after(real.matches(password, stored)),
     }
-    const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: createAttemptLimits() }
+    const deps: AcceptDeps = { read, commit, secret, passwords: slow, attempts: new AttemptLimits() }
     const token = buildInvitationToken(secret, invited.row.id)
     const by = {
       fullName: 'Nina',
@@ -133,7 +133,7 @@ t.test('the audit log shows a new member the key that was issued', async (t) => 
 })
 
 t.test('attempts from many addresses do not reset the attempt limit of an invitation', async (t) => {
-  const { clients, invitations } = createAttemptLimits()
+  const { clients, invitations } = new AttemptLimits()
   for (let n = 0; n < 5; n += 1) t.ok(invitations.take('i', 1).allowed)
   for (let n = 0; n < 10_001; n += 1) clients.take(`2001:db8:${n.toString(16)}::/64`, 2)
   t.notOk(invitations.take('i', 3).allowed)

@@ -9,7 +9,7 @@ import { insertUser } from '../../../../src/workspaces/accounts/people/users.js'
 import { rememberBrowser } from '../../../../src/workspaces/accounts/sessions/known-browsers.js'
 import { enableFactor, storeSecret } from '../../../../src/workspaces/accounts/sessions/second-factor.js'
 import { type SignInDeps, signIn } from '../../../../src/workspaces/accounts/sessions/sign-in.js'
-import { createSignInLimits } from '../../../../src/workspaces/accounts/sessions/sign-in-limits.js'
+import { SignInLimits } from '../../../../src/workspaces/accounts/sessions/sign-in-limits.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -17,7 +17,7 @@ const client = { remoteAddress: '192.0.2.1', userAgent: 'TestBrowser/1.0', brows
 
 function buildDeps(database: Store, passwords: PasswordHasher, provedPasswords = passwords): SignInDeps {
   const rest = { sessionTimes: () => ({ max: 3_600_000 }), prepareNotice: () => null }
-  return { ...database, passwords, provedPasswords, attempts: createSignInLimits(), ...rest }
+  return { ...database, passwords, provedPasswords, attempts: new SignInLimits(), ...rest }
 }
 
 /** A hasher that finds every password right, or wrong. */

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../../src/base/platform/clock.js'
-import { createHttpProvider } from '../../../../src/workspaces/sms/http/http-provider.js'
+import { HttpProvider } from '../../../../src/workspaces/sms/http/http-provider.js'
 import type { SendOutcome, SmsMessage, SmsProvider } from '../../../../src/workspaces/sms/provider.js'
 import { encodeText } from '../../../../src/workspaces/sms/text-encoding.js'
 import { createSelfSigned } from '../../../helpers/certificates.js'
@@ -43,7 +43,7 @@ function openProvider(
     password: PASSWORD,
     body_template: '{"text":"{text}"}',
   } as const
-  const provider = createHttpProvider({
+  const provider = new HttpProvider({
     settings: () => ({ ...settings, ...given, url: new URL(url) }),
     sender: () => sender,
     authorities,

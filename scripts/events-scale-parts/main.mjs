@@ -10,7 +10,7 @@ import SQLite from 'better-sqlite3'
 import { openDatabase } from '../../dist/src/base/storage/open.js'
 import { listEvents } from '../../dist/src/records/events/event-list.js'
 import { recordEvent } from '../../dist/src/records/events/event-log.js'
-import { createMessagePurge } from '../../dist/src/records/messages/retention.js'
+import { MessagePurge } from '../../dist/src/records/messages/retention.js'
 import { BEGIN, BIG_WORKSPACE, emailOf, fill, recipientOf, STEP } from './fill.mjs'
 
 const count = Number(process.argv[2] ?? 3_000_000)
@@ -113,8 +113,8 @@ async function measureWrites(file) {
 
 async function measureRetention(file) {
   const database = await openDatabase({ file })
-  const purge = createMessagePurge(database, { messagesBefore: 0, eventsBefore: BEGIN + count * STEP * 0.1 })
-  const step = await timeOf(purge)
+  const purge = new MessagePurge(database, { messagesBefore: 0, eventsBefore: BEGIN + count * STEP * 0.1 })
+  const step = await timeOf(() => purge.step())
   console.log(`  ${'one step of retention (200 events)'.padEnd(40)} ${step.toFixed(2)} ms`)
   await database.close()
 }

@@ -13,7 +13,7 @@ import { ContactMessages } from '../../src/outbound/broadcasts/contact-message.j
 import { encodeFrame } from '../../src/records/messages/frames/encode-frame.js'
 import type { MessageFrame } from '../../src/records/messages/frames/message-frame.js'
 import { enqueue, type NewEmail } from '../../src/records/messages/queue/enqueue.js'
-import { createMessagePurge } from '../../src/records/messages/retention.js'
+import { MessagePurge } from '../../src/records/messages/retention.js'
 import { type TestDaemon, testDaemon, withOwnDatabase } from '../helpers/daemon/test-daemon.js'
 import { rowOf } from '../helpers/database/rows.js'
 import { withoutReference } from '../helpers/mail/without-reference.js'
@@ -176,8 +176,8 @@ t.test('after its time the bytes of a message are gone, and its record stays', a
   const [id = '', waiting = ''] = emailIds
   await app.waitUntilSettled(id)
   await app.waitUntilAttempted(waiting)
-  const purge = createMessagePurge(app.daemon.database, { messagesBefore: app.now() + 1, eventsBefore: 0 })
-  await waitUntil('the purge is done', async () => !(await purge()))
+  const purge = new MessagePurge(app.daemon.database, { messagesBefore: app.now() + 1, eventsBefore: 0 })
+  await waitUntil('the purge is done', async () => !(await purge.step()))
   t.equal((await app.rest('GET', `/v1/emails/${id}/raw`)).status, 404)
   t.match((await app.rest('GET', `/v1/emails/${id}`)).json(), { id, html: null, text: null, status: 'delivered' })
   t.same(

@@ -22,13 +22,13 @@ import { IDEMPOTENCY_LIFETIME, removeExpiredKeys } from '../../outbound/sending/
 import { removeOldLinks } from '../../outbound/tracking/links.js'
 import { exportFolder } from '../../records/exports/export-file.js'
 import { removeExpiredExports } from '../../records/exports/remove-exports.js'
-import { createBroadcastMessagePurge, createFramePurge } from '../../records/messages/broadcast-recipients.js'
-import { createInboundPurge } from '../../records/messages/inbound/inbound-retention.js'
-import { createMessagePurge } from '../../records/messages/retention.js'
+import { BroadcastMessagePurge, FramePurge } from '../../records/messages/broadcast-recipients.js'
+import { InboundPurge } from '../../records/messages/inbound/inbound-retention.js'
+import { MessagePurge } from '../../records/messages/retention.js'
 import { removeOldUnsubscribeLinks } from '../../records/messages/unsubscribe-links.js'
 import { removeOldMetrics } from '../../records/metrics/old-metrics.js'
 import { removeOldAuditEntries } from '../../workspaces/accounts/access/audit-log.js'
-import { createUsageCleanup } from '../../workspaces/accounts/limits/old-usage.js'
+import { UsageCleanup } from '../../workspaces/accounts/limits/old-usage.js'
 import { removeOldInvitations } from '../../workspaces/accounts/people/invitations.js'
 import { removeOldBrowsers } from '../../workspaces/accounts/sessions/known-browsers.js'
 import { removeOldPasswordLinks } from '../../workspaces/accounts/sessions/password-links.js'
@@ -104,16 +104,19 @@ function listSteps({ config, settings, database }: Deps, now: number): readonly 
   const { retention } = settings()
   const limits = { messagesBefore: now - retention.messages, eventsBefore: now - retention.events }
   const linksBefore = now - retention.messages - retention.links
+  const purges = [
+    new UsageCleanup(database, now),
+    new MessagePurge(database, limits),
+    new InboundPurge(database, limits),
+    new BroadcastMessagePurge(database, linksBefore),
+    new FramePurge(database, linksBefore),
+  ]
   return [
     () => removeExpiredKeys(database, now - IDEMPOTENCY_LIFETIME),
-    createUsageCleanup(database, now),
-    createMessagePurge(database, limits),
+    ...purges.map((purge) => () => purge.step()),
     () => removeOldLinks(database, linksBefore),
-    createInboundPurge(database, limits),
     () => removeExpiredFiles(database, { usedBefore: now - retention.files - USE_INTERVAL, now }),
     () => removeOldUnsubscribeLinks(database, linksBefore),
-    createBroadcastMessagePurge(database, linksBefore),
-    createFramePurge(database, linksBefore),
     () => removeOldAuditEntries(database, now - retention.audit),
     () => removeOldInvitations(database, now),
     () => removeOldSessions(database, now),

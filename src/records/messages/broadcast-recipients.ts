@@ -114,15 +114,22 @@ const removeMessages = prepareWrite<{ after: string; last: string; before: numbe
     ),
 )
 
-/** Each call removes some of the messages older than `before`, and resolves to whether there may be more. */
-export function createBroadcastMessagePurge({ read, commit }: Store, before: number): () => Promise<boolean> {
-  let after = ''
-  return async () => {
-    const old = messagesAfter(read, { after }).filter(({ created_at }) => created_at < before)
+export class BroadcastMessagePurge {
+  private after = ''
+
+  constructor(
+    private readonly store: Store,
+    private readonly before: number,
+  ) {}
+
+  /** Removes some of the messages older than `before`, and resolves to whether there may be more. */
+  async step(): Promise<boolean> {
+    const { after, before } = this
+    const old = messagesAfter(this.store.read, { after }).filter(({ created_at }) => created_at < before)
     const last = old.at(-1)?.email_id
     if (last === undefined) return false
-    await commit([removeMessages({ after, last, before })])
-    after = last
+    await this.store.commit([removeMessages({ after, last, before })])
+    this.after = last
     return old.length === BATCH_SIZE
   }
 }
@@ -175,18 +182,26 @@ const removeOrphanedCounts = prepareWrite<{ id: string }>(({ db, slot }) =>
     .where((eb) => eb.not(eb.exists(eb.selectFrom('broadcasts').select('id').where('id', '=', slot('id'))))),
 )
 
-/** Each call removes the frames and links of some broadcasts, and resolves to whether there may be more. */
-export function createFramePurge({ read, commit }: Store, before: number): () => Promise<boolean> {
-  let after = ''
-  return async () => {
-    const frames = nextFrames(read, { after })
-    const gone = frames.filter(({ created_at, serves }) => serves === 0 && created_at < before).slice(0, FRAME_BATCH)
+export class FramePurge {
+  private after = ''
+
+  constructor(
+    private readonly store: Store,
+    private readonly before: number,
+  ) {}
+
+  /** Removes the frames and links of some broadcasts, and resolves to whether there may be more. */
+  async step(): Promise<boolean> {
+    const frames = nextFrames(this.store.read, { after: this.after })
+    const isGone = ({ created_at, serves }: (typeof frames)[number]): boolean =>
+      serves === 0 && created_at < this.before
+    const gone = frames.filter(isGone).slice(0, FRAME_BATCH)
     // The rest of a batch that has more of them is read again.
     const last = gone.length === FRAME_BATCH ? gone.at(-1) : frames.at(-1)
-    after = last?.broadcast_id ?? after
+    this.after = last?.broadcast_id ?? this.after
     const removals = [removeLinks, removeFrame, removeOrphanedCounts]
     const writes: readonly Write[] = gone.flatMap(({ broadcast_id: id }) => removals.map((remove) => remove({ id })))
-    if (writes.length > 0) await commit(writes)
+    if (writes.length > 0) await this.store.commit(writes)
     return gone.length === FRAME_BATCH || frames.length === BATCH_SIZE
   }
 }

@@ -6,7 +6,7 @@
  * kind, including those that still wait in the queue.
  */
 import { sql } from 'kysely'
-import type { Database } from '../../base/storage/db/database.js'
+import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, rowidOf } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
 import { oldestEvent, removeOldEvents } from '../events/event-log.js'
@@ -22,21 +22,26 @@ export interface RetentionLimits {
   readonly eventsBefore: number
 }
 
-/** Each call is one small step and resolves to whether there may be more to do. */
-export function createMessagePurge(
-  { read, commit }: Pick<Database, 'read' | 'commit'>,
-  { messagesBefore, eventsBefore }: RetentionLimits,
-): () => Promise<boolean> {
-  let raw: RawCursor = { created_at: -1, place: 0 }
-  let framed: EmailCursor = { created_at: -1, id: '' }
-  let email: EmailCursor = { created_at: -1, id: '' }
-  return async () => {
-    const raws = oldRaw(read, { ...raw, before: messagesBefore })
-    const slots = oldSlots(read, { ...framed, before: messagesBefore })
-    const emails = oldEmails(read, { ...email, before: eventsBefore })
-    raw = raws.at(-1) ?? raw
-    framed = slots.at(-1) ?? framed
-    email = emails.at(-1) ?? email
+export class MessagePurge {
+  private raw: RawCursor = { created_at: -1, place: 0 }
+  private framed: EmailCursor = { created_at: -1, id: '' }
+  private email: EmailCursor = { created_at: -1, id: '' }
+
+  constructor(
+    private readonly store: Store,
+    private readonly limits: RetentionLimits,
+  ) {}
+
+  /** One small step; resolves to whether there may be more to do. */
+  async step(): Promise<boolean> {
+    const { read, commit } = this.store
+    const { messagesBefore, eventsBefore } = this.limits
+    const raws = oldRaw(read, { ...this.raw, before: messagesBefore })
+    const slots = oldSlots(read, { ...this.framed, before: messagesBefore })
+    const emails = oldEmails(read, { ...this.email, before: eventsBefore })
+    this.raw = raws.at(-1) ?? this.raw
+    this.framed = slots.at(-1) ?? this.framed
+    this.email = emails.at(-1) ?? this.email
     const goneRaws = raws.filter(({ waits }) => waits === 0).map(({ email_id }) => email_id)
     const goneSlots = slots.filter(({ waits }) => waits === 0).map(({ id }) => id)
     const goneEmails = emails.filter(({ waits }) => waits === 0).map(({ id }) => id)

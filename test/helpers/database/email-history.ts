@@ -26,7 +26,7 @@ import {
   settleBounced,
   settleFailed,
 } from '../../../src/records/messages/queue/settle.js'
-import { createMessagePurge } from '../../../src/records/messages/retention.js'
+import { MessagePurge } from '../../../src/records/messages/retention.js'
 import { cancelScheduled } from '../../../src/records/messages/scheduled-change.js'
 import type { Step } from './arbitrary-history.js'
 import { rowOf } from './rows.js'
@@ -232,8 +232,8 @@ export class History {
   private async remove({ days, linkDays }: Extract<Step, { readonly kind: 'remove' }>): Promise<void> {
     const before = this.now - days * DAY
     this.logBegins = Math.max(this.logBegins, before)
-    const purge = createMessagePurge(this.database, { messagesBefore: before, eventsBefore: before })
-    while (await purge());
+    const purge = new MessagePurge(this.database, { messagesBefore: before, eventsBefore: before })
+    while (await purge.step());
     while (await removeOldLinks(this.database, before - linkDays * DAY));
   }
 

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { uuidv7 } from '../../../src/base/platform/ids.js'
 import type { Database } from '../../../src/base/storage/db/database.js'
 import type { Write } from '../../../src/base/storage/db/write.js'
-import { createBroadcastMessagePurge, createFramePurge } from '../../../src/records/messages/broadcast-recipients.js'
+import { BroadcastMessagePurge, FramePurge } from '../../../src/records/messages/broadcast-recipients.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 import { rowOf } from '../../helpers/database/rows.js'
 
@@ -29,11 +29,11 @@ t.test('messages are removed when they are old, unless they are still to be sent
     ),
     ...[1_003, 1_600].map((at) => newRow('queue', { id: `recipient ${at}`, held: 2, broadcast_id: 'b' })),
   ])
-  const step = createBroadcastMessagePurge(database, BEFORE)
-  t.equal(await step(), true, 'one step removes some')
+  const purge = new BroadcastMessagePurge(database, BEFORE)
+  t.equal(await purge.step(), true, 'one step removes some')
   t.equal(idsIn(database, 'broadcast_messages', 'created_at').length, 203)
-  t.equal(await step(), false)
-  t.equal(await step(), false)
+  t.equal(await purge.step(), false)
+  t.equal(await purge.step(), false)
   t.same(idsIn(database, 'broadcast_messages', 'created_at'), [1_003, 1_600, 5_000, 6_000])
 })
 
@@ -60,9 +60,9 @@ t.test('frames and links stay while a message is left or may come', async (t) =>
       ...['gone 000', 'finished', 'a young one'].map((id) => newRow('broadcast_counts', { broadcast_id: id })),
     ]
   })
-  const step = createFramePurge(database, BEFORE)
+  const purge = new FramePurge(database, BEFORE)
   let steps = 1
-  while (await step()) steps += 1
+  while (await purge.step()) steps += 1
   const left = ['a young one', 'has messages', 'under way']
   t.same(idsIn(database, 'broadcast_frames', 'broadcast_id'), left)
   t.same(

@@ -12,7 +12,7 @@ import { recordEvent } from '../../../src/records/events/event-log.js'
 import { insertSignature } from '../../../src/records/messages/email/raw-message.js'
 import { insertAttempt } from '../../../src/records/messages/queue/attempts.js'
 import { removeEntry } from '../../../src/records/messages/queue/queue.js'
-import { createMessagePurge } from '../../../src/records/messages/retention.js'
+import { MessagePurge } from '../../../src/records/messages/retention.js'
 import { operatorActor, recordAuditEntry } from '../../../src/workspaces/accounts/access/audit-log.js'
 import { addUsage, domainUsageKind } from '../../../src/workspaces/accounts/limits/usage.js'
 import { writeConfiguration } from '../../helpers/daemon/test-daemon.js'
@@ -65,10 +65,10 @@ async function email({ commit, read }: Database, at: number, settled: boolean): 
   return email.id
 }
 
-async function steps(database: Database, limits: Parameters<typeof createMessagePurge>[1]): Promise<number> {
+async function steps(database: Database, limits: ConstructorParameters<typeof MessagePurge>[1]): Promise<number> {
   let count = 1
-  const step = createMessagePurge(database, limits)
-  while (await step()) count += 1
+  const purge = new MessagePurge(database, limits)
+  while (await purge.step()) count += 1
   return count
 }
 
@@ -105,7 +105,7 @@ t.test('bytes go first, records later, and nothing of unsettled emails', async (
     database.read<{ id: string }>('select id from emails where created_at = 1000', []).map(({ id }) => id),
     [waiting],
   )
-  t.equal(await createMessagePurge(database, { messagesBefore: 3000, eventsBefore: 3000 })(), false)
+  t.equal(await new MessagePurge(database, { messagesBefore: 3000, eventsBefore: 3000 }).step(), false)
 })
 
 t.test('records take their bytes with them', async (t) => {
@@ -128,7 +128,7 @@ t.test('a step is small, and thousands of rows are removed in many', async (t) =
     recordEvent({ workspaceId: 'ws_1', type: 'webhook.test', emailId: null, recipient: null, at: 9000, data: {} }),
   ])
   const limits = { messagesBefore: 0, eventsBefore: 5000 }
-  t.equal(await createMessagePurge(database, limits)(), true)
+  t.equal(await new MessagePurge(database, limits).step(), true)
   const left = counts(database)['events'] ?? 0
   t.ok(left > 700 && left < 1001, `${left} are left after the first`)
   t.ok((await steps(database, limits)) > 3)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import t from 'tap'
 import { tryCommit } from '../../../src/base/storage/db/write.js'
-import { createUsageCleanup } from '../../../src/workspaces/accounts/limits/old-usage.js'
+import { UsageCleanup } from '../../../src/workspaces/accounts/limits/old-usage.js'
 import { deriveCodeKey } from '../../../src/workspaces/sms/code-hash.js'
 import { ConversionWatch } from '../../../src/workspaces/sms/conversion-watch.js'
 import { insertHold, releaseHolds } from '../../../src/workspaces/sms/holds.js'
@@ -275,7 +275,7 @@ t.test('buckets that no window reaches are removed, days of a month are kept', a
   const rows = (): number =>
     read<{ n: number }>('select count(*) as n from usage where bucket < ?', [noon - 29 * DAY])[0]?.n ?? -1
   t.equal(rows(), 7)
-  const removeSome = createUsageCleanup(database, noon)
-  while (await removeSome());
+  const cleanup = new UsageCleanup(database, noon)
+  while (await cleanup.step());
   t.equal(rows(), 0)
 })

@@ -1,6 +1,6 @@
 /** The codes of a workspace by days. */
 import t from 'tap'
-import { createUsageCleanup } from '../../../src/workspaces/accounts/limits/old-usage.js'
+import { UsageCleanup } from '../../../src/workspaces/accounts/limits/old-usage.js'
 import { countSent, readSmsUsage } from '../../../src/workspaces/sms/sms-usage.js'
 import { temporaryDatabase } from '../../helpers/database/database.js'
 
@@ -32,8 +32,8 @@ t.test('today and the days of the last 30 that have any, before and after the cl
     ],
   }
   t.strictSame(readSmsUsage(read, 'ws_1', 5000, noon), expected)
-  const removeSome = createUsageCleanup(database, noon)
-  while (await removeSome());
+  const cleanup = new UsageCleanup(database, noon)
+  while (await cleanup.step());
   t.strictSame(readSmsUsage(read, 'ws_1', 5000, noon), expected)
   t.equal(read('select * from usage', []).length, 8, 'the day before them is gone')
   t.strictSame(readSmsUsage(read, 'ws_1', 5000, noon + 2 * DAY), {

@@ -17,7 +17,7 @@ import type { LookupResult, MxRecord, Resolver } from '../../../base/platform/dn
 import type { RandomSource } from '../../../base/platform/random.js'
 import type { ReceivingDomainCache } from '../../../workspaces/domains/receiving-domain-cache.js'
 import type { Destination, Host } from '../hosts/destination.js'
-import { createRouteFinder, type FindRoute, type RouteMatch } from '../hosts/routes.js'
+import { type RouteMatch, Routes } from '../hosts/routes.js'
 import type { DestinationSecurer } from '../transport-security/secure-destination.js'
 
 const MAX_MX_HOSTS = 10
@@ -39,18 +39,21 @@ const MAX_ADDRESSES = 20
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 export class DestinationFinder {
-  private readonly routes: () => FindRoute
+  private readonly routes: () => Routes
   private readonly guard: () => AddressGuard
 
   constructor(private readonly deps: DestinationDeps) {
     const { settings } = deps
-    this.routes = followSetting(() => settings().routes, createRouteFinder)
+    this.routes = followSetting(
+      () => settings().routes,
+      (routes) => new Routes(routes),
+    )
     this.guard = followSetting(() => settings().allowed_private_networks, createAddressGuard)
   }
 
   async find(domain: DomainName): Promise<Destination> {
     if (domain === this.deps.simulatorDomain) return { kind: 'scripted', host: domain }
-    const routed = this.routes()(domain)
+    const routed = this.routes().find(domain)
     if (routed !== null) return await this.findByRoute(routed)
     const finding = this.findByMx(domain)
     return await (this.deps.security?.secure(domain, finding) ?? finding)

@@ -12,12 +12,17 @@ export interface RouteMatch {
   readonly final: boolean
 }
 
-export type FindRoute = (domain: DomainName) => RouteMatch | null
+export class Routes {
+  private readonly exact: ReadonlyMap<string, RouteMatch>
+  private readonly fallback: RouteMatch | null
 
-/** `routes`: by domain in lower case, or `*`, as `outbound.routes` holds them. */
-export function createRouteFinder(routes: Readonly<Record<string, Route>>): FindRoute {
-  const { '*': smarthost, ...exact } = routes
-  const matches = new Map(Object.entries(exact).map(([domain, route]) => [domain, { route, final: true }]))
-  const fallback = smarthost === undefined ? null : { route: smarthost, final: false }
-  return (domain) => matches.get(domain) ?? fallback
+  /** `routes`: by domain in lower case, or `*`, as `outbound.routes` holds them. */
+  constructor({ '*': smarthost, ...exact }: Readonly<Record<string, Route>>) {
+    this.exact = new Map(Object.entries(exact).map(([domain, route]) => [domain, { route, final: true }]))
+    this.fallback = smarthost === undefined ? null : { route: smarthost, final: false }
+  }
+
+  find(domain: DomainName): RouteMatch | null {
+    return this.exact.get(domain) ?? this.fallback
+  }
 }

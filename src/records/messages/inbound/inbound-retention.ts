@@ -3,7 +3,7 @@
  * `retention.messages`, records after `retention.events`. Unprocessed mail keeps its bytes, however old it is.
  */
 import { sql } from 'kysely'
-import type { Database } from '../../../base/storage/db/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, rowidOf } from '../../../base/storage/db/prepared.js'
 import type { RetentionLimits } from '../retention.js'
 import { removeInboundRaw } from './inbound-email.js'
@@ -11,18 +11,22 @@ import { removeForwards } from './inbound-forwards.js'
 
 const BATCH_SIZE = 200
 
-/** Each call is one small step and resolves to whether there may be more to do. */
-export function createInboundPurge(
-  { read, commit }: Pick<Database, 'read' | 'commit'>,
-  { messagesBefore, eventsBefore }: RetentionLimits,
-): () => Promise<boolean> {
-  let raw: RawCursor = { received_at: -1, place: 0 }
-  let record: RecordCursor = { received_at: -1, id: '' }
-  return async () => {
-    const raws = oldRaw(read, { ...raw, before: messagesBefore })
-    const records = oldRecords(read, { ...record, before: eventsBefore })
-    raw = raws.at(-1) ?? raw
-    record = records.at(-1) ?? record
+export class InboundPurge {
+  private raw: RawCursor = { received_at: -1, place: 0 }
+  private record: RecordCursor = { received_at: -1, id: '' }
+
+  constructor(
+    private readonly store: Store,
+    private readonly limits: RetentionLimits,
+  ) {}
+
+  /** One small step; resolves to whether there may be more to do. */
+  async step(): Promise<boolean> {
+    const { read, commit } = this.store
+    const raws = oldRaw(read, { ...this.raw, before: this.limits.messagesBefore })
+    const records = oldRecords(read, { ...this.record, before: this.limits.eventsBefore })
+    this.raw = raws.at(-1) ?? this.raw
+    this.record = records.at(-1) ?? this.record
     const gone = records.filter(({ status }) => status !== 'received')
     const writes = [
       ...[...raws.filter(({ status }) => status !== 'received'), ...gone].map(removeInboundRaw),

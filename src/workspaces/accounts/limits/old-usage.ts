@@ -2,7 +2,7 @@
  * Removes the buckets of `usage` that are older than every window. No index has their age, so the
  * complete table is walked in the order of its key, in small pages.
  */
-import type { Database } from '../../../base/storage/db/database.js'
+import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import { oldestSliceStart, slidingDay } from './rate-limit-window.js'
 import { CREDITS, dayWindow, EMAILS, monthWindow, SMS_SEGMENTS, SMS_SENT, windowStart } from './usage.js'
@@ -43,21 +43,29 @@ const removeBucket = prepareWrite<BucketKey>(({ db, slot }) =>
     .where('bucket', '=', slot('bucket')),
 )
 
-/** Each call of the result is one step of the walk, and resolves to whether there are more. */
-export function createUsageCleanup(
-  { read, commit }: Pick<Database, 'read' | 'commit'>,
-  now: number,
-): () => Promise<boolean> {
-  const monthStart = windowStart(monthWindow, now)
-  const dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(slidingDay, now))
-  const isOld = ({ kind, bucket }: BucketKey): boolean =>
-    kind !== CREDITS && bucket < (monthlyKinds.has(kind) ? monthStart : dayStart)
-  let cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
-  return async () => {
-    const page = usagePage(read, cursor)
-    const old = page.filter(isOld)
-    if (old.length > 0) await commit(old.map(removeBucket))
-    cursor = page.at(-1) ?? cursor
+export class UsageCleanup {
+  private cursor: BucketKey = { workspace_id: '', kind: '', bucket: 0 }
+  private readonly monthStart: number
+  private readonly dayStart: number
+
+  constructor(
+    private readonly store: Store,
+    now: number,
+  ) {
+    this.monthStart = windowStart(monthWindow, now)
+    this.dayStart = Math.min(windowStart(dayWindow, now), oldestSliceStart(slidingDay, now))
+  }
+
+  /** One step of the walk; resolves to whether there are more. */
+  async step(): Promise<boolean> {
+    const page = usagePage(this.store.read, this.cursor)
+    const old = page.filter((bucket) => this.isOld(bucket))
+    if (old.length > 0) await this.store.commit(old.map(removeBucket))
+    this.cursor = page.at(-1) ?? this.cursor
     return page.length === PAGE_SIZE
+  }
+
+  private isOld({ kind, bucket }: BucketKey): boolean {
+    return kind !== CREDITS && bucket < (monthlyKinds.has(kind) ? this.monthStart : this.dayStart)
   }
 }

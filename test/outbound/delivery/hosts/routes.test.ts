@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { parseDomainName } from '../../../../src/base/mail/address.js'
 import { parseRoute } from '../../../../src/base/mail/route.js'
-import { createRouteFinder } from '../../../../src/outbound/delivery/hosts/routes.js'
+import { Routes } from '../../../../src/outbound/delivery/hosts/routes.js'
 import { routes } from '../../../helpers/config-values.js'
 
 t.test('routes are read in every form', async (t) => {
@@ -77,8 +77,8 @@ t.test('whatever is read as a route can be dialled', async () => {
 })
 
 t.test('an exact route is final, the star is a smarthost', async (t) => {
-  const routeFor = createRouteFinder(routes({ '*': 'smtps://u:p@relay.test', 'b.test': '127.0.0.1:2525' }))
-  t.match(routeFor(parseDomainName('b.test')), { final: true, route: { host: '127.0.0.1', port: 2525 } })
-  t.match(routeFor(parseDomainName('sub.b.test')), { final: false, route: { host: 'relay.test', port: 465 } })
-  t.equal(createRouteFinder(routes({ 'b.test': 'mx.test:25' }))(parseDomainName('c.test')), null)
+  const known = new Routes(routes({ '*': 'smtps://u:p@relay.test', 'b.test': '127.0.0.1:2525' }))
+  t.match(known.find(parseDomainName('b.test')), { final: true, route: { host: '127.0.0.1', port: 2525 } })
+  t.match(known.find(parseDomainName('sub.b.test')), { final: false, route: { host: 'relay.test', port: 465 } })
+  t.equal(new Routes(routes({ 'b.test': 'mx.test:25' })).find(parseDomainName('c.test')), null)
 })

@@ -24,7 +24,7 @@ import {
   toProcessed,
   toUnprocessed,
 } from '../../../../src/records/messages/inbound/inbound-record.js'
-import { createInboundPurge } from '../../../../src/records/messages/inbound/inbound-retention.js'
+import { InboundPurge } from '../../../../src/records/messages/inbound/inbound-retention.js'
 import { temporaryDatabase } from '../../../helpers/database/database.js'
 import { type InboundMail, inboundMail } from '../../../helpers/mail/inbound-mail.js'
 
@@ -224,14 +224,14 @@ t.test('bytes are removed first and records later; unprocessed messages keep bot
   ])
   const count = (table: string): number => read<{ n: number }>(`select count(*) as n from ${table}`, [])[0]?.n ?? -1
   const bytesOnly = { messagesBefore: 5000, eventsBefore: 0 }
-  const step = createInboundPurge(database, bytesOnly)
-  t.equal(await step(), true)
-  t.equal(await step(), false)
-  t.equal(await step(), false, 'and then there is nothing to do')
+  const purge = new InboundPurge(database, bytesOnly)
+  t.equal(await purge.step(), true)
+  t.equal(await purge.step(), false)
+  t.equal(await purge.step(), false, 'and then there is nothing to do')
   t.same([count('inbound_raw'), count('inbound_emails')], [2, 252])
   const all = { messagesBefore: 5000, eventsBefore: 5000 }
-  const rest = createInboundPurge(database, all)
-  while (await rest());
+  const rest = new InboundPurge(database, all)
+  while (await rest.step());
   t.same([count('inbound_raw'), count('inbound_emails')], [2, 2])
   t.same(waiting(database), ['waits'])
   t.same(verifyData(file), [])

@@ -8,7 +8,7 @@ import { WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { EmailCommitter, type IdempotentRequest } from '../../../../src/outbound/sending/email-committer.js'
 import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
 import type { EnqueuedEmail } from '../../../../src/records/messages/queue/enqueue.js'
-import { createUsageCleanup } from '../../../../src/workspaces/accounts/limits/old-usage.js'
+import { UsageCleanup } from '../../../../src/workspaces/accounts/limits/old-usage.js'
 import { findUnknownPlans, type Plan, PlanCache, setPlan } from '../../../../src/workspaces/accounts/limits/plans.js'
 import { EmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
 import { addUsage, readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
@@ -280,8 +280,8 @@ t.test('housekeeping removes the buckets that no window reaches, and no others',
     kinds.flatMap(([kind, oldest, width]) => [row(kind, oldest - width), row(kind, oldest), row(kind, noon)]),
   )
   await database.commit([row('credits', 0)])
-  const step = createUsageCleanup(database, noon + 599_998)
-  while (await step());
+  const purge = new UsageCleanup(database, noon + 599_998)
+  while (await purge.step());
   t.same(
     usage(workspace).map(({ kind, bucket }) => `${kind} ${bucket}`),
     ['credits 0', ...kinds.flatMap(([kind, oldest]) => [`${kind} ${oldest}`, `${kind} ${noon}`])].sort(),
@@ -294,11 +294,11 @@ t.test('one housekeeping step removes few buckets, however many are old', async 
     addUsage({ workspace_id: workspace, kind: 'domain:a.test', bucket, count: 1 }),
   )
   await database.commit(old)
-  const step = createUsageCleanup(database, noon)
+  const purge = new UsageCleanup(database, noon)
   let most = 0
   for (let more = true; more; ) {
     const before = usage(workspace).length
-    more = await step()
+    more = await purge.step()
     most = Math.max(most, before - usage(workspace).length)
   }
   t.same(usage(workspace), [])

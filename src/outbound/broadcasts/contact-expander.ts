@@ -192,7 +192,10 @@ type LimitReaction =
   /** Time alone does not help. */
   | { readonly kind: 'pause'; readonly note: string }
 
-/** What a broadcast does when a limit of its workspace or its sender domain is used up. `refusal`: why `count` messages were not accepted. */
+/**
+ * Decides what a broadcast does when a limit of its workspace or its sender domain is used up. `refusal`: why `count`
+ * messages were not accepted.
+ */
 export function reactToLimit({ message, details }: Refusal, count: number, now: number): LimitReaction {
   const remaining = Number(details?.['remaining'] ?? 0)
   if (remaining > 0 && remaining < count) return { kind: 'fewer', count: remaining }

@@ -39,7 +39,7 @@ export interface PlannedSend {
   readonly now: number
 }
 
-export interface SendCharge {
+interface SendCharge {
   /** Must come first in the commit of the record. If a limit is reached, they miss and nothing is written. */
   readonly writes: readonly Write[]
   /** Why they missed; null: no limit is reached. */

@@ -1,4 +1,5 @@
 // Rounds of each side in turns, so that a slow minute of the machine affects both.
+import { median } from '../lib/statistics.mjs'
 
 /**
  * The ratio is that of the first side to the second; those to others are printed. Prints each result at once, with the CPU
@@ -28,12 +29,6 @@ export async function compare(name, sides, rounds) {
   }
   const [{ ratio, pairs: ratios } = { ratio: null, pairs: [] }] = compared
   return { name, ratio, ratios, compared, rates, runs: Object.fromEntries(runs) }
-}
-
-export function median(list) {
-  const sorted = list.toSorted((a, b) => a - b)
-  const middle = (sorted.length - 1) / 2
-  return (sorted[Math.floor(middle)] + sorted[Math.ceil(middle)]) / 2
 }
 
 /** `clientCpu`: seconds of the programs that the load takes, if they were measured. */

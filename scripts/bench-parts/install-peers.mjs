@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 
 const policy = '/usr/sbin/policy-rc.d'
-const packages = ['postfix', 'opendkim', 'opendkim-tools', 'opendmarc', 'rspamd', 'knot']
+const packages = ['postfix', 'opendkim', 'opendkim-tools', 'rspamd', 'knot']
 
 /** Debian's way to keep a package from starting its service is a policy-rc.d that says no. */
 export function installPeers() {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
-import { freePort, listening } from './processes.mjs'
+import { freePort, listening } from '../lib/processes.mjs'
 
 export const SENDER = 'app@bench.test'
 export const RECIPIENT = 'someone@sink.test'
@@ -44,6 +44,7 @@ export async function startSink() {
   await listening(port)
   return {
     port,
+    count: () => count,
     received: (messages) =>
       new Promise((resolve, reject) => {
         const timeout = setTimeout(() => reject(new Error(`the sink got ${count} of ${messages}`)), 300_000)
@@ -62,7 +63,7 @@ export async function startSink() {
 }
 
 function sinkProgram(port) {
-  if (!existsSync(postfixSink)) return [...ownProgram('own-sink.mjs'), String(port)]
+  if (!existsSync(postfixSink)) return [...ownProgram('../lib/smtp-sink.mjs'), String(port)]
   const user = process.getuid?.() === 0 ? ['-u', 'postfix'] : []
   return [postfixSink, ...user, '-c', `127.0.0.1:${port}`, '1000']
 }

@@ -7,11 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { measureApi } from './api/main.mjs'
-import { measureBroadcast } from './broadcast/main.mjs'
+import { measureBroadcast } from './broadcast.mjs'
 import { compare } from './compare.mjs'
-import { durableFloor } from './durable-floor.mjs'
-import { floor } from './floor.mjs'
-import { measureAuthentication } from './inbound/authenticate.mjs'
 import { measureInboundAll } from './inbound/main.mjs'
 import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
@@ -19,14 +16,9 @@ import { readOptions, usage } from './options.mjs'
 import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
-import { relayFloor } from './relay-floor.mjs'
 import { measureRest } from './rest.mjs'
-import { restFloor } from './rest-floor.mjs'
-import { measureRewrite } from './rewrite.mjs'
 import { tableOf } from './table.mjs'
-import { measureTrack } from './track/main.mjs'
-import { measureWebhooks } from './webhooks/main.mjs'
-import { measureZone } from './zone.mjs'
+import { measureWebhooks } from './webhooks.mjs'
 
 let options
 try {
@@ -44,84 +36,49 @@ if (options.installPeers) installPeers()
 const folder = mkdtempSync(join(options.disk, '.bench-'))
 const missing = peersMissing()
 if (missing !== null) console.log(`Posthorn alone: ${missing}`)
-const peers = missing === null ? [postfix] : []
+const { messages = 5000, rounds = 3, warmUp } = options
+const common = { folder, messages, rounds, warmUp }
 
 const run = {
   accept: async () => {
     const results = []
     for (const size of options.sizes ?? [4096, 51_200]) {
       for (const sessions of options.sessions) results.push(await accept({ size, sessions, kept: true }))
-      for (const sessions of options.newSessions ?? [10]) results.push(await accept({ size, sessions, kept: false }))
+      for (const sessions of options.newSessions) results.push(await accept({ size, sessions, kept: false }))
     }
     return results
   },
-  relay: () => relay(options.sizes ?? [4096], [posthorn]),
+  relay: async () => {
+    const results = []
+    for (const size of options.sizes ?? [4096]) {
+      const sides = sidesOf([posthorn, signingPostfix], (side) => measureRelay(side, { ...common, size, sessions: 20 }))
+      results.push(await compare(`relay with DKIM (RSA-2048), 20 sessions, ${size} octets`, sides, rounds))
+    }
+    return results
+  },
   rest: async () => {
     console.log(
       '\nThere is no peer for the REST API: it is compared with what Posthorn accepts over SMTP in the same minute.',
     )
     const results = []
-    for (const connections of options.sessions) {
-      const { warmUp } = options
-      const how = { folder, messages: options.messages ?? 5000, warmUp, size: 4096, sessions: connections, kept: true }
+    for (const sessions of options.sessions) {
+      const how = { ...common, size: 4096, sessions, kept: true }
       const sides = [
         { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
         { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
       ]
-      const title = `POST /v1/emails, ${connections} kept connections, about 4096 octets`
-      results.push(await compare(title, sides, options.rounds ?? 3))
+      results.push(await compare(`POST /v1/emails, ${sessions} kept connections, about 4096 octets`, sides, rounds))
     }
     return results
   },
-  floor: async () => {
-    if (options.inbound) return measureInboundAll({ folder, least: true, ...options })
-    if (options.relay) return relay(options.sizes ?? [4096, 51_200], [posthorn, relayFloor])
-    const results = []
-    for (const sessions of options.sessions) {
-      const { messages, warmUp } = options
-      const how = { folder, messages: messages ?? 5000, warmUp, size: 4096, sessions, kept: true }
-      for (const size of options.sizes ?? [4096]) {
-        const sides = [posthorn, durableFloor, floor, ...peers]
-        results.push(await accept({ size, sessions, kept: true, sides }))
-      }
-      const rest = [posthorn, restFloor].map((side) => ({ name: side.name, measure: () => measureRest(side, how) }))
-      const restTitle = `POST /v1/emails, ${sessions} kept connections, beside a server that does nothing`
-      results.push(await compare(restTitle, rest, options.rounds ?? 3))
-    }
-    // smtp-server alone waits 100 ms before it greets: here its CPU tells more than its rate.
-    for (const sessions of options.newSessions ?? []) {
-      results.push(await accept({ size: 4096, sessions, kept: false, sides: [posthorn, durableFloor, ...peers] }))
-    }
-    return results
-  },
-  broadcast: () => {
-    const { messages, warmUp, rounds } = options
-    return measureBroadcast({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3 })
-  },
-  rewrite: () => measureRewrite({ messages: options.messages ?? 500 }),
+  broadcast: () => measureBroadcast(common),
   api: () => measureApi({ folder, ...options }),
-  inbound: () => measureInboundAll({ folder, least: false, ...options }),
-  authenticate: () => measureAuthentication({ folder, ...options }),
-  track: () => {
-    const { messages, warmUp, rounds, rate, seconds } = options
-    return measureTrack({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, rate, seconds })
-  },
-  zone: () => {
-    const { domains, messages, rounds } = options
-    return measureZone({ folder, domains, messages: messages ?? 30_000, rounds: rounds ?? 3 })
-  },
-  webhooks: () => {
-    const { messages, rounds, warmUp, events } = options
-    return measureWebhooks({ folder, messages: messages ?? 5000, warmUp, rounds: rounds ?? 3, events })
-  },
+  inbound: () => measureInboundAll({ folder, ...options }),
+  webhooks: () => measureWebhooks({ ...common, events: options.events }),
   queue: () =>
     queueCurve({
-      folder,
-      messages: options.messages ?? 2000,
-      warmUp: options.warmUp,
-      size: options.sizes?.[0] ?? 4096,
-      depths: options.depths,
-      rounds: options.rounds ?? 1,
+      ...{ folder, warmUp, depths: options.depths, size: options.sizes?.[0] ?? 4096 },
+      ...{ messages: options.messages ?? 2000, rounds: options.rounds ?? 1 },
     }),
 }
 
@@ -143,24 +100,14 @@ function writeDown() {
   writeFileSync(options.json, `${JSON.stringify(all, null, 2)}\n`)
 }
 
-/** `sides`: of the comparison, ours first. */
-function accept({ size, sessions, kept, sides = [posthorn, ...peers] }) {
-  const { warmUp, messages, rounds } = options
-  const measure = (side) => measureAccept(side, { folder, messages: messages ?? 5000, warmUp, size, sessions, kept })
-  const how = kept ? 'kept' : 'with a new connection for each message'
-  const measured = sides.map((side) => ({ name: side.name, measure: () => measure(side) }))
-  return compare(`accept, ${sessions} sessions ${how}, ${size} octets`, measured, rounds ?? 3)
+/** Ours first; the other one only where its programs are installed. */
+function sidesOf(sides, measure) {
+  const present = missing === null ? sides : sides.slice(0, 1)
+  return present.map((side) => ({ name: side.name, measure: () => measure(side) }))
 }
 
-/** `sides`: of the comparison, ours first; signing Postfix is added to them. */
-async function relay(sizes, sides) {
-  const { warmUp, messages, rounds } = options
-  const results = []
-  for (const size of sizes) {
-    const how = { folder, messages: messages ?? 5000, warmUp, size, sessions: 20 }
-    const all = missing === null ? [...sides, signingPostfix] : sides
-    const measured = all.map((side) => ({ name: side.name, measure: () => measureRelay(side, how) }))
-    results.push(await compare(`relay with DKIM (RSA-2048), 20 sessions, ${size} octets`, measured, rounds ?? 3))
-  }
-  return results
+function accept({ size, sessions, kept }) {
+  const how = kept ? 'kept' : 'with a new connection for each message'
+  const sides = sidesOf([posthorn, postfix], (side) => measureAccept(side, { ...common, size, sessions, kept }))
+  return compare(`accept, ${sessions} sessions ${how}, ${size} octets`, sides, rounds)
 }

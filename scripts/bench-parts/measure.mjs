@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { performance } from 'node:perf_hooks'
+import { watchTree } from '../lib/processes.mjs'
 import { source, startSink } from './load.mjs'
-import { watchTree } from './processes.mjs'
 
 /** Messages accepted a second, durable, while nothing is delivered: the next hop never greets. */
 export async function measureAccept(side, { folder, messages, warmUp, size, sessions, kept }) {

@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, listening } from './processes.mjs'
+import { freePort, listening } from '../lib/processes.mjs'
 
 export const postfix = { name: 'Postfix', start: (options) => start({ ...options, sign: false }) }
 export const signingPostfix = { name: 'Postfix + OpenDKIM', start: (options) => start({ ...options, sign: true }) }
@@ -46,15 +46,15 @@ async function start({ folder, sink, deliver, sign }) {
   }
 }
 
-/** `master`: more services of master.cf. `under`: a program with its arguments that starts Postfix. */
-export async function startInstance({ home, port, main, master = '', under = [] }) {
+/** `under`: a program with its arguments that starts Postfix. */
+export async function startInstance({ home, port, main, under = [] }) {
   const config = join(home, 'etc')
   mkdirSync(config)
   const user = postfixUser()
   for (const name of ['spool', 'lib']) mkdirSync(join(home, name))
   chownSync(join(home, 'lib'), user, user)
   writeFileSync(join(config, 'main.cf'), main)
-  writeFileSync(join(config, 'master.cf'), masterCf(port) + master)
+  writeFileSync(join(config, 'master.cf'), masterCf(port))
   cpSync('/etc/postfix/postfix-files', join(config, 'postfix-files'))
   const [program, ...words] = [...under, 'postfix', '-c', config, 'start']
   execFileSync(program, words, { stdio: 'ignore' })

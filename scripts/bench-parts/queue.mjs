@@ -5,12 +5,12 @@
 // choosing the next entry. They are of one recipient domain, or of many that share that host. The measured figure is
 // CPU time, which other programs of the machine disturb least.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { median } from './compare.mjs'
+import { residentMegabytes, watchTree } from '../lib/processes.mjs'
+import { median } from '../lib/statistics.mjs'
 import { timeDoors } from './doors.mjs'
 import { source, startSink } from './load.mjs'
 import { silentHop } from './measure.mjs'
 import { posthorn } from './posthorn.mjs'
-import { residentMegabytes, watchTree } from './processes.mjs'
 import { fillQueue } from './queue-store.mjs'
 
 const SESSIONS = 20

@@ -1,5 +1,5 @@
 // All comparisons of a run as one table in Markdown, as docs/performance.md has it.
-import { median } from './compare.mjs'
+import { median } from '../lib/statistics.mjs'
 
 /** `results`: those of `compare`; what else is measured prints itself. Empty if there are none. */
 export function tableOf(results) {

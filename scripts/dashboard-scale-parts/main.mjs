@@ -4,7 +4,7 @@
 // and maximum; opened from another page: the same), the CPU of the daemon, of its longest statement, and the longest
 // time for which anything held its main thread up. For each request: the time of its answer, and the same. The aim: data within 200 ms, no
 // statement over 5 ms. A machine that does other work makes all of them longer: the load is printed.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -13,10 +13,11 @@ import { parseArgs } from 'node:util'
 import SQLite from 'better-sqlite3'
 import { databaseFile } from '../../dist/src/base/storage/open.js'
 import { copySeed } from '../../dist/test/helpers/database/seed-data.js'
+import { fillStore } from '../lib/store/fill.mjs'
+import { DAY } from '../lib/store/values.mjs'
 import { openClient } from './client.mjs'
 import { loadPage, openDashboard, showPage } from './pages.mjs'
 import { listPages, listRequests } from './requests.mjs'
-import { DAY } from './values.mjs'
 
 const EMAIL = 'owner@a.test'
 const PASSWORD = 'correct horse battery'
@@ -54,9 +55,7 @@ async function prepareData(folder, count) {
   const file = databaseFile(join(folder, 'data'))
   const accounts = await copySeed(file)
   const end = Date.now()
-  const words = part('fill.mjs', [file, accounts.workspaceId, accounts.otherWorkspaceId, count, end])
-  const { status } = spawnSync(process.execPath, words, { stdio: 'inherit' })
-  if (status !== 0) throw new Error('dashboard-scale: the database cannot be filled')
+  fillStore(file, { workspace: accounts.workspaceId, other: accounts.otherWorkspaceId, count, end })
   const filled = { count, end, workspaceId: accounts.workspaceId, took: Date.now() - end }
   writeFileSync(note, JSON.stringify(filled))
   return filled

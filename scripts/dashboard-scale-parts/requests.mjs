@@ -1,6 +1,6 @@
 // The requests that are timed one by one: filters with common and rare values, searches, lists for the operator.
 import SQLite from 'better-sqlite3'
-import { AUDIENCES, BROADCAST, DAY, DOMAINS, WEBHOOK } from './values.mjs'
+import { AUDIENCES, BROADCAST, DAY, DOMAINS, WEBHOOK } from '../lib/store/values.mjs'
 
 const iso = (at) => new Date(at).toISOString()
 

@@ -9,12 +9,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
+import { startSink } from '../bench-parts/load.mjs'
+import { setUpDaemon, stopDaemon } from '../lib/daemon.mjs'
+import { listening, watchMemory } from '../lib/processes.mjs'
 import { askForHealth, bring, postEmails, refusals } from './clients.mjs'
-import { startDaemon } from './daemon.mjs'
 import { heavySignatures, plainMessage } from './messages.mjs'
-import { startSink } from './sink.mjs'
-import { watchMemory } from './watch.mjs'
 
 const usage = 'scripts/memory [--messages N] [--sessions N] [--limit MEGABYTES] [--disk DIR]\n'
 const { values } = readOptions()
@@ -27,10 +29,10 @@ const SIZE = 34 * 1_000_000
 
 const folder = mkdtempSync(join(values.disk, 'posthorn-memory-'))
 const sink = await startSink()
-const daemon = await startDaemon(folder, sink.port)
+const daemon = await startDaemon()
 let peak = 0
 try {
-  await settle(5)
+  await sleep(5000)
   const idle = watchMemory(daemon.pid)
   const calm = await askForHealth(daemon.api, () => sleep(3000))
   show('idle', idle.end(), calm)
@@ -45,12 +47,12 @@ try {
   await phase(
     'submission, and out',
     () => bring(load(daemon.submission)),
-    () => sink.taken() >= messages,
+    () => sink.count() >= messages,
   )
   await phase(
     'REST, and out',
     () => postEmails(daemon.api, { messages, sessions }),
-    () => sink.taken() >= 2 * messages,
+    () => sink.count() >= 2 * messages,
   )
   await phase(
     'all of them',
@@ -60,7 +62,7 @@ try {
         bring(load(daemon.submission)),
         postEmails(daemon.api, { messages, sessions }),
       ]),
-    () => daemon.processed() === 2 * messages && sink.taken() >= 4 * messages,
+    () => daemon.processed() === 2 * messages && sink.count() >= 4 * messages,
   )
   const costly = heavySignatures(SIZE)
   const six = { ...daemon.mx, messages: 6, sessions: 6, raw: costly }
@@ -71,7 +73,7 @@ try {
   )
 } finally {
   await daemon.stop()
-  sink.stop()
+  await sink.stop()
   rmSync(folder, { recursive: true, force: true })
 }
 console.log(`\npeak: ${peak.toFixed(0)} MB, at most ${limit} MB are allowed`)
@@ -94,6 +96,34 @@ function readOptions() {
   }
 }
 
+/** With a workspace whose domain sends and receives. */
+async function startDaemon() {
+  const settings = {
+    submission: { max_size: '35MB' },
+    outbound: { routes: { 'sink.test': `127.0.0.1:${sink.port}` } },
+  }
+  const made = await setUpDaemon({ folder, domain: 'load.test', receives: true, settings })
+  const child = made.start()
+  await listening(made.ports.mx)
+  const database = new Database(made.database, { readonly: true, fileMustExist: true })
+  const inbound = database.prepare('select count(*) from inbound_emails where status = ?').pluck()
+  return {
+    pid: child.pid,
+    mx: { port: made.ports.mx, from: 'someone@stranger.test', to: 'inbox@load.test' },
+    submission: { port: made.ports.submission, from: 'app@load.test', to: 'someone@sink.test' },
+    api: { port: made.ports.api, key: made.key },
+    processed: () => {
+      const failed = inbound.get('failed')
+      if (failed > 0) throw new Error(`${failed} messages were not read`)
+      return inbound.get('processed')
+    },
+    stop: async () => {
+      database.close()
+      await stopDaemon(child)
+    },
+  }
+}
+
 /** One part of the load, until all of it is delivered. */
 async function phase(name, work, isOver) {
   const memory = watchMemory(daemon.pid)
@@ -112,18 +142,10 @@ async function phase(name, work, isOver) {
   show(`${name} (${seconds} s, ${refusals.count - before} times refused for now)`, found, health)
 }
 
-function show(name, { resident, proportional, processes }, { slowest, median }) {
+function show(name, { resident, proportional, processes }, { max, p50 }) {
   const parts = processes.map((megabytes) => megabytes.toFixed(0)).join(' + ')
   console.log(
     `${name}\n  peak ${resident.toFixed(0)} MB resident (${parts}), ${proportional.toFixed(0)} MB without what they share; ` +
-      `/healthz median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(0)} ms`,
+      `/healthz median ${p50.toFixed(1)} ms, slowest ${max.toFixed(0)} ms`,
   )
-}
-
-function sleep(milliseconds) {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
-async function settle(seconds) {
-  await sleep(seconds * 1000)
 }

@@ -2,15 +2,14 @@
  * The real daemon with config/production.toml, all listeners open, a workspace with a key, and a domain that sends and
  * receives. The certificate lies where ACME stores it, so that listeners choose it by the name that a client asks for.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join, resolve } from 'node:path'
-import { environmentOfUnit } from '../lib/unit-environment.mjs'
+import { join } from 'node:path'
+import { environmentOfUnit, programOf, runCommand } from '../lib/daemon.mjs'
 import { createAuthority } from './certificate.mjs'
 
-const program = resolve('dist/src/main.js')
 export const hostname = 'mail.example.test'
 /** The mail host of a verified domain, with a certificate of its own. */
 export const domainHost = 'posthorn.example.test'
@@ -40,8 +39,7 @@ export async function startDaemon(folder) {
   const file = join(folder, 'posthorn.toml')
   writeFileSync(file, productionConfiguration(data), { mode: 0o640 })
   const { ca, issue } = createAuthority(folder)
-  const run = (...words) =>
-    JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }))
+  const run = (...words) => runCommand(file, words)
   const { api_key: apiKey } = run('setup', '--workspace', 'Scan', '--email', 'owner@example.test')
   run('domain', 'add', 'example.test', '--inbound', '--force')
   storeCertificate(data, hostname, issue(hostname))
@@ -49,7 +47,7 @@ export async function startDaemon(folder) {
   const log = join(folder, 'posthorn.log')
   const daemon = spawn(
     '/bin/sh',
-    ['-c', `exec "$0" "$@" >${log} 2>&1`, process.execPath, program, 'serve', '--config', file],
+    ['-c', `exec "$0" "$@" >${log} 2>&1`, process.execPath, programOf(), 'serve', '--config', file],
     {
       env: environmentOfUnit(),
       stdio: 'ignore',

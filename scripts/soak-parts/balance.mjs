@@ -1,6 +1,6 @@
 // Compares what was acknowledged with the database and with what has arrived. Each result is { name, text, good }.
 import SQLite from 'better-sqlite3'
-import { EVENT_TYPES } from './endpoint.mjs'
+import { EVENT_TYPES } from '../lib/webhook-endpoint.mjs'
 import { CONTACTS, RETRY_WAITS } from './setting.mjs'
 
 /** States that say what became of a recipient, other than delivered and queued. */

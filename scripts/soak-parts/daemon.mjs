@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { environmentOfUnit } from '../lib/unit-environment.mjs'
+import { environmentOfUnit } from '../lib/daemon.mjs'
 import { readUse } from './machine.mjs'
 
 const SAMPLE_INTERVAL = 2_000

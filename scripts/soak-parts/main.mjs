@@ -5,13 +5,13 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import SQLite from 'better-sqlite3'
+import { createClient } from '../lib/https-client.mjs'
 import { seeded } from '../lib/seeded.mjs'
+import { EVENT_TYPES, openEndpoint } from '../lib/webhook-endpoint.mjs'
 import { balance } from './balance.mjs'
 import { Supervised } from './daemon.mjs'
 import { openDnsServer } from './dns-server.mjs'
-import { EVENT_TYPES, openEndpoint } from './endpoint.mjs'
 import { allFaults } from './faults.mjs'
-import { createClient } from './https-client.mjs'
 import { judgeAnswers, judgeDeaths, judgeErrors, judgeUse } from './judge.mjs'
 import { Ledger } from './ledger.mjs'
 import { createFakeClock, findTools, mountSmallDisk } from './machine.mjs'
@@ -94,14 +94,13 @@ const status = await daemon.stop()
 await report()
 
 async function subscribe() {
-  const client = createClient({ port: api.port, headers: { authorization: `Bearer ${api.key}` } })
-  const answer = await client.ask('POST', '/v1/webhooks', { url: endpoint.url, events: EVENT_TYPES })
+  const client = createClient(api)
+  await client.demand('POST', '/v1/webhooks', { url: endpoint.url, events: EVENT_TYPES })
   client.close()
-  if (answer?.status !== 201) throw new Error(`the webhook was refused: ${answer?.status} ${answer?.body}`)
 }
 
 function startLoad() {
-  const { plain, tls, mx, metrics, zone } = setting.ports
+  const { submission: plain, tls, mx, metrics, zone } = setting.ports
   const smtp = { via: 'smtp', port: plain, pause: 350 }
   const smtps = { via: 'smtps', port: tls, tls: true, key: setting.key, pause: 500 }
   const inbound = { via: 'mx', port: mx, inbound: true, pause: 450 }
@@ -211,7 +210,7 @@ async function report() {
 }
 
 function collectResults(errors, answers) {
-  const { problems } = setting.command(['verify-data'])
+  const { problems } = setting.command('verify-data')
   const found = problems.length === 0 ? 'no problem' : JSON.stringify(problems).slice(0, 800)
   const rest = `${left.queued} in the queue, ${left.inbound} inbound, ${left.deliveries} deliveries to the webhook, ${left.exports} exports`
   return [
@@ -248,7 +247,7 @@ async function end(good) {
   endpoint.close()
   await ledger.close()
   writeFileSync(join(folder, 'samples.json'), JSON.stringify(daemon.samples))
-  if (!good && disk !== null) setting.command(['backup', join(folder, 'posthorn.db')])
+  if (!good && disk !== null) setting.command('backup', join(folder, 'posthorn.db'))
   disk?.unmount()
   if (good) rmSync(folder, { recursive: true, force: true })
   process.exit(good ? 0 : 1)

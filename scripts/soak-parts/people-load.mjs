@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, isTemporary } from './https-client.mjs'
+import { createClient, isTemporary, trackedPathsOf } from '../lib/https-client.mjs'
 
 const SECONDS = 1_000
 const pages = [
@@ -72,13 +72,8 @@ export async function readMessages(run) {
   client.close()
 }
 
-function trackedPathsOf(message) {
-  const unfolded = message.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('&amp;', '&')
-  return new Set(unfolded.match(/\/v1\/track\/(?:open|click)\/[\w-]+(?:\?[^"\s]*)?/g) ?? [])
-}
-
 export async function sendBroadcasts(run, audienceId) {
-  const client = createClient({ port: run.api.port, headers: { authorization: `Bearer ${run.api.key}` } })
+  const client = createClient({ port: run.api.port, key: run.api.key })
   let number = 0
   await repeat(run, 45 * SECONDS, async () => {
     number += 1
@@ -101,7 +96,7 @@ export async function sendBroadcasts(run, audienceId) {
 }
 
 export async function makeExports(run) {
-  const client = createClient({ port: run.api.port, headers: { authorization: `Bearer ${run.api.key}` } })
+  const client = createClient({ port: run.api.port, key: run.api.key })
   await repeat(run, 15 * SECONDS, async () => {
     const range = {
       from_date: new Date(Date.now() - 120 * SECONDS).toISOString(),

@@ -1,7 +1,7 @@
 // Clients of the REST interface: single emails and batches, with an Idempotency-Key or without. A request with a key is
 // made again, with the same bytes, until it was answered with success.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, isTemporary } from './https-client.mjs'
+import { createClient, isTemporary } from '../lib/https-client.mjs'
 import { SENDER } from './names.mjs'
 import { recipientsOf } from './smtp-load.mjs'
 
@@ -10,7 +10,7 @@ const BATCH = 5
 /** `kind`: { batch, idempotent, pause }. */
 export async function loadRest(run, kind) {
   const { port, key } = run.api
-  const client = createClient({ port, headers: { authorization: `Bearer ${key}` } })
+  const client = createClient({ port, key })
   while (!run.signal.aborted) {
     await sendOnce(run, kind, client)
     await sleep(kind.pause * (0.5 + run.random()))

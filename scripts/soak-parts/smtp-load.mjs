@@ -1,10 +1,8 @@
 // Clients of the SMTP listeners: sessions of numbered messages, with pauses, on plain connections or over TLS with AUTH.
-import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect as connectTls } from 'node:tls'
+import { openConversation } from '../lib/smtp-client.mjs'
 import { recipientOf, SENDER } from './names.mjs'
 
-const MAX_WAIT = 25_000
 const MESSAGES_PER_SESSION = 30
 
 /** `listener`: { via, port, pause, tls?, key?, inbound? }. */
@@ -16,7 +14,7 @@ export async function loadSmtp(run, listener) {
 }
 
 async function runSession(run, listener) {
-  const conversation = await openConversation(listener)
+  const conversation = openConversation(listener)
   try {
     const { ask } = conversation
     if (!(await ask(null)).startsWith('220')) return
@@ -80,38 +78,4 @@ Content-Type: application/pdf; name=a.pdf\r\nContent-Transfer-Encoding: base64\r
     /([^\r])\n/g,
     '$1\r\n',
   )
-}
-
-async function openConversation({ port, tls }) {
-  const socket = tls ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }) : connect(port, '127.0.0.1')
-  let held = ''
-  let wake = () => undefined
-  let isClosed = false
-  const close = () => {
-    isClosed = true
-    wake()
-  }
-  socket.setNoDelay(true)
-  socket.on('error', close).on('close', close)
-  socket.on('data', (chunk) => {
-    held += chunk.toString('latin1')
-    wake()
-  })
-  /** Null: only awaits a reply. */
-  const ask = async (line) => {
-    if (line !== null) socket.write(`${line}\r\n`)
-    for (const end = Date.now() + MAX_WAIT; ; ) {
-      const match = /^(?:\d{3}-.*\r\n)*(\d{3} .*)\r\n/.exec(held)
-      if (match !== null) {
-        held = held.slice(match[0].length)
-        return match[1]
-      }
-      if (isClosed || Date.now() > end) throw new Error('no reply')
-      await Promise.race([
-        new Promise((done) => (wake = done)),
-        sleep(Math.max(1, end - Date.now()), undefined, { ref: false }),
-      ])
-    }
-  }
-  return { ask, close: () => socket.destroy() }
 }

@@ -1,13 +1,13 @@
 // Measures a victim's mail alone and beside attackers, in one daemon for each way to stall.
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { Agent, request } from 'node:https'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { posthorn } from '../bench-parts/posthorn.mjs'
-import { freePort, residentMegabytes } from '../bench-parts/processes.mjs'
-import { openReceiver, openStallingHosts, stallingAddress } from './servers.mjs'
+import { createClient } from '../lib/https-client.mjs'
+import { freePort, residentMegabytes } from '../lib/processes.mjs'
+import { openSink } from '../lib/smtp-sink.mjs'
+import { openStallingHosts, stallingAddress } from './servers.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,6 @@ const [attackers, messages, hosts, bytes, seconds] = ['attackers', 'messages', '
 )
 /** Milliseconds between two messages of the victim. */
 const INTERVAL = 50
-const program = resolve('dist/src/main.js')
 const folder = mkdtempSync(join(resolve(values.disk), '.crash-stalled-'))
 
 console.log(`${attackers} workspaces send ${messages} messages of ${bytes} bytes each to ${hosts} hosts that stall`)
@@ -40,14 +39,20 @@ try {
 }
 
 async function measure(mode) {
-  const [sink, stallPort] = [await freePort(), await freePort()]
+  const stallPort = await freePort()
   const arrivals = new Map()
-  const receiver = await openReceiver(sink, (id) => arrivals.get(id)?.(performance.now()))
+  const receiver = await openSink((_, [to]) => arrivals.get(to.split('@')[0])?.(performance.now()))
   const stalling = await openStallingHosts(stallPort, hosts, mode)
   const routes = Object.fromEntries(
     Array.from({ length: hosts }, (_, n) => [`stall${n + 1}.test`, `${stallingAddress(n + 1)}:${stallPort}`]),
   )
-  const server = await posthorn.start({ folder, sink, deliver: true, routes, settings: '[doctor]\ndaily = false\n' })
+  const server = await posthorn.start({
+    folder,
+    sink: receiver.port,
+    deliver: true,
+    routes,
+    settings: { doctor: { daily: false } },
+  })
   try {
     const senders = openSenders(server)
     const alone = await sendSteadily(senders[0], arrivals, 'victim', seconds)
@@ -75,14 +80,12 @@ async function measure(mode) {
 }
 
 /** The victim first; each in a workspace with an owner of its own. */
-function openSenders({ config, api }) {
-  const run = (...words) =>
-    JSON.parse(execFileSync(process.execPath, [program, ...words, '--json', '--config', config], { encoding: 'utf8' }))
-  const agent = new Agent({ keepAlive: true, ca: readFileSync(api.ca), checkServerIdentity: () => undefined })
+function openSenders({ command, api }) {
   return Array.from({ length: attackers + 1 }, (_, n) => {
-    const made = run('workspace', 'create', `Sender ${n}`, '--email', `owner${n}@bench.test`)
-    run('domain', 'add', `sender${n}.test`, '--force', '--workspace', made.workspace_id)
-    return { from: `app@sender${n}.test`, post: (body) => post({ agent, port: api.port, key: made.api_key }, body) }
+    const made = command('workspace', 'create', `Sender ${n}`, '--email', `owner${n}@bench.test`)
+    command('domain', 'add', `sender${n}.test`, '--force', '--workspace', made.workspace_id)
+    const { demand } = createClient({ port: api.port, key: made.api_key, sockets: 50 })
+    return { from: `app@sender${n}.test`, post: (body) => demand('POST', '/v1/emails', body) }
   })
 }
 
@@ -115,16 +118,4 @@ async function sendSteadily({ from, post: send }, arrivals, name, time, priority
 
 function quantile(sorted, part) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
-}
-
-function post({ agent, port, key }, body) {
-  return new Promise((done, fail) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const call = request({ agent, port, host: '127.0.0.1', path: '/v1/emails', method: 'POST', headers }, (answer) => {
-      answer
-        .resume()
-        .on('end', () => (answer.statusCode === 201 ? done() : fail(new Error(`HTTP ${answer.statusCode}`))))
-    })
-    call.on('error', fail).end(JSON.stringify(body))
-  })
 }

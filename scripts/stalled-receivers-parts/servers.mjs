@@ -1,32 +1,6 @@
-// The receivers: one that takes mail at once and says when, and hosts that stall, each at an address of its own.
+// Hosts that stall, each at an address of its own.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-
-/** Calls `onMessage` with the recipient's local part. */
-export async function openReceiver(port, onMessage) {
-  const server = createServer((socket) => {
-    let recipient = ''
-    let inMessage = false
-    let rest = ''
-    socket.on('error', () => undefined).write('220 sink\r\n')
-    socket.on('data', (chunk) => {
-      rest += chunk.toString('latin1')
-      for (;;) {
-        const mark = inMessage ? '\r\n.\r\n' : '\r\n'
-        const end = rest.indexOf(mark)
-        if (end < 0) return
-        const line = rest.slice(0, end)
-        rest = rest.slice(end + mark.length)
-        if (inMessage) onMessage(recipient)
-        recipient = /^RCPT TO:<([^@]*)/i.exec(line)?.[1] ?? recipient
-        inMessage = !inMessage && /^DATA/i.test(line)
-        socket.write(inMessage ? '354 go\r\n' : '250 ok\r\n')
-      }
-    })
-  }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return server
-}
 
 /**
  * `banner`: says nothing. `mail`: answers EHLO and then nothing. `drip`: sends an octet of its greeting each half second.

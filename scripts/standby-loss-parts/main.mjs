@@ -3,17 +3,19 @@
 //
 // Lost is what a client was answered 250 for and the rebuilt database does not have. The window is the time from the
 // oldest lost answer to the kill. A loss of what was answered longer ago than the interval and a second fails the run.
-import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import SQLite from 'better-sqlite3'
-import { freePort, listening } from '../bench-parts/processes.mjs'
-import { openCountingSink } from '../crash-parts/counting-sink.mjs'
-import { submitBySmtp } from '../crash-parts/smtp-submitter.mjs'
+import { parse, stringify } from 'smol-toml'
+import { runCommand, setUpDaemon } from '../lib/daemon.mjs'
 import { isExercised } from '../lib/exercised.mjs'
+import { submitBySmtp } from '../lib/numbered-load.mjs'
+import { listening } from '../lib/processes.mjs'
+import { openSink } from '../lib/smtp-sink.mjs'
+import { median } from '../lib/statistics.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -24,9 +26,8 @@ const { values } = parseArgs({
     disk: { type: 'string', default: '.' },
   },
 })
-const program = resolve('dist/src/main.js')
 const folder = mkdtempSync(join(resolve(values.disk), '.standby-loss-'))
-const sink = await openCountingSink()
+const sink = await openSink(() => undefined)
 const rounds = []
 try {
   for (let round = 1; round <= Number(values.kills); round += 1) {
@@ -44,26 +45,22 @@ try {
 const sum = (name) => rounds.reduce((total, round) => total + round[name], 0)
 const windows = rounds.map(({ window }) => window).toSorted((a, b) => a - b)
 console.log(
-  `interval ${values.interval}: acknowledged ${sum('accepted')}, not at the standby ${sum('lost')}, window ${windows[0]} to ${windows.at(-1)} ms, median ${windows[Math.floor(windows.length / 2)]} ms`,
+  `interval ${values.interval}: acknowledged ${sum('accepted')}, not at the standby ${sum('lost')}, window ${windows[0]} to ${windows.at(-1)} ms, median ${median(windows)} ms`,
 )
 const exercised = isExercised({ 'messages acknowledged before a kill': sum('accepted') })
 process.exit(!exercised || sum('problems') > 0 || windows.at(-1) > milliseconds(values.interval) + 1000 ? 1 : 0)
 
 async function killOnce(root) {
-  const port = await freePort()
   const standby = join(root, 'standby')
   mkdirSync(standby, { recursive: true })
-  const primary = configure(root, 'primary', port, standby, '')
-  const { workspace_id: workspace } = command(primary, 'setup', '--workspace', 'Loss', '--email', 'owner@loss.test')
-  command(primary, 'domain', 'add', 'loss.test', '--force')
-  configure(
-    root,
-    'primary',
-    port,
-    standby,
-    `[[submission.trusted]]\nnetwork = "127.0.0.0/8"\nworkspace = "${workspace}"\n`,
-  )
-  const daemon = spawn(process.execPath, [program, 'serve', '--config', primary], { stdio: 'ignore', detached: true })
+  const settings = {
+    api: { listen: [] },
+    outbound: { routes: { 'sink.test': `127.0.0.1:${sink.port}` }, allowed_private_networks: ['127.0.0.0/8'] },
+    standby: { folder: standby, interval: values.interval },
+  }
+  const primary = await setUpDaemon({ folder: root, domain: 'loss.test', settings })
+  const port = primary.ports.submission
+  const daemon = primary.start({ stdio: 'ignore', detached: true, env: process.env })
   await listening(port)
   const answered = new Map()
   let number = 0
@@ -75,22 +72,22 @@ async function killOnce(root) {
   const over = new AbortController()
   const listener = { name: 'smtp', port, from: 'app@loss.test', to: 'someone@sink.test' }
   const clients = Array.from({ length: Number(values.sessions) }, () => submitBySmtp(over.signal, listener, ledger))
-  await waitForSnapshot(primary)
+  await waitForSnapshot(primary.command)
   await sleep(Number(values.seconds) * 1000 + Math.random() * 1000)
   process.kill(-daemon.pid, 'SIGKILL')
   const killedAt = performance.now()
   await once(daemon, 'exit')
   over.abort()
   await Promise.all(clients)
-  return compare(root, { answered, killedAt, standby })
+  return compare(root, { primary: primary.file, answered, killedAt, standby })
 }
 
-function compare(root, { answered, killedAt, standby }) {
-  const other = configure(root, 'other', 0, '', '')
+function compare(root, { primary, answered, killedAt, standby }) {
+  const other = configureOther(root, primary)
   const begun = performance.now()
-  command(other, 'standby', 'restore', standby, '--hold-queue')
+  runCommand(other, ['standby', 'restore', standby, '--hold-queue'])
   const rebuildMs = Math.round(performance.now() - begun)
-  const { problems } = verify(other)
+  const { problems } = runCommand(other, ['verify-data'])
   const database = new SQLite(join(root, 'other-data', 'posthorn.db'), { readonly: true })
   const stored = new Set(database.prepare('select id from emails').pluck().all())
   database.close()
@@ -100,52 +97,19 @@ function compare(root, { answered, killedAt, standby }) {
   return { accepted: before.length, lost: lost.length, window, rebuildMs, problems: problems.length }
 }
 
-function configure(root, name, port, standby, trusted) {
-  const file = join(root, `${name}.toml`)
-  writeFileSync(
-    file,
-    `[service]
-hostname = "mail.loss.test"
-data_dir = ${JSON.stringify(join(root, `${name}-data`))}
-[api]
-listen = []
-[submission]
-listen = ["127.0.0.1:${port}"]
-listen_tls = []
-[inbound]
-listen = []
-${trusted}
-[outbound]
-routes = { "sink.test" = "127.0.0.1:${sink.port}" }
-allowed_private_networks = ["127.0.0.0/8"]
-[standby]
-folder = ${JSON.stringify(standby)}
-interval = "${values.interval}"
-[log]
-level = "warn"
-`,
-  )
+/** The configuration of the machine that takes over: the same, with data of its own and without a standby. */
+function configureOther(root, primary) {
+  const { standby, ...settings } = parse(readFileSync(primary, 'utf8'))
+  settings.service.data_dir = join(root, 'other-data')
+  const file = join(root, 'other.toml')
+  writeFileSync(file, stringify(settings))
   return file
 }
 
-function command(file, ...words) {
-  return JSON.parse(
-    execFileSync(process.execPath, [program, ...words, '--json', '--config', file], { encoding: 'utf8' }),
-  )
-}
-
-function verify(file) {
-  try {
-    return command(file, 'verify-data')
-  } catch (error) {
-    return JSON.parse(error.stdout)
-  }
-}
-
-async function waitForSnapshot(file) {
+async function waitForSnapshot(command) {
   for (let attempt = 0; attempt < 600; attempt += 1) {
     try {
-      if (command(file, 'standby', 'status').snapshot_at !== null) return
+      if (command('standby', 'status').snapshot_at !== null) return
     } catch {
       // There is no status yet, or no snapshot.
     }

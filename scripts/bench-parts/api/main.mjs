@@ -4,41 +4,43 @@
 // is nearly empty, from the same program, measured in turns with the full one: a ratio of 1
 // means that a million rows cost nothing. Rates are over kept connections; pages are requested one at a
 // time, so that their milliseconds contain no waiting.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
-import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from '../../lib/https-client.mjs'
+import { residentMegabytes, watchTree } from '../../lib/processes.mjs'
+import { percentiles } from '../../lib/statistics.mjs'
+import { fillStore } from '../../lib/store/fill.mjs'
 import { compare } from '../compare.mjs'
 import { silentHop } from '../measure.mjs'
 import { posthorn } from '../posthorn.mjs'
-import { watchTree } from '../processes.mjs'
+import { askRest } from '../rest.mjs'
+import { knownOf } from './known.mjs'
 import { healthQuestions, inboundQuestions, pageQuestions, rateQuestions } from './questions.mjs'
-import { FULL, fill, SMALL } from './store.mjs'
 
-const client = fileURLToPath(new URL('client.mjs', import.meta.url))
+const FULL = 1_000_000
+/** Emails and contacts of the nearly empty store. */
+const SMALL = 1_000
 /** Milliseconds that a page may take. */
 const MARK = 20
-const LIMIT_SECONDS = 600
 
-export async function measureApi({ folder, messages, rounds, scale, sessions }) {
-  const counts = Object.fromEntries(Object.entries(FULL).map(([name, count]) => [name, Math.ceil(count * scale)]))
+export async function measureApi({ folder, messages = 2000, rounds = 3, scale, sessions }) {
   const hop = await silentHop()
   const small = await started(folder, hop, 'next to empty', SMALL)
-  const full = await started(folder, hop, 'full', counts)
+  const full = await started(folder, hop, 'full', Math.ceil(FULL * scale))
   try {
     const results = []
     for (const connections of sessions) {
-      for (const question of rateQuestions(full.known, messages ?? 2000)) {
+      for (const question of rateQuestions(messages)) {
         const sides = [full, small].map((side) => ({
           name: side.name,
           measure: () => rate(side, question, connections),
         }))
-        results.push(await compare(`${question.title}, ${connections} kept connections`, sides, rounds ?? 3))
+        results.push(await compare(`${question.title}, ${connections} kept connections`, sides, rounds))
       }
     }
-    results.push(await pages(full, counts))
-    results.push(await waits(full, counts))
+    results.push(await pages(full))
+    results.push(await waits(full))
+    results.push(await exportAll(full))
     return results
   } finally {
     hop.close()
@@ -46,95 +48,93 @@ export async function measureApi({ folder, messages, rounds, scale, sessions }) 
   }
 }
 
-async function started(folder, hop, name, counts) {
+async function started(folder, hop, name, count) {
   const begun = performance.now()
   let known
   const prepare = ({ database, workspaceId }) => {
-    known = fill(database, workspaceId, counts)
+    fillStore(database, { workspace: workspaceId, other: 'ws_other', count, end: Date.now() })
+    known = knownOf(database, workspaceId)
   }
   const server = await posthorn.start({ folder, sink: hop.port, deliver: false, prepare })
   const seconds = ((performance.now() - begun) / 1000).toFixed(0)
-  console.log(
-    `\n${name}: ${Object.entries(counts)
-      .map(([what, count]) => `${count} ${what}`)
-      .join(', ')}; made in ${seconds} s`,
-  )
+  const sizes = Object.entries(known.counts).map(([what, rows]) => `${rows} ${what}`)
+  console.log(`\n${name}: ${sizes.join(', ')}; made in ${seconds} s`)
   return { name, server, known }
 }
 
 async function rate({ server, known }, { status, requests }, connections) {
   const asked = requests(known)
-  await ask(server.api, { status, requests: asked.slice(0, Math.ceil(asked.length / 4)) }, connections)
+  await askRest(server.api, { status, requests: asked.slice(0, Math.ceil(asked.length / 4)) }, connections)
   const watch = watchTree(server.pids())
   const fresh = requests(known)
-  const { seconds, times } = await ask(server.api, { status, requests: fresh }, connections)
-  return {
-    rate: fresh.length / seconds,
-    seconds,
-    messages: fresh.length,
-    unit: 'requests',
-    ...percentiles(times),
-    ...watch.end(),
-  }
+  const { seconds, times } = await askRest(server.api, { status, requests: fresh }, connections)
+  const messages = fresh.length
+  return { rate: messages / seconds, seconds, messages, unit: 'requests', ...percentiles(times), ...watch.end() }
 }
 
-async function pages({ server, known }, counts) {
+async function pages({ server, known }) {
   console.log(`\npages of the full store, one request at a time, milliseconds (mark: ${MARK} at the 99th percentile)`)
   const runs = []
-  for (const { title, requests } of pageQuestions(known, counts)) {
-    await ask(server.api, { status: 200, requests: requests.slice(0, 10) }, 1)
-    const found = percentiles((await ask(server.api, { status: 200, requests }, 1)).times)
+  for (const { title, requests } of pageQuestions(known)) {
+    await askRest(server.api, { status: 200, requests: requests.slice(0, 10) }, 1)
+    const found = percentiles((await askRest(server.api, { status: 200, requests }, 1)).times)
     runs.push({ title, requests: requests.length, ...found, holds: found.p99 < MARK })
     const figures = ['p50', 'p95', 'p99', 'max'].map((name) => `${name} ${found[name].toFixed(1).padStart(6)}`)
     console.log(`  ${title.padEnd(62)} ${figures.join('  ')}  ${found.p99 < MARK ? 'holds' : 'over the mark'}`)
   }
-  return { name: 'pages', mark: MARK, counts, runs }
+  return { name: 'pages', mark: MARK, counts: known.counts, runs }
 }
 
-/**
- * The latency of other requests during walks over the inbound list: four clients request one list again
- * and again, and one requests /healthz, which is answered from memory.
- */
-async function waits({ server }, counts) {
+/** What /healthz, which is answered from memory, takes while `work` is under way; resolves when that is done. */
+async function healthBeside({ api }, work) {
+  const done = work()
+  const waited = []
+  for (let over = false; !over; ) {
+    waited.push(...(await askRest(api, { status: 200, requests: healthQuestions(500) }, 1)).times)
+    over = await Promise.race([done.then(() => true), new Promise((resolve) => setImmediate(resolve, false))])
+  }
+  return percentiles(waited)
+}
+
+const shown = ({ p50, p99, max }) => `healthz p50 ${p50.toFixed(2)}  p99 ${p99.toFixed(1)}  max ${max.toFixed(1)}`
+
+/** Walks over the inbound list: four clients request one list again and again. */
+async function waits({ server, known }) {
   console.log(
-    `\nlists of ${counts.inbound} inbound emails, four at once, and what /healthz waits meanwhile, milliseconds`,
+    `\nlists of ${known.counts.inbound} inbound emails, four at once, and what /healthz waits meanwhile, milliseconds`,
   )
   const runs = []
-  const alone = percentiles((await ask(server.api, { status: 200, requests: healthQuestions(2000) }, 1)).times)
-  for (const { title, requests } of inboundQuestions(counts)) {
-    const one = percentiles((await ask(server.api, { status: 200, requests: requests.slice(0, 5) }, 1)).times)
-    const listing = ask(server.api, { status: 200, requests }, 4)
-    const waited = []
-    for (let over = false; !over; ) {
-      waited.push(...(await ask(server.api, { status: 200, requests: healthQuestions(500) }, 1)).times)
-      over = await Promise.race([listing.then(() => true), new Promise((resolve) => setImmediate(resolve, false))])
-    }
-    const health = percentiles(waited)
+  const alone = percentiles((await askRest(server.api, { status: 200, requests: healthQuestions(2000) }, 1)).times)
+  for (const { title, requests } of inboundQuestions(known)) {
+    const one = percentiles((await askRest(server.api, { status: 200, requests: requests.slice(0, 5) }, 1)).times)
+    const health = await healthBeside(server, () => askRest(server.api, { status: 200, requests }, 4))
     runs.push({ title, one, health })
-    console.log(
-      `  ${title.padEnd(92)} alone ${one.p50.toFixed(1).padStart(7)}  healthz p50 ${health.p50.toFixed(2)}  p99 ${health.p99.toFixed(1)}  max ${health.max.toFixed(1)}`,
-    )
+    console.log(`  ${title.padEnd(80)} alone ${one.p50.toFixed(1).padStart(7)}  ${shown(health)}`)
   }
-  console.log(
-    `  /healthz with nothing else: p50 ${alone.p50.toFixed(2)}  p99 ${alone.p99.toFixed(1)}  max ${alone.max.toFixed(1)}`,
-  )
+  console.log(`  with nothing else: ${shown(alone)}`)
   return { name: 'waits', alone, runs }
 }
 
-async function ask({ port, ca, key }, questions, connections) {
-  const words = [String(LIMIT_SECONDS), process.execPath, client, ...[port, ca, connections].map(String)]
-  const child = spawn('timeout', words, {
-    stdio: ['pipe', 'pipe', 'inherit'],
-    env: { ...process.env, BENCH_API_KEY: key },
+/** All emails: rows a second, what /healthz waits, and the memory of the daemon before and after. */
+async function exportAll({ server }) {
+  const client = createClient(server.api)
+  const day = 86_400_000
+  const range = { from_date: new Date(Date.now() - 90 * day), to_date: new Date(Date.now() + day) }
+  const before = residentMegabytes(server.pids())
+  const begun = performance.now()
+  let found
+  const health = await healthBeside(server, async () => {
+    const { data } = await client.demand('POST', '/v1/exports', { type: 'email_logs', ...range })
+    for (found = data; found.status === 'processing'; await sleep(100)) {
+      const list = await client.demand('GET', '/v1/exports')
+      found = list.data.find(({ export_id }) => export_id === data.export_id)
+    }
   })
-  child.stdin.end(JSON.stringify(questions))
-  const [said, [status]] = await Promise.all([text(child.stdout), once(child, 'exit')])
-  if (status !== 0) throw new Error(`the client of the API ended with ${status}`)
-  return JSON.parse(said)
-}
-
-function percentiles(times) {
-  const sorted = times.toSorted((one, other) => one - other)
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: sorted.at(-1) }
+  const seconds = (performance.now() - begun) / 1000
+  client.close()
+  const after = residentMegabytes(server.pids())
+  console.log(
+    `\nexport: ${found.status} after ${seconds.toFixed(1)} s; memory ${before.toFixed(0)} MB before, ${after.toFixed(0)} MB after; ${shown(health)}`,
+  )
+  return { name: 'export', status: found.status, seconds, before, after, health }
 }

@@ -1,5 +1,6 @@
 // The requests: the same for the full store and the small one, each with ids of its own.
 import { randomInt } from 'node:crypto'
+import { AUDIENCES } from '../../lib/store/values.mjs'
 
 const PAGES = 200
 /** Offsets beyond manual paging; each of them walks over the rows before it. */
@@ -17,11 +18,11 @@ const email = () => ({
 })
 
 /** `requests` makes a new list at each call, because a request with POST cannot be repeated. */
-export function rateQuestions({ contacts }, count) {
+export function rateQuestions(count) {
   const reading = (title, path) => ({ title, status: 200, requests: (known) => times(count, () => get(path(known))) })
-  const posting = (title, path, body) => ({
-    ...{ title, status: 201 },
-    requests: (known) => times(count, () => ({ method: 'POST', path, body: body(known) })),
+  const posting = (path, body) => ({
+    ...{ title: `POST ${path}`, status: 201 },
+    requests: () => times(count, () => ({ method: 'POST', path, body: body() })),
   })
   const address = () => {
     made += 1
@@ -30,38 +31,27 @@ export function rateQuestions({ contacts }, count) {
   return [
     reading('GET /v1/emails (10 of them)', () => '/v1/emails'),
     reading('GET /v1/emails/:id', ({ emails }) => `/v1/emails/${any(emails)}`),
-    posting('POST /v1/emails', '/v1/emails', email),
+    posting('/v1/emails', email),
     reading('GET /v1/suppressions (50 of them)', () => '/v1/suppressions'),
-    posting('POST /v1/suppressions', '/v1/suppressions', () => ({ email: address() })),
-    ...(contacts.length === 0
-      ? []
-      : [
-          reading('GET /v1/contacts (50 of them)', () => '/v1/contacts'),
-          reading('GET /v1/contacts/:id', (known) => `/v1/contacts/${any(known.contacts)}`),
-          posting('POST /v1/contacts', '/v1/contacts', ({ audiences }) => ({
-            ...{ email: address(), audience_id: any(audiences), metadata: { plan: 'pro' } },
-          })),
-        ]),
+    posting('/v1/suppressions', () => ({ email: address() })),
+    reading('GET /v1/contacts (50 of them)', () => '/v1/contacts'),
+    reading('GET /v1/contacts/:id', ({ contacts }) => `/v1/contacts/${any(contacts)}`),
+    posting('/v1/contacts', () => ({ email: address(), audience_id: AUDIENCES[1], metadata: { plan: 'pro' } })),
   ]
 }
 
-const offsets = (count) => [0, 100, 1000, 10_000, DEEP, 1_000_000].filter((offset) => offset < count)
-
 /** Lists of inbound mail, by filters with many rows, few, and none; each is requested a few times. */
-export function inboundQuestions({ inbound }) {
+export function inboundQuestions({ counts }) {
   const asked = [
     'limit=100',
-    'from=news@often.test&limit=100',
-    'from=nobody@often.test&limit=100',
+    'from=friend0@elsewhere0.test&limit=100',
+    'from=nobody@elsewhere0.test&limit=100',
     'domain=none.test&limit=100',
     'spam_status=suspicious&limit=100',
     'status=failed&limit=100',
-    'from=news@often.test&domain=in.test&limit=100',
-    'from=news@often.test&domain=in.test&spam_status=spam&limit=100',
-    'from=news@often.test&domain=in1.test&limit=100',
-    'spam_status=clean&status=processed&domain=in.test&from=nobody@often.test&limit=100',
-    `from=news@often.test&offset=${Math.floor(inbound / 2) - 100}&limit=100`,
-    `limit=100&offset=${inbound - 100}`,
+    'domain=a.test&spam_status=spam&limit=100',
+    'spam_status=clean&status=processed&domain=a.test&from=nobody@elsewhere0.test&limit=100',
+    `limit=100&offset=${Math.max(0, counts.inbound - 100)}`,
   ]
   return asked.map((query) => {
     const path = `/v1/inbound?${query}`
@@ -71,30 +61,45 @@ export function inboundQuestions({ inbound }) {
 
 export const healthQuestions = (count) => times(count, () => get('/healthz'))
 
-export function pageQuestions({ suppressions, audiences }, counts) {
-  const question = (title, path, count = PAGES) => ({ title, requests: times(count, () => get(path())) })
-  const atOffsets = (path, count, shown = path) =>
-    [...offsets(count), count - 100].map((offset) =>
-      question(`${shown}&offset=${offset}`, () => `${path}&offset=${offset}`, offset >= DEEP ? DEEP_PAGES : PAGES),
-    )
-  const ofAudience = (id) => `/v1/contacts?audience_id=${id}&limit=100`
-  const cursor = () => Buffer.from(any(suppressions)).toString('base64url')
+export function pageQuestions({ suppressions, counts }) {
+  const question = (path, count = PAGES) => ({ title: path, requests: times(count, () => get(path)) })
+  const atOffsets = (path, count) =>
+    [0, 100, 1000, 10_000, DEEP, 1_000_000, Math.max(0, count - 100)]
+      .filter((offset) => offset < count)
+      .map((offset) => question(`${path}&offset=${offset}`, offset >= DEEP ? DEEP_PAGES : PAGES))
+  const atCursors = (path) => ({
+    title: `${path}&cursor=(any)`,
+    requests: times(PAGES, () => get(`${path}&cursor=${Buffer.from(any(suppressions)).toString('base64url')}`)),
+  })
   return [
     ...atOffsets('/v1/emails?limit=100', counts.emails),
-    question('/v1/emails?page=1&per_page=100', () => '/v1/emails?page=1&per_page=100'),
-    ...atOffsets('/v1/emails?status=bounced&limit=100', Math.floor(counts.emails / 20)),
-    question('/v1/suppressions?limit=100', () => '/v1/suppressions?limit=100'),
-    question('/v1/suppressions?limit=100&cursor=(any)', () => `/v1/suppressions?limit=100&cursor=${cursor()}`),
-    question(
-      '/v1/suppressions?reason=manual&limit=100&cursor=(any)',
-      () => `/v1/suppressions?reason=manual&limit=100&cursor=${cursor()}`,
-    ),
-    ...(audiences.length === 0
-      ? []
-      : [
-          ...atOffsets('/v1/contacts?limit=100', counts.contacts),
-          question('/v1/contacts?page=1&per_page=100', () => '/v1/contacts?page=1&per_page=100'),
-          ...atOffsets(ofAudience(audiences[0]), Math.floor(counts.contacts / 10), ofAudience('(one)')),
-        ]),
+    question('/v1/emails?page=1&per_page=100'),
+    ...atOffsets('/v1/emails?status=bounced&limit=100', counts.bounced),
+    question('/v1/suppressions?limit=100'),
+    atCursors('/v1/suppressions?limit=100'),
+    atCursors('/v1/suppressions?reason=manual&limit=100'),
+    ...atOffsets('/v1/contacts?limit=100', counts.contacts),
+    question('/v1/contacts?page=1&per_page=100'),
+    ...atOffsets(`/v1/contacts?audience_id=${AUDIENCES[0]}&limit=100`, counts['in an audience']),
+    ...eventPages(question),
+    question('/v1/metrics?days=90'),
+    question('/v1/metrics?days=90&group_by=hour&tz=Europe/Berlin'),
+    question('/v1/metrics?days=90&domain=a.test&tag=campaign:spring&group_by=status'),
+    question('/v1/metrics/links?days=90'),
+    question('/v1/metrics/links?days=90&offset=400'),
   ]
+}
+
+/** The log of events: types that are common, rare and absent, one recipient, and a day in its middle. */
+function eventPages(question) {
+  const at = (daysAgo) => encodeURIComponent(new Date(Date.now() - daysAgo * 86_400_000).toISOString())
+  return [
+    '/v1/events?limit=50',
+    '/v1/events?type=email.delivered&limit=50',
+    '/v1/events?type=email.complained&limit=50',
+    '/v1/events?type=email.failed&limit=50',
+    '/v1/events?recipient=ada40@example40.test&limit=50',
+    `/v1/events?from=${at(41)}&to=${at(40)}&limit=50`,
+    `/v1/events?from=${at(41)}&to=${at(40)}&type=email.complained&limit=50`,
+  ].map((path) => question(path))
 }

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
-import { watchTree } from '../processes.mjs'
+import { watchTree } from '../../lib/processes.mjs'
 import { RECIPIENT } from './messages.mjs'
 
 const program = fileURLToPath(new URL('source.mjs', import.meta.url))

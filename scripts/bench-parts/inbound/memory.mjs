@@ -1,5 +1,5 @@
 // Whether memory grows: what the daemon holds while a hundred thousand messages arrive.
-import { residentMegabytes } from '../processes.mjs'
+import { residentMegabytes } from '../../lib/processes.mjs'
 import { filed, handIn } from './measure.mjs'
 import { inboundPosthorn } from './posthorn.mjs'
 

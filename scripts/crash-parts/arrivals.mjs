@@ -1,0 +1,59 @@
+// What has arrived whole at the MX: how often each number and each contact's message of the broadcast; and how often each event
+// came to the webhook.
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { EVENT_TYPES } from '../lib/webhook-endpoint.mjs'
+
+/** Tracked messages that wait for their reader. */
+const MAX_UNREAD = 100
+
+export class Arrivals {
+  numbers = new Map()
+  contacts = new Map()
+  #unread = []
+
+  /** A number counts when the final dot was read, whether or not our 250 arrives. */
+  take(message) {
+    const contact = /^To: .*contact(\d+)@/m.exec(message)?.[1]
+    const number = Number(contact ?? /^X-Number: (\d+)/m.exec(message)?.[1])
+    const counts = contact === undefined ? this.numbers : this.contacts
+    if (isWhole(message)) counts.set(number, (counts.get(number) ?? 0) + 1)
+    const isTracked = contact === undefined && message.includes('/v1/track/')
+    if (isTracked && this.#unread.length < MAX_UNREAD) this.#unread.push(message)
+  }
+
+  takeMessage() {
+    return this.#unread.shift()
+  }
+}
+
+/** It has as many lines of text as it states, if it states that. */
+function isWhole(message) {
+  const stated = /^X-Lines: (\d+)/m.exec(message)?.[1]
+  return stated === undefined || message.endsWith(`\r\n\r\n${'some text\r\n'.repeat(Number(stated)).slice(0, -2)}`)
+}
+
+/** The figures of a webhook once each event of the log has come, or when `seconds` are over. `times`: by event id. */
+export async function balanceEvents(databaseFile, times, seconds) {
+  let missing = countMissing(databaseFile, times)
+  for (let waited = 0; waited < seconds && missing > 0; waited += 1) {
+    await sleep(1000)
+    missing = countMissing(databaseFile, times)
+  }
+  const repeated = [...times.values()].filter((count) => count > 1).length
+  const line = `webhook: events ${times.size}, missing ${missing}, more than once ${repeated}`
+  return { missing, count: times.size, line }
+}
+
+/** Events of the log that did not come. */
+function countMissing(databaseFile, times) {
+  const database = new Database(databaseFile, { readonly: true })
+  const events = `select id from events where type in (${EVENT_TYPES.map((type) => `'${type}'`).join(', ')})`
+  const missing = database
+    .prepare(events)
+    .pluck()
+    .all()
+    .filter((id) => !times.has(id)).length
+  database.close()
+  return missing
+}

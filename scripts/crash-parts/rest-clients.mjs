@@ -1,0 +1,80 @@
+// Clients of the REST API: those that submit single emails or batches, with an Idempotency-Key or without, and a recipient that
+// loads pixels and follows links.
+//
+// A request with a key is repeated, with the same key and the same bytes, until it was
+// answered; one without a key is given up when the connection breaks. 503 comes from a daemon
+// that is still starting: no answer yet.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, trackedPathsOf } from '../lib/https-client.mjs'
+
+const BATCH = 5
+
+/** `kind`: { batch, idempotent }. Runs until the signal aborts and, with a key, until the last answer was read. */
+export async function submitByRest(signal, api, kind, ledger) {
+  const client = createClient({ ...api, sockets: 1 })
+  while (!signal.aborted) {
+    const numbers = Array.from({ length: kind.batch ? BATCH : 1 }, () => ledger.nextNumber())
+    const emails = numbers.map(emailOf)
+    const body = JSON.stringify(kind.batch ? emails : emails[0])
+    const headers = kind.idempotent ? { 'idempotency-key': `once-${numbers[0]}` } : {}
+    for (let answered = false; !answered; ) {
+      if (kind.idempotent) for (const number of numbers) ledger.expectOnce(number)
+      const got = await client.ask('POST', kind.batch ? '/v1/emails/batch' : '/v1/emails', body, headers)
+      const answer = got?.status === 503 ? null : got
+      if (answer !== null) record(answer, kind, numbers, ledger)
+      else await sleep(20)
+      answered = answer !== null || !kind.idempotent
+    }
+  }
+  client.close()
+}
+
+function emailOf(number) {
+  return {
+    from: 'app@crash.test',
+    to: 'someone@sink.test',
+    subject: `number ${number}`,
+    text: 'some text\n'.repeat(100),
+    html: '<html><body><p><a href="https://shop.example/offer?a=1&amp;b=2">An offer</a></p></body></html>',
+    headers: { 'X-Number': String(number) },
+  }
+}
+
+function record({ status, body }, { batch }, numbers, ledger) {
+  if (status !== (batch ? 200 : 201)) return ledger.strange(`REST: ${status} ${body.slice(0, 300)}`)
+  const parsed = JSON.parse(body)
+  const items = batch ? parsed.data : [parsed]
+  for (const [at, number] of numbers.entries()) {
+    const { id } = items[at] ?? {}
+    if (typeof id === 'string') ledger.accepted('rest', number, id)
+    else ledger.strange(`REST: ${JSON.stringify(items[at])}`)
+  }
+}
+
+/**
+ * Opens and clicks are answered before they are stored, so a kill may lose the last ones; but an answered link always leads to
+ * its address. `takeMessage`: text of a delivered message that was not read yet, or undefined. Resolves to the number of answers.
+ */
+export async function readMessages(signal, { port }, takeMessage, ledger) {
+  const client = createClient({ port, sockets: 1 })
+  let answers = 0
+  while (!signal.aborted) {
+    const message = takeMessage()
+    if (message === undefined) await sleep(5)
+    else for (const path of trackedPathsOf(message)) answers += await follow(client, path, ledger)
+  }
+  client.close()
+  return answers
+}
+
+/** 1: it was answered. */
+async function follow(client, path, ledger) {
+  const answer = await client.ask('GET', path)
+  if (answer === null || answer.status === 503) return 0
+  const isLink = path.includes('/click/')
+  if (answer.status !== (isLink ? 302 : 200)) ledger.strange(`${path}: ${answer.status}`)
+  else if (isLink && answer.headers.location !== 'https://shop.example/offer?a=1&b=2') {
+    ledger.strange(`${path} leads to ${answer.headers.location}`)
+  }
+  return 1
+}

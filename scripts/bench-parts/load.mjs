@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { startCounting } from '../lib/counting-process.mjs'
 import { freePort, listening } from '../lib/processes.mjs'
 
 export const SENDER = 'app@bench.test'
@@ -30,36 +31,12 @@ export async function source(port, { messages, size, sessions, kept, recipient =
   return (performance.now() - begun) / 1000
 }
 
-/** Accepts every message, in a process of its own that counts on its standard output. */
+/** Accepts every message, in a process of its own that counts. */
 export async function startSink() {
   const port = await freePort()
-  const [program, ...words] = sinkProgram(port)
-  const sink = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  let count = 0
-  let check = () => undefined
-  sink.stdout.on('data', (chunk) => {
-    for (const match of chunk.toString().matchAll(/mesg=(\d+)/g)) count = Number(match[1])
-    check()
-  })
+  const counting = startCounting(sinkProgram(port), 'mesg')
   await listening(port)
-  return {
-    port,
-    count: () => count,
-    received: (messages) =>
-      new Promise((resolve, reject) => {
-        const timeout = setTimeout(() => reject(new Error(`the sink got ${count} of ${messages}`)), 300_000)
-        check = () => {
-          if (count < messages) return
-          clearTimeout(timeout)
-          resolve()
-        }
-        check()
-      }),
-    stop: async () => {
-      sink.kill()
-      await once(sink, 'exit')
-    },
-  }
+  return { port, ...counting }
 }
 
 function sinkProgram(port) {

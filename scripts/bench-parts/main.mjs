@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { measureApi } from './api/main.mjs'
 import { measureBroadcast } from './broadcast.mjs'
 import { compare } from './compare.mjs'
-import { measureInboundAll } from './inbound/main.mjs'
+import { measureInbound } from './inbound/main.mjs'
 import { installPeers } from './install-peers.mjs'
 import { measureAccept, measureRelay } from './measure.mjs'
-import { readOptions, usage } from './options.mjs'
+import { readOptions } from './options.mjs'
 import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
@@ -24,12 +24,8 @@ let options
 try {
   options = readOptions(process.argv.slice(2))
 } catch (error) {
-  process.stderr.write(`bench: ${error.message}\n\n${usage}`)
+  process.stderr.write(`bench: ${error.message}\nscripts/bench --help lists the options\n`)
   process.exit(2)
-}
-if (options.help) {
-  process.stdout.write(usage)
-  process.exit(0)
 }
 if (options.installPeers) installPeers()
 
@@ -73,7 +69,7 @@ const run = {
   },
   broadcast: () => measureBroadcast(common),
   api: () => measureApi({ folder, ...options }),
-  inbound: () => measureInboundAll({ folder, ...options }),
+  inbound: () => measureInbound({ folder, ...options }),
   webhooks: () => measureWebhooks({ ...common, events: options.events }),
   queue: () =>
     queueCurve({

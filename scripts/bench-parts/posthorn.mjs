@@ -22,7 +22,7 @@ async function start({ folder, sink, deliver, routes = {}, settings = {}, prepar
     max_connections_per_host: 20,
   }
   const made = await setUpDaemon({ folder: home, domain: 'bench.test', settings: { outbound, ...settings } })
-  prepare?.(made)
+  await prepare?.(made)
   let daemon = made.start({ flags: nodeFlags })
   await listening(made.ports.submission)
   return {

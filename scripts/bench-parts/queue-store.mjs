@@ -1,6 +1,7 @@
 // A queue of very many waiting messages, made in few commits before the daemon starts: one email as the code enqueues
 // it, and copies of its rows.
 import SQLite from 'better-sqlite3'
+import { openDatabase } from '../../dist/src/base/storage/open.js'
 import { bulkEmail } from '../../dist/test/helpers/database/bulk.js'
 
 /** Rows of one commit. */
@@ -24,13 +25,13 @@ const tables = {
 }
 
 /** `domainOf`: the recipient domain of each, by its number. */
-export function fillQueue(file, workspaceId, { count, domainOf }) {
+export async function fillQueue(file, workspaceId, { count, domainOf }) {
+  const emailId = await insertFirst(file, workspaceId, domainOf(0))
   const db = new SQLite(file)
   // If the machine crashes, the run has failed: nothing here has to be durable.
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -200000')
   db.function('domain_of', { deterministic: true }, (n) => domainOf(n))
-  const emailId = insertFirst(db, workspaceId, domainOf(0))
   const copies = Object.entries(tables).map(([table, changes]) => prepareCopy(db, table, changes, emailId))
   const copy = db.transaction((from, to) => {
     for (const statement of copies) statement.run({ from, to })
@@ -40,11 +41,13 @@ export function fillQueue(file, workspaceId, { count, domainOf }) {
   db.close()
 }
 
-function insertFirst(db, workspaceId, domain) {
+async function insertFirst(file, workspaceId, domain) {
   const to = `user0@${domain}`
   const raw = Buffer.from(`From: app@bench.test\r\nTo: ${to}\r\nSubject: waits\r\n\r\nA line of text.\r\n`)
   const { email, writes } = bulkEmail({ workspaceId, from: 'app@bench.test', to, at: Date.now() - AGE, raw })
-  for (const { sql, parameters } of writes) db.prepare(sql).run(parameters)
+  const database = await openDatabase({ file })
+  await database.commit(writes)
+  await database.close()
   return email.id
 }
 

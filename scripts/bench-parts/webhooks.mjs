@@ -3,13 +3,12 @@
 // Relay: HTML messages with tracking headers and a webhook for each event that a message causes, beside the same messages
 // without either, in turns. The run is complete when the endpoint has every event; the rate is that of the relay.
 // Backlog: events that are in the log before the daemon starts.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import SQLite from 'better-sqlite3'
+import { startCounting } from '../lib/counting-process.mjs'
 import { createClient } from '../lib/https-client.mjs'
 import { freePort, residentMegabytes, watchTree } from '../lib/processes.mjs'
 import { compare } from './compare.mjs'
@@ -83,9 +82,7 @@ async function measureBacklog({ folder, events }) {
     const { cpu, megabytes } = watch.end()
     const rate = events / seconds
     const each = (cpu * 1000) / events
-    console.log(
-      `  ${rate.toFixed(0)} events/s, ${each.toFixed(2)} ms of CPU each, ${receiver.requests()} requests for ${events} events`,
-    )
+    console.log(`  ${rate.toFixed(0)} events/s, ${each.toFixed(2)} ms of CPU each`)
     console.log(`  memory at the start ${before.toFixed(0)} MB`)
     return { name: 'backlog', events, rate, millisecondsEach: each, before, tenths, megabytes }
   } finally {
@@ -140,36 +137,5 @@ async function subscribe(api, url) {
 async function startReceiver() {
   const port = await freePort()
   const program = fileURLToPath(new URL('webhooks-receiver.mjs', import.meta.url))
-  const child = spawn(process.execPath, [program, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
-  let requests = 0
-  let events = 0
-  let check = () => undefined
-  child.stdout.on('data', (chunk) => {
-    for (const match of chunk.toString().matchAll(/requests=(\d+) events=(\d+)/g)) {
-      requests = Number(match[1])
-      events = Number(match[2])
-    }
-    check()
-  })
-  return {
-    url: `http://127.0.0.1:${port}/hook`,
-    requests: () => requests,
-    received: (expected) =>
-      new Promise((resolve, reject) => {
-        const timeout = setTimeout(
-          () => reject(new Error(`the endpoint got ${events} of ${expected} events`)),
-          1_800_000,
-        )
-        check = () => {
-          if (events < expected) return
-          clearTimeout(timeout)
-          resolve()
-        }
-        check()
-      }),
-    stop: async () => {
-      child.kill()
-      await once(child, 'exit')
-    },
-  }
+  return { url: `http://127.0.0.1:${port}/hook`, ...startCounting([process.execPath, program, port], 'events') }
 }

@@ -1,27 +1,18 @@
 // A browser without pages: signs in, and times requests of the pages.
-import { Agent, request } from 'undici'
+import { createClient } from '../lib/https-client.mjs'
 
 export async function openClient({ port, workspaceId, email, password }) {
-  const dispatcher = new Agent({ connect: { rejectUnauthorized: false } })
-  const ask = (method, path, more = {}) =>
-    request(`https://localhost:${port}/ui/api${path}`, {
-      ...{ dispatcher, method, body: more.body },
-      headers: { 'sec-fetch-site': 'same-origin', 'x-workspace-id': workspaceId, ...more.headers },
-    })
-  const signedIn = await ask('POST', '/session', {
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email, password }),
-  })
-  await signedIn.body.dump()
-  if (signedIn.statusCode !== 201) throw new Error(`the sign-in answers ${signedIn.statusCode}`)
+  const headers = { 'sec-fetch-site': 'same-origin', 'x-workspace-id': workspaceId }
+  const { ask } = createClient({ port, headers, wait: 120_000 })
+  const signedIn = await ask('POST', '/ui/api/session', { email, password })
+  if (signedIn?.status !== 201) throw new Error(`the sign-in answers ${signedIn?.status}`)
   const cookie = [signedIn.headers['set-cookie']].flat()[0].split(';')[0]
   return {
     get: async (path) => {
       const begun = performance.now()
-      const answer = await ask('GET', path, { headers: { cookie } })
-      const body = await answer.body.text()
-      if (answer.statusCode !== 200) throw new Error(`${path}: ${answer.statusCode} ${body}`)
-      return { time: performance.now() - begun, bytes: body.length }
+      const answer = await ask('GET', `/ui/api${path}`, undefined, { cookie })
+      if (answer?.status !== 200) throw new Error(`${path}: ${answer?.status} ${answer?.body}`)
+      return { time: performance.now() - begun, bytes: answer.body.length }
     },
   }
 }

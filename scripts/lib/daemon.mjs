@@ -59,10 +59,10 @@ export async function setUpDaemon({ folder, domain, settings = {}, receives = fa
   return {
     ...{ file, data, ports, command, workspaceId: made.workspace_id, key: made.api_key },
     ...{ database: join(data, 'posthorn.db'), ca: join(data, 'tls/cert.pem') },
-    /** `flags`: of Node.js. `under`: a program with its arguments that starts it. */
-    start: ({ flags = [], under = [], ...options } = {}) => {
-      const [program, ...words] = [...under, process.execPath, ...flags, programOf(build), 'serve', '--config', file]
-      return spawn(program, words, { env: environmentOfUnit(), stdio: 'inherit', ...options })
+    /** `flags`: of Node.js; the rest: options of spawn. */
+    start: ({ flags = [], ...options } = {}) => {
+      const words = [...flags, programOf(build), 'serve', '--config', file]
+      return spawn(process.execPath, words, { env: environmentOfUnit(), stdio: 'inherit', ...options })
     },
   }
 }

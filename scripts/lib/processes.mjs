@@ -27,11 +27,6 @@ export async function listening(port) {
   throw new Error(`no program listens on port ${port}`)
 }
 
-/** What stands before a command to bind it and its children to so many cores; taskset becomes the program, with the same id. */
-export function boundTo(cores) {
-  return cores === undefined ? [] : ['taskset', '-c', `0-${cores - 1}`]
-}
-
 /**
  * Samples a process tree five times a second: its peak memory (sum of resident sets), and
  * its CPU time, in seconds. Processes that came and went between two samples are not seen, which

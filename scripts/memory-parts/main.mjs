@@ -18,12 +18,14 @@ import { listening, watchMemory } from '../lib/processes.mjs'
 import { askForHealth, bring, postEmails, refusals } from './clients.mjs'
 import { heavySignatures, plainMessage } from './messages.mjs'
 
-const usage = 'scripts/memory [--messages N] [--sessions N] [--limit MEGABYTES] [--disk DIR]\n'
-const { values } = readOptions()
-if (values.help) {
-  process.stdout.write(usage)
-  process.exit(0)
-}
+const { values } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '12' },
+    sessions: { type: 'string', default: '6' },
+    limit: { type: 'string', default: '512' },
+    disk: { type: 'string', default: tmpdir() },
+  },
+})
 const [messages, sessions, limit] = [values.messages, values.sessions, values.limit].map(Number)
 const SIZE = 34 * 1_000_000
 
@@ -78,23 +80,6 @@ try {
 }
 console.log(`\npeak: ${peak.toFixed(0)} MB, at most ${limit} MB are allowed`)
 process.exit(peak > limit ? 1 : 0)
-
-function readOptions() {
-  try {
-    return parseArgs({
-      options: {
-        messages: { type: 'string', default: '12' },
-        sessions: { type: 'string', default: '6' },
-        limit: { type: 'string', default: '512' },
-        disk: { type: 'string', default: tmpdir() },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    })
-  } catch (error) {
-    process.stderr.write(`memory: ${error.message}\n${usage}`)
-    process.exit(2)
-  }
-}
 
 /** With a workspace whose domain sends and receives. */
 async function startDaemon() {

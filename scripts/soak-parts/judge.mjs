@@ -51,7 +51,7 @@ export function judgeAnswers(unexpected) {
 
 /** Over the longest life of the daemon, without its beginning. */
 export function judgeUse(samples) {
-  const lives = Map.groupBy?.(samples, ({ life }) => life) ?? group(samples)
+  const lives = Map.groupBy(samples, ({ life }) => life)
   const longest = [...lives.values()].sort((one, other) => other.length - one.length)[0] ?? []
   const [begin, end] = [longest[0]?.at ?? 0, longest.at(-1)?.at ?? 0]
   const settled = longest.filter(({ at }) => at >= begin + Math.max(60_000, (end - begin) * 0.2))
@@ -76,12 +76,6 @@ export function judgeUse(samples) {
     judgeSlope({ name: 'descriptors', settled, minutes, of: ({ descriptors }) => descriptors, allowed: () => 40 }),
     judgeSlope({ name: 'threads', settled, minutes, of: ({ threads }) => threads, allowed: () => 3 }),
   ]
-}
-
-function group(samples) {
-  const lives = new Map()
-  for (const sample of samples) lives.set(sample.life, [...(lives.get(sample.life) ?? []), sample])
-  return lives
 }
 
 function judgeSlope({ name, settled, minutes, of, allowed }) {

@@ -1,6 +1,8 @@
-/** The list of labelled messages: the label of each, and the client that sent it. */
+/** The list of labelled messages: the label of each, and the client that sent it; and the messages, parsed as by the daemon. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MimeReader } from '../../dist/src/records/messages/mime/mime-parts.js'
 
 /** Columns path,label,client_ip,helo,mail_from; the last three may be empty or missing. */
 export function labelledRows(file) {
@@ -12,6 +14,20 @@ export function labelledRows(file) {
       const [path, label, clientAddress = '', helo = '', envelopeFrom = ''] = line.split(',')
       return { path, label, clientAddress, helo, envelopeFrom }
     })
+}
+
+/** The rows with the bytes and the parts of their messages; those that cannot be read are named on standard error. */
+export async function readLabelled(dir, rows) {
+  const reader = new MimeReader()
+  const messages = []
+  for (const row of rows) {
+    const raw = readFileSync(join(dir, row.path))
+    const result = await reader.read('eval', () => raw)
+    if (result.kind !== 'parts') console.error(`${row.path}: ${result.message}`)
+    else messages.push({ ...row, raw, parts: result.parts, half: halfOf(row.path) })
+  }
+  await reader.close()
+  return messages
 }
 
 export function halfOf(path) {

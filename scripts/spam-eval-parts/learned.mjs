@@ -12,7 +12,7 @@
  * is known of client and authentication, because the DNS records are gone: only content counts.
  * Then times: of a message of 3 to 6 KB, all of it but the network, beside mailparser's parse of it.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -30,15 +30,14 @@ import { spamContextOf } from '../../dist/src/inbound/spam/received-spam-message
 import { RspamdClient } from '../../dist/src/inbound/spam/rspamd/rspamd.js'
 import { defaultSpamThresholds } from '../../dist/src/inbound/spam/rules/spam-report.js'
 import { SpamJudge } from '../../dist/src/inbound/spam/spam-judge.js'
-import { MimeReader } from '../../dist/src/records/messages/mime/mime-parts.js'
-import { halfOf, kindsOf } from './labels.mjs'
+import { kindsOf, readLabelled } from './labels.mjs'
+import { printCurve, printMisses, printTimes, printVerdicts } from './report.mjs'
 
 const lean = { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true, skipTextLinks: true }
 const nothingKnown = { receivedAt: null, origin: null, authentication: null }
-const percent = (part, all) => (all === 0 ? '-' : `${((100 * part) / all).toFixed(2)} %`)
 
 export async function evaluateLearned({ dir, rows, taught, aged, rspamdUrl, misses }) {
-  const messages = await takenApart(dir, rows)
+  const messages = await readLabelled(dir, rows)
   const ask =
     rspamdUrl === undefined
       ? null
@@ -50,17 +49,17 @@ export async function evaluateLearned({ dir, rows, taught, aged, rspamdUrl, miss
           { title: 'even half', learned: half('odd'), judged: half('even') },
           { title: 'odd half', learned: half('even'), judged: half('odd') },
         ]
-      : [{ title: 'all', learned: await takenApart(taught.dir, taught.rows), judged: messages }]
+      : [{ title: 'all', learned: await readLabelled(taught.dir, taught.rows), judged: messages }]
   const all = []
   for (const { title, learned, judged } of lessons) {
     const last = judged === lessons.at(-1)?.judged
     const results = await judgedAfter({ learned, judged, ask, aged, timed: last })
-    print(title, results)
+    printVerdicts(title, results)
     all.push(...results)
   }
-  if (lessons.length > 1) print('both halves', all)
-  curve(all)
-  if (misses) tellMisses(all)
+  if (lessons.length > 1) printVerdicts('both halves', all)
+  printCurve(all)
+  if (misses) printMisses(all)
 }
 
 async function judgedAfter({ learned, judged, ask, aged, timed }) {
@@ -81,19 +80,6 @@ async function judgedAfter({ learned, judged, ask, aged, timed }) {
     await database.close()
     rmSync(folder, { recursive: true })
   }
-}
-
-async function takenApart(dir, rows) {
-  const reader = new MimeReader()
-  const messages = []
-  for (const { path, label } of rows) {
-    const raw = readFileSync(join(dir, path))
-    const result = await reader.read('eval', () => raw)
-    if (result.kind !== 'parts') console.error(`${path}: ${result.message}`)
-    else messages.push({ path, label, raw, parts: result.parts, half: halfOf(path) })
-  }
-  await reader.close()
-  return messages
 }
 
 const parsed = (raw, parts) => ({ raw, header: scanHeaderOrEmpty(raw), parts })
@@ -136,31 +122,9 @@ async function judgeAll(judge, messages) {
   const results = []
   for (const message of messages) {
     const { spam_score, spam_status, spam_report } = await judgedBy(judge, recordOf(message), message)
-    results.push({ ...message, score: spam_score / 100, status: spam_status, report: JSON.parse(spam_report) })
+    results.push({ ...message, score: spam_score / 100, status: spam_status, found: JSON.parse(spam_report) })
   }
   return results
-}
-
-function print(title, results) {
-  console.log(`\n${title}\n             clean  suspicious  spam`)
-  for (const [label, all] of kindsOf(results)) {
-    const counts = ['clean', 'suspicious', 'spam'].map((status) => all.filter((one) => one.status === status).length)
-    const [, suspicious, spam] = counts
-    const shares = `${percent(suspicious + spam, all.length)} suspicious or spam, ${percent(spam, all.length)} spam`
-    const shown = counts.map((count, at) => String(count).padStart([7, 12, 6][at])).join('')
-    console.log(`${label.padEnd(11)}${shown}   ${shares}`)
-  }
-}
-
-function curve(results) {
-  console.log('\nscore  spam caught  ham flagged')
-  for (let threshold = 1; threshold <= 15; threshold += 1) {
-    const reach = (isHam) => {
-      const all = results.filter(({ label }) => (label === 'ham') === isHam)
-      return percent(all.filter(({ score }) => score >= threshold).length, all.length)
-    }
-    console.log(`${String(threshold).padStart(5)}${reach(false).padStart(13)}${reach(true).padStart(13)}`)
-  }
 }
 
 /** Twice over the same messages, so that compiled code is measured; what it is compared with too. */
@@ -179,16 +143,6 @@ async function times(judge, results) {
       took.parse.push(performance.now() - judged)
     }
   }
-  const at = (list, share) => list.toSorted((a, b) => a - b)[Math.floor((list.length - 1) * share)].toFixed(2)
-  console.log(`\nms a message of 3 to 6 KB (${small.length} of them): median, 99 of 100, most`)
-  for (const [name, list] of Object.entries(took)) {
-    console.log(`  ${name.padEnd(8)}${[0.5, 0.99, 1].map((share) => at(list, share).padStart(8)).join('')}`)
-  }
-}
-
-function tellMisses(results) {
-  const wrong = results.filter(({ label, status }) => (label === 'ham' ? status !== 'clean' : status === 'clean'))
-  for (const { path, label, score, report } of wrong.toSorted((a, b) => b.score - a.score)) {
-    console.log(`\n${label} ${score} ${path}\n  ${report.map((found) => `${found.name} ${found.score}`).join(', ')}`)
-  }
+  console.log(`\nof ${small.length} messages of 3 to 6 KB:`)
+  printTimes(took)
 }

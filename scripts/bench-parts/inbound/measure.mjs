@@ -18,8 +18,8 @@ export function writeLetters(folder, letters) {
 }
 
 /** Started, and with its warm-up behind it. */
-export async function openInbound(side, { folder, dns, file, messages, warmUp, sessions, cores }) {
-  const server = await side.start({ folder, dns, cores })
+export async function openInbound(side, { folder, dns, file, messages, warmUp, sessions }) {
+  const server = await side.start({ folder, dns })
   try {
     await handIn(server.port, { file, messages: warmUp, sessions })
     await filed(server, warmUp)
@@ -52,7 +52,7 @@ async function measureRun(server, { file, messages, sessions, sent }) {
 }
 
 /** Resolves to the seconds until the last message was answered. */
-export async function handIn(port, { file, messages, sessions }) {
+async function handIn(port, { file, messages, sessions }) {
   const begun = performance.now()
   const words = [file, port, sessions, messages].map(String)
   const client = spawn('timeout', ['3600', process.execPath, program, ...words], {
@@ -63,7 +63,7 @@ export async function handIn(port, { file, messages, sessions }) {
   return (performance.now() - begun) / 1000
 }
 
-export async function filed(server, messages) {
+async function filed(server, messages) {
   const until = performance.now() + 300_000
   while (server.filed() < messages) {
     if (performance.now() > until) throw new Error(`${server.filed()} of ${messages} were filed`)

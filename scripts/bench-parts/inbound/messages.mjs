@@ -1,9 +1,10 @@
-// Messages of external senders, about 4 KB each, with a DKIM signature (RSA-2048), by default of one of twenty domains.
+// Messages of external senders, about 4 KB each, with a DKIM signature (RSA-2048) of one of twenty domains.
 //
 // The words are generated, not taken from real mail: random syllables with a fixed seed, so that
 // each run has the same texts. Half are plain text, half have an HTML part with links as well.
 import { generateKeyPairSync } from 'node:crypto'
 import { dkimSign } from 'mailauth/lib/dkim/sign.js'
+import { seeded } from '../../lib/seeded.mjs'
 
 export const RECIPIENT = 'user@home.test'
 const SENDERS = 20
@@ -11,13 +12,12 @@ const SYLLABLES = 'ba be bo da den dor el fa gri ho in ka la len mi mor ne no or
   ' ',
 )
 
-/** Signed messages, and the DNS records that make SPF, DKIM and DMARC pass. More domains share twenty keys. */
-export async function signedLetters(count, size = 4096, domains = SENDERS) {
-  const keys = Array.from({ length: SENDERS }, keyPair)
-  const senders = Array.from({ length: domains }, (_, at) => ({ domain: `s${at}.test`, ...keys[at % SENDERS] }))
+/** Signed messages, and the DNS records that make SPF, DKIM and DMARC pass. */
+export async function signedLetters(count, size) {
+  const senders = Array.from({ length: SENDERS }, (_, at) => ({ domain: `s${at}.test`, ...keyPair() }))
   const letters = []
   for (let at = 0; at < count; at += 1) {
-    const from = senders[at % domains]
+    const from = senders[at % SENDERS]
     letters.push({ from: `news@${from.domain}`, message: await signed(letter(from.domain, at, size), from) })
   }
   return { letters, records: senders.flatMap(published) }
@@ -58,7 +58,7 @@ async function signed(text, { domain, privateKey }) {
 }
 
 function letter(domain, seed, size) {
-  const roll = random(seed + 1)
+  const roll = seeded(seed + 1)
   const subject = words(roll, 6)
   const header = [
     `From: "${words(roll, 2)}" <news@${domain}>`,
@@ -102,13 +102,4 @@ function words(roll, count) {
     const syllables = 1 + Math.floor(roll() * 3)
     return Array.from({ length: syllables }, () => SYLLABLES[Math.floor(roll() * SYLLABLES.length)]).join('')
   }).join(' ')
-}
-
-/** A linear congruence: enough for texts. */
-function random(seed) {
-  let state = seed * 2_654_435_761
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 4_294_967_296
-  }
 }

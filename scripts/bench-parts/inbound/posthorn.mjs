@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { manyFromOneAddress, setUpDaemon, stopDaemon } from '../../lib/daemon.mjs'
-import { boundTo, listening } from '../../lib/processes.mjs'
+import { listening } from '../../lib/processes.mjs'
 import { nodeFlags } from '../posthorn.mjs'
 import { RECIPIENT, trainingLetters } from './messages.mjs'
 
@@ -12,14 +12,13 @@ const TRAINING = 100
 
 export const inboundPosthorn = { name: 'Posthorn', start }
 
-/** `cores`: to which the daemon and its children are bound; absent: all. */
-async function start({ folder, dns, cores }) {
+async function start({ folder, dns }) {
   const home = mkdtempSync(join(folder, 'posthorn-'))
   const [, domain] = RECIPIENT.split('@')
   const settings = { inbound: manyFromOneAddress, submission: { listen: [] }, dns: { servers: [dns] } }
   const made = await setUpDaemon({ folder: home, domain, receives: true, settings })
   train(made.command, join(home, 'training'))
-  const daemon = made.start({ flags: nodeFlags, under: boundTo(cores) })
+  const daemon = made.start({ flags: nodeFlags })
   await listening(made.ports.mx)
   const database = new Database(made.database, { readonly: true, fileMustExist: true })
   const settled = database.prepare("SELECT count(*) FROM inbound_emails WHERE status <> 'received'").pluck()

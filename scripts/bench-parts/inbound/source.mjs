@@ -4,7 +4,7 @@
 //
 // Pipelines as far as RFC 2920 allows: MAIL, RCPT and DATA at once, then the message.
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { openConversation } from '../../lib/smtp-client.mjs'
 
 const [file, port, sessions, messages] = process.argv.slice(2)
 const { recipient, letters } = JSON.parse(readFileSync(file, 'utf8'))
@@ -21,48 +21,20 @@ function next() {
 }
 
 async function session() {
-  const socket = connect(Number(port), '127.0.0.1').setNoDelay()
-  const replies = readReplies(socket)
-  const expect = async (code) => {
-    const reply = await replies()
+  const { ask, write, close } = openConversation({ port: Number(port), wait: 600_000 })
+  const expect = async (code, line = null) => {
+    const reply = await ask(line)
     if (!reply.startsWith(code)) throw new Error(`expected ${code}: ${reply}`)
   }
   await expect('220')
-  socket.write('EHLO client.test\r\n')
-  await expect('250')
+  await expect('250', 'EHLO client.test')
   for (let letter = next(); letter !== null; letter = next()) {
-    socket.write(letter.commands)
+    write(letter.commands)
     for (const code of ['250', '250', '354']) await expect(code)
-    socket.write(letter.data)
+    write(letter.data)
     await expect('250')
   }
-  socket.end('QUIT\r\n')
-}
-
-/** Each call resolves to the last line of the next reply. */
-function readReplies(socket) {
-  const found = []
-  const waiting = []
-  let rest = ''
-  const settle = () => {
-    while (found.length > 0 && waiting.length > 0) waiting.shift().resolve(found.shift())
-  }
-  const fail = (error) => {
-    for (const { reject } of waiting.splice(0)) reject(error)
-  }
-  socket.setEncoding('latin1')
-  socket.on('data', (text) => {
-    const lines = (rest + text).split('\r\n')
-    rest = lines.pop()
-    found.push(...lines.filter((line) => line[3] === ' '))
-    settle()
-  })
-  socket.on('error', fail).on('close', () => fail(new Error('the server closed the session')))
-  return () =>
-    new Promise((resolve, reject) => {
-      waiting.push({ resolve, reject })
-      settle()
-    })
+  close()
 }
 
 await Promise.all(Array.from({ length: Number(sessions) }, session))

@@ -1,7 +1,9 @@
 // The client that sends mail and the sink that receives it: Postfix's if they are installed, else ours.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { startCounting } from '../lib/counting-process.mjs'
@@ -18,17 +20,31 @@ const ownProgram = (name) => [process.execPath, fileURLToPath(new URL(name, impo
  * Sends messages over kept sessions or with a new connection for each; resolves to the seconds that it took.
  * `file`: the message, instead of one of `size` octets.
  */
-export async function source(port, { messages, size, sessions, kept, recipient = RECIPIENT, file }) {
-  const program = existsSync(postfixSource) ? [postfixSource] : ownProgram('own-source.mjs')
-  const content = file === undefined ? ['-l', size] : ['-F', file]
-  const how = [...(kept ? ['-d'] : []), '-s', sessions, '-m', messages, ...content, '-f', SENDER, '-t', recipient]
+export async function source(port, load) {
   const begun = performance.now()
-  const client = spawn('timeout', ['900', ...program, ...how.map(String), `127.0.0.1:${port}`], {
+  const client = spawn('timeout', ['900', ...sourceWords(port, load).map(String)], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const [status] = await once(client, 'exit')
   if (status !== 0) throw new Error(`the client ended with ${status}`)
   return (performance.now() - begun) / 1000
+}
+
+function sourceWords(port, { messages, size, sessions, kept, recipient = RECIPIENT, file }) {
+  if (!existsSync(postfixSource)) {
+    const letters = join(mkdtempSync(join(tmpdir(), 'posthorn-letters-')), 'letters.json')
+    const message = file === undefined ? generate(size) : readFileSync(file, 'utf8').replace(/\r?\n/g, '\r\n')
+    writeFileSync(letters, JSON.stringify({ recipient, letters: [{ from: SENDER, message }] }))
+    return [...ownProgram('own-source.mjs'), letters, port, sessions, messages, kept ? 'kept' : 'new']
+  }
+  const content = file === undefined ? ['-l', size] : ['-F', file]
+  const how = [...(kept ? ['-d'] : []), '-s', sessions, '-m', messages, ...content, '-f', SENDER, '-t', recipient]
+  return [postfixSource, ...how, `127.0.0.1:${port}`]
+}
+
+function generate(size) {
+  const line = `${'X'.repeat(78)}\r\n`
+  return `From: <${SENDER}>\r\nTo: <${RECIPIENT}>\r\nSubject: a message\r\n\r\n${line.repeat(Math.ceil(size / line.length))}`
 }
 
 /** Accepts every message, in a process of its own that counts. */

@@ -17,7 +17,6 @@ import { peersMissing, postfix, signingPostfix } from './postfix.mjs'
 import { posthorn } from './posthorn.mjs'
 import { queueCurve } from './queue.mjs'
 import { measureRest } from './rest.mjs'
-import { tableOf } from './table.mjs'
 import { measureWebhooks } from './webhooks.mjs'
 
 let options
@@ -53,9 +52,6 @@ const run = {
     return results
   },
   rest: async () => {
-    console.log(
-      '\nThere is no peer for the REST API: it is compared with what Posthorn accepts over SMTP in the same minute.',
-    )
     const results = []
     for (const sessions of options.sessions) {
       const how = { ...common, size: 4096, sessions, kept: true }
@@ -63,7 +59,7 @@ const run = {
         { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
         { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
       ]
-      results.push(await compare(`POST /v1/emails, ${sessions} kept connections, about 4096 octets`, sides, rounds))
+      results.push(await compare(`POST /v1/emails, ${sessions} kept connections, about 4096 octets, beside our own SMTP`, sides, rounds))
     }
     return results
   },
@@ -85,8 +81,6 @@ try {
   rmSync(folder, { recursive: true, force: true })
   writeDown()
 }
-const table = tableOf(results)
-if (table !== '') console.log(`\n${table}`)
 console.log(`\nall figures: ${options.json}`)
 
 /** Also after a failure, so that earlier measurements are not lost. */

@@ -1,66 +1,46 @@
-// Stands in for Postfix's smtp-source if that is not installed; takes the same options. It costs little, since it shares the machine
-// with what is measured.
+// Sends messages as fast as they are accepted, in a process of its own; resends the first ones when all were sent.
+//
+//     node own-source.mjs LETTERS.json PORT SESSIONS MESSAGES [kept|new]
+//
+// `new`: a connection for each message. Pipelines as far as RFC 2920 allows: MAIL, RCPT and DATA at once, then the message.
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
-import { parseArgs } from 'node:util'
+import { openConversation } from '../lib/smtp-client.mjs'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    d: { type: 'boolean', short: 'd', default: false },
-    sessions: { type: 'string', short: 's' },
-    messages: { type: 'string', short: 'm' },
-    length: { type: 'string', short: 'l' },
-    from: { type: 'string', short: 'f' },
-    to: { type: 'string', short: 't' },
-    file: { type: 'string', short: 'F' },
-  },
-})
-const [host, port] = positionals[0].split(':')
-const message = values.file === undefined ? generate() : read(values.file)
-const commands = [`MAIL FROM:<${values.from}>\r\n`, `RCPT TO:<${values.to}>\r\n`, 'DATA\r\n', message]
+const [file, port, sessions, messages, how] = process.argv.slice(2)
+const { recipient, letters } = JSON.parse(readFileSync(file, 'utf8'))
+const envelopes = letters.map(({ from, message }) => ({
+  commands: `MAIL FROM:<${from}>\r\nRCPT TO:<${recipient}>\r\nDATA\r\n`,
+  data: Buffer.from(`${message.replace(/^\./gm, '..')}.\r\n`),
+}))
+let begun = 0
 
-let left = Number(values.messages)
-for (let session = 0; session < Number(values.sessions); session += 1) open()
+function next() {
+  if (begun >= Number(messages)) return null
+  begun += 1
+  return envelopes[begun % envelopes.length]
+}
 
-/** The greeting, the answer to EHLO, then those to the commands of each message. Every refusal is an error. */
-function open() {
-  let step = -2
-  let held = ''
-  const socket = connect({ host, port: Number(port), noDelay: true })
-  socket.setEncoding('latin1').on('error', failed)
-  socket.on('data', (text) => {
-    held += text
-    if (!/(?:^|\n)\d{3} [^\n]*\n$/.test(held)) return
-    if (held[0] !== '2' && held[0] !== '3') failed(new Error(held.trim()))
-    held = ''
-    step += 1
-    if (step === -1) socket.write('EHLO bench.test\r\n')
-    else if (step > 0 && step < commands.length) socket.write(commands[step])
-    else if (step <= commands.length) sendNext(step === commands.length)
-  })
-  const sendNext = (hasSent) => {
-    const isOver = left === 0 || (hasSent && !values.d)
-    step = isOver ? commands.length : 0
-    if (isOver) socket.end('QUIT\r\n')
-    if (hasSent && !values.d && left > 0) open()
-    if (isOver) return
-    left -= 1
-    socket.write(commands[0])
+/** Until all are sent, or for one message. */
+async function session(first) {
+  const { ask, write, close } = openConversation({ port: Number(port), wait: 600_000 })
+  const expect = async (code, line = null) => {
+    const reply = await ask(line)
+    if (!reply.startsWith(code)) throw new Error(`expected ${code}: ${reply}`)
   }
+  await expect('220')
+  await expect('250', 'EHLO client.test')
+  for (let letter = first; letter !== null; letter = how === 'new' ? null : next()) {
+    write(letter.commands)
+    for (const code of ['250', '250', '354']) await expect(code)
+    write(letter.data)
+    await expect('250')
+  }
+  await ask('QUIT').catch(() => undefined)
+  close()
 }
 
-function failed(error) {
-  process.stderr.write(`own-source: ${error.message}\n`)
-  process.exit(1)
+async function sendAll() {
+  for (let letter = next(); letter !== null; letter = next()) await session(letter)
 }
 
-function generate() {
-  const line = `${'X'.repeat(78)}\r\n`
-  const text = line.repeat(Math.ceil(Number(values.length) / line.length))
-  return `From: <${values.from}>\r\nTo: <${values.to}>\r\nSubject: a message\r\n\r\n${text}.\r\n`
-}
-
-function read(file) {
-  return `${readFileSync(file, 'latin1').replace(/\r?\n/g, '\r\n').replace(/^\./gm, '..')}.\r\n`
-}
+await Promise.all(Array.from({ length: Number(sessions) }, sendAll))

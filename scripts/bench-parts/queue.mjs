@@ -5,9 +5,9 @@
 // choosing the next entry. They are of one recipient domain, or of many that share that host. The measured figure is
 // CPU time, which other programs of the machine disturb least.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { residentMegabytes, watchTree } from '../lib/processes.mjs'
+import { createClient } from '../lib/https-client.mjs'
+import { listening, residentMegabytes, watchTree } from '../lib/processes.mjs'
 import { median } from '../lib/statistics.mjs'
-import { timeDoors } from './doors.mjs'
 import { source, startSink } from './load.mjs'
 import { silentHop } from './measure.mjs'
 import { posthorn } from './posthorn.mjs'
@@ -93,6 +93,19 @@ async function timeRestarts(server, signal) {
     times.push(await timeDoors(server))
   }
   return { smtp: median(times.map(({ smtp }) => smtp)), https: median(times.map(({ https }) => https)) }
+}
+
+/** Milliseconds until the first greeting over SMTP and the first answer over HTTPS. To be called when the process was started. */
+async function timeDoors({ port, api }) {
+  const begun = performance.now()
+  const client = createClient(api)
+  const answering = async () => {
+    while ((await client.ask('GET', '/healthz'))?.status !== 200) await sleep(10)
+  }
+  const time = (opened) => opened.then(() => performance.now() - begun)
+  const [smtp, https] = await Promise.all([time(listening(port)), time(answering())])
+  client.close()
+  return { smtp, https }
 }
 
 async function cost(pids, messages, work) {

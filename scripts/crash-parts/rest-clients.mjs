@@ -5,7 +5,7 @@
 // answered; one without a key is given up when the connection breaks. 503 comes from a daemon
 // that is still starting: no answer yet.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, trackedPathsOf } from '../lib/https-client.mjs'
+import { createClient, readTracked } from '../lib/https-client.mjs'
 
 const BATCH = 5
 
@@ -53,28 +53,15 @@ function record({ status, body }, { batch }, numbers, ledger) {
 
 /**
  * Opens and clicks are answered before they are stored, so a kill may lose the last ones; but an answered link always leads to
- * its address. `takeMessage`: text of a delivered message that was not read yet, or undefined. Resolves to the number of answers.
+ * its address. Resolves to the number of answers.
  */
 export async function readMessages(signal, { port }, takeMessage, ledger) {
-  const client = createClient({ port, sockets: 1 })
   let answers = 0
-  while (!signal.aborted) {
-    const message = takeMessage()
-    if (message === undefined) await sleep(5)
-    else for (const path of trackedPathsOf(message)) answers += await follow(client, path, ledger)
-  }
-  client.close()
+  await readTracked({ signal, port, takeMessage }, (answer, expected, astray) => {
+    if (answer === null || answer.status === 503) return
+    answers += 1
+    if (answer.status !== expected) ledger.strange(`a pixel or a link: ${answer.status}`)
+    else if (astray !== null) ledger.strange(astray)
+  })
   return answers
-}
-
-/** 1: it was answered. */
-async function follow(client, path, ledger) {
-  const answer = await client.ask('GET', path)
-  if (answer === null || answer.status === 503) return 0
-  const isLink = path.includes('/click/')
-  if (answer.status !== (isLink ? 302 : 200)) ledger.strange(`${path}: ${answer.status}`)
-  else if (isLink && answer.headers.location !== 'https://shop.example/offer?a=1&b=2') {
-    ledger.strange(`${path} leads to ${answer.headers.location}`)
-  }
-  return 1
 }

@@ -1,11 +1,11 @@
 // Fills the sandbox by its own interfaces: emails with every outcome, inbound mail, contacts, a broadcast, and so on. Only
 // the numbers of earlier days, which no interface can make, are written into their table.
 import { readFileSync } from 'node:fs'
-import { request } from 'node:https'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import nodemailer from 'nodemailer'
+import { createClient } from '../lib/https-client.mjs'
 
 const DAY = 86_400_000
 const QUARTER = 900_000
@@ -15,7 +15,8 @@ const subjects = ['Your receipt', 'Reset your password', 'Your order is on its w
 
 /** Returns the ids of what the pages show. */
 export async function fillSandbox({ folder, apiPort, mxPort }) {
-  const api = openApi({ folder, apiPort })
+  const key = readFileSync(join(folder, 'quickstart-key'), 'utf8').trim()
+  const { demand: api } = createClient({ port: apiPort, key })
   const template = await api('POST', '/v1/templates', {
     name: 'Receipt',
     subject: 'Your receipt {{number}}',
@@ -157,29 +158,4 @@ function writeHistory(folder) {
     for (const domain of ['', DOMAIN]) insert.run(columns.map((name) => ({ ...numbers, domain })[name] ?? 0))
   }
   database.close()
-}
-
-function openApi({ folder, apiPort }) {
-  const key = readFileSync(join(folder, 'quickstart-key'), 'utf8').trim()
-  const ca = readFileSync(join(folder, 'tls', 'cert.pem'))
-  return (method, path, body) =>
-    new Promise((resolve, reject) => {
-      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' }
-      const options = {
-        host: '127.0.0.1',
-        port: apiPort,
-        path,
-        method,
-        ca,
-        headers,
-        checkServerIdentity: () => undefined,
-      }
-      const sent = request(options, async (answer) => {
-        const text = Buffer.concat(await answer.toArray()).toString()
-        if (answer.statusCode < 300) resolve(JSON.parse(text))
-        else reject(new Error(`${method} ${path}: ${answer.statusCode} ${text}`))
-      })
-      sent.on('error', reject)
-      sent.end(body === undefined ? undefined : JSON.stringify(body))
-    })
 }

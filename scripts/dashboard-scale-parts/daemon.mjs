@@ -4,11 +4,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import SQLite from 'better-sqlite3'
 import { pino } from 'pino'
+import { stringify } from 'smol-toml'
+import { parseConfig } from '../../dist/src/base/config/load.js'
 import { startDaemon } from '../../dist/src/operations/daemon/daemon.js'
 import { createPasswordHasher } from '../../dist/src/workspaces/accounts/people/passwords.js'
 import { setPassword, userByEmail } from '../../dist/src/workspaces/accounts/people/users.js'
 import { setOperatorWorkspace } from '../../dist/src/workspaces/accounts/workspace/operator-workspace.js'
-import { loopbackConfig } from '../lib/loopback-config.mjs'
 
 const [folder, workspaceId, email, password] = process.argv.slice(2)
 
@@ -44,7 +45,14 @@ function watchStatements() {
 }
 
 watchStatements()
-const config = loopbackConfig(folder, { retention: { messages: '400d', events: '400d' } })
+const listen = ['127.0.0.1:0']
+const settings = stringify({
+  service: { hostname: 'mail.service.test', data_dir: folder },
+  submission: { listen, listen_tls: listen },
+  ...{ api: { listen }, inbound: { listen }, retention: { messages: '400d', events: '400d' } },
+})
+const place = { hostname: 'test', home: folder, isRoot: false, stateHome: undefined }
+const { config } = parseConfig(settings, 'none', place)
 const daemon = await startDaemon({
   ...{ config, clock: Date.now, log: pino({ level: 'silent' }) },
   stopTimeouts: { listeners: 100, delivery: 100 },

@@ -37,10 +37,6 @@ const { values } = parseArgs({
 })
 const runs = Number(values.runs)
 
-function part(name, words) {
-  return [new URL(name, import.meta.url).pathname, ...words.map(String)]
-}
-
 /** The folder is filled once for each number of emails. */
 async function prepareData(folder, count) {
   const note = join(folder, 'filled.json')
@@ -70,7 +66,7 @@ function postponeQueue(file) {
 }
 
 function startDaemon(folder, workspaceId) {
-  const child = spawn(process.execPath, part('daemon.mjs', [folder, workspaceId, EMAIL, PASSWORD]), {
+  const child = spawn(process.execPath, [new URL('daemon.mjs', import.meta.url).pathname, folder, workspaceId, EMAIL, PASSWORD], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   child.once('exit', (code) => {

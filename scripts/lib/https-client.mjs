@@ -1,6 +1,7 @@
 // Requests to the API of a daemon on loopback, with a time limit.
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const MAX_WAIT = 25_000
 
@@ -42,8 +43,30 @@ export function isTemporary(status) {
   return status === 429 || status === 503
 }
 
-/** The paths of pixels and links in a message that was delivered. */
-export function trackedPathsOf(message) {
+/** The one link of tracked messages, which those of the daemon lead to. */
+const OFFER = 'https://shop.example/offer?a=1&b=2'
+
+/**
+ * A recipient of tracked messages: loads their pixels and follows their links until the signal aborts. `takeMessage`: the text of a
+ * message that was not read yet, or undefined. `onAnswer` gets each answer, the expected status, and a fault of where it leads.
+ */
+export async function readTracked({ signal, port, takeMessage }, onAnswer) {
+  const client = createClient({ port, sockets: 1 })
+  while (!signal.aborted) {
+    const message = takeMessage()
+    if (message === undefined) await sleep(20)
+    else
+      for (const path of trackedPathsOf(message)) {
+        const answer = await client.ask('GET', path)
+        const expected = path.includes('/click/') ? 302 : 200
+        const isAstray = answer?.status === 302 && answer.headers.location !== OFFER
+        onAnswer(answer, expected, isAstray ? `${path} leads to ${answer.headers.location}` : null)
+      }
+  }
+  client.close()
+}
+
+function trackedPathsOf(message) {
   const unfolded = message.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('&amp;', '&')
   return new Set(unfolded.match(/\/v1\/track\/(?:open|click)\/[\w-]+(?:\?[^"\s]*)?/g) ?? [])
 }

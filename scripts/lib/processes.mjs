@@ -15,14 +15,14 @@ export function freePort() {
 
 /** Resolves once a program listens there. */
 export async function listening(port) {
-  for (let attempt = 0; attempt < 1200; attempt += 1) {
+  for (let attempt = 0; attempt < 6000; attempt += 1) {
     const open = await new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1')
       socket.once('data', () => resolve(true)).once('error', () => resolve(false))
       socket.once('data', () => socket.destroy())
     })
     if (open) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
   throw new Error(`no program listens on port ${port}`)
 }

@@ -4,7 +4,7 @@ import { createSocket } from 'node:dgram'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, isTemporary, trackedPathsOf } from '../lib/https-client.mjs'
+import { createClient, isTemporary, readTracked } from '../lib/https-client.mjs'
 
 const SECONDS = 1_000
 const pages = [
@@ -55,21 +55,11 @@ function check({ ledger, timeline }, who, kind, answer, statuses) {
 
 /** Loads the pixels and follows the links of messages that have arrived. */
 export async function readMessages(run) {
-  const client = createClient({ port: run.api.port })
-  while (!run.signal.aborted) {
-    const message = run.sink.takeMessage()
-    if (message === undefined) await sleep(200)
-    else {
-      for (const path of trackedPathsOf(message)) {
-        const isLink = path.includes('/click/')
-        const answer = await client.ask('GET', path)
-        const isGood = check(run, 'tracking', isLink ? 'clicks' : 'opens', answer, isLink ? [302] : [200])
-        if (isGood && isLink && answer.headers.location !== 'https://shop.example/offer?a=1&b=2')
-          run.ledger.surprise('tracking', `a link leads to ${answer.headers.location}`, run.timeline.name())
-      }
-    }
-  }
-  client.close()
+  const reader = { signal: run.signal, port: run.api.port, takeMessage: run.sink.takeMessage }
+  await readTracked(reader, (answer, expected, astray) => {
+    check(run, 'tracking', expected === 302 ? 'clicks' : 'opens', answer, [expected])
+    if (astray !== null) run.ledger.surprise('tracking', astray, run.timeline.name())
+  })
 }
 
 export async function sendBroadcasts(run, audienceId) {

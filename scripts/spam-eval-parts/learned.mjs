@@ -68,7 +68,7 @@ async function judgedAfter({ learned, judged, ask, aged, timed }) {
   try {
     const { suspicious, spam } = defaultSpamThresholds
     const judge = new SpamJudge({
-      learned: new LearnedCounts(database.read),
+      learned: new LearnedCounts(database.read, Date.now),
       settings: () => ({ suspicious_score: suspicious, spam_score: spam }),
       rspamd: { client: ask },
     })

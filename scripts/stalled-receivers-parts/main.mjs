@@ -7,6 +7,7 @@ import { posthorn } from '../bench-parts/posthorn.mjs'
 import { createClient } from '../lib/https-client.mjs'
 import { freePort, residentMegabytes } from '../lib/processes.mjs'
 import { openSink } from '../lib/smtp-sink.mjs'
+import { percentiles } from '../lib/statistics.mjs'
 import { openStallingHosts, stallingAddress } from './servers.mjs'
 
 const { values } = parseArgs({
@@ -61,13 +62,10 @@ async function measure(mode) {
       sendSteadily(senders[0], arrivals, 'victim', seconds),
       sendSteadily(senders[1], arrivals, 'high', seconds, 'high'),
     ])
-    const p99 = (times) => quantile(times, 0.99)
     const row = [
-      ...[quantile(alone, 0.5), p99(alone), quantile(beside, 0.5), p99(beside), beside.at(-1)].map((time) =>
-        time.toFixed(0),
-      ),
-      (p99(beside) / p99(alone)).toFixed(1),
-      high.at(-1).toFixed(0),
+      ...[alone.p50, alone.p99, beside.p50, beside.p99, beside.max].map((time) => time.toFixed(0)),
+      (beside.p99 / alone.p99).toFixed(1),
+      high.max.toFixed(0),
       stalling.count(),
       residentMegabytes(server.pids()).toFixed(0),
     ]
@@ -99,7 +97,7 @@ async function sendToStalling({ from, post: send }) {
   }
 }
 
-/** Milliseconds from the request of each message to the end of its delivery, the shortest first. */
+/** Milliseconds from the request of each message to the end of its delivery. */
 async function sendSteadily({ from, post: send }, arrivals, name, time, priority = 'normal') {
   const waits = []
   const end = performance.now() + time * 1000
@@ -113,9 +111,5 @@ async function sendSteadily({ from, post: send }, arrivals, name, time, priority
     )
     await sleep(INTERVAL)
   }
-  return (await Promise.all(waits)).sort((a, b) => a - b)
-}
-
-function quantile(sorted, part) {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]
+  return percentiles(await Promise.all(waits))
 }

@@ -2,31 +2,19 @@
 import SQLite from 'better-sqlite3'
 import { AUDIENCES } from '../../lib/store/values.mjs'
 
-const SOME = 1_000
-
 export function knownOf(file, workspaceId) {
   const db = new SQLite(file, { readonly: true })
-  const count = (table) => db.prepare(`select count(*) from ${table} where workspace_id = ?`).pluck().get(workspaceId)
+  const count = (rows, value = workspaceId) => db.prepare(`select count(*) from ${rows} = ?`).pluck().get(value)
+  const tables = { emails: 'emails', contacts: 'contacts', suppressions: 'suppressions' }
+  const all = { ...tables, inbound: 'inbound_emails', events: 'events' }
   const counts = {
-    ...{ emails: count('emails'), contacts: count('contacts'), suppressions: count('suppressions') },
-    ...{ inbound: count('inbound_emails'), events: count('events') },
-    bounced: db
-      .prepare(`select count(*) from emails where workspace_id = ? and status = 'bounced'`)
-      .pluck()
-      .get(workspaceId),
-    'in an audience': db.prepare('select count(*) from contacts where audience_id = ?').pluck().get(AUDIENCES[0]),
+    ...Object.fromEntries(Object.entries(all).map(([name, table]) => [name, count(`${table} where workspace_id`)])),
+    bounced: count(`emails where status = 'bounced' and workspace_id`),
+    'in an audience': count('contacts where audience_id', AUDIENCES[0]),
   }
-  const some = (table, rows) =>
-    db
-      .prepare(`select id from (select id, row_number() over () as n from ${table} where workspace_id = ?)
-        where n % ? = 0`)
-      .pluck()
-      .all(workspaceId, Math.max(1, Math.floor(rows / SOME)))
-  const known = {
-    emails: some('emails', counts.emails),
-    contacts: some('contacts', counts.contacts),
-    suppressions: some('suppressions', counts.suppressions),
-  }
+  const someOf = (table) =>
+    db.prepare(`select id from ${table} where workspace_id = ? and rowid % ? = 0`).pluck().all(workspaceId, Math.ceil(counts[table] / 1000))
+  const some = Object.fromEntries(Object.keys(tables).map((table) => [table, someOf(table)]))
   db.close()
-  return { ...known, counts }
+  return { ...some, counts }
 }

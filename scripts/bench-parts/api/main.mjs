@@ -15,7 +15,7 @@ import { silentHop } from '../measure.mjs'
 import { posthorn } from '../posthorn.mjs'
 import { askRest } from '../rest.mjs'
 import { knownOf } from './known.mjs'
-import { healthQuestions, inboundQuestions, pageQuestions, rateQuestions } from './questions.mjs'
+import { healthQuestions, pageQuestions, rateQuestions } from './questions.mjs'
 
 const FULL = 1_000_000
 /** Emails and contacts of the nearly empty store. */
@@ -39,7 +39,6 @@ export async function measureApi({ folder, messages = 2000, rounds = 3, scale, s
       }
     }
     results.push(await pages(full))
-    results.push(await waits(full))
     results.push(await exportAll(full))
     return results
   } finally {
@@ -80,7 +79,7 @@ async function pages({ server, known }) {
     const found = percentiles((await askRest(server.api, { status: 200, requests }, 1)).times)
     runs.push({ title, requests: requests.length, ...found, holds: found.p99 < MARK })
     const figures = ['p50', 'p95', 'p99', 'max'].map((name) => `${name} ${found[name].toFixed(1).padStart(6)}`)
-    console.log(`  ${title.padEnd(62)} ${figures.join('  ')}  ${found.p99 < MARK ? 'holds' : 'over the mark'}`)
+    console.log(`  ${title.padEnd(90)} ${figures.join('  ')}  ${found.p99 < MARK ? 'holds' : 'over the mark'}`)
   }
   return { name: 'pages', mark: MARK, counts: known.counts, runs }
 }
@@ -98,24 +97,7 @@ async function healthBeside({ api }, work) {
 
 const shown = ({ p50, p99, max }) => `healthz p50 ${p50.toFixed(2)}  p99 ${p99.toFixed(1)}  max ${max.toFixed(1)}`
 
-/** Walks over the inbound list: four clients request one list again and again. */
-async function waits({ server, known }) {
-  console.log(
-    `\nlists of ${known.counts.inbound} inbound emails, four at once, and what /healthz waits meanwhile, milliseconds`,
-  )
-  const runs = []
-  const alone = percentiles((await askRest(server.api, { status: 200, requests: healthQuestions(2000) }, 1)).times)
-  for (const { title, requests } of inboundQuestions(known)) {
-    const one = percentiles((await askRest(server.api, { status: 200, requests: requests.slice(0, 5) }, 1)).times)
-    const health = await healthBeside(server, () => askRest(server.api, { status: 200, requests }, 4))
-    runs.push({ title, one, health })
-    console.log(`  ${title.padEnd(80)} alone ${one.p50.toFixed(1).padStart(7)}  ${shown(health)}`)
-  }
-  console.log(`  with nothing else: ${shown(alone)}`)
-  return { name: 'waits', alone, runs }
-}
-
-/** All emails: rows a second, what /healthz waits, and the memory of the daemon before and after. */
+/** All emails: how long that takes, what /healthz waits, and the memory of the daemon before and after. */
 async function exportAll({ server }) {
   const client = createClient(server.api)
   const day = 86_400_000

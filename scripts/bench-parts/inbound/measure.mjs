@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { watchTree } from '../../lib/processes.mjs'
 import { RECIPIENT } from './messages.mjs'
 
-const program = fileURLToPath(new URL('source.mjs', import.meta.url))
+const program = fileURLToPath(new URL('../own-source.mjs', import.meta.url))
 
 /** The messages to send: a file for the client. */
 export function writeLetters(folder, letters) {

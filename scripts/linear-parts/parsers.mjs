@@ -13,7 +13,7 @@ import { isUnambiguous, parseMailboxList, truncateList } from '../../dist/src/ba
 import { isMessageId } from '../../dist/src/base/mail/message-id.js'
 import { tryParseNamedAddress } from '../../dist/src/base/mail/named-address.js'
 import { readCsvRows } from '../../dist/src/base/platform/csv/rows.js'
-import { readReply } from '../../dist/src/base/platform/dns/message.js'
+import { readDnsReply } from '../../dist/src/base/platform/dns/message.js'
 import { isQueryable, toCanonicalName } from '../../dist/src/base/platform/dns/name.js'
 import { parsePhoneNumber } from '../../dist/src/base/platform/phone-number.js'
 import { summarizeInbound } from '../../dist/src/inbound/receiving/analysis/inbound-content.js'
@@ -46,7 +46,7 @@ import { acceptsGzip } from '../../dist/src/servers/api/http/input/accept-encodi
 import { findRequestedPart } from '../../dist/src/servers/api/http/input/byte-range.js'
 import { parseCallbackBody } from '../../dist/src/servers/api/http/input/callback-fields.js'
 import { messageRenderer } from '../../dist/src/servers/api/message-views/message-html.js'
-import { readReport as readSmsReport } from '../../dist/src/servers/api/sms/receipts.js'
+import { readReceiptReport as readSmsReport } from '../../dist/src/servers/api/sms/receipts.js'
 import { parseQuery } from '../../dist/src/servers/dns/query.js'
 import { parsePlainMail } from '../../dist/src/servers/smtp/commands/mail-command.js'
 import { parsePlainRcpt } from '../../dist/src/servers/smtp/commands/rcpt-command.js'
@@ -232,7 +232,7 @@ async function suppressions(text) {
 
 const dnsReply = (text) => {
   const octets = Buffer.from(text).subarray(0, 65_000)
-  readReply(Buffer.concat([Buffer.from([0, 1, 0x81, 0x80, 0, 0, 0, 50, 0, 50, 0, 0]), octets]))
+  readDnsReply(Buffer.concat([Buffer.from([0, 1, 0x81, 0x80, 0, 0, 0, 50, 0, 50, 0, 0]), octets]))
   parseQuery(octets.subarray(0, 1232))
 }
 

@@ -59,7 +59,13 @@ const run = {
         { name: 'REST over HTTPS', measure: () => measureRest(posthorn, how) },
         { name: 'SMTP', measure: () => measureAccept(posthorn, how) },
       ]
-      results.push(await compare(`POST /v1/emails, ${sessions} kept connections, about 4096 octets, beside our own SMTP`, sides, rounds))
+      results.push(
+        await compare(
+          `POST /v1/emails, ${sessions} kept connections, about 4096 octets, beside our own SMTP`,
+          sides,
+          rounds,
+        ),
+      )
     }
     return results
   },

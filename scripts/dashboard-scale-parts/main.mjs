@@ -66,9 +66,13 @@ function postponeQueue(file) {
 }
 
 function startDaemon(folder, workspaceId) {
-  const child = spawn(process.execPath, [new URL('daemon.mjs', import.meta.url).pathname, folder, workspaceId, EMAIL, PASSWORD], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  })
+  const child = spawn(
+    process.execPath,
+    [new URL('daemon.mjs', import.meta.url).pathname, folder, workspaceId, EMAIL, PASSWORD],
+    {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    },
+  )
   child.once('exit', (code) => {
     if (code !== 0) process.exit(1)
   })

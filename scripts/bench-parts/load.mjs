@@ -1,7 +1,7 @@
 // The client that sends mail and the sink that receives it: Postfix's if they are installed, else ours.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -14,6 +14,8 @@ export const RECIPIENT = 'someone@sink.test'
 
 const postfixSource = '/usr/sbin/smtp-source'
 const postfixSink = '/usr/sbin/smtp-sink'
+/** The message, for our own client. */
+const letters = join(tmpdir(), `posthorn-letters-${process.pid}.json`)
 const ownProgram = (name) => [process.execPath, fileURLToPath(new URL(name, import.meta.url))]
 
 /**
@@ -26,13 +28,13 @@ export async function source(port, load) {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const [status] = await once(client, 'exit')
+  rmSync(letters, { force: true })
   if (status !== 0) throw new Error(`the client ended with ${status}`)
   return (performance.now() - begun) / 1000
 }
 
 function sourceWords(port, { messages, size, sessions, kept, recipient = RECIPIENT, file }) {
   if (!existsSync(postfixSource)) {
-    const letters = join(mkdtempSync(join(tmpdir(), 'posthorn-letters-')), 'letters.json')
     const message = file === undefined ? generate(size) : readFileSync(file, 'utf8').replace(/\r?\n/g, '\r\n')
     writeFileSync(letters, JSON.stringify({ recipient, letters: [{ from: SENDER, message }] }))
     return [...ownProgram('own-source.mjs'), letters, port, sessions, messages, kept ? 'kept' : 'new']

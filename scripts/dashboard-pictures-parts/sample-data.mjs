@@ -132,8 +132,8 @@ async function receiveMail(port) {
 function writeHistory(folder) {
   const database = new Database(join(folder, 'posthorn.db'))
   const { workspace_id: workspaceId } = database.prepare('select workspace_id from emails limit 1').get()
-  const insert = database.prepare(`insert or ignore into email_metrics values (${'?,'.repeat(18)}?)`)
   const columns = database.pragma('table_info(email_metrics)').map(({ name }) => name)
+  const insert = database.prepare(`insert or ignore into email_metrics values (${columns.map(() => '?').join(', ')})`)
   for (let day = 1; day <= 90; day += 1) {
     const bucket = Math.floor((Date.now() - day * DAY) / QUARTER) * QUARTER
     const weekday = new Date(bucket).getUTCDay()

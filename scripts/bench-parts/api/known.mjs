@@ -13,10 +13,7 @@ export function knownOf(file, workspaceId) {
     'in an audience': count('contacts where audience_id', AUDIENCES[0]),
   }
   const someOf = (table) =>
-    db
-      .prepare(`select id from ${table} where workspace_id = ? and rowid % ? = 0`)
-      .pluck()
-      .all(workspaceId, Math.ceil(counts[table] / 1000))
+    db.prepare(`select id from ${table} where workspace_id = ? order by random() limit 1000`).pluck().all(workspaceId)
   const some = Object.fromEntries(Object.keys(tables).map((table) => [table, someOf(table)]))
   db.close()
   return { ...some, counts }

@@ -32,7 +32,7 @@ interface CertificateNames {
   readonly mailHosts: readonly DomainName[]
 }
 
-export interface CertificateRunnerDeps {
+interface CertificateRunnerDeps {
   readonly files: CertificateFiles
   readonly served: ServedCertificates
   readonly windows: RenewalWindows

@@ -74,7 +74,7 @@ export async function openListeners(
   const stop = runOnce(() => stopListeners(open, stopTimeout))
   const composing = startComposing(stopSteps, stop)
   const { apiKeyCache, domains, findPolicy, limits, receiving, disk } = services
-  const { hasRoom: hasDiskSpace } = disk
+  const hasDiskSpace = disk.hasRoom
   const memory = createMessageMemory(settings)
   const common = {
     config,
@@ -93,22 +93,16 @@ export async function openListeners(
   open.push({ stop: api.drain })
   lateSteps.push(() => api.listener.close())
   await startServices(services, hasDiskSpace)
-  const sending = wireSending(
-    { config, clock, served, servesName: (name) => certificates.servesName(name) },
-    database,
-    services,
-    composing,
-  )
+  const sending = wireSending({ config, clock, served, certificates }, database, services, composing)
   const acceptor = new SubmissionAcceptor({ read: database.read, clock, ...sending })
-  const behind = { ...common, logs, database, requests: limits.requests, acceptor, receiving, disk }
-  const others = await openOtherListeners(behind, open)
+  const behind = { logs, database, requests: limits.requests, acceptor, receiving, disk }
+  const others = await openOtherListeners({ ...common, ...behind }, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
   const changes = new ProcessChanges(services, others.submission, log)
   const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
-  const routes = api.serve(parts)
   return {
-    ...{ ...listeners, ...routes, served, stop },
+    ...{ ...listeners, ...api.serve(parts), served, stop },
     onForeignChange: () => changes.anything(),
     useCertificate: (renewed) => serve(listeners, renewed, served),
     watched: {

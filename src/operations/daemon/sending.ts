@@ -1,5 +1,4 @@
 /** Wires sending: from a submission or a request to a queued message. */
-import type { DomainName } from '../../base/mail/address.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import type { Database } from '../../base/storage/db/database.js'
 import type { ComposeThread } from '../../outbound/sending/compose-thread.js'
@@ -7,13 +6,14 @@ import { EmailCommitter } from '../../outbound/sending/email-committer.js'
 import { EmailPreparer } from '../../outbound/sending/email-preparer.js'
 import { EmailTracker } from '../../outbound/tracking/track-email.js'
 import { TrackingHost } from '../../outbound/tracking/tracking-host.js'
+import type { Certificates } from '../certificates/certificates.js'
 import type { StartOptions } from './daemon-options.js'
 import type { Services } from './services.js'
 
 interface SendingDeps extends Pick<StartOptions, 'config' | 'clock'> {
   /** The certificate that is served now. */
   readonly served: Pick<TlsFiles, 'cert'>
-  readonly servesName: (name: DomainName) => boolean
+  readonly certificates: Certificates
 }
 
 export interface Sending {
@@ -27,7 +27,7 @@ export interface Sending {
 }
 
 export function wireSending(
-  { config: { service, api }, clock, served, servesName }: SendingDeps,
+  { config: { service, api }, clock, served, certificates }: SendingDeps,
   { read, commit }: Database,
   { suppressions, domains, limits: { charger }, delivery: { runner: queue } }: Services,
   composing: ComposeThread,
@@ -35,6 +35,7 @@ export function wireSending(
   const { hostname, public_url: publicUrl } = service
   const servesTls = api.listen.some(({ kind }) => kind === 'tls')
   const certificateOf = (): string => served.cert
+  const servesName = certificates.servesName.bind(certificates)
   const trackingHost = new TrackingHost({ publicUrl, servesTls, certificateOf, servesName, clock })
   const tracker = new EmailTracker({ trackingHost, publicUrl })
   return {

@@ -33,7 +33,7 @@ import { SendingDomainCache } from '../../workspaces/domains/sending-domain-cach
 import { ensureServiceIdentity, type ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { ImportRunner } from '../../workspaces/imports/import-runner.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
-import { DailyChecks } from '../doctor/daily-checks.js'
+import { DailyChecks } from '../doctor/daily/daily-checks.js'
 import { Housekeeping } from '../upkeep/housekeeping.js'
 import { watchSetBack } from '../upkeep/set-back-clock.js'
 import { watchDisk } from '../upkeep/storage-watch.js'

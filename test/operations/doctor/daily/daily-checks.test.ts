@@ -1,6 +1,6 @@
 /** When a daily run is due. */
 import t from 'tap'
-import { isRunDue } from '../../../src/operations/doctor/daily-checks.js'
+import { isRunDue } from '../../../../src/operations/doctor/daily/daily-checks.js'
 
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE

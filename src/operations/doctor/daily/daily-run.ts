@@ -5,15 +5,15 @@
  * Findings, events and the time of the run are one commit, so a run that is cut off is made again and tells nothing twice.
  */
 
-import { formatTimestamp } from '../../base/platform/clock.js'
-import type { Log } from '../../base/platform/log.js'
-import type { Store } from '../../base/storage/db/database.js'
-import type { Write } from '../../base/storage/db/write.js'
-import { recordEvent } from '../../records/events/event-log.js'
-import { findOperatorWorkspace } from '../../workspaces/accounts/workspace/operator-workspace.js'
-import { type Comparison, compareFindings, type StoredFinding } from './compare-findings.js'
-import { countStates, type Finding } from './finding.js'
-import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } from './findings-store.js'
+import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { Write } from '../../../base/storage/db/write.js'
+import { recordEvent } from '../../../records/events/event-log.js'
+import { findOperatorWorkspace } from '../../../workspaces/accounts/workspace/operator-workspace.js'
+import { type Comparison, compareFindings, type StoredFinding } from '../compare-findings.js'
+import { countStates, type Finding } from '../finding.js'
+import { type DoctorRun, readFindings, readLastRun, storeFindings, storeRun } from '../findings-store.js'
 
 /** Milliseconds between two notices. They are less than a day, because a run is not at the same second each day. */
 const NOTICE_INTERVAL = 23 * 3_600_000

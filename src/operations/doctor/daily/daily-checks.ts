@@ -4,19 +4,19 @@
  * The runs of a daemon follow each other, also those that the operator asks for; requests that wait for a run share it,
  * so however many there are, one run is under way and one waits.
  */
-import type { ReadSettings } from '../../base/config/live-config.js'
-import type { Clock } from '../../base/platform/clock.js'
-import type { Log } from '../../base/platform/log.js'
-import { shareWaitingRun } from '../../base/platform/serial-runner.js'
-import { DAY } from '../../base/platform/time-units.js'
-import type { Store } from '../../base/storage/db/database.js'
-import type { CheckDeps } from './check.js'
-import { allChecks } from './checks/all-checks.js'
-import { type DoctorEdges, openCheckDeps } from './checks/open-deps.js'
+import type { ReadSettings } from '../../../base/config/live-config.js'
+import type { Clock } from '../../../base/platform/clock.js'
+import type { Log } from '../../../base/platform/log.js'
+import { shareWaitingRun } from '../../../base/platform/serial-runner.js'
+import { DAY } from '../../../base/platform/time-units.js'
+import type { Store } from '../../../base/storage/db/database.js'
+import type { CheckDeps } from '../check.js'
+import { allChecks } from '../checks/all-checks.js'
+import { type DoctorEdges, openCheckDeps } from '../checks/open-deps.js'
+import type { Finding } from '../finding.js'
+import { readLastRun } from '../findings-store.js'
+import { runChecks } from '../run-checks.js'
 import { storeDailyRun } from './daily-run.js'
-import type { Finding } from './finding.js'
-import { readLastRun } from './findings-store.js'
-import { runChecks } from './run-checks.js'
 
 /** Milliseconds. */
 const FIRST_RUN = 600_000

@@ -5,7 +5,7 @@
  * come from counters that triggers maintain, so no list counts rows. The total of a broadcast does not fall when its
  * old emails are removed.
  *
- * An offset has to be walked over; that is done along the index alone, in steps (`storage/stepped-walk.ts`), so an
+ * An offset has to be walked over; that is done along the index alone, in steps (`base/storage/db/stepped-walk.ts`), so an
  * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
  * between two pages.
  */

@@ -2,7 +2,7 @@
  * Emails of a workspace for people who look for one: newest first, in pages, narrowed by any of the filters.
  *
  * Only the status (`status-filter.ts`), the broadcast and the time are in an index. What is left is
- * compared row by row, in steps (`storage/stepped-walk.ts`), and a request compares at most MAX_COMPARED rows: a page
+ * compared row by row, in steps (`base/storage/db/stepped-walk.ts`), and a request compares at most MAX_COMPARED rows: a page
  * then has fewer emails than were asked for, and says how far it has come, from where the next page continues.
  *
  * Texts are compared without regard to the case of ASCII letters.

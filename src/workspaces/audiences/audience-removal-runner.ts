@@ -1,4 +1,4 @@
-/** Removes the contacts of deleted audiences: see `storage/removal-runner.ts`. */
+/** Removes the contacts of deleted audiences: see `base/storage/db/removal-runner.ts`. */
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { createRemovalRunner, type RemovalRunner } from '../../base/storage/db/removal-runner.js'

@@ -3,7 +3,7 @@
  *
  * Each read walks one index backwards (`contacts_of_workspace` or `contacts_of_audience`) without
  * sorting, since ids begin with their time. Totals come from stored counts. The rows before an offset
- * are skipped along the index, in steps (`storage/stepped-walk.ts`), so that an offset of a million
+ * are skipped along the index, in steps (`base/storage/db/stepped-walk.ts`), so that an offset of a million
  * does not block the event loop.
  */
 import type { Address } from '../../base/mail/address.js'

@@ -1,7 +1,7 @@
 /**
  * Deletes a sending domain with its keys, blocked addresses and forwarding rules: after the commit nothing is sent from it.
  *
- * Queued mail from it fails at its next attempt (`delivery/attempt/ready-message`). The caller starts `failDomain`,
+ * Queued mail from it fails at its next attempt (`delivery/attempt/message-preparer`). The caller starts `failDomain`,
  * which walks the queue, so that it fails sooner.
  */
 

@@ -1,7 +1,7 @@
 /**
  * The columns that the table types declare, read from their syntax: `text`, `integer` or `blob`,
  * with `?` where null is allowed. Knows the forms that those files use (their aliases, literals,
- * unions, Generated, `textTypes`) and throws at any other.
+ * unions, Generated, `textTypes`, `Hold`) and throws at any other.
  */
 import { readFileSync } from 'node:fs'
 import ts from 'typescript'
@@ -28,6 +28,7 @@ export function declaredTables(...paths: readonly string[]): Shape {
     const name = (type.typeName as ts.Identifier).text
     if (name === 'Buffer' || name === 'Uint8Array') return ['blob']
     if (textTypes.has(name)) return ['text']
+    if (name === 'Hold') return ['integer']
     return kinds(name === 'Generated' ? type.typeArguments?.[0] : aliases.get(name))
   }
 

@@ -9,6 +9,7 @@ import type { Commit } from './write.js'
 export interface Store {
   /** Synchronous, for short reads. A long read must go page by page, or the WAL is never checkpointed. */
   readonly read: Read
+  /** `openDatabase` (`base/storage/open`) gives it; it leads to `Writer.commit`. */
   readonly commit: Commit
 }
 

@@ -5,7 +5,9 @@
  * `lent`: their memory goes to the writer and comes back with its answer, whether the commit succeeded or not; until
  * then nothing else may use that memory. `moved`: they may be in several pieces, which only the writer joins, and the
  * memory of pieces that have it alone is lost to us even if the commit fails, so a message of many megabytes is never
- * held twice. A few bytes are copied in any case. Bytes that are `onDisk` were never here.
+ * held twice. Less than `TRANSFER_FROM_BYTES` are copied in any case. Bytes that are `onDisk` were never here.
+ *
+ * The threads that authenticate inbound mail borrow a message in the same way (`lent`): it goes to the thread and back.
  *
  * Bytes that are not here are not read by mistake: `read` throws, and `kept` says that they are to be read from the
  * disk.
@@ -72,7 +74,10 @@ export class MessageBytes {
     return this.held.some((piece) => piece.buffer === buffer)
   }
 
-  /** Frees them at once. Memory that has gone elsewhere is not touched. The caller is their last reader. */
+  /**
+   * Frees them at once, if they are many (`freeMemory`). Memory that has gone elsewhere is not touched. The caller is
+   * their last reader.
+   */
   free(): void {
     freeMemory(...this.held)
   }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from './prepared.js'
 
-/** The id of the operator's workspace: see `accounts/operator-workspace.ts`. */
+/** The id of the operator's workspace: see `workspaces/accounts/workspace/operator-workspace.ts`. */
 export const OPERATOR_WORKSPACE_KEY = 'operator_workspace'
 
 export const readServiceState = prepareRead<{ key: string }>()(({ db, slot }) =>

@@ -4,8 +4,8 @@
  * Closing removes all that could still be used: the workspace, its members (so its API keys belong to no
  * member), pending invitations, its sending domains and their DKIM keys, its webhooks, its exports, and
  * running imports. These rows are few: people make them by hand. From that commit on the workspace cannot be
- * found, its exports cannot be downloaded, and nothing is accepted, signed or delivered to webhooks for it. A row in `erasures` makes the daemon resume after a crash
- * (`daemon/erasures.ts`).
+ * found, its exports cannot be downloaded, and nothing is accepted, signed or delivered to webhooks for it. A row in
+ * `erasures` makes the daemon resume after a crash (`base/storage/maintenance/erasure-runner`).
  *
  * Erasing removes every row with its id. The list of tables is complete by its type: a new table with a
  * `workspace_id` does not compile until it is listed. An interrupted erasure can be started again. A table

@@ -89,8 +89,7 @@ export const linkMetricsColumns = `
 const rollUps = [
   // Numbers of the emails that were made in a quarter of an hour, by domain of the sender and by tag.
   `create table email_metrics (${emailMetricsColumns}) strict, without rowid`,
-  // Finds rows by age. It does not index the column itself: an index with the whole key would take the place of the
-  // primary key.
+  // Finds rows by age. An index of the column itself, with the whole key, would take the place of the primary key.
   `create index email_metrics_by_age on email_metrics (bucket / ${DAY})`,
 
   // Clicks of persons on a URL in the emails of a day.

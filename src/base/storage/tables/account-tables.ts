@@ -7,7 +7,7 @@ import type { Address } from '../../mail/address.js'
 import type { Json, JsonObject, Timestamp } from './columns.js'
 
 export type Role = 'owner' | 'admin' | 'member'
-/** What an API key may do of what its member may: see `accounts/permissions.ts`. */
+/** What an API key may do of what its member may: see `workspaces/accounts/access/permissions.ts`. */
 export type Scope = 'full' | 'send' | 'read'
 
 export interface WorkspacesTable {
@@ -107,7 +107,7 @@ export interface AuditLogTable {
   details: Json<JsonObject>
 }
 
-/** Deleted workspaces whose last rows are still to be erased: see `daemon/erasures.ts`. */
+/** Deleted workspaces whose last rows are still to be erased: see `base/storage/maintenance/erasure-runner`. */
 export interface ErasuresTable {
   id: string
   asked_at: Timestamp

@@ -10,7 +10,7 @@ import type { Flag, Json, JsonObject, Timestamp } from './columns.js'
 import type { Hold } from './hold.js'
 
 type CommonStatus = 'scheduled' | 'queued' | 'sent' | 'delivered' | 'bounced' | 'failed' | 'cancelled'
-/** States of an email and of each of its recipients: see `messages/roll-up.ts`. */
+/** States of an email and of each of its recipients: see `records/messages/email/roll-up.ts`. */
 export type RecipientStatus = CommonStatus | 'suppressed'
 /** An email whose recipients are all suppressed has failed. */
 export type EmailStatus = CommonStatus | 'complained'
@@ -68,7 +68,7 @@ export interface EmailsTable {
   from_domain: DomainName
   /** The broadcast that the message belongs to. Lists of emails leave it out. */
   broadcast_id: string | null
-  /** How many recipients are in each state: see `messages/recipient-counts.ts`. */
+  /** How many recipients are in each state: see `records/messages/email/recipient-counts.ts`. */
   recipients_queued: Generated<number>
   recipients_sent: Generated<number>
   recipients_delivered: Generated<number>

@@ -7,7 +7,7 @@
  * requested at the start: what a sender controls (slow servers, many signatures) must not turn a failing DMARC
  * into a missing one.
  *
- * Bodies are hashed on the calling thread (`authentication-thread.ts`), in pieces between which other messages
+ * Bodies are hashed on the calling thread (`threads/message-worker`), in pieces between which other messages
  * have their turn: a few milliseconds a megabyte for each way of hashing.
  *
  * The header is scanned on this thread although the main thread has scanned it: sending its fields here takes

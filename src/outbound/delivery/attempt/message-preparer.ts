@@ -2,8 +2,9 @@
  * Prepares the message of an entry for sending: bytes, signature, return path, and above the bytes the
  * reference field by which complaints are recognized.
  *
- * A message is signed once, for its first recipient; the write that stores the signature goes into the
- * commit of that recipient's lease, before the host is called. If recipients have copies of their own, each copy is
+ * A message is signed once, for its first recipient. The write that stores the signature goes into the commit of that
+ * recipient's lease, before the host is called; an entry that was claimed when the message was accepted has no such
+ * commit, and the write goes into that of its outcome. If recipients have copies of their own, each copy is
  * signed once (`own-message.ts`).
  */
 import type { KeyObject } from 'node:crypto'
@@ -43,7 +44,7 @@ export interface ReadyMessage {
   /** The bytes without our fields. */
   readonly readRaw: () => Buffer
   readonly signed: SignedBytes
-  /** To be committed with the lease. */
+  /** Commit them with the lease, or with the outcome if the entry was claimed. */
   readonly writes: readonly Write[]
   /** Not null: it replaces the destination that was found. */
   readonly destination: Destination | null

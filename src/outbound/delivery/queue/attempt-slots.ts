@@ -11,7 +11,7 @@
  *   for a good reason goes on as fast as before.
  * - In the second pool an owner may hold as much as is free there, in attempts and in bytes of their messages: one owner
  *   gets half of it, two a third each, and some is always left. Beyond that its attempts keep their slots. Bytes of large
- *   messages do not count, because `attempt/message-cache.ts` bounds them.
+ *   messages do not count, because `outbound/delivery/queue/message-cache.ts` bounds them.
  *
  * Known limit: an owner whose share of both pools waits for servers that do not answer gets no further attempt until the
  * first of them times out.

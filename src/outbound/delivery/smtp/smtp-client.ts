@@ -9,7 +9,7 @@
  *   the address is loopback.
  * - What DANE, MTA-STS or the message demand of TLS with the host is judged before the second EHLO.
  *
- * `sessions/tls-policy` decides on falling back to plain text.
+ * `sessions/session-opener` decides on falling back to plain text.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import { DialError, type Dialer } from '../../../base/platform/dialer.js'

@@ -6,7 +6,7 @@
  * was read stands, even if the connection fails after it.
  *
  * A yes to the message counts only if the server has taken every byte: a server that answers earlier
- * cannot have the message, and after a yes its memory may be freed (`attempt/message-cache.ts`).
+ * cannot have the message, and after a yes its memory may be freed (`outbound/delivery/queue/message-cache.ts`).
  *
  * If the connection breaks between the final dot and the reply (stage `message`), the server may or may
  * not have the message. A retry may make a duplicate; no retry would lose mail (RFC 1047).

@@ -3,7 +3,7 @@
  *
  * Each filter has an index in the order of the list. One filter drives the walk: one with few rows, if there is
  * any. The others are checked in its index, or in the rows on the way. A walk goes in steps
- * (`storage/stepped-walk.ts`), so neither a large offset nor filters without a common match block anything.
+ * (`base/storage/db/stepped-walk.ts`), so neither a large offset nor filters without a common match block anything.
  *
  * Limit: if filters match many rows each and few together, all rows of the driving filter are checked.
  */

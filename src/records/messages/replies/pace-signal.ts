@@ -4,7 +4,7 @@
  * `sessions`: too many sessions at a time. `messages`: too many messages in this session. `rate`: too many messages in
  * a time. `block`: the address we come from is refused as a whole. `unnamed`: the session was refused without a reason,
  * which is a matter of sessions where others are open. Null: nothing about pace, as with greylisting, a full mailbox,
- * what the message contains, or whose it is (`sender-refusal.ts`).
+ * what the message contains, or whose it is (`isAboutSender`).
  *
  * Only replies before the recipient, and temporary ones later, are about us and not about the message. Known limit:
  * English, as the providers reply.

@@ -2,7 +2,6 @@
 import { X509Certificate } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import type { StartSettings } from '../../../base/config/live-config.js'
-import type { ApiEndpoint } from '../http/server/listener.js'
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import type { ProcessMeter } from '../../../base/platform/processes/process-meter.js'
@@ -13,6 +12,7 @@ import { measureSpool, spoolFolder } from '../../../base/storage/db/spool-files.
 import { databaseFile } from '../../../base/storage/open.js'
 import type { QueueCensus } from '../../../records/messages/queue/queue-census.js'
 import { readWebhookBacklog } from '../../../workspaces/webhooks/webhook-backlog.js'
+import type { ApiEndpoint } from '../http/server/listener.js'
 import type { Health } from './health-view.js'
 
 interface HealthDeps {

@@ -1,7 +1,7 @@
 /**
  * The bytes of messages that one client network brings in a minute: `inbound.bytes_per_minute`.
  *
- * A network is what the limit of connections calls so (`accounts/client-address.ts`): a /24 of IPv4, a /48 of IPv6. A
+ * A network is what the limit of connections calls so (`base/platform/connections/client-address.ts`): a /24 of IPv4, a /48 of IPv6. A
  * message needs room for its declared size before it is transferred, and takes it then; bytes beyond that count as they
  * come. A message larger than the whole rate comes alone, into a network that has used nothing. All bytes count, also
  * those of messages that are refused: they cost memory and bandwidth.

@@ -150,6 +150,7 @@ export class SmtpConnectionAdapter<Session extends SmtpSession> extends SMTPConn
     })
   }
 
+  /** When smtp-server has begun to read the data, it calls `onData` of the adapter, whose `handleStored` sends the last reply. */
   override handler_DATA(command: Buffer, callback: Done): void {
     handleAnswer(this.smtpSession.data(), (answer) => {
       if (answer === null) return

@@ -26,7 +26,7 @@ export interface CollectedMessage {
 
 /** The client left before the end of its message. */
 export class SmtpClientGone extends Error {
-  override name = 'ClientGone'
+  override name = 'SmtpClientGone'
 }
 
 /** Emits `end` after its last byte. `write` never asks for a pause. */

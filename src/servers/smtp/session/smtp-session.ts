@@ -54,6 +54,7 @@ export interface MessageTransfer {
   readonly stored: Promise<SmtpReply | null>
 }
 
+/** `SubmissionSession` and `MxSession` implement it; `openSession` of each listener chooses. */
 export interface SmtpSession extends LimitedConnection {
   /** Null if the client is greeted. A reply takes the place of the greeting, and the connection ends. */
   connect(): Answer<SmtpReply | null>

@@ -31,7 +31,7 @@ export interface Body {
 
 /** The client has closed the connection before the end of its request. */
 export class HttpClientGone extends Error {
-  override name = 'ClientGone'
+  override name = 'HttpClientGone'
 }
 
 const emptyBody: Body = { raw: Buffer.alloc(0), release: () => undefined }

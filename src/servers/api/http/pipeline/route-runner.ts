@@ -21,7 +21,7 @@ import { hasBody } from '../input/read-body.js'
 import type { AnswerSender } from '../output/send-answer.js'
 import { type Input, isOpenArea, isSessionArea, type Route } from '../route/route.js'
 import { type InputReader, parseQueryString } from './read-input.js'
-import { requireOwnSite, type SessionIdentities } from './session-identity.js'
+import { requireOwnSite, type SessionIdentities, signedOut } from './session-identity.js'
 
 /** The caller of a route, as far as the route asks for it. */
 interface Caller {
@@ -54,6 +54,7 @@ export class RouteRunner {
     try {
       const caller = route.body === null || isOpenArea(route.area) ? atFirst : reauthorize()
       const call = { ...aboutRequest(ctx), ...input, ...caller, now: this.clock() }
+      // `run` stands in the file that declares the path: `operations/daemon/api-routes` lists them all.
       await this.sender.send(ctx, await route.run(call))
     } finally {
       release()
@@ -78,7 +79,7 @@ export class RouteRunner {
       return { principal: null, ownKey: null, session: area === 'sign-in' ? session : null }
     }
     if (isSessionArea(area)) {
-      if (session === null || this.sessions === null) throw fault
+      if (session === null || this.sessions === null) throw fault ?? signedOut()
       if (area === 'operator') this.sessions.requireOperator(session)
       return { principal: null, ownKey: null, session }
     }

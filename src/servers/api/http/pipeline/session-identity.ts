@@ -76,7 +76,7 @@ export class SessionIdentities {
   private requireSession({ headers }: IncomingMessage): OpenSession {
     const token = readCookie(headers.cookie, COOKIE)
     const session = token === null ? null : this.checkSession(token)
-    if (session === null) throw new Refusal('signed-out', 'you are not signed in, or the session has ended')
+    if (session === null) throw signedOut()
     return session
   }
 
@@ -144,4 +144,8 @@ export function requireOwnSite(request: IncomingMessage, peer: Peer): void {
     if (origin !== undefined && !isForeignOrigin(origin, headers.host, schemeOf(request, peer))) return
   } else if (site === 'same-origin') return
   throw new Refusal('forbidden', 'not permitted: the request does not come from a page of this service')
+}
+
+export function signedOut(): Refusal {
+  return new Refusal('signed-out', 'you are not signed in, or the session has ended')
 }

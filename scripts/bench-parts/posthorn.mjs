@@ -7,7 +7,7 @@ import { listening } from '../lib/processes.mjs'
 
 export const posthorn = { name: 'Posthorn', start }
 
-/** Of Node.js, as BENCH_NODE_FLAGS has them. */
+/** Flags of Node.js, from BENCH_NODE_FLAGS. */
 export const nodeFlags = process.env['BENCH_NODE_FLAGS']?.split(' ') ?? []
 
 /**

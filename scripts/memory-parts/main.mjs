@@ -81,7 +81,7 @@ try {
 console.log(`\npeak: ${peak.toFixed(0)} MB, at most ${limit} MB are allowed`)
 process.exit(peak > limit ? 1 : 0)
 
-/** With a workspace whose domain sends and receives. */
+/** Starts it with a workspace whose domain sends and receives. */
 async function startDaemon() {
   const settings = {
     submission: { max_size: '35MB' },

@@ -75,7 +75,7 @@ export function pageQuestions({ suppressions, counts }) {
   ]
 }
 
-/** By filters with many rows, few, and none. */
+/** Lists by filters that match many rows, few, and none. */
 function inboundPages(question, count) {
   const filters = [
     `offset=${Math.max(0, count - 100)}`,

@@ -122,7 +122,7 @@ function deliveryFields(from: string, to: readonly string[], { result, signature
   ].join('\r\n')
 }
 
-/** As a program that is not ours reads it, whatever our own reader would make of it. */
+/** mailparser reads it, so that a fault of our own reader cannot hide here. */
 async function readSubject(raw: Buffer): Promise<string> {
   const { subject = '' } = await simpleParser(raw, { skipHtmlToText: true, skipTextToHtml: true, skipImageLinks: true })
   return subject

@@ -79,7 +79,7 @@ export class ExportRunner {
     this.startNext()
   }
 
-  /** To be called when records may have been removed with their workspace: removes their files. */
+  /** Removes the files of records that are gone. Call it when a workspace may have been removed with them. */
   refresh(): void {
     const { read, folder, log } = this.deps
     this.sweeping = this.sweeping

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { countFreePages, type Database } from '../db/database.js'
 
 const PAGES_PER_STEP = 2_000
-/** So many empty pages stay for what is stored next. */
+/** The number of empty pages that stay for what is stored next. */
 const MAX_FREE_PAGES = 5_000
 /** Milliseconds. */
 const STEP_PAUSE = 50

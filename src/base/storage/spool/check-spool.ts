@@ -15,7 +15,7 @@ interface SpoolProblem {
 }
 
 const MAX_EXAMPLES = 3
-/** So many changed messages are listed one by one. */
+/** The number of changed messages that are listed one by one. */
 const MAX_CHANGED = 100
 
 /**

@@ -26,7 +26,7 @@ const commonOptions: Readonly<Record<string, string>> = {
   '--json': 'print one JSON value instead of text',
 }
 
-/** By the name of the option. If commands differ, the command or its first word comes before it. */
+/** The key is the name of the option. If commands differ, the command or its first word comes before it. */
 const options: Readonly<Record<string, string>> = {
   as: 'spam or ham: what the messages are',
   compact: 'leave out the free pages of the database',

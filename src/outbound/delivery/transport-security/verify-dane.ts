@@ -140,7 +140,7 @@ export function publicKeyOctetsOf(certificate: Buffer): Buffer {
 }
 
 interface DerElement {
-  /** Of its content. */
+  /** Offset at which its content begins. */
   readonly start: number
   readonly end: number
 }

@@ -38,7 +38,7 @@ export interface AcceptDeps extends Store {
 
 /** Two limits, so that many client addresses cannot evict the counts of invitations. */
 export class AttemptLimits {
-  /** By client address, as `addressKeyOf` groups them. */
+  /** Keys are client addresses, as `addressKeyOf` groups them. */
   readonly clients = createRateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) })
   /** By the id of the invitation. */
   readonly invitations = createRateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) })

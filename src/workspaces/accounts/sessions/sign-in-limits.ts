@@ -39,7 +39,7 @@ export class AccountLimit {
 }
 
 export class SignInLimits {
-  /** By client address, as `addressKeyOf` groups them. */
+  /** Keys are client addresses, as `addressKeyOf` groups them. */
   readonly clients = limitOf({ requests_per_minute: 30, requests_per_day: 1_000 })
   readonly accounts = new AccountLimit({ requests_per_minute: 10, requests_per_day: 200 })
   /** By what proved itself: a session's user, a link's user, or a known browser. */

@@ -26,7 +26,7 @@ export class DeclaredContent {
   /** `type/subtype` in lower case; empty: it is not said. */
   readonly type: string
   readonly encoding: TransferEncoding
-  /** In lower case; empty: it is not said. */
+  /** In lower case. Empty if it is not said. */
   readonly disposition: string
   readonly ambiguous: boolean
   /** Its type and its encoding are written once, and the type in the one way that all programs read alike. */

@@ -52,7 +52,7 @@ export function splitAtDelimiters(raw: Buffer, { start, end, boundary, max }: Se
   return { parts: [...parts, { start: open, end }], goesOn: false, isExact: false }
 }
 
-/** Where the mark begins a line, or the body; -1: nowhere. */
+/** Returns where the mark begins a line, or the body. -1 if it does not. */
 function findAtLine(bytes: Buffer, mark: Buffer, from: number, bodyStart: number): number {
   let at = bytes.indexOf(mark, from)
   while (at > bodyStart && bytes[at - 1] !== LF) at = bytes.indexOf(mark, at + 1)

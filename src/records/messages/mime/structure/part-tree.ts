@@ -62,7 +62,7 @@ export const MAX_HEADER = 1_048_576
 type Place = Pick<Part, 'start' | 'end' | 'depth' | 'showsMessage'>
 
 export class PartWalker {
-  /** Of what was opened so far: programs differ in which parts it has or in how they are decoded. */
+  /** Whether programs differ in which parts they see in what was opened so far, or in how they decode them. */
   ambiguous = false
   readonly root: Part
   private partsLeft: number

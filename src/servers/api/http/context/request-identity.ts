@@ -48,7 +48,7 @@ export interface RequestIdentity extends Proof {
 export interface RequestLimits {
   /** The limit of each workspace, by its id. */
   readonly requests: RateLimit
-  /** By client address, as `addressKeyOf` groups them. */
+  /** Keys are client addresses, as `addressKeyOf` groups them. */
   readonly clients: RateLimit
   /** The limit by client address for requests that need no key by design. */
   readonly open: RateLimit
@@ -79,7 +79,7 @@ export class KeyIdentities {
   }
 
   /**
-   * For requests that are open to all and frequent: pixels and links of mail, reports, probes, files of the dashboard.
+   * Counts requests that are open to all and frequent: pixels and links of mail, reports, probes, files of the dashboard.
    * Counts the request in a separate limit.
    */
   identifyOpen(request: IncomingMessage, peer: Peer): RequestIdentity {

@@ -44,7 +44,7 @@ export class ProcessChanges implements Changes {
   /** Begins to fail its queued mail, which goes on by itself. */
   domainDeleted(domain: DeletedDomain): void {
     forgetDomain(this.services, domain)
-    void this.services.deletedDomains.start(domain)
+    this.services.deletedDomains.start(domain)
   }
 
   webhookChanged(webhook: Parameters<Changes['webhookChanged']>[0]): void {

@@ -6,8 +6,8 @@ import type { Store } from '../../base/storage/db/database.js'
 import { StoredBroadcasts } from '../../outbound/broadcasts/broadcast-switch.js'
 import { BroadcastComposer } from '../../outbound/broadcasts/compose-broadcast.js'
 import { ContactMessages } from '../../outbound/broadcasts/contact-message.js'
-import { composeEmail } from '../../outbound/sending/compose-email.js'
-import { createContentFiller } from '../../outbound/sending/template-content.js'
+import { EmailComposer } from '../../outbound/sending/email-composer.js'
+import { ContentFiller } from '../../outbound/sending/template-content.js'
 import { buildUnsubscribeUrl, UnsubscribeLinks } from '../../outbound/sending/unsubscribe-links.js'
 import { createHtmlChangeFinder } from '../../outbound/tracking/links.js'
 import { exportFolder } from '../../records/exports/export-file.js'
@@ -30,7 +30,6 @@ import { clicksRoute } from '../../servers/api/emails/clicks.js'
 import { type CreateDeps, createRoute } from '../../servers/api/emails/create.js'
 import { listRoute } from '../../servers/api/emails/list.js'
 import { rawRoute, showRoute } from '../../servers/api/emails/show.js'
-import { createStoredParts } from '../../servers/api/emails/stored-parts.js'
 import { eventRoutes } from '../../servers/api/events/events.js'
 import { exportDownloadRoute } from '../../servers/api/exports/download.js'
 import { type ExportDeps, exportRoutes } from '../../servers/api/exports/exports.js'
@@ -164,12 +163,12 @@ function buildCreateDeps(parts: RouteParts): CreateDeps {
   const { config, read, limits, templates, identity, trackingHost } = parts
   const memory = limits.shareByOwner(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)
-  const from = { read, templates, memory, filler: createContentFiller(links, parts.renderLarge) }
+  const storedParts = { read, templates, memory, filler: new ContentFiller(links, parts.composing) }
   const { hostname, public_url: publicUrl } = config.service
   return {
     ...parts,
-    compose: composeEmail({ ...parts, hostname, publicUrl, links }),
-    createStoredParts: (workspaceId, now) => createStoredParts(from, workspaceId, now),
+    composer: new EmailComposer({ ...parts, hostname, publicUrl, links }),
+    storedParts,
   }
 }
 

@@ -35,7 +35,7 @@ import { auditViewRoute } from '../../servers/api/workspaces/audit-view.js'
 import { buildExportDeps, type RouteParts } from './api-routes.js'
 
 function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
-  const { config, read, previewLarge } = parts
+  const { config, read, composing } = parts
   const { accountDeps } = parts.people
   const acting = { ...parts.operator, ...parts }
   return [
@@ -59,7 +59,7 @@ function buildBrowserRoutes(parts: RouteParts): readonly Route[] {
     auditViewRoute(parts),
     exportViewRoute(buildExportDeps(parts)),
     ...audiencePageRoutes(read),
-    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), previewLarge),
+    ...templatePageRoutes(read, buildUnsubscribeUrl(config.service.public_url, 'preview'), composing),
     broadcastLinksRoute(read),
     searchRoute(parts),
     storyRoute(parts),

@@ -20,9 +20,7 @@ export interface Sending {
   readonly preparer: EmailPreparer
   readonly committer: EmailCommitter
   readonly tracker: EmailTracker
-  readonly composeLarge: ComposeThread['compose']
-  readonly renderLarge: ComposeThread['render']
-  readonly previewLarge: ComposeThread['preview']
+  readonly composing: ComposeThread
   readonly trackingHost: TrackingHost
 }
 
@@ -42,9 +40,7 @@ export function wireSending(
     preparer: new EmailPreparer({ suppressions, hostname, domains, tracker }),
     committer: new EmailCommitter({ read, commit, charger, queue }),
     tracker,
-    composeLarge: (job) => composing.compose(job),
-    renderLarge: (job) => composing.render(job),
-    previewLarge: (job) => composing.preview(job),
+    composing,
     trackingHost,
   }
 }

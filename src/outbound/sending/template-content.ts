@@ -38,10 +38,12 @@ export interface RenderedBodies<Bytes> {
   readonly text: Bytes | null
 }
 
-/** `ComposeThread.render`. */
-type RenderLarge = (job: TemplateToRender) => Promise<RenderedBodies<Buffer>>
+/** `ComposeThread`, which imports the types of this file. */
+interface TemplateRenderer {
+  render(job: TemplateToRender): Promise<RenderedBodies<Buffer>>
+}
 
-interface TemplateUse extends FirstRecipient {
+export interface TemplateUse extends FirstRecipient {
   readonly template: ParsedTemplate
   readonly data: TemplateData
 }
@@ -51,28 +53,30 @@ interface Linked {
   readonly hasUnsubscribeLink: boolean
 }
 
-export interface ContentFiller {
-  /** Rejects with a Refusal for missing or unsuitable values, too many links, and a template without a body. */
-  readonly fillTemplate: (use: TemplateUse) => Promise<Pick<RequestedContent, 'subject' | 'html' | 'text'> & Linked>
-}
+export type FilledContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Linked
 
-export function createContentFiller(unsubscribing: UnsubscribeLinks, renderLarge: RenderLarge): ContentFiller {
-  return {
-    fillTemplate: async ({ template, data, from, recipientId }) => {
-      const { id, html, text } = template
-      if (html === null && text === null) {
-        const details = { field: 'template_id', value: id }
-        throw new Refusal('invalid-parameter', 'template_id: the template has neither html nor text', details)
-      }
-      const uses = [html, text].flatMap((part) => (part === null ? [] : [...part.uses]))
-      const links = uses.reduce((sum, [{ name }, times]) => sum + (name === UNSUBSCRIBE_URL ? times : 0), 0)
-      checkLinks(links, 'template_id')
-      const unsubscribeUrl = unsubscribing.urlOf({ recipientId, from })
-      const rendered =
-        renderSmallTemplate(template, data, unsubscribeUrl) ??
-        (await renderLarge({ template, data, unsubscribeUrl, form: 'text' }))
-      return { ...rendered, hasUnsubscribeLink: links > 0 }
-    },
+export class ContentFiller {
+  constructor(
+    private readonly unsubscribing: UnsubscribeLinks,
+    private readonly composing: TemplateRenderer,
+  ) {}
+
+  /** Rejects with a Refusal for missing or unsuitable values, too many links, and a template without a body. */
+  async fillTemplate(use: TemplateUse): Promise<FilledContent> {
+    const { template, data, from, recipientId } = use
+    const { id, html, text } = template
+    if (html === null && text === null) {
+      const details = { field: 'template_id', value: id }
+      throw new Refusal('invalid-parameter', 'template_id: the template has neither html nor text', details)
+    }
+    const uses = [html, text].flatMap((part) => (part === null ? [] : [...part.uses]))
+    const links = uses.reduce((sum, [{ name }, times]) => sum + (name === UNSUBSCRIBE_URL ? times : 0), 0)
+    checkLinks(links, 'template_id')
+    const unsubscribeUrl = this.unsubscribing.urlOf({ recipientId, from })
+    const rendered =
+      renderSmallTemplate(template, data, unsubscribeUrl) ??
+      (await this.composing.render({ template, data, unsubscribeUrl, form: 'text' }))
+    return { ...rendered, hasUnsubscribeLink: links > 0 }
   }
 }
 

@@ -8,7 +8,7 @@
 import type SQLite from 'better-sqlite3'
 import { createLruCache } from '../../platform/lru-cache.js'
 
-type StatementCache = (sql: string) => SQLite.Statement<unknown[]>
+export type StatementCache = (sql: string) => SQLite.Statement<unknown[]>
 
 export function createStatementCache(db: SQLite.Database, limit = 1000): StatementCache {
   const statements = createLruCache<SQLite.Statement<unknown[]>>({ max: limit })

@@ -19,7 +19,7 @@ import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { MessageBytes, TRANSFER_FROM_BYTES } from '../db/message-bytes.js'
-import { createStatementCache } from '../db/statement-cache.js'
+import { createStatementCache, type StatementCache } from '../db/statement-cache.js'
 import { StorageFault, type Write, WriteConflict } from '../db/write.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SpoolWriter } from '../spool/spool-writer.js'
@@ -28,14 +28,6 @@ import { SpooledBatch } from '../spool/spooled-batch.js'
 export type WriteRequest = readonly Write[]
 /** Why a request failed, or undefined if it succeeded. */
 export type WriteOutcome = Error | undefined
-
-export interface GroupCommit {
-  /** Returns one outcome for each request, in order. Never throws. */
-  readonly run: (requests: readonly WriteRequest[]) => WriteOutcome[]
-  readonly countCommits: () => number
-  /** Milliseconds of the last COMMIT statement. */
-  readonly readSyncTime: () => number
-}
 
 interface Failure {
   readonly error: Error
@@ -67,22 +59,51 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
   }
 }
 
-/** `spool` is null if all bytes are stored in the database. */
-export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null = null): GroupCommit {
-  const statement = createStatementCache(db)
-  const spooled = new SpooledBatch(spool)
-  let commits = 0
-  let syncTime = 0
-  let isCommitting = false
+export class GroupCommit {
+  private readonly statement: StatementCache
+  private readonly spooled: SpooledBatch
+  private isCommitting = false
+  /** COMMIT statements since the start. */
+  commits = 0
+  /** Milliseconds of the last COMMIT statement. */
+  syncTime = 0
 
-  function applyRequest(request: WriteRequest): Failure | undefined {
+  /** `spool` is null if all bytes are stored in the database. */
+  constructor(
+    private readonly db: SQLite.Database,
+    spool: SpoolWriter | null = null,
+  ) {
+    this.statement = createStatementCache(db)
+    this.spooled = new SpooledBatch(spool)
+  }
+
+  /** Returns one outcome for each request, in order. It never throws. */
+  run(requests: readonly WriteRequest[]): WriteOutcome[] {
+    this.isCommitting = false
+    try {
+      this.spooled.begin(requests)
+      const outcomes =
+        this.runTransaction(() => this.runWithoutSavepoints(requests)) ??
+        this.runTransaction(() => requests.map((request) => this.runInSavepoint(request)))
+      return outcomes ?? []
+    } catch (error) {
+      const fault = toStorageFault(error)
+      if (this.db.inTransaction) this.db.exec('rollback')
+      this.spooled.takeBack(fault, { wasCommitting: this.isCommitting })
+      return requests.map(() => fault)
+    } finally {
+      this.spooled.end()
+    }
+  }
+
+  private applyRequest(request: WriteRequest): Failure | undefined {
     /** A statement on a view reports no changes, whatever its trigger has written. */
     let touched = false
-    spooled.beginRequest()
+    this.spooled.beginRequest()
     try {
       for (const write of request) {
-        const { sql, parameters, rows } = spooled.toStored(write)
-        const { changes } = withJoinedBytes(parameters, (bound) => statement(sql).run(bound))
+        const { sql, parameters, rows } = this.spooled.toStored(write)
+        const { changes } = withJoinedBytes(parameters, (bound) => this.statement(sql).run(bound))
         touched ||= changes > 0
         if (rows !== undefined && changes !== rows)
           throw new WriteConflict(`${changes} rows changed, ${rows} expected: ${sql}`)
@@ -91,64 +112,45 @@ export function createGroupCommit(db: SQLite.Database, spool: SpoolWriter | null
       return undefined
     } catch (failure) {
       const error = toStorageError(failure)
-      if (error instanceof StorageFault || !db.inTransaction) throw error
-      spooled.undoRequest()
+      if (error instanceof StorageFault || !this.db.inTransaction) throw error
+      this.spooled.undoRequest()
       return { error, dirty: touched }
     }
   }
 
   /** Undefined if something must be undone, which takes savepoints. */
-  function runWithoutSavepoints(requests: readonly WriteRequest[]): WriteOutcome[] | undefined {
+  private runWithoutSavepoints(requests: readonly WriteRequest[]): WriteOutcome[] | undefined {
     const outcomes: WriteOutcome[] = []
     for (const request of requests) {
-      const failure = applyRequest(request)
+      const failure = this.applyRequest(request)
       if (failure?.dirty) return undefined
       outcomes.push(failure?.error)
     }
     return outcomes
   }
 
-  function runInSavepoint(request: WriteRequest): WriteOutcome {
-    statement('savepoint request').run()
-    const failure = applyRequest(request)
-    if (failure !== undefined) statement('rollback to request').run()
-    statement('release request').run()
+  private runInSavepoint(request: WriteRequest): WriteOutcome {
+    this.statement('savepoint request').run()
+    const failure = this.applyRequest(request)
+    if (failure !== undefined) this.statement('rollback to request').run()
+    this.statement('release request').run()
     return failure?.error
   }
 
-  function runTransaction<Result>(body: () => Result | undefined): Result | undefined {
-    statement('begin immediate').run()
+  private runTransaction<Result>(body: () => Result | undefined): Result | undefined {
+    this.statement('begin immediate').run()
     const result = body()
     if (result === undefined) {
-      statement('rollback').run()
-      spooled.undoAll()
+      this.statement('rollback').run()
+      this.spooled.undoAll()
       return result
     }
-    spooled.sync()
+    this.spooled.sync()
     const begun = performance.now()
-    isCommitting = true
-    statement('commit').run()
-    syncTime = performance.now() - begun
-    commits += 1
+    this.isCommitting = true
+    this.statement('commit').run()
+    this.syncTime = performance.now() - begun
+    this.commits += 1
     return result
   }
-
-  function run(requests: readonly WriteRequest[]): WriteOutcome[] {
-    isCommitting = false
-    try {
-      spooled.begin(requests)
-      const outcomes =
-        runTransaction(() => runWithoutSavepoints(requests)) ?? runTransaction(() => requests.map(runInSavepoint))
-      return outcomes ?? []
-    } catch (error) {
-      const fault = toStorageFault(error)
-      if (db.inTransaction) db.exec('rollback')
-      spooled.takeBack(fault, { wasCommitting: isCommitting })
-      return requests.map(() => fault)
-    } finally {
-      spooled.end()
-    }
-  }
-
-  return { run, countCommits: () => commits, readSyncTime: () => syncTime }
 }

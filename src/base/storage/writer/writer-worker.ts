@@ -20,7 +20,7 @@ import { StorageFault } from '../db/write.js'
 import { toStorageFault } from '../health/faults.js'
 import { SpoolWriter } from '../spool/spool-writer.js'
 import { sweepStep } from '../spool/sweep.js'
-import { createGroupCommit, type GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
+import { GroupCommit, type WriteOutcome, type WriteRequest } from './group-commit.js'
 import {
   type FromWriter,
   failureToWire,
@@ -128,11 +128,11 @@ class WriterThread {
   private commit(batch: readonly WriteRequest[]): WriteOutcome[] {
     this.syncTime = null
     const outcomes = this.withDatabase(({ group }) => {
-      const before = group.countCommits()
+      const before = group.commits
       const result = group.run(batch)
-      const made = group.countCommits() - before
+      const made = group.commits - before
       this.commits += made
-      if (made > 0) this.syncTime = group.readSyncTime()
+      if (made > 0) this.syncTime = group.syncTime
       return result
     })
     if (outcomes instanceof StorageFault) return batch.map(() => outcomes)
@@ -210,7 +210,7 @@ function openWriterDatabase(options: WriterThreadOptions): OpenDatabase {
   const db = openConnection(options)
   try {
     const spool = options.spool ? openSpool(db, options.file) : null
-    return { db, spool, group: createGroupCommit(db, spool), dataVersion: db.prepare('pragma data_version').pluck() }
+    return { db, spool, group: new GroupCommit(db, spool), dataVersion: db.prepare('pragma data_version').pluck() }
   } catch (error) {
     db.close()
     throw error

@@ -42,9 +42,9 @@ const listed = templateRecord.omit({ html: true, text: true }).meta({ id: 'Liste
 export function templatePageRoutes(
   read: Read,
   sampleUnsubscribeUrl: string,
-  previewLarge: ComposeThread['preview'],
+  composing: ComposeThread,
 ): readonly Route[] {
-  return [listRoute(read), previewRoute(sampleUnsubscribeUrl, previewLarge)]
+  return [listRoute(read), previewRoute(sampleUnsubscribeUrl, composing)]
 }
 
 function listRoute(read: Read): Route {
@@ -70,7 +70,7 @@ function listRoute(read: Read): Route {
 }
 
 /** `unsubscribeUrl` unsubscribes no recipient. */
-function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['preview']): Route {
+function previewRoute(unsubscribeUrl: string, composing: ComposeThread): Route {
   return route({
     method: 'POST',
     path: '/template-previews',
@@ -91,7 +91,7 @@ function previewRoute(unsubscribeUrl: string, previewLarge: ComposeThread['previ
       const words = { id: '', subject, html, text }
       const rendered =
         size > LONG_BODY
-          ? await previewLarge({ words, data, unsubscribeUrl })
+          ? await composing.preview({ words, data, unsubscribeUrl })
           : renderPreview(parseTemplate(words), data, unsubscribeUrl)
       return json(200, { ...rendered, variables: [...rendered.variables], missing: [...rendered.missing] })
     },

@@ -41,7 +41,7 @@ interface TemplateRouteDeps extends Store {
   readonly templates: TemplateCache
   /** The value of `unsubscribe_url` in previews: it unsubscribes no recipient. */
   readonly sampleUnsubscribeUrl: string
-  readonly renderLarge: ComposeThread['render']
+  readonly composing: ComposeThread
 }
 
 /** Bytes of bodies in one page of the list, 8 MB. */
@@ -160,7 +160,7 @@ function removeRoute({ commit, templates }: TemplateRouteDeps): Route {
   })
 }
 
-function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, renderLarge }: TemplateRouteDeps): Route {
+function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, composing }: TemplateRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/templates/:id/render',
@@ -179,7 +179,7 @@ function renderRoute({ templates, sampleUnsubscribeUrl: unsubscribeUrl, renderLa
       const { template_data: data } = call.body
       const small = renderSmallTemplate(template, data, unsubscribeUrl)
       if (small !== null) return json(200, small)
-      const { subject, html, text } = await renderLarge({ template, data, unsubscribeUrl, form: 'json' })
+      const { subject, html, text } = await composing.render({ template, data, unsubscribeUrl, form: 'json' })
       return json(200, { subject, html: html && new JsonText(html), text: text && new JsonText(text) })
     },
   })

@@ -20,7 +20,7 @@ import { type CreatedEmail, createdEmail, toCreatedEmail } from './created-email
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer } from './idempotency-key.js'
 import { buildRequestedEmail } from './requested-email.js'
-import type { StoredParts } from './stored-parts.js'
+import { StoredParts } from './stored-parts.js'
 
 const MAX_BATCH = 100
 /** 32 MB. All composed messages of a batch are in memory until the commit. */
@@ -109,7 +109,7 @@ async function createAll(deps: BatchDeps, call: Call<undefined, (EmailRequest | 
   requireDiskSpace(deps)
   const refusal = deps.refusalOf(call.principal.workspaceId, call.body.length, call.now)
   if (refusal !== null) throw refusal
-  const stored = deps.createStoredParts(call.principal.workspaceId, call.now)
+  const stored = new StoredParts(deps.storedParts, call.principal.workspaceId, call.now)
   try {
     const { data, prepared } = await composeBatch(deps, call, stored)
     const answer = JSON.stringify({ data, success_count: prepared.length, error_count: data.length - prepared.length })
@@ -163,7 +163,7 @@ interface ComposedItem {
 }
 
 async function composeItem(
-  { compose }: CreateDeps,
+  { composer }: CreateDeps,
   { principal, now }: Pick<Call, 'principal' | 'now'>,
   stored: StoredParts,
   request: EmailRequest | Refusal,
@@ -174,7 +174,7 @@ async function composeItem(
     if (request instanceof Refusal) throw request
     const requested = await buildRequestedEmail(request, now, stored)
     bytes = minSizeOf(requested.content)
-    const prepared = await compose(principal, requested, now)
+    const prepared = await composer.compose(principal, requested, now)
     const copied = prepared.copies?.bytes ?? 0
     stored.hold(copied)
     return { answer: toCreatedEmail(prepared, requested), prepared, bytes: prepared.enqueued.email.size + copied }

@@ -2,8 +2,8 @@
 
 import { Refusal } from '../../../base/mail/refusal.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
-import type { ComposeEmail } from '../../../outbound/sending/compose-email.js'
 import type { EmailCommitter } from '../../../outbound/sending/email-committer.js'
+import type { EmailComposer } from '../../../outbound/sending/email-composer.js'
 import { findEarlierUse } from '../../../outbound/sending/idempotency.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
@@ -12,14 +12,14 @@ import { createdEmail, toCreatedEmail } from './created-email.js'
 import { type EmailRequest, emailRequest } from './email-request.js'
 import { idempotencyHeaders, parseIdempotencyKey, repeatAnswer, withStoredAnswer } from './idempotency-key.js'
 import { buildRequestedEmail } from './requested-email.js'
-import type { StoredParts } from './stored-parts.js'
+import { StoredParts, type StoredPartsDeps } from './stored-parts.js'
 
 export interface CreateDeps {
   readonly read: Read
-  readonly compose: ComposeEmail
+  readonly composer: Pick<EmailComposer, 'compose'>
   readonly committer: Pick<EmailCommitter, 'commit'>
-  /** The templates and files that one request uses; to be released. */
-  readonly createStoredParts: (workspaceId: string, now: number) => StoredParts
+  /** Where the templates and files of a request come from. */
+  readonly storedParts: StoredPartsDeps
   /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
 }
@@ -58,10 +58,10 @@ async function create(deps: CreateDeps, call: Call<undefined, EmailRequest>): Pr
   const before = use === null ? null : findEarlierUse(deps.read, use, now)
   if (before !== null) return repeatAnswer(before, 201)
   requireDiskSpace(deps)
-  const stored = deps.createStoredParts(principal.workspaceId, now)
+  const stored = new StoredParts(deps.storedParts, principal.workspaceId, now)
   try {
     const requested = await buildRequestedEmail(body, now, stored)
-    const prepared = await deps.compose(principal, requested, now)
+    const prepared = await deps.composer.compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     const answer = JSON.stringify(toCreatedEmail(prepared, requested))
     const other = await deps.committer.commit([prepared], withStoredAnswer(use, answer), now, {

@@ -1,6 +1,6 @@
 /** The answer to a request that became an email. */
 import { z } from 'zod'
-import type { RequestedEmail } from '../../../outbound/sending/compose-email.js'
+import type { RequestedEmail } from '../../../outbound/sending/email-composer.js'
 import type { PreparedEmail } from '../../../outbound/sending/email-preparer.js'
 import { toRecipientCounts } from '../../../records/messages/email/recipient-counts.js'
 import { recipientCounts } from './email-record.js'

@@ -5,8 +5,8 @@
  * If there is a template, its subject and bodies replace those of the request.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
-import type { RequestedEmail } from '../../../outbound/sending/compose-email.js'
 import { base64SizeOf, checkSize } from '../../../outbound/sending/composed-size.js'
+import type { RequestedEmail } from '../../../outbound/sending/email-composer.js'
 import type {
   Attachment,
   InlineImage,
@@ -53,14 +53,15 @@ type TextContent = Pick<RequestedContent, 'subject' | 'html' | 'text'> & Pick<Re
 async function resolveTextContent(
   request: EmailRequest,
   recipientId: string,
-  { requireTemplate, fillTemplate, hold }: StoredParts,
+  stored: StoredParts,
 ): Promise<TextContent> {
   const { template_id: id, template_data: data = {}, subject = '', html, htmlbody, text, textbody } = request
   if (id === undefined) {
     return { subject, html: html ?? htmlbody ?? null, text: text ?? textbody ?? null, hasUnsubscribeLink: false }
   }
-  const words = await fillTemplate({ template: requireTemplate(id), data, from: request.from.address, recipientId })
-  hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
+  const template = stored.requireTemplate(id)
+  const words = await stored.fillTemplate({ template, data, from: request.from.address, recipientId })
+  stored.hold(Buffer.byteLength(words.html ?? '') + Buffer.byteLength(words.text ?? ''))
   return words
 }
 

@@ -7,16 +7,17 @@
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
+import type { ReservableMemory } from '../../../base/platform/memory/reservation.js'
 import type { MemoryShares } from '../../../base/platform/memory/shares.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
-import type { ContentFiller } from '../../../outbound/sending/template-content.js'
+import type { ContentFiller, FilledContent, TemplateUse } from '../../../outbound/sending/template-content.js'
 import { type CachedFile, findFile, readFileBytes, recordFileUse } from '../../../workspaces/content/cached-files.js'
 import type { ParsedTemplate } from '../../../workspaces/content/render-template.js'
 import type { TemplateCache } from '../../../workspaces/content/template-cache.js'
 import { notFound } from '../http/input/values.js'
 
-interface StoredPartsDeps {
+export interface StoredPartsDeps {
   readonly read: Read
   readonly templates: TemplateCache
   readonly filler: ContentFiller
@@ -24,57 +25,62 @@ interface StoredPartsDeps {
   readonly memory: MemoryShares
 }
 
-export interface StoredParts extends ContentFiller {
+export class StoredParts {
+  private readonly memory: ReservableMemory
+  private readonly used = new Map<string, { readonly file: CachedFile; readonly bytes: Buffer }>()
+  private held = 0
+
+  constructor(
+    private readonly deps: StoredPartsDeps,
+    private readonly workspaceId: string,
+    private readonly now: number,
+  ) {
+    this.memory = deps.memory.forOwner(workspaceId)
+  }
+
   /** Throws a Refusal `template-not-found`. */
-  readonly requireTemplate: (id: string) => ParsedTemplate
+  requireTemplate(id: string): ParsedTemplate {
+    const found = this.deps.templates.find(this.workspaceId, id)
+    if (found === undefined) throw notFound('template-not-found', 'template', id)
+    return found
+  }
+
+  fillTemplate(use: TemplateUse): Promise<FilledContent> {
+    return this.deps.filler.fillTemplate(use)
+  }
+
   /** `field` is the field of the request. Throws a Refusal `invalid-parameter`. */
-  readonly requireFile: (field: string, key: string) => CachedFile
-  readonly readBytes: (field: string, file: CachedFile) => Promise<Buffer>
+  requireFile(field: string, key: string): CachedFile {
+    const { workspaceId } = this
+    const known = this.used.get(key)?.file ?? findFile(this.deps.read, { workspaceId, key })
+    return known ?? refuseUnknownFile(field, key)
+  }
+
+  async readBytes(field: string, file: CachedFile): Promise<Buffer> {
+    const known = this.used.get(file.key)
+    if (known !== undefined) return known.bytes
+    const bytes = (await readFileBytes(this.deps.read, file)) ?? refuseUnknownFile(field, file.key)
+    this.used.set(file.key, { file, bytes })
+    return bytes
+  }
+
   /** Counts bytes that stay in memory until `release`. Throws a Refusal `unavailable`. */
-  readonly hold: (bytes: number) => void
+  hold(bytes: number): void {
+    if (!this.memory.acquire(bytes)) {
+      const message = 'too many large emails are being composed, try again later'
+      throw new Refusal('unavailable', message, { retry_after: 1 })
+    }
+    this.held += bytes
+  }
+
   /** Records the use of the files, for the commit of the emails. */
-  readonly usageWrites: () => readonly Write[]
+  usageWrites(): readonly Write[] {
+    return [...this.used.values()].flatMap(({ file }) => recordFileUse(file, this.now))
+  }
+
   /** Call it once. */
-  readonly release: () => void
-}
-
-export function createStoredParts(
-  { read, templates, filler, memory }: StoredPartsDeps,
-  workspaceId: string,
-  now: number,
-): StoredParts {
-  const own = memory.forOwner(workspaceId)
-  const used = new Map<string, { readonly file: CachedFile; readonly bytes: Buffer }>()
-  let held = 0
-
-  return {
-    fillTemplate: filler.fillTemplate,
-    requireTemplate: (id) => {
-      const found = templates.find(workspaceId, id)
-      if (found === undefined) throw notFound('template-not-found', 'template', id)
-      return found
-    },
-    requireFile: (field, key) =>
-      used.get(key)?.file ?? findFile(read, { workspaceId, key }) ?? refuseUnknownFile(field, key),
-    readBytes: async (field, file) => {
-      const known = used.get(file.key)
-      if (known !== undefined) return known.bytes
-      const bytes = (await readFileBytes(read, file)) ?? refuseUnknownFile(field, file.key)
-      used.set(file.key, { file, bytes })
-      return bytes
-    },
-    hold: (bytes) => {
-      if (!own.acquire(bytes)) {
-        throw new Refusal('unavailable', 'too many large emails are being composed, try again later', {
-          retry_after: 1,
-        })
-      }
-      held += bytes
-    },
-    usageWrites: () => [...used.values()].flatMap(({ file }) => recordFileUse(file, now)),
-    release: () => {
-      if (held > 0) own.release(held)
-    },
+  release(): void {
+    if (this.held > 0) this.memory.release(this.held)
   }
 }
 

@@ -1,7 +1,7 @@
 /** POST /v1/inbound/:id/reply: answers an inbound email in its thread. */
 
 import { z } from 'zod'
-import type { RequestedEmail } from '../../../outbound/sending/compose-email.js'
+import type { RequestedEmail } from '../../../outbound/sending/email-composer.js'
 import type { RequestedContent } from '../../../outbound/sending/message-content.js'
 import { buildReplyContent } from '../../../outbound/sending/reply-content.js'
 import { inboundById, readInboundRaw } from '../../../records/messages/inbound/inbound-email.js'
@@ -10,6 +10,7 @@ import { type CreateDeps, requireDiskSpace } from '../emails/create.js'
 import { bodyText } from '../emails/email-fields.js'
 import { attachments } from '../emails/email-request.js'
 import { resolveAttachments } from '../emails/requested-email.js'
+import { StoredParts } from '../emails/stored-parts.js'
 import type { Answer } from '../http/answer.js'
 import { MAX_BODY } from '../http/input/json-body.js'
 import { missingIssue } from '../http/input/parse-input.js'
@@ -64,18 +65,18 @@ async function createReply(
   deps: CreateDeps,
   { principal, params, body, now }: Call<undefined, ReplyRequest>,
 ): Promise<Answer> {
-  const { read, compose, committer } = deps
+  const { read, composer, committer } = deps
   const inboundRef = { workspaceId: principal.workspaceId, id: params['id'] ?? '' }
   const [email] = inboundById(read, inboundRef)
   if (email === undefined) throw notFound('not-found', 'inbound email', inboundRef.id)
   requireDiskSpace(deps)
-  const stored = deps.createStoredParts(principal.workspaceId, now)
+  const stored = new StoredParts(deps.storedParts, principal.workspaceId, now)
   try {
     const files = await resolveAttachments(body.attachments, stored)
     const { html = null, text = null } = body
     const reply = buildReplyContent(email, await readInboundRaw(read, inboundRef), { html, text, attachments: files })
     const requested = toRequestedReply(reply, now)
-    const prepared = await compose(principal, requested, now)
+    const prepared = await composer.compose(principal, requested, now)
     stored.hold(prepared.copies?.bytes ?? 0)
     await committer.commit([prepared], null, now, { also: stored.usageWrites() })
     const { id: emailId, message_id: messageId } = prepared.enqueued.email

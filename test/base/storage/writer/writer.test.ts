@@ -11,7 +11,7 @@ import type { WrittenBatch } from '../../../../src/base/storage/db/database.js'
 import { MessageBytes } from '../../../../src/base/storage/db/message-bytes.js'
 import { ConstraintViolated, StorageFault, type Write, WriteConflict } from '../../../../src/base/storage/db/write.js'
 import { watchFaults } from '../../../../src/base/storage/health/watch-faults.js'
-import { createGroupCommit, type WriteRequest } from '../../../../src/base/storage/writer/group-commit.js'
+import { GroupCommit, type WriteRequest } from '../../../../src/base/storage/writer/group-commit.js'
 import { openTestDatabase, temporaryDatabase } from '../../../helpers/database/database.js'
 import { stateKeys, stateWrite } from '../../../helpers/database/state.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
@@ -32,16 +32,16 @@ const names = (outcomes: readonly (Error | undefined)[]): unknown[] => outcomes.
 
 t.test('a request that fails after it changed rows is undone alone', async (t) => {
   const db = smallDatabase()
-  const group = createGroupCommit(db)
+  const group = new GroupCommit(db)
   const outcomes = group.run([[add('a')], [add('b'), add('a')], [add('c'), add('d')]])
   t.same(names(outcomes), [undefined, 'ConstraintViolated', undefined])
   t.same(words(db), ['a', 'c', 'd'])
-  t.equal(group.countCommits(), 1)
+  t.equal(group.commits, 1)
 })
 
 t.test('a statement that touches too many rows is undone', async (t) => {
   const db = smallDatabase()
-  const group = createGroupCommit(db)
+  const group = new GroupCommit(db)
   const all = { sql: 'delete from words', parameters: [], rows: 1 }
   t.same(names(group.run([[add('a'), add('b')], [all], [add('c')]])), [undefined, 'WriteConflict', undefined])
   t.same(words(db), ['a', 'b', 'c'])
@@ -53,14 +53,14 @@ t.test('what a trigger of a view has written is undone with the rest of a reques
     create trigger news_come instead of insert on news begin insert into words (word) values (new.word); end`)
   const throughView = { sql: 'insert into news (word) values (?)', parameters: ['b'] }
   const missing = { sql: `delete from words where word = 'no such word'`, parameters: [], rows: 1 }
-  const outcomes = createGroupCommit(db).run([[add('a')], [throughView, missing], [add('c')]])
+  const outcomes = new GroupCommit(db).run([[add('a')], [throughView, missing], [add('c')]])
   t.same(names(outcomes), [undefined, 'WriteConflict', undefined])
   t.same(words(db), ['a', 'c'])
 })
 
 t.test('a statement that cannot be prepared fails alone, as a bug', async (t) => {
   const db = smallDatabase()
-  const outcomes = createGroupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])
+  const outcomes = new GroupCommit(db).run([[add('a')], [{ sql: 'insert into nowhere values (1)', parameters: [] }]])
   t.equal(outcomes[0], undefined)
   t.match(outcomes[1], { message: /no such table/ })
   t.notOk(outcomes[1] instanceof StorageFault)
@@ -69,7 +69,7 @@ t.test('a statement that cannot be prepared fails alone, as a bug', async (t) =>
 
 t.test('a full disk fails the whole batch, and the next one is tried afresh', async (t) => {
   const db = smallDatabase()
-  const group = createGroupCommit(db)
+  const group = new GroupCommit(db)
   group.run([[add('before')]])
   const pages = Number(db.pragma('page_count', { simple: true }))
   db.pragma(`max_page_count = ${pages + 2}`)
@@ -92,7 +92,7 @@ t.test('any batch has the effect of its requests one by one, each done completel
   fc.assert(
     fc.property(batches, (drawn) => {
       const db = smallDatabase()
-      const group = createGroupCommit(db)
+      const group = new GroupCommit(db)
       const model = new Set<string>()
       for (const batch of drawn) {
         const expected = batch.map((request) => applyToModel(model, request))

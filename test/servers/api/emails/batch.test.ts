@@ -1,8 +1,10 @@
 /** Bounds of a batch. */
 import t from 'tap'
+import { createMemoryBudget } from '../../../../src/base/platform/memory/budget.js'
+import { createMemoryShares } from '../../../../src/base/platform/memory/shares.js'
 import type { PreparedEmail } from '../../../../src/outbound/sending/email-preparer.js'
 import { type BatchDeps, batchRoute, MAX_BATCH_BYTES } from '../../../../src/servers/api/emails/batch.js'
-import type { StoredParts } from '../../../../src/servers/api/emails/stored-parts.js'
+import type { StoredPartsDeps } from '../../../../src/servers/api/emails/stored-parts.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
 import type { Call } from '../../../../src/servers/api/http/route/route.js'
 
@@ -16,19 +18,14 @@ t.test('the total size of the messages of a batch is bounded', async (t) => {
     composed += 1
     return Promise.resolve(prepared)
   }
-  const createStoredParts = (): StoredParts =>
-    ({
-      hold: () => undefined,
-      usageWrites: () => [],
-      release: () => undefined,
-    }) as Partial<StoredParts> as StoredParts
+  const memory = createMemoryShares(createMemoryBudget(MAX_BATCH_BYTES), MAX_BATCH_BYTES)
   const committer = { commit: (): never => t.fail('emails are committed') as never }
   const deps: BatchDeps = {
     read: () => [],
     hasDiskSpace: () => true,
     refusalOf: () => null,
-    compose,
-    createStoredParts,
+    composer: { compose },
+    storedParts: { memory } as Partial<StoredPartsDeps> as StoredPartsDeps,
     committer,
   }
   const email = { from: 'app@a.test', to: 'bob@b.test', subject: 'hello', text: 'a line' }

@@ -6,6 +6,7 @@ import { fingerprintOf } from '../../../../src/outbound/sending/idempotency.js'
 import { addSuppression } from '../../../../src/records/suppressions/suppressions.js'
 import { createRoute } from '../../../../src/servers/api/emails/create.js'
 import { emailRequest } from '../../../../src/servers/api/emails/email-request.js'
+import type { StoredPartsDeps } from '../../../../src/servers/api/emails/stored-parts.js'
 import { parseInput } from '../../../../src/servers/api/http/input/parse-input.js'
 import { createKeylessPrincipal } from '../../../../src/workspaces/accounts/access/principal.js'
 import { type TestDaemon, testDaemon } from '../../../helpers/daemon/test-daemon.js'
@@ -269,9 +270,9 @@ t.test('without disk space nothing new is accepted, and earlier answers are repe
   const never = (): never => t.fail('it went on') as never
   const { run } = createRoute({
     read,
-    compose: never,
+    composer: { compose: never },
     committer: { commit: never },
-    createStoredParts: never,
+    storedParts: {} as StoredPartsDeps,
     hasDiskSpace: () => false,
   })
   const principal = { ...createKeylessPrincipal(app.workspaceId) }

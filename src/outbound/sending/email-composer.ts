@@ -36,28 +36,27 @@ export interface RequestedEmail {
   readonly hasUnsubscribeLink: boolean
 }
 
-interface ComposeDeps {
+interface ComposerDeps {
   readonly hostname: string
   readonly publicUrl: string
   readonly preparer: Pick<EmailPreparer, 'prepare'>
   readonly tracker: EmailTracker
   readonly trackingHost: TrackingHost
-  /** Composes large content without blocking the main thread. */
-  readonly composeLarge: ComposeThread['compose']
+  readonly composing: ComposeThread
   readonly links: UnsubscribeLinks
 }
 
-/** Rejects with a Refusal if the email may not be sent. */
-export type ComposeEmail = (principal: Principal, requested: RequestedEmail, now: number) => Promise<PreparedEmail>
+export class EmailComposer {
+  constructor(private readonly deps: ComposerDeps) {}
 
-export function composeEmail(deps: ComposeDeps): ComposeEmail {
-  const { preparer, links } = deps
-  return async (principal, requested, now) => {
+  /** Rejects with a Refusal if the email may not be sent. */
+  async compose(principal: Principal, requested: RequestedEmail, now: number): Promise<PreparedEmail> {
+    const { preparer, links } = this.deps
     const { content, options, templateId, recipientIds } = requested
     checkSize(minSizeOf(content))
     const emailId = uuidv7(now)
     const email = trackedEmailOf(principal, requested, emailId, now)
-    const { raw, bodies, tracking, hasUnsubscribeLink } = await composeHereOrElsewhere(deps, requested, email)
+    const { raw, bodies, tracking, hasUnsubscribeLink } = await this.composeContent(requested, email)
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
@@ -85,6 +84,13 @@ export function composeEmail(deps: ComposeDeps): ComposeEmail {
     if (!prepared.enqueued.bytes.shares(raw)) freeMemory(raw)
     return prepared
   }
+  private composeContent(requested: RequestedEmail, email: TrackedEmail): ComposedContent | Promise<ComposedContent> {
+    const { hostname, publicUrl, tracker, trackingHost, composing, links } = this.deps
+    const { content } = requested
+    const job = { content, email, hostname, unsubscribe: unsubscribeUseOf(links, requested) }
+    if (!isLargeContent(content)) return composeContent(job, tracker)
+    return composing.compose({ ...job, base: trackingHost.baseFor(email.domain), publicUrl })
+  }
 }
 
 function trackedEmailOf(
@@ -94,17 +100,6 @@ function trackedEmailOf(
   now: number,
 ): TrackedEmail {
   return { workspaceId, emailId, domain: domainOf(from.address), opens, clicks, now }
-}
-
-function composeHereOrElsewhere(
-  { hostname, publicUrl, tracker, trackingHost, composeLarge, links }: ComposeDeps,
-  requested: RequestedEmail,
-  email: TrackedEmail,
-): ComposedContent | Promise<ComposedContent> {
-  const { content } = requested
-  const job = { content, email, hostname, unsubscribe: unsubscribeUseOf(links, requested) }
-  if (!isLargeContent(content)) return composeContent(job, tracker)
-  return composeLarge({ ...job, base: trackingHost.baseFor(email.domain), publicUrl })
 }
 
 /** Most bodies have no link, and its token costs a signature. */

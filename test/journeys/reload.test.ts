@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { databaseFile } from '../../src/base/storage/open.js'
-import { openSystemdNotices } from '../../src/operations/cli/command/systemd-notices.js'
+import { SystemdNotices } from '../../src/operations/cli/command/systemd-notices.js'
 import { upgradeAtStart } from '../../src/operations/upkeep/database-upgrade.js'
 import { laterMigrations } from '../helpers/database/later-migrations.js'
 import { unpackFixture } from '../helpers/database/schema-fixtures.js'
@@ -179,11 +179,12 @@ t.test('systemd learns what the daemon does', { skip: skipWithout('python3') }, 
   await hear(/^READY=1 STATUS=submission on 127\.0\.0\.1:\d+/)
   await waitUntil('beats of the watchdog', () => said.filter((line) => line === 'WATCHDOG=1').length >= 3)
   const beforeReload = said.length
+  rewrite(where, ['[outbound]', '[ui]\nenabled = false\n[outbound]'])
   t.match(await runForJson(where, 'reload'), { ok: true })
-  await waitUntil('the end of the reload', () => said.slice(beforeReload).includes('READY=1'))
+  await waitUntil('the end of the reload', () => said.slice(beforeReload).some((line) => line.startsWith('READY=1')))
   t.match(
     said.slice(beforeReload).filter((line) => line !== 'WATCHDOG=1'),
-    [/^RELOADING=1 MONOTONIC_USEC=\d+$/, 'READY=1'],
+    [/^RELOADING=1 MONOTONIC_USEC=\d+$/, /^READY=1 STATUS=restart needed for ui\.enabled; submission on /],
   )
   daemon.signal('SIGTERM')
   await hear(/^STOPPING=1 STATUS=stopping$/)
@@ -194,8 +195,12 @@ t.test('systemd waits for the upgrade of a database', { skip: skipWithout('pytho
   const where = createInstallation(t, 1)
   unpackFixture('0001', databaseFile(where.dataDir))
   const { path, said, hear } = await openSystemd(t, where)
-  const notices = openSystemdNotices({ NOTIFY_SOCKET: path }, { warn: (line: unknown) => t.fail(String(line)) })
-  const upgrade = { keepCopy: false, onProgress: notices.notifyUpgrading, migrations: laterMigrations }
+  const notices = new SystemdNotices({ NOTIFY_SOCKET: path }, { warn: (line: unknown) => t.fail(String(line)) })
+  const upgrade = {
+    keepCopy: false,
+    onProgress: (status: string) => notices.notifyUpgrading(status),
+    migrations: laterMigrations,
+  }
   await upgradeAtStart(where.dataDir, pino({ level: 'silent' }), upgrade)
   notices.notifyStopping()
   await hear(/^STOPPING=1 /)

@@ -15,8 +15,7 @@ import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import { assertAudienceExists, requireAudience } from '../../workspaces/audiences/audiences.js'
 import { findSubscribedContact } from '../../workspaces/audiences/subscribed-contacts.js'
 import { templateById } from '../../workspaces/content/templates.js'
-import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
-import { checkSender } from '../sending/sender-policy.js'
+import { checkSender, type VerifiedDomains } from '../sending/sender-policy.js'
 import type { BroadcastContent } from './broadcast-content.js'
 import { countActiveBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, markSending, scheduleDraft } from './broadcast-records.js'
@@ -29,7 +28,7 @@ import { insertSentContent } from './sent-content.js'
 const MAX_ACTIVE = 100
 
 export interface SendBroadcastDeps extends Store {
-  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly domains: VerifiedDomains
   readonly composing: BroadcastComposer
 }
 

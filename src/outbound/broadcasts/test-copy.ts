@@ -17,9 +17,8 @@ import { requireAudience } from '../../workspaces/audiences/audiences.js'
 import { findContactIds } from '../../workspaces/audiences/contact-list.js'
 import { contactById } from '../../workspaces/audiences/contacts.js'
 import { findSubscribedContact } from '../../workspaces/audiences/subscribed-contacts.js'
-import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import type { EmailPreparer, PreparedEmail } from '../sending/email-preparer.js'
-import { checkSender } from '../sending/sender-policy.js'
+import { checkSender, type VerifiedDomains } from '../sending/sender-policy.js'
 import type { Submission } from '../sending/submitted-message.js'
 import type { BroadcastContent } from './broadcast-content.js'
 import { requireBroadcast } from './broadcast-list.js'
@@ -30,7 +29,7 @@ import { contentOf } from './send-broadcast.js'
 
 export interface TestCopyDeps {
   readonly read: Read
-  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly domains: VerifiedDomains
   readonly preparer: EmailPreparer
   readonly composing: BroadcastComposer
   readonly contactMessages: ContactMessages

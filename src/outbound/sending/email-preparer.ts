@@ -20,18 +20,17 @@ import { insertUnsubscribeLink } from '../../records/messages/unsubscribe-links.
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { SendingDomain } from '../../workspaces/domains/rows/sending-domains.js'
-import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import { rewriteMessage } from '../tracking/rewrite-message.js'
 import type { EmailTracker } from '../tracking/track-email.js'
 import { type CopyPlan, checkCopiedBodies, planCopies } from './personal-copies.js'
 import { prepareMessage } from './prepare-message.js'
-import { checkEnvelopeSender, checkSender } from './sender-policy.js'
+import { checkEnvelopeSender, checkSender, type VerifiedDomains } from './sender-policy.js'
 import type { MessageSummary, Submission, SubmittedRecipient, SubmittedTracking } from './submitted-message.js'
 
 interface PreparerDeps {
   readonly suppressions: Pick<SuppressionCache, 'findReason'>
   readonly hostname: string
-  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly domains: VerifiedDomains
   readonly tracker: Pick<EmailTracker, 'begin'>
 }
 

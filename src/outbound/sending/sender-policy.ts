@@ -3,17 +3,32 @@
  * key allows. Pure over `domains`.
  */
 
-import { type Address, domainOf } from '../../base/mail/address.js'
+import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
 import type { Principal } from '../../workspaces/accounts/access/principal.js'
 import type { SendingDomain } from '../../workspaces/domains/rows/sending-domains.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 
-type VerifiedDomains = Pick<SendingDomainCache, 'findVerified'>
+export type VerifiedDomains = Pick<SendingDomainCache, 'findVerified' | 'listVerified'>
 
 /** The sender of the envelope; empty is the null reverse-path, which every principal may use. */
 export function checkEnvelopeSender(principal: Principal, sender: Address | '', domains: VerifiedDomains): void {
   if (sender !== '') checkSender(principal, sender, 'sender', domains)
+}
+
+/** Verified domains that a refusal names. */
+const NAMED_DOMAINS = 3
+
+/** The first verified domains that the key may send from. */
+function listUsable({ workspaceId, allowedDomains }: Principal, domains: VerifiedDomains): readonly string[] {
+  if (allowedDomains.length === 0) return domains.listVerified(workspaceId, NAMED_DOMAINS + 1)
+  return allowedDomains.filter((domain) => domains.findVerified(workspaceId, domain as DomainName) !== undefined)
+}
+
+function describeCure(domain: DomainName, verified: readonly string[]): string {
+  if (verified.length === 0) return `add ${domain}, publish its DNS records and verify it`
+  const more = verified.length > NAMED_DOMAINS ? ' and others' : ''
+  return `send from ${verified.slice(0, NAMED_DOMAINS).join(', ')}${more}, or verify ${domain}`
 }
 
 /** The verified domain of `address`. Throws a Refusal unless the address may be used as `role`. */
@@ -30,7 +45,8 @@ export function checkSender(
   }
   const verified = domains.findVerified(principal.workspaceId, domain)
   if (verified === undefined) {
-    const message = `${role} ${address}: ${domain} is not a verified domain of this workspace`
+    const cure = describeCure(domain, listUsable(principal, domains))
+    const message = `${role} ${address}: ${domain} is not a verified domain of this workspace; ${cure}`
     throw new Refusal('sender-not-verified', message, details)
   }
   return verified

@@ -10,14 +10,13 @@ import { permissionFor } from '../../workspaces/accounts/access/permissions.js'
 import { createKeylessPrincipal, type Principal } from '../../workspaces/accounts/access/principal.js'
 import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
 import { buildRateRefusal, type RateLimit } from '../../workspaces/accounts/limits/rate-limit.js'
-import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
-import { checkEnvelopeSender } from './sender-policy.js'
+import { checkEnvelopeSender, type VerifiedDomains } from './sender-policy.js'
 
 interface AccessDeps {
   readonly settings: ReadSettings
   readonly clock: Clock
   readonly apiKeyCache: ApiKeyCache
-  readonly domains: Pick<SendingDomainCache, 'findVerified'>
+  readonly domains: VerifiedDomains
   /** The rates of workspaces: each message counts as one request. */
   readonly requests: RateLimit
 }

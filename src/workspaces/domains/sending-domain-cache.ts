@@ -8,7 +8,7 @@
 import type { DomainName } from '../../base/mail/address.js'
 import { RecordCache } from '../../base/platform/record-cache.js'
 import type { Read } from '../../base/storage/db/prepared.js'
-import { domainByName, type SendingDomain } from './rows/sending-domains.js'
+import { domainByName, type SendingDomain, verifiedDomainNames } from './rows/sending-domains.js'
 
 const MAX_DOMAINS = 10_000
 
@@ -20,6 +20,11 @@ export class SendingDomainCache extends RecordCache<SendingDomain, DomainName> {
   /** The domain if the workspace has it verified, else undefined. */
   findVerified(workspaceId: string, domain: DomainName): SendingDomain | undefined {
     return this.find(workspaceId, domain)
+  }
+
+  /** Verified domains of the workspace, read from the database. */
+  listVerified(workspaceId: string, limit: number): readonly DomainName[] {
+    return verifiedDomainNames(this.read, { workspaceId, limit }).map(({ domain }) => domain)
   }
 
   protected load(workspaceId: string, domain: DomainName): SendingDomain | undefined {

@@ -131,6 +131,7 @@ const libraryHomes: Readonly<Record<string, readonly string[]>> = {
   'html-to-text': ['records/messages/mime/text-of-html.ts'],
   'iconv-lite': ['base/mail/charset.ts'],
   'ipaddr.js': ['base/platform/'],
+  'jsonc-parser': ['servers/api/http/input/json-body.ts'],
   koa: ['servers/api/http/'],
   'libphonenumber-js': ['base/platform/phone-number.ts'],
   'lru-cache': ['base/platform/lru-cache.ts'],

@@ -9,7 +9,7 @@ import { parseSource } from './parse-source.js'
 
 /** Replaced by listener, responder, cache, remote client, workspace id, random source, request, yield and others. */
 const BANNED_NAME_PARTS = new Set(
-  'door desk book shelf ring stranger visitor visit party dice told wish wished wanted breath glance heir lure pretence odds outlook mend'.split(
+  'door desk book shelf ring stranger visitor party dice told wish wished wanted breath glance heir lure pretence odds outlook mend'.split(
     ' ',
   ),
 )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { encode, wrap } from 'nodemailer/lib/qp'
 import t from 'tap'
-import { parseAddress } from '../../../src/base/mail/address.js'
+import { type DomainName, parseAddress } from '../../../src/base/mail/address.js'
 import { encodeAscii } from '../../../src/outbound/sending/compose-plain.js'
 import { findCustomFieldFault } from '../../../src/outbound/sending/custom-fields.js'
 import { fingerprintOf } from '../../../src/outbound/sending/idempotency.js'
@@ -55,6 +55,7 @@ t.test('a key may use senders in its own verified domains only', async (t) => {
   const domain = { domain: 'a.test' } as SendingDomain
   const verified = {
     findVerified: (workspace: string, name: string) => (workspace === 'ws_1' && name === 'a.test' ? domain : undefined),
+    listVerified: (workspace: string) => (workspace === 'ws_1' ? (['a.test', 'c.test'] as DomainName[]) : []),
   }
   const principal = createKeylessPrincipal('ws_1')
   const check = (from: string, more: object = {}): SendingDomain =>
@@ -62,13 +63,17 @@ t.test('a key may use senders in its own verified domains only', async (t) => {
   t.equal(check('x@a.test'), domain)
   t.doesNotThrow(() => check('x@A.TEST'))
   t.throws(() => check('x@sub.a.test'), { name: 'Refusal', kind: 'sender-not-verified' })
-  t.throws(() => check('x@a.test', { workspaceId: 'ws_2' }), { name: 'Refusal', kind: 'sender-not-verified' })
+  t.throws(() => check('x@sub.a.test'), { message: /; send from a\.test, c\.test, or verify sub\.a\.test$/ })
+  t.throws(() => check('x@b.test', { allowedDomains: ['b.test', 'a.test'] }), {
+    message: /; send from a\.test, or verify b/,
+  })
+  t.throws(() => check('x@a.test', { workspaceId: 'ws_2' }), {
+    ...{ name: 'Refusal', kind: 'sender-not-verified' },
+    message: /; add a\.test, publish its DNS records and verify it$/,
+  })
   t.throws(() => check('x@a.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'forbidden' })
   t.throws(() => check('x@b.test', { allowedDomains: ['b.test'] }), { name: 'Refusal', kind: 'sender-not-verified' })
-  t.doesNotThrow(
-    () => checkEnvelopeSender(principal, '', { findVerified: () => undefined }),
-    'the null reverse-path needs no domain',
-  )
+  t.doesNotThrow(() => checkEnvelopeSender(principal, '', verified), 'the null reverse-path needs no domain')
 })
 
 t.test('a fingerprint distinguishes values that are equal when joined', async (t) => {

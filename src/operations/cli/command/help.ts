@@ -1,4 +1,5 @@
 /** The text of `help`, `--help` and a call without arguments: all commands, or the usage of some. */
+import { findClosestWord } from '../../../base/platform/closest-word.js'
 import { type Command, UsageError } from './command.js'
 
 type DescribedCommand = Pick<Command, 'name' | 'usage' | 'summary' | 'options'>
@@ -96,11 +97,25 @@ export function formatHelp(words: readonly string[], commands: readonly Describe
   return found.map(formatUsage).join('\n')
 }
 
-/** Names the commands that begin with the same word. */
+/** Names the command that was probably meant, or the commands that begin with the same word. */
 export function unknownCommandError(words: readonly string[], commands: readonly DescribedCommand[]): UsageError {
-  const near = commands.filter(({ name }) => name.startsWith(`${words[0]} `)).map(({ name }) => name)
-  const known = near.length === 0 ? '' : ` (there are: ${near.join(', ')})`
+  const names = [...standaloneCommands, ...commands].map(({ name }) => name)
+  const same = names.filter((name) => name.startsWith(`${words[0]} `))
+  const meant = findMeant(words, names)
+  const known =
+    meant !== null ? `; did you mean "${meant}"?` : same.length > 0 ? ` (there are: ${same.join(', ')})` : ''
   return new UsageError(`unknown command: ${words.join(' ')}${known}`)
+}
+
+/** Arguments may follow the name of the command. */
+function findMeant(words: readonly string[], names: readonly string[]): string | null {
+  for (const count of [3, 2, 1]) {
+    const ofThisLength = names.filter((name) => name.split(' ').length === count)
+    const meant = words.length < count ? null : findClosestWord(words.slice(0, count).join(' '), ofThisLength)
+    if (meant !== null) return meant
+  }
+  const groups = [...new Set(names.map((name) => name.split(' ', 1)[0] ?? ''))]
+  return words[0] === undefined || groups.includes(words[0]) ? null : findClosestWord(words[0], groups)
 }
 
 function startsWithWords(name: readonly string[], words: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 /** Parses the arguments into words and options. Throws a UsageError. */
 import { parseArgs } from 'node:util'
+import { suggestWord } from '../../../base/platform/closest-word.js'
 import { type Command, type OptionValues, UsageError } from './command.js'
 
 export interface CommandLine {
@@ -38,7 +39,7 @@ interface OptionToken {
 
 function parseOptionValue({ name, rawName, value, inlineValue }: OptionToken, kinds: OptionKinds): string | boolean {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined
-  if (kind === undefined) throw new UsageError(`unknown option: ${rawName}`)
+  if (kind === undefined) throw new UsageError(`unknown option: ${rawName}${suggestWord(rawName, optionNames(kinds))}`)
   if (kind === 'boolean') {
     if (value === undefined) return true
     throw new UsageError(`${rawName} takes no value`)
@@ -48,8 +49,13 @@ function parseOptionValue({ name, rawName, value, inlineValue }: OptionToken, ki
   throw new UsageError(`${rawName} needs a value; one that begins with "-" is given as ${rawName}=VALUE`)
 }
 
+function optionNames(kinds: OptionKinds): readonly string[] {
+  return Object.keys(kinds).map((name) => `--${name}`)
+}
+
 /** An option of another command is a mistake that must not be ignored. */
 export function refuseForeignOptions(options: CommandLine['options'], own: Command['options']): void {
   const foreign = Object.keys(options).find((name) => !(name in commonOptions) && !(name in own))
-  if (foreign !== undefined) throw new UsageError(`--${foreign} does not belong to this command`)
+  if (foreign === undefined) return
+  throw new UsageError(`--${foreign} does not belong to this command${suggestWord(`--${foreign}`, optionNames(own))}`)
 }

@@ -35,9 +35,14 @@ export function requireFolderAccess(folder: string): void {
     accessSync(folder, constants.R_OK | constants.X_OK)
   } catch (error) {
     if (errorCodeOf(error) !== 'EACCES') return
-    const remedy = 'run the command as root, or as the user of the daemon'
-    throw new CommandFailed(`${folder}: not permitted for the user ${currentUser()}: ${remedy}`)
+    const owner = findName(statSync(folder).uid)
+    throw new CommandFailed(`${folder}: not permitted for the user ${currentUser()}: ${adviseUser(owner)}`)
   }
+}
+
+/** `user` is the user of the daemon. */
+export function adviseUser(user = UNIT_USER): string {
+  return user === 'root' ? 'run the command as root' : `run the command as root, or as the user ${user}`
 }
 
 /** Changes the user for commands that check what the daemon can do. */
@@ -69,6 +74,17 @@ function setSupplementaryGroups({ uid, gid }: Ids): void {
   } catch {
     // The user has no entry in the user database.
     process.setgroups?.([gid])
+  }
+}
+
+/** The name of a user, or its number if it has no name. */
+function findName(uid: number): string {
+  try {
+    return execFileSync('id', ['-nu', String(uid)], { stdio: ['ignore', 'pipe', 'ignore'] })
+      .toString()
+      .trim()
+  } catch {
+    return `with the number ${uid}`
   }
 }
 

@@ -13,14 +13,13 @@ import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import type { Daemon } from '../../daemon/daemon.js'
 import { type ReloadOutcome, readMonotonicMicroseconds } from './reload-report.js'
+import type { SystemdNotices } from './systemd-notices.js'
 
 interface ReloadDeps {
   readonly log: Log
   readonly daemon: Pick<Daemon, 'reload'>
   readonly reload: () => LoadedConfig
-  /** `began` is the one in the outcome. */
-  readonly onBegin: (began: number) => void
-  readonly onEnd: () => void
+  readonly systemd: Pick<SystemdNotices, 'notifyReloading' | 'notifyReloaded'>
   /** Never throws. */
   readonly report: (outcome: ReloadOutcome) => void
 }
@@ -31,9 +30,9 @@ export function createReloader(deps: ReloadDeps): () => void {
   return () =>
     void next(async () => {
       const began = readMonotonicMicroseconds()
-      deps.onBegin(began)
+      deps.systemd.notifyReloading(began)
       const outcome = { began, ...(await reloadOnce(deps)) }
-      deps.onEnd()
+      deps.systemd.notifyReloaded(outcome.pending)
       deps.report(outcome)
     })
 }

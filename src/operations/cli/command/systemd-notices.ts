@@ -13,51 +13,63 @@ const STATUS_INTERVAL = 60_000
 /** Microseconds from one status of an upgrade to the next, which comes within ten seconds, before systemd gives up. */
 const UPGRADE_PATIENCE = 60_000_000
 
-interface SystemdNotices {
-  /** The start takes long, and is not stuck. */
-  readonly notifyUpgrading: (status: string) => void
-  /** `listening` has the addresses of the listeners. Starts the watchdog if systemd expects beats. */
-  readonly notifyReady: (listening: string, daemon: Pick<Daemon, 'describeLoad' | 'probeWriter'>) => void
-  readonly reloading: {
-    /** `began` is in microseconds of the monotonic clock. */
-    readonly onBegin: (began: number) => void
-    readonly onEnd: () => void
-  }
-  /** The watchdog goes on until `close`. */
-  readonly notifyStopping: () => void
-  readonly close: () => void
-}
+export class SystemdNotices {
+  private readonly socket: ReturnType<typeof openNotifySocket>
+  private readonly beatInterval: number | null
+  private timer: NodeJS.Timeout | undefined
+  private watchdog: ReturnType<typeof startWatchdog> | null = null
+  private status = ''
+  private restartFor = ''
 
-/** `env` is the environment of the process. */
-export function openSystemdNotices(
-  env: Readonly<Record<string, string | undefined>>,
-  log: Pick<Log, 'warn'>,
-): SystemdNotices {
-  const { NOTIFY_SOCKET: path } = env
-  const { send, close } = openNotifySocket(path === undefined || path === '' ? null : path, log)
-  const interval = readBeatInterval(env, process.pid)
-  let timer: NodeJS.Timeout | undefined
-  let watchdog: ReturnType<typeof startWatchdog> | null = null
-  return {
-    notifyUpgrading: (status) => send(`EXTEND_TIMEOUT_USEC=${UPGRADE_PATIENCE}`, `STATUS=${status}`),
-    notifyReady: (listening, { describeLoad, probeWriter }) => {
-      send('READY=1', `STATUS=${listening}`)
-      timer = setInterval(() => send(`STATUS=${describeLoad()}; ${listening}`), STATUS_INTERVAL)
-      if (interval === null) return
-      watchdog = startWatchdog({ interval, probe: probeWriter, beat: () => send('WATCHDOG=1') })
-    },
-    reloading: {
-      onBegin: (began) => send('RELOADING=1', `MONOTONIC_USEC=${began}`),
-      onEnd: () => send('READY=1'),
-    },
-    notifyStopping: () => {
-      clearInterval(timer)
-      watchdog?.stopProbes()
-      send('STOPPING=1', 'STATUS=stopping')
-    },
-    close: () => {
-      watchdog?.stop()
-      close()
-    },
+  /** `env` is the environment of the process. */
+  constructor(env: Readonly<Record<string, string | undefined>>, log: Pick<Log, 'warn'>) {
+    const { NOTIFY_SOCKET: path } = env
+    this.socket = openNotifySocket(path === undefined || path === '' ? null : path, log)
+    this.beatInterval = readBeatInterval(env, process.pid)
+  }
+
+  /** The start takes long, and is not stuck. */
+  notifyUpgrading(status: string): void {
+    this.socket.send(`EXTEND_TIMEOUT_USEC=${UPGRADE_PATIENCE}`, `STATUS=${status}`)
+  }
+
+  /** `listening` has the addresses of the listeners. Starts the watchdog if systemd expects beats. */
+  notifyReady(listening: string, { describeLoad, probeWriter }: Pick<Daemon, 'describeLoad' | 'probeWriter'>): void {
+    this.status = listening
+    this.sendStatus('READY=1')
+    this.timer = setInterval(() => {
+      this.status = `${describeLoad()}; ${listening}`
+      this.sendStatus()
+    }, STATUS_INTERVAL)
+    if (this.beatInterval === null) return
+    const beat = (): void => this.socket.send('WATCHDOG=1')
+    this.watchdog = startWatchdog({ interval: this.beatInterval, probe: probeWriter, beat })
+  }
+
+  /** `began` is in microseconds of the monotonic clock. */
+  notifyReloading(began: number): void {
+    this.socket.send('RELOADING=1', `MONOTONIC_USEC=${began}`)
+  }
+
+  /** `pending` names the settings that have changed and need a restart. `systemctl status` shows them. */
+  notifyReloaded(pending: readonly string[]): void {
+    this.restartFor = pending.length === 0 ? '' : `restart needed for ${pending.join(', ')}; `
+    this.sendStatus('READY=1')
+  }
+
+  /** The watchdog goes on until `close`. */
+  notifyStopping(): void {
+    clearInterval(this.timer)
+    this.watchdog?.stopProbes()
+    this.socket.send('STOPPING=1', 'STATUS=stopping')
+  }
+
+  close(): void {
+    this.watchdog?.stop()
+    this.socket.close()
+  }
+
+  private sendStatus(...lines: readonly string[]): void {
+    this.socket.send(...lines, `STATUS=${this.restartFor}${this.status}`)
   }
 }

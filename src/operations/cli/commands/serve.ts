@@ -17,7 +17,7 @@ import type { DaemonOptions } from '../../daemon/daemon-options.js'
 import { type Call, flagOption, refuseExtraWords } from '../command/command.js'
 import { type ReloadOutcome, writeReloadReport } from '../command/reload-report.js'
 import { createReloader } from '../command/reloader.js'
-import { openSystemdNotices } from '../command/systemd-notices.js'
+import { SystemdNotices } from '../command/systemd-notices.js'
 
 interface ServeOptions {
   /** The environment of the process: systemd names its socket and the time of its watchdog there. */
@@ -40,12 +40,15 @@ export async function serve(
   const logTail = createLogTail()
   const addressHider = createAddressHider(config.log.hash_local_parts)
   const log = openLog(config.log, { journal, tail: logTail.write, hide: addressHider.hide })
-  const systemd = openSystemdNotices(env, log)
+  const systemd = new SystemdNotices(env, log)
   const stopped = waitForSignal()
   const reloads = listenForReloads()
   // An uncaught error ends the process; the log says why, and systemd restarts it.
   process.on('uncaughtExceptionMonitor', (error, origin) => log.fatal({ err: error, origin }, 'uncaught exception'))
-  const upgrade = { keepCopy: !flagOption(options, 'no-copy'), onProgress: systemd.notifyUpgrading }
+  const upgrade = {
+    keepCopy: !flagOption(options, 'no-copy'),
+    onProgress: (status: string) => systemd.notifyUpgrading(status),
+  }
   const daemon = await startDaemon({
     ...{ config, clock, log, logTail, addressHider, upgrade },
     loadsAhead: true,
@@ -57,7 +60,7 @@ export async function serve(
   report(null)
   warnOfShortNames(log, shortNames)
   const listening = logEndpoints(log, daemon, dataDir)
-  reloads.use(createReloader({ log, daemon, reload, report, ...systemd.reloading }))
+  reloads.use(createReloader({ log, daemon, reload, report, systemd }))
   systemd.notifyReady(listening, daemon)
   const signal = await stopped
   reloads.use(() => undefined)

@@ -32,11 +32,17 @@ export const mailboxText = z
   .transform((text, context): NamedAddress => {
     const mailbox = tryParseNamedAddress(text)
     if (mailbox !== null) return mailbox
-    const message = explainAddress(text, 'is not one mail address, such as bob@example.com or Bob <bob@example.com>')
-    context.addIssue({ code: 'custom', params: addressIssue, message })
+    context.addIssue({ code: 'custom', params: addressIssue, message: explainAddress(text, describeFault(text)) })
     return z.NEVER
   })
   .meta({ description: 'A mail address, with a name before it or without.', example: 'Bob <bob@example.com>' })
+
+function describeFault(text: string): string {
+  const isSeveral = text.split(/[,;]/, 3).filter((part) => part.includes('@')).length > 1
+  return isSeveral
+    ? 'has several mail addresses: use a list, such as ["ann@example.com", "bob@example.com"]'
+    : 'is not one mail address, such as bob@example.com or Bob <bob@example.com>'
+}
 
 export const mailboxObject = z
   .strictObject({

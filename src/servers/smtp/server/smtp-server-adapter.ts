@@ -61,7 +61,11 @@ export class SmtpServerAdapter<Session extends SmtpSession> extends SMTPServer {
   ) {
     super(toServerOptions(rules, tls))
     this.admission = new Admission(rules.gate, rules.checkNewClient)
-    this.on('error', (error: ClientError) => rules.logFault(clientFaultFacts(error, this.sessionIds.get(error))))
+    this.on('error', (error: ClientError) => {
+      // The listener itself could not be opened: that is reported by who opens it.
+      if ('syscall' in error && error.syscall === 'listen') return
+      rules.logFault(clientFaultFacts(error, this.sessionIds.get(error)))
+    })
   }
 
   /** The connections that have a session now. */

@@ -106,6 +106,18 @@ function selectDomains<Values extends { workspaceId: string }>({ db, slot }: Sta
     .orderBy('id')
 }
 
+/** Verified domains of a workspace, oldest first. */
+export const verifiedDomainNames = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
+  db
+    .selectFrom('domains')
+    .select('domain')
+    .where('workspace_id', '=', slot('workspaceId'))
+    .where('status', '=', 'verified')
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(slot('limit')),
+)
+
 export const domainsOfWorkspace = prepareRead<{ workspaceId: string }>()((builder) => selectDomains(builder))
 
 const domainsAfter = prepareRead<CreationPage>()((builder) =>

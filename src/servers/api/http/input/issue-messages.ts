@@ -2,14 +2,15 @@
  * The messages of schema issues: the rule, and the type that was found. They are used for every issue of a schema that
  * has no message. The value is reported apart from the message (`parse-input.ts`), never in it.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { assertNever } from '../../../../base/mail/assert-never.js'
+import { suggestWord } from '../../../../base/platform/closest-word.js'
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0]
 type IssueOf<Code> = Extract<RawIssue, { readonly code: Code }>
 
-/** The message for a field or parameter that the schema does not have. */
-export const UNKNOWN_FIELD = 'is not a known field'
+/** Unknown names of one issue for which a field is suggested. Each is compared with all fields of the schema. */
+const MAX_SUGGESTIONS = 10
 /** The message for a union that has none; `parse-input.ts` names its types if it can. */
 export const NO_MATCHING_FORM = 'has none of the allowed forms'
 
@@ -28,7 +29,7 @@ export const issueErrorMap: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_format':
       return formatMessages[issue.format] ?? `must have the format ${issue.format}`
     case 'unrecognized_keys':
-      return UNKNOWN_FIELD
+      return describeUnknownFields(issue)
     case 'invalid_key':
       return 'has a name that is not allowed'
     case 'invalid_element':
@@ -40,6 +41,13 @@ export const issueErrorMap: z.core.$ZodErrorMap = (issue) => {
     default:
       return assertNever(issue)
   }
+}
+
+/** A line for each name, in their order. The schema does not have a field or parameter of this name. */
+function describeUnknownFields({ keys, inst }: IssueOf<'unrecognized_keys'>): string {
+  const known = inst instanceof z.ZodObject ? Object.keys(inst.shape) : []
+  const lines = keys.map((key, at) => (at < MAX_SUGGESTIONS ? suggestWord(key, known) : ''))
+  return lines.map((suggestion) => `is not a known field${suggestion}`).join('\n')
 }
 
 /** A type of Zod in words. */

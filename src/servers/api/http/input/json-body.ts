@@ -7,6 +7,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import * as jsonc from 'jsonc-parser'
 import { Refusal } from '../../../../base/mail/refusal.js'
 import type { ReservableMemory } from '../../../../base/platform/memory/reservation.js'
 import {
@@ -65,11 +66,36 @@ export function parseJsonBody(given: Buffer): unknown {
   const raw = given.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? given.subarray(3) : given
   if (!isUtf8(raw)) throw invalidJsonRefusal('the body is not valid UTF-8')
   checkShape(raw)
+  const text = raw.toString()
   try {
-    return JSON.parse(raw.toString())
+    return JSON.parse(text)
   } catch {
-    throw invalidJsonRefusal('the body is not valid JSON')
+    throw invalidJsonRefusal(`the body is not valid JSON${describePlace(text)}`)
   }
+}
+
+/** The first fault. `JSON.parse` does not always name its place. */
+class JsonFault extends Error {
+  constructor(
+    readonly line: number,
+    readonly column: number,
+  ) {
+    super()
+  }
+}
+
+/** `: line 2, column 14`. Both count from 1, and a column is a UTF-16 unit. */
+function describePlace(text: string): string {
+  try {
+    const onError: jsonc.JSONVisitor['onError'] = (_error, _offset, _length, line, column) => {
+      throw new JsonFault(line + 1, column + 1)
+    }
+    jsonc.visit(text, { onError }, { disallowComments: true, allowTrailingComma: false })
+  } catch (fault) {
+    if (fault instanceof JsonFault) return `: line ${fault.line}, column ${fault.column}`
+    throw fault
+  }
+  return ''
 }
 
 function invalidJsonRefusal(message: string): Refusal {

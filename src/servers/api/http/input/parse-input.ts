@@ -10,7 +10,7 @@ import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal, type RefusalKind } from '../../../../base/mail/refusal.js'
 import { ownValueOf } from '../../../../base/platform/records.js'
 import { removeAbsentFields } from './absent-fields.js'
-import { describeType, issueErrorMap, NO_MATCHING_FORM, UNKNOWN_FIELD } from './issue-messages.js'
+import { describeType, issueErrorMap, NO_MATCHING_FORM } from './issue-messages.js'
 
 /** `params` of an issue about an address, as in `context.addIssue({ code: 'custom', params: addressIssue, … })`. */
 export const addressIssue = { of: 'address' }
@@ -79,7 +79,10 @@ function* problemsOf(issues: readonly Issue[], above: Path, input: unknown): Gen
     const inside = issue.code === 'invalid_union' ? findLikeliestForm(issue.errors) : []
     if (inside.length > 0) yield* problemsOf(inside, path, input)
     else if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) yield buildProblem('invalid-parameter', [...path, key], UNKNOWN_FIELD, input)
+      const messages = issue.message.split('\n')
+      for (const [at, key] of issue.keys.entries()) {
+        yield buildProblem('invalid-parameter', [...path, key], messages[at] ?? issue.message, input)
+      }
     } else yield problemOf(issue, path, input)
   }
 }

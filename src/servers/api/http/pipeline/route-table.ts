@@ -8,6 +8,7 @@
 import Router from '@koa/router'
 import { formatForDisplay } from '../../../../base/mail/address.js'
 import { Refusal } from '../../../../base/mail/refusal.js'
+import { findClosestWord } from '../../../../base/platform/closest-word.js'
 import type { ApiContext, ApiState } from '../context/api-context.js'
 import type { Mount, Place } from '../context/place.js'
 
@@ -19,11 +20,14 @@ export interface Endpoint {
 }
 
 export class RouteTable {
+  /** Paths without parameters, by mount. */
+  private readonly paths = new Map<Mount, Set<string>>()
   private readonly routers = new Map<string, Router<ApiState>>()
   private readonly dispatchers = new Map<string, ReturnType<Router<ApiState>['routes']>>()
 
   mount(mount: Mount, endpoints: readonly Endpoint[]): void {
     const literal = new Set(endpoints.map(({ path }) => path).filter((path) => !path.includes(':')))
+    this.paths.set(mount, new Set([...(this.paths.get(mount) ?? []), ...literal]))
     for (const { methods, path, run } of endpoints) {
       // `/emails/batch` must not match `/emails/:id`.
       const isOther = (requested: string): boolean => requested !== path && literal.has(requested)
@@ -37,10 +41,27 @@ export class RouteTable {
   async dispatch(ctx: ApiContext): Promise<void> {
     const { place } = ctx.state
     const dispatcher = this.dispatchers.get(resourceOf(place))
-    if (dispatcher === undefined) throw resourceNotFound(place)
+    if (dispatcher === undefined) throw this.resourceNotFound(place)
     ctx.newRouterPath = place.path
     // The router adds the fields that its own context type has beyond ours.
-    await dispatcher(ctx as Parameters<typeof dispatcher>[0], () => refuseUnmatched(ctx))
+    await dispatcher(ctx as Parameters<typeof dispatcher>[0], () => this.refuseUnmatched(ctx))
+  }
+
+  /** No route matched: the path is unknown, or has other methods. */
+  private async refuseUnmatched(ctx: ApiContext): Promise<never> {
+    const { place } = ctx.state
+    const { matched = [] } = ctx
+    const exact = matched.filter((layer) => layer.path === place.path)
+    const methods = [...new Set((exact.length > 0 ? exact : matched).flatMap(({ methods }) => methods))].sort()
+    if (methods.length === 0) throw this.resourceNotFound(place)
+    throw methodNotAllowed(ctx.method, methods)
+  }
+
+  private resourceNotFound({ mount, path: given }: Place): Refusal {
+    const path = formatForDisplay(given)
+    const meant = findClosestWord(given, this.paths.get(mount) ?? [])
+    const suggestion = meant === null ? '' : `; did you mean "${mount}${meant}"?`
+    return new Refusal('not-found', `no such resource: ${path}${suggestion}`, { path })
   }
 
   private routerOf(place: Place): Router<ApiState> {
@@ -59,21 +80,6 @@ function resourceOf({ mount, path }: Place): string {
   if (mount === '') return mount
   const end = path.indexOf('/', 1)
   return mount + (end === -1 ? path : path.slice(0, end))
-}
-
-/** No route matched: the path is unknown, or has other methods. */
-async function refuseUnmatched(ctx: ApiContext): Promise<never> {
-  const { place } = ctx.state
-  const { matched = [] } = ctx
-  const exact = matched.filter((layer) => layer.path === place.path)
-  const methods = [...new Set((exact.length > 0 ? exact : matched).flatMap(({ methods }) => methods))].sort()
-  if (methods.length === 0) throw resourceNotFound(place)
-  throw methodNotAllowed(ctx.method, methods)
-}
-
-function resourceNotFound(place: Place): Refusal {
-  const path = formatForDisplay(place.path)
-  return new Refusal('not-found', `no such resource: ${path}`, { path })
 }
 
 /** `errorHeaders` puts `allowed` into the field `Allow`. */

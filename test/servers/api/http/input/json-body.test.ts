@@ -20,6 +20,21 @@ t.test('JSON is parsed, and anything else is refused', async (t) => {
   })
   t.same(json('\ufeff{"a":1}'), { a: 1 }, 'a byte order mark is ignored')
   t.throws(() => json('\ufeff\ufeff1'), Refusal)
+  for (const [text, place] of [
+    ['{"a": 1,\n "b" 2}', 'line 2, column 6'],
+    ['{"a": 1,}', 'line 1, column 9'],
+    ["{'a': 1}", 'line 1, column 2'],
+    ['[1, 2', 'line 1, column 6'],
+    ['{"a": "unended}', 'line 1, column 7'],
+    ['', 'line 1, column 1'],
+    ['{"a": 1} x', 'line 1, column 10'],
+  ] as const) {
+    t.match(
+      catchRefusal(() => json(text)),
+      { message: `the body is not valid JSON: ${place}` },
+      text,
+    )
+  }
   const right = fc.json({ maxDepth: 3, stringUnit: 'binary' })
   fc.assert(
     fc.property(right, (text) => isDeepStrictEqual(json(text), JSON.parse(Buffer.from(text).toString()))),

@@ -1,6 +1,6 @@
 /**
  * A provider with limits, and a sender that keeps to a pace towards it, on a virtual clock: the limits are those of
- * `docs/deliverability.md`, and there is always something to send.
+ * `docs/performance.md`, and there is always something to send.
  */
 import { PaceControl } from '../../../src/outbound/delivery/shaping/pace-control.js'
 import type { PaceState } from '../../../src/outbound/delivery/shaping/pace-state.js'

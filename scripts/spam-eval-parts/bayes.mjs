@@ -7,7 +7,7 @@
  * scored, both ways. Prints the results by the points of the classifier alone (suspicious from 4, spam from 8), and the time
  * of a message.
  *
- * No tokens are tuned on these messages beyond the choices named in docs/spam-bayes.md.
+ * No tokens are tuned on these messages beyond the choices named in docs/performance.md.
  */
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * Stores the scopes whose bounces or complaints are not ok, with their state. Each change is one guarded write: of two
- * at the same moment, one takes place.
+ * Stores the scopes whose bounces or complaints are not ok, with their state. Each change is one guarded write: if two
+ * changes start at the same moment, only one takes place.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
@@ -9,7 +9,7 @@ import type { ScopeRef } from './outcome-counts.js'
 
 export type BreakerState = Selectable<BreakerStatesTable>
 
-/** Rows of one read. */
+/** The most rows that one read returns. */
 export const MAX_STATES = 200
 
 export const insertState = prepareWrite<BreakerState>(({ db, slots }) =>
@@ -23,7 +23,7 @@ export const insertState = prepareWrite<BreakerState>(({ db, slots }) =>
     ),
 )
 
-/** Misses if its state is another by now. */
+/** Removes a state. Misses if the state has changed since it was read. */
 export const removeState = prepareWrite<ScopeRef & Pick<BreakerState, 'state' | 'since'>>(
   ({ db, slot }) =>
     db
@@ -45,7 +45,7 @@ export const stateOfScope = prepareRead<ScopeRef>()(({ db, slot }) =>
     .where('subject', '=', slot('subject')),
 )
 
-/** In the order of their scopes. */
+/** The states of a workspace, in the order of their scopes. */
 export const statesOfWorkspace = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('breaker_states')
@@ -56,7 +56,7 @@ export const statesOfWorkspace = prepareRead<{ workspaceId: string; limit: numbe
     .limit(slot('limit')),
 )
 
-/** Covers all workspaces, after this place in the order of the key. */
+/** Reads the states of all workspaces that follow this place in the order of the key. */
 export const statesAfter = prepareRead<ScopeRef & { limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('breaker_states')
@@ -70,7 +70,7 @@ export const statesAfter = prepareRead<ScopeRef & { limit: number }>()(({ db, sl
     .limit(slot('limit')),
 )
 
-/** Counted by SQLite. */
+/** SQLite counts these rows, so that the main thread reads only the number. */
 const scopesInState = prepareRead<Pick<BreakerState, 'state' | 'scope'> & { limit: number }>()(({ db, slot }) =>
   db
     .selectFrom(
@@ -85,7 +85,7 @@ const scopesInState = prepareRead<Pick<BreakerState, 'state' | 'scope'> & { limi
     .select(({ fn }) => fn.countAll<number>().as('count')),
 )
 
-/** More are not counted. */
+/** The count stops here. */
 const MAX_COUNTED = 10_000
 
 export function countScopes(read: Read, { state, scope }: Pick<BreakerState, 'state' | 'scope'>): number {

@@ -1,8 +1,9 @@
 /**
  * The circuit breaker: stores counted outcomes, judges the scopes that they concern, and warns, holds and releases.
  *
- * A scope is judged at once when a bounce or a complaint was counted for it, and in the minute in which anything was, or
- * in which it is not ok. All but the counts of the last seconds is on disk, so a restart goes on where it was.
+ * The breaker judges a scope at once when a bounce or a complaint was counted for it. It judges a scope once a minute
+ * if anything was counted for it, or while it is not ok. Only the counts of the last seconds are not on disk yet, so
+ * the breaker continues after a restart where it was.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -37,17 +38,17 @@ import type { PendingCounts } from './pending-counts.js'
 import { refOf } from './release-scope.js'
 import { recordReleaseEvent, recordStateEvent } from './sending-event.js'
 
-/** Milliseconds between two looks at what was counted. */
+/** Milliseconds between two looks at the pending counts. */
 const LOOK_INTERVAL = 1_000
-/** Milliseconds after which deliveries are stored; failures are at the next look. */
+/** Milliseconds after which deliveries are stored. The next look stores bounces and complaints. */
 const STORE_INTERVAL = 10_000
-/** Milliseconds after which scopes with any new count, and those that are not ok, are judged. */
+/** Milliseconds between two judgements of the scopes that have new counts or are not ok. */
 const JUDGE_INTERVAL = 60_000
 /** Counts of one commit. */
 const PORTION = 200
-/** Scopes that one look judges; others wait for the next. */
+/** The most scopes that one look judges. The others wait for the next look. */
 const MAX_JUDGED = 100
-/** Scopes that wait to be judged. One that does not fit is judged after its next count. */
+/** The most scopes that wait to be judged. The breaker judges a scope that does not fit after its next count. */
 const MAX_CHANGED = 10_000
 
 interface BreakerDeps extends Store {
@@ -56,14 +57,14 @@ interface BreakerDeps extends Store {
   readonly limits: () => BreakerLimits & { readonly enabled: boolean }
   readonly counts: PendingCounts
   readonly broadcasts: BroadcastSwitch
-  /** Hold rules or broadcasts have changed. */
+  /** The breaker calls this after it has changed hold rules or broadcasts. */
   readonly onHoldsChanged: () => void
 }
 
 export class Breaker {
-  /** To be judged at the next look. */
+  /** The next look judges these scopes. */
   private readonly changed = new Map<string, ScopeRef>()
-  /** With deliveries alone: to be judged in the next minute. */
+  /** These scopes have deliveries only, and are judged in the next minute. */
   private active = new Map<string, ScopeRef>()
   private storedAt = 0
   private judgedAt = 0
@@ -89,7 +90,7 @@ export class Breaker {
     await this.working
   }
 
-  /** Stores what was counted. After delivery has stopped. */
+  /** Stores the pending counts. Call it after delivery has stopped. */
   async stop(): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
@@ -119,7 +120,7 @@ export class Breaker {
       await work()
       this.isFailing = false
     } catch (err) {
-      // An outage is logged once.
+      // The log has one line for each outage.
       if (!this.isFailing) this.deps.log.error({ err }, 'the circuit breaker cannot work now')
       this.isFailing = true
     }
@@ -136,7 +137,7 @@ export class Breaker {
         throw error
       }
       for (const { workspace_id: workspaceId, scope, subject, bounced, complained } of portion) {
-        // What an owner's workspaces have together is judged with each of them.
+        // The sums of an owner need no look of their own: each workspace of the owner is judged by them too.
         if (subject === OWNER_SUBJECT) continue
         const scopes = bounced + complained === 0 ? this.active : this.changed
         if (scopes.size < MAX_CHANGED) scopes.set(`${workspaceId} ${scope} ${subject}`, { workspaceId, scope, subject })
@@ -150,7 +151,7 @@ export class Breaker {
   }
 
   private async judgeChanged(): Promise<void> {
-    // The widest scope first: its event is before those of what is in it.
+    // The widest scope comes first, so that its event precedes the events of the scopes in it.
     const order = { workspace: 0, domain: 1, broadcast: 2 } as const
     const waiting = [...this.changed].slice(0, MAX_JUDGED).sort(([, a], [, b]) => order[a.scope] - order[b.scope])
     for (const [key, ref] of waiting) {
@@ -191,7 +192,7 @@ export class Breaker {
     }
   }
 
-  /** A workspace by its own figures and by those of all workspaces of its owner: the worse of both counts. */
+  /** Judges a workspace by its own figures and by the sums of all workspaces of its owner. The worse verdict counts. */
   private judgeScope(ref: ScopeRef, now: number): BreakerVerdict {
     const { read } = this.deps
     const limits = this.deps.limits()
@@ -206,7 +207,7 @@ export class Breaker {
     finding: BreakerFinding,
     now: number,
   ): Promise<void> {
-    // Another workspace of the owner has the rule that holds this one too.
+    // The rule of another workspace of the owner holds this one already.
     if (before === undefined && ref.scope === 'workspace' && findOwnersHold(this.deps.read, ref.workspaceId)) return
     const hold = this.planHold(ref, finding, now)
     if (hold === null) {
@@ -222,7 +223,7 @@ export class Breaker {
     this.deps.onHoldsChanged()
   }
 
-  /** Null: there is nothing to hold, or no room for a rule. */
+  /** Returns null if there is nothing to hold, or no room for another rule. */
   private planHold(ref: ScopeRef, finding: BreakerFinding, now: number): ReturnType<typeof holdScope> {
     try {
       return holdScope(this.deps, ref, describeFinding(finding), now)
@@ -240,7 +241,7 @@ export class Breaker {
     this.deps.log.warn(factsOf(state), 'mail will be held if more of it bounces or is reported')
   }
 
-  /** The figures are under the limits again. */
+  /** Ends the state of a scope whose figures are under the limits again. */
   private async leave(state: BreakerState, now: number): Promise<void> {
     const isHeld = state.state === 'held'
     const release = isHeld
@@ -251,7 +252,7 @@ export class Breaker {
     this.deps.onHoldsChanged()
   }
 
-  /** Its rule was ended, or the broadcast resumed or cancelled: that is a release by hand. */
+  /** Forgets a hold that a person has released: they ended its rule, or resumed or cancelled the broadcast. */
   private async forgetHold(state: BreakerState, now: number): Promise<void> {
     const ref = refOf(state)
     const writes = [

@@ -1,7 +1,8 @@
 /**
- * Writes the hold and the release of the mail of a scope: a workspace's or a domain's by a hold rule, a broadcast's by
- * pausing it. The rule of a workspace holds every workspace of its owner, and stays with it when it is transferred.
- * What is held stays in the queue, and what is accepted meanwhile is held too.
+ * Writes the hold and the release of the mail of a scope. A hold rule holds the mail of a workspace or a domain; a
+ * broadcast is held by pausing it. The rule of a workspace holds every workspace of its owner, and stays with the owner
+ * when the workspace is transferred. Held mail stays in the queue, and mail that is accepted during the hold is held
+ * too.
  */
 
 import { parseDomainName } from '../../base/mail/address.js'
@@ -17,12 +18,12 @@ interface BroadcastRef {
   readonly id: string
 }
 
-/** What the breaker does with broadcasts, which are of a room above. */
+/** What the breaker does with broadcasts, which belong to a room above. */
 export interface BroadcastSwitch {
   readonly statusOf: (broadcast: BroadcastRef) => 'sending' | 'paused' | 'ended'
-  /** Misses if it is not sending. */
+  /** Misses if the broadcast is not sending. */
   readonly pause: (broadcast: BroadcastRef & { readonly now: number; readonly note: string }) => Write
-  /** Misses if it is not paused. */
+  /** Misses if the broadcast is not paused. */
   readonly resume: (broadcast: BroadcastRef & { readonly now: number }) => Write
 }
 
@@ -36,7 +37,10 @@ interface Hold {
   readonly writes: readonly Write[]
 }
 
-/** Null: there is nothing to hold, as of a broadcast that has ended. Throws a Refusal if there are too many rules. */
+/**
+ * Returns null if there is nothing to hold, for example if the broadcast has ended. Throws a Refusal if there are too
+ * many rules.
+ */
 export function holdScope(
   { read, broadcasts }: HoldDeps,
   { workspaceId, scope, subject }: ScopeRef,
@@ -55,14 +59,14 @@ export function holdScope(
   return { holdRule: rule.id, writes }
 }
 
-/** False: the operator has ended its rule, or the broadcast was resumed or cancelled. */
+/** Returns false if the operator has ended the rule, or if the broadcast was resumed or cancelled. */
 export function isHolding({ read, broadcasts }: HoldDeps, state: BreakerState): boolean {
   const { workspace_id: workspaceId, subject, hold_rule: id } = state
   if (id === null) return broadcasts.statusOf({ workspaceId, id: subject }) === 'paused'
   return holdRuleById(read, { id })[0]?.ending === 0
 }
 
-/** Nothing if it holds no more. */
+/** Returns the writes that end the hold: none if it holds nothing now. */
 export function endHold(deps: HoldDeps, state: BreakerState, actor: Actor, now: number): readonly Write[] {
   if (!isHolding(deps, state)) return []
   const { workspace_id: workspaceId, subject, hold_rule: id } = state

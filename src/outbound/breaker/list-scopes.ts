@@ -1,6 +1,5 @@
 /**
- * Lists what people are shown of the breaker: the workspace, and each scope in it that is not ok, with its present
- * figures.
+ * Lists what the breaker shows to people: the workspace, and each scope in it that is not ok, with its present figures.
  */
 import type { Read } from '../../base/storage/db/prepared.js'
 import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
@@ -13,7 +12,7 @@ export interface ShownScope {
   readonly id: string
   readonly state: 'ok' | BreakerState['state']
   readonly since: number | null
-  /** The figures that led to the state, as a sentence; null: it is ok. */
+  /** The figures that led to the state, as a sentence. Null means that the scope is ok. */
   readonly reason: string | null
   /** The figures of the windows that end now. */
   readonly figures: Figures
@@ -27,7 +26,7 @@ export function listScopes(read: Read, workspaceId: string, now: number): readon
   return [own?.state === 'held' ? own : (showOwnersHold(read, ref, now) ?? own ?? showOk(read, ref, now)), ...others]
 }
 
-/** The hold of another workspace that holds this one too, because both have one owner. */
+/** Shows the hold of another workspace that also holds this one, because both have the same owner. */
 function showOwnersHold(read: Read, ref: ScopeRef, now: number): ShownScope | undefined {
   const held = findOwnersHold(read, ref.workspaceId)
   if (held === undefined) return undefined
@@ -35,7 +34,7 @@ function showOwnersHold(read: Read, ref: ScopeRef, now: number): ShownScope | un
   return { ...showOk(read, ref, now), state: 'held', since: held.since, reason }
 }
 
-/** A scope without a state. */
+/** Shows a scope that has no state. */
 export function showOk(read: Read, ref: ScopeRef, now: number): ShownScope {
   const { scope, subject: id } = ref
   return { scope, id, state: 'ok', since: null, reason: null, figures: readFigures(read, ref, now) }

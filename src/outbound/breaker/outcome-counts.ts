@@ -9,7 +9,7 @@ import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'
 import type { Figures } from './judge-figures.js'
 
 const WEEK = 7 * DAY
-/** Rows of one commit of the removal. */
+/** The most rows that one commit of the removal deletes. */
 const BATCH_SIZE = 500
 
 export interface ScopeRef {
@@ -18,10 +18,13 @@ export interface ScopeRef {
   readonly subject: string
 }
 
-/** The subject of the sums of all workspaces of an owner, in rows whose `workspace_id` is the id of the user. */
+/** The subject of the sums over all workspaces of an owner. The `workspace_id` of these rows is the id of the user. */
 export const OWNER_SUBJECT = 'owner'
 
-/** The sums of the owner of a workspace; null: no one owns it. They stay when a workspace is deleted or transferred. */
+/**
+ * Returns the scope of the owner's sums, or null if no one owns the workspace. The sums stay when a workspace is
+ * deleted or transferred.
+ */
 export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
   const owner = findOwnerId(read, workspaceId)
   return owner === workspaceId ? null : { workspaceId: owner, scope: 'workspace', subject: OWNER_SUBJECT }
@@ -29,7 +32,10 @@ export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
 
 const columns = ['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const
 
-/** Adds nothing if the workspace was deleted, whose rows are being erased, or the user of the sums of an owner. */
+/**
+ * Adds nothing if the workspace was deleted, because its rows are being erased, or if the owner of the sums was
+ * deleted.
+ */
 export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
   db
     .insertInto('breaker_counts')
@@ -53,7 +59,7 @@ export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
     ),
 )
 
-/** Quarters of an hour of a week, and the one that has begun. */
+/** The quarters of an hour in a week, and the one that has begun. */
 const MAX_ROWS = 673
 
 const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
@@ -76,7 +82,7 @@ const sumsSince = prepareRead<ScopeRef & { since: number }>()(({ db, slot }) =>
     ]),
 )
 
-/** Sums at most 96 and 672 rows. A quarter of an hour leaves a window when its beginning does. */
+/** Sums at most 96 and 672 rows. A quarter of an hour leaves a window at the moment when its beginning does. */
 export function readFigures(read: Read, { workspaceId, scope, subject }: ScopeRef, now: number): Figures {
   const ref = { workspaceId, scope, subject }
   const [day] = sumsSince(read, { ...ref, since: now - DAY })
@@ -101,12 +107,12 @@ const removeOfWorkspace = prepareWrite<{ workspaceId: string }>(({ db, slot }) =
   db.deleteFrom('breaker_counts').where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The scope counts anew; a workspace with all that is in it. */
+/** Removes the counts of a scope; for a workspace, those of all scopes in it too. */
 export function removeCounts({ workspaceId, scope, subject }: ScopeRef): Write {
   return scope === 'workspace' ? removeOfWorkspace({ workspaceId }) : removeOfScope({ workspaceId, scope, subject })
 }
 
-/** The same as `removeCounts`; with a workspace, the sums of its owner begin anew too. */
+/** Does what `removeCounts` does, and removes the sums of the owner too if the scope is a workspace. */
 export function removeReleasedCounts(read: Read, ref: ScopeRef): readonly Write[] {
   const owner = ref.scope === 'workspace' ? ownerScopeOf(read, ref.workspaceId) : null
   return [ref, ...(owner === null ? [] : [owner])].map(removeCounts)
@@ -137,7 +143,7 @@ const removeOld = prepareWrite<Old>(({ db, slot }) =>
     ),
 )
 
-/** Removes some counts that no window reaches; resolves to whether there may be more. */
+/** Removes some counts that are older than every window. Resolves to true if there may be more. */
 export async function removeOldCounts({ read, commit }: Store, now: number): Promise<boolean> {
   const old = { before: now - WEEK - DAY }
   if (someOld(read, old).length === 0) return false

@@ -1,6 +1,7 @@
 /**
- * Finds what the circuit breaker holds of a workspace, also by the rule of another workspace of the same owner, so that
- * no one gets around a hold by sending from another workspace, by giving one away, or by deleting the one that is held.
+ * Finds what the circuit breaker holds of a workspace. The hold may come from the rule of another workspace of the same
+ * owner, so that no one evades a hold by sending from another workspace, by giving one away, or by deleting the held
+ * one.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -9,7 +10,7 @@ import { holdRuleOfOwner } from '../../records/messages/queue/hold-rules.js'
 import { findOwnerId } from '../../workspaces/accounts/workspace/workspaces.js'
 import { type BreakerState, MAX_STATES, stateOfScope, statesOfWorkspace } from './breaker-states.js'
 
-/** The state of the workspace whose rule holds all workspaces of the owner of this one; undefined: there is none. */
+/** Returns the state of the workspace whose rule holds all workspaces of this owner, or undefined if there is none. */
 export function findOwnersHold(read: Read, workspaceId: string): BreakerState | undefined {
   const [rule] = holdRuleOfOwner(read, { owner: findOwnerId(read, workspaceId) })
   if (rule === undefined) return undefined
@@ -17,7 +18,10 @@ export function findOwnersHold(read: Read, workspaceId: string): BreakerState | 
   return stateOfScope(read, { workspaceId: held, scope: 'workspace', subject: held })[0]
 }
 
-/** Throws a Refusal `conflict` while mail of the workspace is held. `act`: what it forbids, such as `deleted`. */
+/**
+ * Throws a Refusal `conflict` while mail of the workspace is held. `act` names what the hold forbids, such as
+ * `deleted`.
+ */
 export function requireNothingHeld(read: Read, workspaceId: string, act: string): void {
   const own = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES }).find((state) => state.hold_rule !== null)
   const held = own ?? findOwnersHold(read, workspaceId)

@@ -1,6 +1,6 @@
 /**
- * Outcomes that are counted in memory until the breaker stores them, so that a message costs no statement of its own.
- * What a crash loses are the counts of the last seconds.
+ * Counts outcomes in memory until the breaker stores them, so that a message needs no statement for its count. A crash
+ * loses the counts of the last seconds.
  */
 import type { DomainName } from '../../base/mail/address.js'
 import type { Clock } from '../../base/platform/clock.js'
@@ -8,19 +8,21 @@ import type { BreakerCountsTable } from '../../base/storage/tables/breaker-table
 import { SERVICE_WORKSPACE } from '../../base/storage/tables/tables.js'
 import { OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
 
-/** Milliseconds. */
+/** Milliseconds of one bucket. */
 export const COUNT_BUCKET = 900_000
-/** Scopes with their quarters of an hour. What does not fit, while the database takes no writes, is not counted. */
+/**
+ * The most scopes and quarters of an hour in memory. While the database takes no writes, further ones are not counted.
+ */
 const MAX_PENDING = 10_000
 
-/** One recipient of a message. */
+/** The outcome of one recipient of a message. */
 export interface Outcome {
   readonly workspaceId: string
   /** The domain of the sender. */
   readonly senderDomain: string
   readonly broadcastId: string | null
   readonly recipientDomain: DomainName
-  /** `returned`: a server had accepted the message before. Both are the fault of the address. */
+  /** `returned` means that a server had accepted the message before. Both failures are the fault of the address. */
   readonly kind: 'accepted' | 'bounced' | 'returned' | 'complained'
 }
 
@@ -35,9 +37,11 @@ const added = {
 
 interface CountingDeps {
   readonly clock: Clock
-  /** Mail to such a domain ends as the sender has asked for, and says nothing about addresses. */
+  /** Mail to such a domain ends as the sender has asked for, so it says nothing about addresses. */
   readonly isSimulated: (domain: DomainName) => boolean
-  /** The owner of a workspace, for whom all of their workspaces count together. Absent: there are none. */
+  /**
+   * Returns the owner of a workspace. All workspaces of an owner count together. Absent if workspaces have no owners.
+   */
   readonly ownerOf?: (workspaceId: string) => string
 }
 
@@ -47,7 +51,7 @@ export class PendingCounts {
 
   constructor(private readonly deps: CountingDeps) {}
 
-  /** Bounces and complaints that were counted since the last `take`. */
+  /** Tells whether bounces or complaints were counted since the last `take`. */
   get hasFailures(): boolean {
     return this.failures > 0
   }
@@ -65,7 +69,7 @@ export class PendingCounts {
     if (broadcastId !== null) this.add({ ...place, scope: 'broadcast', subject: broadcastId })
   }
 
-  /** All that is pending, which is then no longer. */
+  /** Returns all pending counts and clears them. */
   take(): readonly BreakerCountsTable[] {
     const taken = [...this.pending.values()]
     this.pending = new Map()
@@ -73,7 +77,7 @@ export class PendingCounts {
     return taken
   }
 
-  /** What could not be stored. */
+  /** Adds counts again that the database did not take. */
   putBack(counts: readonly BreakerCountsTable[]): void {
     for (const one of counts) {
       this.failures += one.bounced + one.complained
@@ -81,7 +85,10 @@ export class PendingCounts {
     }
   }
 
-  /** These scopes count anew; a workspace with all that is in it, and with the sums of its owner. */
+  /**
+   * Clears the pending counts of these scopes; for a workspace, those of all scopes in it and the sums of its owner
+   * too.
+   */
   forget(scopes: readonly ScopeRef[]): void {
     for (const [key, one] of this.pending) {
       const isMeant = ({ workspaceId, scope, subject }: ScopeRef): boolean =>

@@ -1,12 +1,12 @@
 /**
- * Limits how often the people of an owner's workspaces may release their mail. Each release makes the figures begin
- * anew, so one for every hold would be no breaker at all; the operator may release always. In memory: a restart begins
- * anew.
+ * Limits how often the members of an owner's workspaces may release their mail. Each release resets the figures, so a
+ * breaker that allowed one for every hold would have no effect. The operator may always release. The counts are in
+ * memory, and a restart clears them.
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import { TokenBuckets } from '../../base/platform/token-buckets.js'
 
-/** Releases of an owner at once, and in a day: each of their domains is one. */
+/** The releases that an owner may make at once, and in a day. Each of their domains needs one. */
 const [AT_ONCE, DAILY] = [12, 4]
 const MAX_OWNERS = 10_000
 

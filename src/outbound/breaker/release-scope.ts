@@ -1,7 +1,7 @@
 /**
- * Releases the mail of a scope by hand: its hold ends, and its figures begin anew, so that the same bounces do not hold
- * it again. A workspace is released with all of its domains and broadcasts, and with the other workspaces of its owner
- * that its rule holds.
+ * Releases the mail of a scope by hand: its hold ends, and its figures start from zero, so that the same bounces do not
+ * hold it again. The release of a workspace includes all of its domains and broadcasts, and the other workspaces of its
+ * owner that its rule holds.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -20,13 +20,13 @@ export interface ReleaseDeps extends Store {
 
 interface Release {
   readonly workspaceId: string
-  /** The workspace's id, a domain, or a broadcast's id. */
+  /** The id of the workspace, the name of a domain, or the id of a broadcast. */
   readonly id: string
   readonly actor: Actor
   readonly now: number
 }
 
-/** Resolves to what was released. Throws a Refusal `not-found` if nothing of this id is held. */
+/** Resolves to the released scopes. Throws a Refusal `not-found` if nothing with this id is held. */
 export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, now }: Release): Promise<ScopeRef[]> {
   const states = statesOfWorkspace(deps.read, { workspaceId, limit: MAX_STATES })
   const meant = states.filter(({ subject, state }) => state === 'held' && subject === id)
@@ -43,7 +43,7 @@ export async function releaseById(deps: ReleaseDeps, { workspaceId, id, actor, n
   return released.map(refOf)
 }
 
-/** Misses if it was released or resumed meanwhile: then nothing is left to do. */
+/** Misses if another request has released or resumed the scope since: then nothing is left to do. */
 async function releaseOne(deps: ReleaseDeps, state: BreakerState, actor: Actor, now: number): Promise<void> {
   const writes: readonly Write[] = [
     removeState(refOf(state)),

@@ -1,4 +1,4 @@
-/** The events of the breaker. */
+/** Records the events of the breaker. */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
 import type { Write } from '../../base/storage/db/write.js'
@@ -7,7 +7,7 @@ import type { SendingData } from '../../records/events/payloads.js'
 import type { BreakerState } from './breaker-states.js'
 import { percentOf } from './judge-figures.js'
 
-/** How long outcomes count. */
+/** The hours for which outcomes count. */
 const windowHours = { bounces: 24, complaints: 168 } as const
 
 function dataOf({ scope, subject, cause, messages, failures, limit_hundredths }: BreakerState): SendingData {

@@ -1,11 +1,11 @@
 /**
- * Reads that find the broadcasts with work to do, and the contacts of one. Each walks an index, so its cost follows the
- * broadcasts that are under way, not those that wait for their time or are over.
+ * Reads that find the broadcasts with work to do, and the contacts of one. Each read walks an index, so its cost grows
+ * with the broadcasts that are under way, not with those that wait for their time or are over.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
-/** The condition is that of the index `broadcasts_running`. */
+/** The condition must be the same as in the index `broadcasts_running`. */
 const runningPage = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
@@ -21,7 +21,10 @@ export type RunningBroadcast = ReturnType<typeof runningPage>[number]
 
 const PAGE_SIZE = 200
 
-/** Sending, paused, or cancelled with entries left in the queue: of all workspaces, the oldest first. */
+/**
+ * Lists the broadcasts of all workspaces that are sending, paused, or cancelled with entries left in the queue, the
+ * oldest first.
+ */
 export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
   const running: RunningBroadcast[] = []
   for (let after = ''; ; ) {
@@ -33,7 +36,7 @@ export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
   }
 }
 
-/** Scheduled ones whose time has come, the oldest first. */
+/** Reads the scheduled broadcasts whose time has come, the oldest first. */
 export const dueBroadcasts = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
@@ -47,13 +50,13 @@ export const dueBroadcasts = prepareRead<{ now: number; limit: number }>()(({ db
 interface ContactsQuery {
   readonly workspaceId: string
   readonly audienceId: string
-  /** Contacts after this id, up to and with the other. */
+  /** The read returns contacts after this id, up to and including the other id. */
   readonly after: string
   readonly ceiling: string
   readonly limit: number
 }
 
-/** Contacts of an audience in the order of their ids. */
+/** Reads contacts of an audience in the order of their ids. */
 export const nextContacts = prepareRead<ContactsQuery>()(({ db, slot }) =>
   db
     .selectFrom('contacts')

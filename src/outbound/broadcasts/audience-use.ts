@@ -1,4 +1,6 @@
-/** An audience cannot be deleted while a broadcast to it has contacts left to write to, or waits for its time. */
+/**
+ * Keeps an audience from being deleted while a broadcast has contacts of it left to write to, or waits for its time.
+ */
 import { sql } from 'kysely'
 import { Refusal } from '../../base/mail/refusal.js'
 import {
@@ -14,7 +16,7 @@ interface AudienceRef {
   readonly id: string
 }
 
-/** The first two conditions are those of the index `broadcasts_active`. */
+/** The first two conditions must be the same as in the index `broadcasts_active`. */
 function selectUsing({ slot }: StatementBuilder<AudienceRef>) {
   return queryBuilder
     .selectFrom('broadcasts')
@@ -37,7 +39,7 @@ export function checkAudienceUnused(read: Read, audience: AudienceRef): void {
   throw new Refusal('conflict', message, { id: audience.id, broadcast_id: using.id })
 }
 
-/** Changes nothing; misses if a broadcast needs the audience, or if there is no such audience in the workspace. */
+/** Changes nothing. Misses if a broadcast needs the audience, or if the workspace has no such audience. */
 export const assertAudienceUnused = prepareWrite<AudienceRef>(
   (builder) =>
     builder.db

@@ -1,18 +1,18 @@
 /**
- * The links of a broadcast that persons clicked, from the events of its messages: of each message the first click is
- * recorded. Events that retention has removed are not counted.
+ * Lists the links of a broadcast that persons clicked, from the events of its messages. The log records the first click
+ * of each message. Events that retention has removed are not counted.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { BroadcastRef } from './broadcast-records.js'
 
-/** Index entries in one step. */
+/** The index entries that one step reads. */
 const STEP = 1_000
-/** Different URLs that are counted; links with variables may have one for each recipient. */
+/** The most URLs that are counted. Links with variables may have one URL for each recipient. */
 const MAX_URLS = 10_000
 
-/** These expressions and conditions are those of the index `clicks_of_broadcasts`. */
+/** These expressions and conditions must be the same as in the index `clicks_of_broadcasts`. */
 const clicksAfter = prepareRead<BroadcastRef & { seq: number }>()(({ db, slot }) =>
   db
     .selectFrom('events')
@@ -34,7 +34,7 @@ interface ClickedLink {
   readonly clicks: number
 }
 
-/** The most clicked first. */
+/** Returns the most clicked links first. */
 export async function listClickedLinks(read: Read, ref: BroadcastRef, limit: number): Promise<readonly ClickedLink[]> {
   const clicks = new Map<string, number>()
   let seq = 0

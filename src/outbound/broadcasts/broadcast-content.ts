@@ -1,7 +1,7 @@
 /**
- * The content of a broadcast, parsed and checked: which variables it may use, and how much of everything.
+ * Parses and checks the content of a broadcast: which variables it may use, and how much of everything it may have.
  *
- * The limits bound the size of every message, whatever the contacts are: a value has at most `MAX_VALUE` characters
+ * The limits bound the size of every message, whatever the contacts contain: a value has at most `MAX_VALUE` characters
  * (`contact-message.ts`), and stands in at most `MAX_PLACES` places.
  */
 
@@ -20,21 +20,21 @@ export interface BroadcastContent {
   readonly sender: NamedAddress
   readonly replyTo: readonly NamedAddress[]
   readonly subject: string
-  /** Null: none. One of both bodies is not empty. */
+  /** Null means that there is no HTML. At least one of the two bodies is not empty. */
   readonly html: string | null
   readonly text: string | null
 }
 
 export interface ParsedContent {
   readonly subject: TemplateText
-  /** Null: none. */
+  /** Null means that there is no HTML. */
   readonly html: TemplateText | null
   readonly text: TemplateText | null
 }
 
 /** Characters of a body. */
 const MAX_BODY = 500_000
-/** Variables in subject and bodies, counted as often as they occur. */
+/** The most variables in the subject and the bodies. Each occurrence counts. */
 const MAX_PLACES = 500
 
 const contactFields: ReadonlySet<string> = new Set(['email', 'first_name', 'last_name'])
@@ -91,7 +91,7 @@ function isContactVariable(name: string): boolean {
   return contactFields.has(name) || name.startsWith('metadata.')
 }
 
-/** Variables that a refusal reports one by one, and names in its text. */
+/** The most variables that a refusal reports one by one and names in its text. */
 const MAX_ERRORS = 100
 const MAX_LISTED_NAMES = 10
 

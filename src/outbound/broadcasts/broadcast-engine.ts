@@ -1,11 +1,11 @@
 /**
  * Sends broadcasts: starts those whose time has come, makes the messages of the next contacts, and does what a pause, a
- * cancellation or a used up limit asks for.
+ * cancellation or an exhausted limit requires.
  *
- * All state is on disk. A pass takes one step of each broadcast, and each step is one commit guarded by the state that
- * was read; so a crash or a change at the same moment neither skips nor doubles a contact. In memory is only which
- * broadcasts delivery leaves alone: that takes effect with `wake`, before their entries are held, portion by portion.
- * Broadcasts yield to other mail: while that goes out, their chunks are small and far apart.
+ * All state is on disk. A pass takes one step of each broadcast. Each step is one commit that is guarded by the state
+ * that was read, so a crash or a change at the same moment neither skips nor repeats a contact. Memory holds only the
+ * list of broadcasts that delivery must leave alone. That list takes effect with `wake`, before the entries are held,
+ * portion by portion. Broadcasts yield to other mail: while other mail goes out, their chunks are small and far apart.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createLoadMeter } from '../../base/platform/thread-load.js'
@@ -21,35 +21,41 @@ export interface EngineDeps extends ExpanderDeps {
   readonly runner: Pick<QueueRunner, 'offer' | 'stopBroadcast' | 'resumeBroadcast' | 'markDue' | 'isYielding'>
 }
 
-/** Milliseconds in which due broadcasts, and room in the queue, are noticed. */
+/** Milliseconds after which the engine notices due broadcasts, and room in the queue. */
 const POLL_INTERVAL = 200
 const FAULT_PAUSE = 1_000
-/** A limit that is used up may be raised meanwhile: it is looked at again after this time, and with each `recheck`. */
+/**
+ * Milliseconds after which the engine looks again at an exhausted limit, which may have been raised. Each `recheck`
+ * looks too.
+ */
 const RECHECK_INTERVAL = 3_600_000
-/** Scheduled broadcasts that one pass starts. */
+/** The most scheduled broadcasts that one pass starts. */
 const MAX_DUE = 50
-/** Contacts of one commit. Measured: 7 ms until 50 are on disk. */
+/** The contacts of one commit. Measured: 50 are on disk after 7 ms. */
 const CHUNK = 50
 const YIELDING_CHUNK = 12
-/** Entries that wait for their first attempt; beside other mail fewer than a lane of delivery has in memory. */
+/**
+ * The most entries that wait for their first attempt. While other mail goes out, they are fewer than a lane of delivery
+ * has in memory.
+ */
 const WINDOW = 2_000
 const YIELDING_WINDOW = 300
-/** From this load of the thread on, steps are further apart. */
+/** The load of the thread from which on steps are further apart. */
 const BUSY_LOAD = 0.8
-/** The pause after a step, beside other mail and while the thread is busy: so many times as long as the step. */
+/** The pause after a step, as a multiple of the step's time, while other mail goes out or the thread is busy. */
 const YIELD_FACTOR = 4
 const BUSY_FACTOR = 1
-/** Milliseconds of such a pause. */
+/** The shortest such pause, in milliseconds. */
 const MIN_PAUSE = 10
 const MAX_PAUSE = 200
-/** Milliseconds of one turn of the event loop, in which broadcasts that wait are looked at. */
+/** Milliseconds of one turn of the event loop in which the engine looks at waiting broadcasts. */
 const TURN_TIME = 2
 const FAULT_NOTE = 'an internal error: the log of the service says more'
 
 export class BroadcastEngine {
-  /** Those that delivery leaves alone, with their workspaces. */
+  /** The broadcasts that delivery leaves alone, with their workspaces. */
   private readonly stopped = new Map<string, string>()
-  /** Paused ones whose entries are all held. */
+  /** The paused broadcasts whose entries are all held. */
   private readonly rested = new Set<string>()
   private readonly checkedAt = new Map<string, number>()
   private readonly readLoad = createLoadMeter()
@@ -67,24 +73,26 @@ export class BroadcastEngine {
     this.steps = new BroadcastSteps(deps)
   }
 
-  /** Delivery leaves paused and cancelled broadcasts alone from now on. Before delivery starts. */
+  /** Makes delivery leave paused and cancelled broadcasts alone. Call it before delivery starts. */
   holdBack(): void {
     this.syncStopped()
   }
 
-  /** Goes on where the last process stopped. While the disk has no space for new mail, no messages are made. */
+  /**
+   * Continues where the last process stopped. While the disk has no space for new mail, the engine makes no messages.
+   */
   start(hasDiskSpace: () => boolean): void {
     this.hasDiskSpace = hasDiskSpace
     this.loop = this.run()
   }
 
-  /** To be called when a limit may have been raised: those that wait for one are looked at too. */
+  /** Call this when a limit may have been raised. The next pass also looks at the broadcasts that wait for a limit. */
   recheck(): void {
     this.isRecheckDue = true
     this.wake()
   }
 
-  /** To be called when a broadcast may have changed. Pauses and cancellations take effect at once. */
+  /** Call this when a broadcast may have changed. Pauses and cancellations take effect at once. */
   wake(): void {
     if (this.isStopping) return
     this.isWoken = true
@@ -92,7 +100,7 @@ export class BroadcastEngine {
     this.interruptSleep()
   }
 
-  /** Resolves after the commit under way. */
+  /** Resolves after the running commit. */
   async stop(): Promise<void> {
     this.isStopping = true
     this.interruptSleep()
@@ -117,7 +125,7 @@ export class BroadcastEngine {
     }
   }
 
-  /** One step of each broadcast; resolves to whether one of them may take another at once. */
+  /** Takes one step of each broadcast. Resolves to true if one of them may take another step at once. */
   private async pass(): Promise<boolean> {
     const isRecheck = this.isRecheckDue
     this.isRecheckDue = false
@@ -136,7 +144,10 @@ export class BroadcastEngine {
     return hasMore
   }
 
-  /** Delivery stops those that are paused or cancelled now, and goes on with those resumed; returns all under way. */
+  /**
+   * Stops the broadcasts in delivery that are paused or cancelled now, and resumes the others. Returns all that are
+   * under way.
+   */
   private syncStopped(): readonly RunningBroadcast[] {
     const running = listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
@@ -150,7 +161,7 @@ export class BroadcastEngine {
     if (status !== 'paused') this.rested.delete(id)
     const isStopped = this.stopped.has(id)
     if (status === 'sending') {
-      // Once all that a pause has held is given back.
+      // The broadcast resumes in delivery when all entries that the pause has held are given back.
       if (isStopped && !hasPausedEntries(this.deps.read, { broadcastId: id })) this.letGo(id, workspaceId)
     } else if (!isStopped) {
       this.stopped.set(id, workspaceId)
@@ -190,7 +201,7 @@ export class BroadcastEngine {
 
   private noteRest({ id, workspaceId }: BroadcastRef): void {
     this.rested.add(id)
-    // Entries that delivery passed over are held now, and no longer hide others behind them.
+    // The entries that delivery passed over are held now, and no longer hide others behind them.
     this.deps.runner.markDue(workspaceId, 0)
     this.deps.log.info(
       { workspace: workspaceId, broadcast: id },
@@ -205,7 +216,10 @@ export class BroadcastEngine {
     return isDue
   }
 
-  /** A bug must not stop the other broadcasts, nor be repeated for ever: this one is paused. */
+  /**
+   * Pauses a broadcast whose step throws, because a bug must not stop the other broadcasts, nor be repeated without
+   * end.
+   */
   private async tryStep(ref: BroadcastRef, options: StepOptions): Promise<StepResult> {
     try {
       return await this.steps.take(ref, options)
@@ -238,7 +252,7 @@ export class BroadcastEngine {
     }
   }
 
-  /** Once for each outage. */
+  /** Logs a fault once for each outage. */
   private reportFault(err: unknown): void {
     if (!this.isFailing) this.deps.log.error({ err }, 'broadcasts cannot go on now')
     this.isFailing = true

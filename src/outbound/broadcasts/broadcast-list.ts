@@ -1,4 +1,4 @@
-/** Reads of the broadcasts of a workspace: pages of them, their number, and one that must exist. */
+/** Reads the broadcasts of a workspace: pages of them, their number, and one that must exist. */
 import { sql } from 'kysely'
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -39,7 +39,7 @@ const broadcastsBefore = prepareRead<PageQuery & { limit: number }>()(({ db, slo
     .limit(slot('limit')),
 )
 
-/** Newest first, without bodies. */
+/** Lists the newest broadcasts first, without their bodies. */
 export async function listBroadcasts(
   read: Read,
   workspaceId: string,
@@ -61,7 +61,7 @@ export function countBroadcasts(read: Read, workspaceId: string): number {
   return countAll(read, { workspaceId })[0]?.count ?? 0
 }
 
-/** The first two conditions are those of the index `broadcasts_active`. */
+/** The first two conditions must be the same as in the index `broadcasts_active`. */
 const countActive = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')
@@ -71,7 +71,7 @@ const countActive = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Scheduled, sending, paused, or being cancelled. */
+/** Counts the broadcasts that are scheduled, sending, paused, or being cancelled. */
 export function countActiveBroadcasts(read: Read, workspaceId: string): number {
   return countActive(read, { workspaceId })[0]?.count ?? 0
 }
@@ -91,7 +91,7 @@ const findCounts = prepareRead<BroadcastRef>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Throws a Refusal `not-found`, unless the broadcast is there, or was deleted and had recipients. */
+/** Throws a Refusal `not-found` unless the broadcast exists, or was deleted and had recipients. */
 export function requireKnownBroadcast(read: Read, ref: BroadcastRef): void {
   if (broadcastSummaryById(read, ref)[0] === undefined && findCounts(read, ref)[0] === undefined) {
     throw buildBroadcastNotFound(ref.id)

@@ -1,9 +1,10 @@
 /**
- * The records of broadcasts and the changes of their state. A *broadcast* is one message to all subscribed contacts of
- * an audience, with values of each; its *ceiling* is the newest contact that it goes to, fixed at its start.
+ * Stores the records of broadcasts and the changes of their state. A *broadcast* is one message to all subscribed
+ * contacts of an audience, with values of each; its *ceiling* is the newest contact that it goes to, fixed at its
+ * start.
  *
- * Each change of state is one guarded write: it misses if the broadcast is not in the state that the change starts
- * from, or, where a version is given, has changed since it was read. So of two concurrent changes one takes place.
+ * Each change of state is one guarded write. It misses if the broadcast is not in the state from which the change
+ * starts, or if it has changed since the given version was read. So only one of two concurrent changes takes place.
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
@@ -11,7 +12,7 @@ import type { Timestamp } from '../../base/storage/tables/columns.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 
 export type Broadcast = Tables['broadcasts']
-/** Without the bodies, which may have a megabyte. */
+/** A broadcast without its bodies, which may have a megabyte. */
 export type BroadcastSummary = Omit<Broadcast, 'html' | 'text'>
 
 export interface BroadcastRef {
@@ -27,7 +28,7 @@ export const summaryColumns = [
 
 const contentColumns = ['name', 'audience_id', 'sender', 'reply_to', 'subject', 'html', 'text', 'template_id'] as const
 
-/** What a draft may change. */
+/** The columns that a change of a draft may set. */
 export type DraftColumns = Pick<Broadcast, (typeof contentColumns)[number]>
 
 export const broadcastById = prepareRead<BroadcastRef>()(({ db, slot }) =>
@@ -60,7 +61,7 @@ export const insertDraft = prepareWrite<DraftColumns & { id: string; workspaceId
 
 type Versioned = BroadcastRef & { readonly version: number }
 
-/** Misses if it is no draft any more, or has changed since `version` was read. */
+/** Misses if the broadcast is not a draft, or has changed since `version` was read. */
 export const changeDraft = prepareWrite<Versioned & DraftColumns & { now: Timestamp }>(
   ({ db, slot, slots }) =>
     db
@@ -74,8 +75,8 @@ export const changeDraft = prepareWrite<Versioned & DraftColumns & { now: Timest
 )
 
 /**
- * Misses if it has changed since `version` was read, and while messages of it may be in the queue: if it is sending,
- * paused, or still being cancelled.
+ * Misses if the broadcast has changed since `version` was read, or while messages of it may be in the queue: while it
+ * is sending, paused, or still being cancelled.
  */
 export const removeBroadcast = prepareWrite<Versioned>(
   ({ db, slot }) =>
@@ -88,13 +89,16 @@ export const removeBroadcast = prepareWrite<Versioned>(
   1,
 )
 
-/** The newest contact: those that come later are not written to. Constant time: the end of an index. */
+/**
+ * The newest contact. The broadcast does not write to contacts that come later. This takes constant time: it reads the
+ * end of an index.
+ */
 const newestContact = sql<string>`coalesce((select max(c.id) from contacts as c
   where c.workspace_id = broadcasts.workspace_id and c.audience_id = broadcasts.audience_id), '')`
 
 type Dispatch = Versioned & { readonly keyId: string | null; readonly now: Timestamp }
 
-/** From `draft` to `scheduled`. Misses if it has changed since `version` was read. */
+/** Changes `draft` to `scheduled`. Misses if the broadcast has changed since `version` was read. */
 export const scheduleDraft = prepareWrite<Dispatch & { at: Timestamp }>(
   ({ db, slot }) =>
     db
@@ -113,7 +117,10 @@ export const scheduleDraft = prepareWrite<Dispatch & { at: Timestamp }>(
   1,
 )
 
-/** From `draft` to `sending`, with the audience as it is now. Misses if it has changed since `version` was read. */
+/**
+ * Changes `draft` to `sending`, with the audience as it is now. Misses if the broadcast has changed since `version` was
+ * read.
+ */
 export const markSending = prepareWrite<Dispatch>(
   ({ db, slot }) =>
     db
@@ -135,7 +142,7 @@ export const markSending = prepareWrite<Dispatch>(
 
 type Change = BroadcastRef & { readonly now: Timestamp }
 
-/** From `scheduled` to `sending`, with the audience as it is now. Misses before its time. */
+/** Changes `scheduled` to `sending`, with the audience as it is now. Misses before the scheduled time. */
 export const startScheduled = prepareWrite<Change>(
   ({ db, slot }) =>
     db
@@ -154,7 +161,9 @@ export const startScheduled = prepareWrite<Change>(
   1,
 )
 
-/** From `sending` to `paused`. `note`: why the service pauses it; null: a client does. */
+/**
+ * Changes `sending` to `paused`. `note` says why the service pauses the broadcast; null means that a client pauses it.
+ */
 export const pauseBroadcast = prepareWrite<Change & { note: string | null }>(
   ({ db, slot }) =>
     db
@@ -172,7 +181,7 @@ export const pauseBroadcast = prepareWrite<Change & { note: string | null }>(
   1,
 )
 
-/** From `paused` to `sending`, at the cursor where it was. */
+/** Changes `paused` to `sending`. The cursor stays where it was. */
 export const resumeBroadcast = prepareWrite<Change>(
   ({ db, slot }) =>
     db
@@ -190,7 +199,9 @@ export const resumeBroadcast = prepareWrite<Change>(
   1,
 )
 
-/** From `scheduled`, `sending` or `paused` to `cancelled`. One that has not started is finished with that. */
+/**
+ * Changes `scheduled`, `sending` or `paused` to `cancelled`. A broadcast that has not started is also finished then.
+ */
 export const cancelBroadcast = prepareWrite<Change>(
   ({ db, slot }) =>
     db
@@ -211,7 +222,7 @@ export const cancelBroadcast = prepareWrite<Change>(
 
 const hasNoEntries = sql<boolean>`not exists (select 1 from queue where queue.broadcast_id = broadcasts.id)`
 
-/** From `sending` to `sent`. Misses before all contacts were looked at, and while an entry is in the queue. */
+/** Changes `sending` to `sent`. Misses while there are contacts left to look at, or entries in the queue. */
 export const finishBroadcast = prepareWrite<Change>(
   ({ db, slot }) =>
     db
@@ -232,7 +243,7 @@ export const finishBroadcast = prepareWrite<Change>(
   1,
 )
 
-/** A cancelled broadcast has ended. Misses while an entry of it is in the queue. */
+/** Finishes a cancelled broadcast. Misses while an entry of it is in the queue. */
 export const finishCancelled = prepareWrite<Change>(
   ({ db, slot }) =>
     db
@@ -247,19 +258,20 @@ export const finishCancelled = prepareWrite<Change>(
 )
 
 interface CursorMove extends BroadcastRef {
-  /** The cursor as it was read. */
+  /** The cursor that was read. */
   readonly from: string
-  /** The last contact that was looked at; `from` if only the wait changes. */
+  /** The last contact that the step has looked at. It equals `from` if only the wait changes. */
   readonly to: string
   readonly expanded: 0 | 1
-  /** Null, as `note` is: no limit is used up. */
+  /** Null, like `note`, if no limit is exhausted. */
   readonly waitsUntil: Timestamp | null
   readonly note: string | null
 }
 
 /**
- * Belongs into the commit that makes the messages of the contacts up to `to`. Misses if the broadcast is no longer
- * sending, or if another commit has moved the cursor. It leaves the version alone: no client changes what it changes.
+ * Put this write into the commit that makes the messages of the contacts up to `to`. It misses if the broadcast is no
+ * longer sending, or if another commit has moved the cursor. It does not raise the version, because no client changes
+ * these columns.
  */
 export const advanceCursor = prepareWrite<CursorMove>(
   ({ db, slot }) =>

@@ -1,7 +1,8 @@
 /**
  * A broadcast as clients see it, with the counts of its recipients and their rates.
  *
- * The counts are those of metrics: `sent` is all that left, `delivered` includes complaints, and no rate passes 100.
+ * The counts follow the metrics: `sent` counts all messages that left, `delivered` includes complaints, and no rate
+ * exceeds 100.
  */
 import { writeNamedAddress } from '../../base/mail/named-address.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
@@ -80,7 +81,7 @@ export interface BroadcastResource extends ListedBroadcast {
   readonly text: string | null
 }
 
-/** The counts of a broadcast; zeros for one that is gone. */
+/** Returns the counts of a broadcast; zeros if the broadcast is gone. */
 export function readTotals(read: Read, ref: BroadcastRef): Totals {
   return toTotals(selectCounts(read, ref)[0] ?? noCounts)
 }
@@ -110,7 +111,10 @@ export function toBroadcastResource(read: Read, broadcast: Broadcast): Broadcast
   return { ...toListedBroadcast(read, broadcast), html, text }
 }
 
-/** From the numbers of emails in each status. `scheduled` is always 0: messages are made when they are due. */
+/**
+ * Makes totals from the numbers of emails in each status. `scheduled` is always 0, because messages are made when they
+ * are due.
+ */
 export function toTotals(counts: BroadcastCounts): Totals {
   const { recipients, queued, sent, delivered, bounced, failed, cancelled, complained } = counts
   const { unsubscribed, unique_opens, unique_clicks } = counts

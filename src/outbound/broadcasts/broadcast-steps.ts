@@ -1,6 +1,7 @@
 /**
- * Takes the steps of a broadcast: start, expand, hold, unhold, cancel and finish. Each is at most one commit, which misses
- * if the broadcast has changed since it was read. The decision is pure over what is on disk; times are epoch milliseconds.
+ * Takes the steps of a broadcast: start, expand, hold, unhold, cancel and finish. Each step is at most one commit,
+ * which misses if the broadcast has changed since it was read. The decision depends only on what is on disk. Times are
+ * epoch milliseconds.
  */
 import type { Read } from '../../base/storage/db/prepared.js'
 import { tryCommit, type Write } from '../../base/storage/db/write.js'
@@ -26,7 +27,7 @@ import {
 import { readTotals } from './broadcast-resource.js'
 import { ContactExpander, type ExpanderDeps } from './contact-expander.js'
 
-/** `done`: there may be more to do at once. `rest`: nothing until its status changes. */
+/** `done` means that there may be more to do at once; `rest` that there is nothing to do until the status changes. */
 export type StepResult = 'done' | 'wait' | 'rest'
 
 export class BroadcastSteps {
@@ -97,21 +98,21 @@ function readQueue(read: Read, broadcastId: string): QueueState {
   }
 }
 
-/** Reads of the queue, made only where the decision needs them. */
+/** Reads of the queue. The decision calls one only where it needs the answer. */
 export interface QueueState {
-  /** More entries than this that were never attempted and wait for no host that is down. */
+  /** Tells whether more than `count` entries were never attempted and wait for no host that is down. */
   readonly hasFreshOver: (count: number) => boolean
   readonly hasEntries: () => boolean
-  /** Entries that a pause has held. */
+  /** Tells whether a pause has held entries. */
   readonly hasPaused: () => boolean
-  /** Entries that a pause has to hold. */
+  /** Tells whether a pause still has to hold entries. */
   readonly hasToHold: () => boolean
-  /** Entries that are not being attempted. */
+  /** Tells whether there are entries that are not being attempted. */
   readonly hasRemovable: () => boolean
 }
 
 type Step =
-  /** Its scheduled time has come. */
+  /** The scheduled time has come. */
   | 'start'
   /** Makes the messages of the next contacts. */
   | 'expand'
@@ -120,22 +121,25 @@ type Step =
   | 'hold'
   /** Removes entries. */
   | 'cancel'
-  /** All is done. */
+  /** All work is done. */
   | 'finish'
-  /** A pause holds all entries but those that are being attempted. */
+  /** The pause holds all entries except those that are being attempted. */
   | 'rest'
   | 'wait'
 
 type StepFields = Pick<BroadcastSummary, 'status' | 'scheduled_for' | 'expanded' | 'waits_until'>
 
 export interface StepOptions {
-  /** Contacts that one step makes messages of. */
+  /** The contacts for which one step makes messages. */
   readonly chunk: number
-  /** Entries in the queue that may wait for their first attempt: more contacts are looked at when there are fewer. */
+  /**
+   * The most entries in the queue that wait for their first attempt. The step looks at more contacts while there are
+   * fewer.
+   */
   readonly window: number
-  /** A limit that is used up may have been raised. */
+  /** True if an exhausted limit may have been raised. */
   readonly isRecheck: boolean
-  /** False: the disk is nearly full, and takes no new mail. */
+  /** False if the disk is nearly full and takes no new mail. */
   readonly hasDiskSpace: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * Pauses, resumes, cancels and deletes a broadcast: one commit with its entry in the audit log. What follows in the
- * queue is the work of the engine.
+ * Pauses, resumes, cancels and deletes a broadcast. Each act is one commit with its entry in the audit log. The engine
+ * then changes the queue.
  */
 
 import { formatForDisplay } from '../../base/mail/address.js'
@@ -62,7 +62,7 @@ export async function actOnBroadcast({ read, commit }: Store, act: BroadcastAct,
   for (;;) {
     const broadcast = requireBroadcast(read, ref)
     if (!from.includes(broadcast.status)) throw buildStateConflict(broadcast, rule)
-    // A miss: its state has changed since it was read.
+    // The write missed because the state has changed since it was read.
     if (await tryCommit(commit([write({ ...ref, now }), audit(broadcast, action, change)]))) {
       return requireBroadcast(read, ref)
     }
@@ -70,8 +70,8 @@ export async function actOnBroadcast({ read, commit }: Store, act: BroadcastAct,
 }
 
 /**
- * Its emails, their numbers and their links stay until their retention ends. Throws a Refusal: `not-found`, or `conflict`
- * while messages of it may be in the queue.
+ * Deletes a broadcast. Its emails, their counts and their links stay until their retention ends. Throws a Refusal:
+ * `not-found`, or `conflict` while messages of it may be in the queue.
  */
 export async function deleteBroadcast({ read, commit }: Store, change: Change): Promise<void> {
   const { ref } = change
@@ -81,7 +81,7 @@ export async function deleteBroadcast({ read, commit }: Store, change: Change): 
     const { started_at, version } = broadcast
     const writes = [
       removeBroadcast({ ...ref, version }),
-      // Once it has started, messages and links that are out there need them.
+      // The messages and links of a broadcast that has started still need its frame and links.
       ...(started_at === null ? removeSentContent(ref) : []),
       audit(broadcast, 'broadcast.deleted', change),
     ]

@@ -1,6 +1,6 @@
 /**
- * Composes the frame of a broadcast without holding up the main thread: short content at once, other content on a thread
- * of its own, one broadcast at a time.
+ * Composes the frame of a broadcast without blocking the main thread: short content at once, longer content on a
+ * separate thread, one broadcast at a time.
  */
 import { Worker } from 'node:worker_threads'
 import { domainOf } from '../../base/mail/address.js'
@@ -12,14 +12,14 @@ import type { TrackingHost } from '../tracking/tracking-host.js'
 import type { BroadcastContent } from './broadcast-content.js'
 import { type BroadcastIds, type ComposedBroadcast, composeFrame, type FrameSettings } from './compose-frame.js'
 
-/** Characters of both bodies that are composed on the main thread: a few milliseconds. */
+/** The most characters of both bodies that are composed on the main thread, which takes a few milliseconds. */
 const MAX_SHORT = 8_192
 
-/** A thread takes tens of megabytes. */
+/** Only one thread runs at a time, because it takes tens of megabytes. */
 const runInTurn = createSerialRunner()
 
 export class BroadcastComposer {
-  /** `hostname`: the domain of Message-IDs. `publicUrl`: `service.public_url`. */
+  /** `hostname` is the domain of Message-IDs, `publicUrl` is `service.public_url`. */
   constructor(
     private readonly hostname: string,
     private readonly publicUrl: string,
@@ -27,8 +27,8 @@ export class BroadcastComposer {
   ) {}
 
   /**
-   * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`, with the field that is wrong
-   * in its details.
+   * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`. Its details name the
+   * wrong field.
    */
   async compose(content: BroadcastContent, ids: BroadcastIds): Promise<ComposedBroadcast> {
     const { hostname, publicUrl } = this
@@ -40,7 +40,7 @@ export class BroadcastComposer {
   }
 }
 
-/** What the thread is to compose. */
+/** The job of the thread. */
 export interface ComposeJob {
   readonly content: BroadcastContent
   readonly settings: FrameSettings

@@ -2,11 +2,11 @@
  * Composes the frame of a broadcast's messages from its content, once for all recipients: header, text and HTML in
  * quoted-printable, with slots for what differs (`contact-message.ts` fills them).
  *
- * Every message has the fields of mailing lists: List-Unsubscribe and List-Unsubscribe-Post (RFC 2369, RFC 8058), List-Id
- * of the audience (RFC 2919), by which people filter it, and `Precedence: bulk`, which keeps automatic replies away.
- * A body without an unsubscribe link gets one at its end.
+ * Every message has the fields of mailing lists: List-Unsubscribe and List-Unsubscribe-Post (RFC 2369, RFC 8058),
+ * List-Id of the audience (RFC 2919), by which people filter it, and `Precedence: bulk`, which suppresses automatic
+ * replies. A body without an unsubscribe link gets one at its end.
  *
- * Pure but for its boundary and marks, which are random. Large content takes up to 50 ms.
+ * The functions are pure except for the boundary and the marks, which are random. Large content takes up to 50 ms.
  */
 import { isAscii } from 'node:buffer'
 import { type DomainName, domainOf } from '../../base/mail/address.js'
@@ -27,7 +27,7 @@ import { trackBroadcast } from './track-broadcast.js'
 export interface BroadcastIds {
   readonly broadcastId: string
   readonly audienceId: string
-  /** False: links stay as they are, and there is no pixel. */
+  /** False if links stay as they are and there is no pixel. */
   readonly isTracked?: boolean
 }
 
@@ -36,17 +36,17 @@ export interface FrameSettings extends BroadcastIds {
   readonly hostname: string
   /** `service.public_url`. */
   readonly publicUrl: string
-  /** The URL, without a trailing slash, under which links in mail of the sender's domain reach us. */
+  /** The URL, without a trailing slash, under which links in mail of the sender's domain reach this server. */
   readonly base: string
 }
 
 export interface ComposedBroadcast {
   readonly frame: MessageFrame
-  /** The URLs without variables to which links lead, each once. */
+  /** The URLs without variables to which links lead. Each occurs once. */
   readonly links: readonly string[]
 }
 
-/** 5 MB: the bytes that all messages have in common. */
+/** 5 MB: the most bytes that all messages may have in common. */
 const MAX_FIXED = 5 * 1_048_576
 const BOUNDARY_BYTES = 16
 
@@ -104,7 +104,7 @@ function hasUnsubscribeUrl(parts: SplitText): boolean {
   return parts.some((part) => typeof part !== 'string' && part.value.kind === 'unsubscribe-token')
 }
 
-/** With marks; the To field, and the Subject field if it has variables, are marks as a whole. */
+/** Composes the header with marks. The To field is one mark, and so is the Subject field if it has variables. */
 function composeHeader(
   { sender, replyTo, subject }: BroadcastContent,
   parsed: ParsedContent,
@@ -133,7 +133,7 @@ function toHeaderPieces(header: SplitText, values: FrameValues): Pieces {
 
 const ENCODING = 'Content-Transfer-Encoding: quoted-printable\r\n\r\n'
 
-/** The fields of their structure, and the bodies. */
+/** Joins the header fields of the structure, and the bodies. */
 function joinBodies({ text, html }: Omit<Bodies, 'links'>, values: FrameValues): Pieces {
   const plain = encodeBody(text.parts, text.form, values)
   const plainStart = `Content-Type: text/plain; charset=utf-8\r\n${ENCODING}`
@@ -151,7 +151,7 @@ function joinBodies({ text, html }: Omit<Bodies, 'links'>, values: FrameValues):
   ]
 }
 
-/** Pieces between two slots become one. */
+/** Joins the fixed pieces between two slots into one. */
 function joinFixed(pieces: Pieces): Pieces {
   const joined: (Buffer | FrameSlot)[] = []
   let fixed: Buffer[] = []
@@ -182,7 +182,7 @@ function checkFixed(pieces: Pieces): void {
  * A body of a broadcast as pieces of its frame, in quoted-printable. Each piece and each slot begins and ends at the
  * start of a line; the body ends with a line end.
  *
- * `text-of-html`: text that was made from the HTML.
+ * `text-of-html` is text that was made from the HTML.
  */
 type BodyForm = 'html' | 'text' | 'text-of-html'
 
@@ -223,9 +223,9 @@ function toSlot({ value, raw }: ValuePlace, form: BodyForm, values: FrameValues)
 }
 
 /**
- * Writes the footer of a body that has no unsubscribe link of its own.
+ * Writes the footer of a body that has no unsubscribe link.
  *
- * Readable in any colours of the message, because it has its own.
+ * The footer sets its own colours, so that it is readable whatever the colours of the message are.
  */
 function buildHtmlFooter(url: string): string {
   const box = 'margin:24px 0 0;padding:16px;background-color:#ffffff;color:#444444;font:14px/1.5 Arial,sans-serif'

@@ -1,10 +1,10 @@
 /**
  * Makes the messages of the next contacts of a broadcast, in one commit with the cursor.
  *
- * The audience is as it was at the start, less those who have unsubscribed, were deleted or are suppressed when their
- * turn comes; delivery leaves out those who leave while their message waits. The commit misses as a whole if the
- * broadcast is not sending any more, its cursor was moved, or a limit is used up; a deleted workspace has no broadcast
- * that is sending. Then as many contacts as the limit allows are taken, and the others wait.
+ * The audience is fixed at the start, except for contacts who have unsubscribed, were deleted or are suppressed when
+ * their turn comes. Delivery leaves out contacts who leave while their message waits. The whole commit misses if the
+ * broadcast is no longer sending, its cursor was moved, or a limit is exhausted; a broadcast of a deleted workspace is
+ * never sending. If a limit is exhausted, the expander takes as many contacts as the limit allows, and the others wait.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Address, domainOf, tryParseForeignAddress } from '../../base/mail/address.js'
@@ -51,7 +51,7 @@ interface ChosenContact {
 /** The contacts of one step. */
 interface Chunk {
   readonly chosen: readonly ChosenContact[]
-  /** The last contact that was looked at. */
+  /** The last contact that the step has looked at. */
   readonly cursor: string
   readonly isLast: boolean
 }
@@ -59,7 +59,7 @@ interface Chunk {
 export class ContactExpander {
   constructor(private readonly deps: ExpanderDeps) {}
 
-  /** `wait`: a limit is used up, the broadcast is paused, or it has changed. */
+  /** Resolves to `wait` if a limit is exhausted, or if the broadcast is paused or has changed. */
   async expand(broadcast: BroadcastSummary, size: number): Promise<'done' | 'wait'> {
     const { domains, charger, clock, commit, runner } = this.deps
     const { workspace_id: workspaceId } = broadcast
@@ -76,7 +76,7 @@ export class ContactExpander {
       const made = enqueued.slice(0, count)
       const writes = [...charged.writes, moveCursor(broadcast, chunk), ...made.flatMap((email) => email.writes)]
       if (await tryCommit(commit(writes))) {
-        // The bytes are built when their turn comes: those of other mail have the memory.
+        // The bytes are built when the message's turn comes, because memory is kept for other mail.
         for (const email of made) runner.offer(email)
         if (broadcast.cursor === '') this.logStart(broadcast)
         return 'done'
@@ -96,7 +96,7 @@ export class ContactExpander {
     const contacts = nextContacts(read, { workspaceId, audienceId, after: cursor, ceiling, limit: size })
     const chosen = contacts.flatMap((contact) => {
       const address = tryParseForeignAddress(contact.email)
-      // An import makes ids of the time when it began.
+      // The ids of imported contacts contain the time when the import began.
       const isIncluded = contact.subscribed === 1 && contact.created_at <= (startedAt ?? 0)
       if (address === null || !isIncluded || suppressions.isSuppressed(workspaceId, address)) return []
       return [{ contact, address }]
@@ -104,7 +104,7 @@ export class ContactExpander {
     return { chosen, cursor: contacts.at(-1)?.id ?? cursor, isLast: contacts.length < size }
   }
 
-  /** In turns of the event loop of about two milliseconds each. */
+  /** Works in turns of the event loop of about two milliseconds each. */
   private async enqueueAll(
     broadcast: BroadcastSummary,
     chosen: readonly ChosenContact[],
@@ -172,7 +172,7 @@ export class ContactExpander {
   }
 }
 
-/** The first `count` of its contacts. */
+/** Returns the chunk with only its first `count` contacts. */
 function shorten({ chosen }: Chunk, count: number): Chunk {
   const left = chosen.slice(0, count)
   return { chosen: left, cursor: left.at(-1)?.contact.id ?? '', isLast: false }
@@ -185,22 +185,22 @@ function moveCursor(broadcast: BroadcastSummary, { cursor, isLast }: Chunk): Wri
 }
 
 type LimitReaction =
-  /** The number of messages that fit. */
+  /** `count` messages fit. */
   | { readonly kind: 'fewer'; readonly count: number }
-  /** It goes on by itself. */
+  /** The broadcast continues by itself. */
   | { readonly kind: 'wait'; readonly until: number; readonly note: string }
-  /** Time alone does not help. */
+  /** Waiting alone does not help. */
   | { readonly kind: 'pause'; readonly note: string }
 
 /**
- * Decides what a broadcast does when a limit of its workspace or its sender domain is used up. `refusal`: why `count`
- * messages were not accepted.
+ * Decides what a broadcast does when a limit of its workspace or its sender domain is exhausted. `refusal` says why
+ * `count` messages were not accepted.
  */
 export function reactToLimit({ message, details }: Refusal, count: number, now: number): LimitReaction {
   const remaining = Number(details?.['remaining'] ?? 0)
   if (remaining > 0 && remaining < count) return { kind: 'fewer', count: remaining }
   const resetAt = Date.parse(String(details?.['reset_at'] ?? ''))
-  // More than the whole limit never fits: whether one does later, the refusal of one says.
+  // A request for more than the whole limit never fits. Ask for one message to learn whether one will fit later.
   if (Number.isNaN(resetAt)) return count > 1 ? { kind: 'fewer', count: 1 } : { kind: 'pause', note: message }
   return { kind: 'wait', until: Math.max(resetAt, now + 1), note: message }
 }

@@ -1,11 +1,11 @@
 /**
- * Makes what one contact's message of a broadcast has of its own: the values that fill the slots of its frame.
+ * Makes the values that fill the slots of a broadcast's frame for one contact.
  *
- * Names and metadata are untrusted: people fill them in by forms. A value has at most `MAX_VALUE` characters, and all
- * of a message have `MAX_VALUES`, so that no message takes the main thread long. Line
- * ends and control characters leave it where it stands in a header; in a part of a URL it is percent-encoded; the slot
- * encodes it for the rest of its place. Absent,
- * null and empty values, and those that are neither text nor number nor boolean, are the variable's default, or empty.
+ * Names and metadata are untrusted, because people enter them in forms. A value has at most `MAX_VALUE` characters, and
+ * the values of one message have at most `MAX_VALUES`, so that no message blocks the main thread. In a header, line
+ * ends and control characters are removed from a value; in a part of a URL, the value is percent-encoded; the slot
+ * encodes it for its place. A value that is absent, null, empty, or neither text nor number nor boolean becomes the
+ * variable's default, or empty.
  */
 import type { KeyObject } from 'node:crypto'
 import { type Address, needsUtf8 } from '../../base/mail/address.js'
@@ -30,26 +30,26 @@ import { MAX_CLICK_URL } from './track-broadcast.js'
 export type BroadcastContact = Pick<Contact, 'first_name' | 'last_name' | 'metadata'> & { readonly email: Address }
 
 interface MessageIds {
-  /** `bc-` and a UUIDv7. */
+  /** The id consists of `bc-` and a UUIDv7. */
   readonly emailId: string
   readonly recipientId: string
-  /** For the Date field, epoch milliseconds. */
+  /** Epoch milliseconds of the Date field. */
   readonly now: number
 }
 
 export interface ContactMessage {
-  /** For `broadcast_messages.slots`. */
+  /** The values of `broadcast_messages.slots`. */
   readonly slots: readonly string[]
   /** Bytes of the message. */
   readonly size: number
   readonly messageId: string
   readonly subject: string
-  /** The name in the To field; empty: none. */
+  /** The name in the To field. Empty if there is none. */
   readonly toName: string
   readonly smtputf8: boolean
 }
 
-/** Characters of a value of a contact, and of all values of one message; what is longer is cut. */
+/** The most characters of one value, and of all values of one message. Longer values are cut. */
 const MAX_VALUE = 2_000
 const MAX_VALUES = 40_000
 
@@ -64,7 +64,7 @@ interface Message {
 }
 
 export class ContactMessages {
-  /** `secret`: the key of unsubscribe links and of links with variables. `publicUrl`: `service.public_url`. */
+  /** `secret` is the key of unsubscribe links and of links with variables. `publicUrl` is `service.public_url`. */
   constructor(
     private readonly secret: KeyObject,
     private readonly publicUrl: string,
@@ -103,7 +103,7 @@ export class ContactMessages {
     }
   }
 
-  /** The href of a link: tracked, or as it is if it is not followed through us. */
+  /** Returns the tracked href of a link, or the same href if its clicks are not tracked. */
   private trackUrl({ base, broadcastId, domain }: FrameRecipe, emailId: string, href: string): string {
     const url = linkUrlOf(href, createOwnUrls(this.publicUrl)(mailHostOf(domain)))
     if (url === null) return href
@@ -117,7 +117,7 @@ function renderText(text: FrameText, reader: ReadVariable): string {
   return text.map((piece) => (typeof piece === 'string' ? piece : reader(piece))).join('')
 }
 
-/** Metadata is parsed if a variable asks for it. */
+/** The reader parses the metadata only if a variable needs it. */
 function createReader({ email, first_name, last_name, metadata }: BroadcastContact): ReadVariable {
   const data: TemplateData = {
     email,
@@ -142,12 +142,12 @@ function joinName({ first_name, last_name }: BroadcastContact): string {
   return truncate(toLine(name).replace(/\s+/g, ' ').trim(), MAX_NAME_LENGTH)
 }
 
-/** Text for a header field: without line ends, other control characters and lone surrogates. */
+/** Makes text fit for a header field: removes line ends, other control characters and lone surrogates. */
 function toLine(text: string): string {
   return text.replace(/[\r\n]+/g, '').replace(/\p{Cc}|\p{Cs}/gu, ' ')
 }
 
-/** Never within a surrogate pair. */
+/** Cuts text, but never within a surrogate pair. */
 function truncate(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   const last = text.charCodeAt(maxLength - 1)

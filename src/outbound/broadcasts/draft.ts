@@ -1,7 +1,7 @@
 /**
- * Creates and changes drafts: what a client gives for a broadcast, and the rules over several of its fields.
+ * Creates and changes drafts from what a client gives for a broadcast, and checks the rules over several fields.
  *
- * Subject and bodies are the draft's own, or those of a template as it is when the broadcast is sent.
+ * A draft has its own subject and bodies, or uses a template as it is when the broadcast is sent.
  */
 
 import { formatForDisplay } from '../../base/mail/address.js'
@@ -19,7 +19,7 @@ import { countBroadcasts, requireBroadcast } from './broadcast-list.js'
 import { type Broadcast, type BroadcastRef, changeDraft, type DraftColumns, insertDraft } from './broadcast-records.js'
 import { buildStateConflict } from './change-broadcast.js'
 
-/** Broadcasts of a workspace, sent ones included. */
+/** The most broadcasts of a workspace, including sent ones. */
 const MAX_BROADCASTS = 10_000
 
 export interface Draft {
@@ -35,7 +35,7 @@ export interface Draft {
 
 export type DraftChange = { readonly [Field in keyof Draft]?: Draft[Field] | undefined }
 
-/** Subject, bodies and template as a request has them: each may be of any type, or missing. */
+/** Subject, bodies and template as they come in a request: each may be of any type, or missing. */
 interface Words {
   readonly subject?: unknown
   readonly html?: unknown
@@ -52,7 +52,7 @@ interface WordRule {
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== ''
 
-/** Each is checked whatever else is wrong. */
+/** All rules are checked, even if one of them fails. */
 export const wordRules: readonly WordRule[] = [
   {
     field: 'subject',
@@ -74,7 +74,7 @@ export const wordRules: readonly WordRule[] = [
   },
 ]
 
-/** Throws a Refusal: what is wrong with it, `audience-not-found`, `template-not-found`, or `conflict`. */
+/** Throws a Refusal: what is wrong with the draft, `audience-not-found`, `template-not-found`, or `conflict`. */
 export async function createDraft(
   { read, commit }: Store,
   workspaceId: string,
@@ -92,7 +92,7 @@ export async function createDraft(
   return requireBroadcast(read, { workspaceId, id })
 }
 
-/** Undefined fields stay unchanged. The refusals are those of `createDraft`, and `not-found`. */
+/** Undefined fields stay unchanged. Throws the refusals of `createDraft`, or `not-found`. */
 export async function updateDraft(
   { read, commit }: Store,
   ref: BroadcastRef,
@@ -105,12 +105,12 @@ export async function updateDraft(
     const draft = applyChange(toDraft(row), change)
     checkDraft(read, ref.workspaceId, draft)
     const write = changeDraft({ ...ref, version: row.version, ...toContent(draft), now })
-    // A miss: another change came first, and this one is applied on top of it.
+    // The write missed because another change came first. The next round applies this change on top of it.
     if (await tryCommit(commit([write]))) return requireBroadcast(read, ref)
   }
 }
 
-/** A template takes the place of the draft's own words, and these that of a template. */
+/** Applies a change: a template replaces the draft's own subject and bodies, and these replace a template. */
 function applyChange(draft: Draft, change: DraftChange): Draft {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const { subject, html, text, templateId } = change
@@ -129,7 +129,7 @@ function checkDraft(read: Read, workspaceId: string, draft: Draft): void {
     throw new Refusal(first.kind, `${first.field}: ${first.message}`, { errors })
   }
   requireAudience(read, workspaceId, audienceId)
-  // What a template has is checked when the broadcast is sent, because it may change until then.
+  // The content of a template is checked when the broadcast is sent, because it may change until then.
   if (templateId === null) parseBroadcastContent({ sender: from, replyTo, subject: subject ?? '', html, text })
   else if (templateById(read, { workspaceId, id: templateId })[0] === undefined) {
     throw buildTemplateNotFound(templateId)
@@ -140,7 +140,7 @@ export function buildTemplateNotFound(id: string): Refusal {
   return new Refusal('template-not-found', `no such template: ${formatForDisplay(id)}`, { id: formatForDisplay(id) })
 }
 
-/** An empty body is none. */
+/** An empty body counts as no body. */
 function toContent({ name, audienceId, from, replyTo, subject, html, text, templateId }: Draft): DraftColumns {
   return {
     ...{ name, audience_id: audienceId, sender: toJson(from), reply_to: toJson(replyTo) },

@@ -1,7 +1,7 @@
 /**
- * Reads the texts of a broadcast while its frame is made: variables become marks, words that no other text contains, so
- * that a text can be read as HTML, rewritten and escaped like any other, and then split at its marks. A *mark* stands
- * for a variable while a frame is composed.
+ * Reads the texts of a broadcast while its frame is made. A *mark* is a word that stands for a variable while a frame
+ * is composed; no other text contains it. So a text with marks can be read as HTML, rewritten and escaped like any
+ * other, and then split at its marks.
  */
 
 import { escapeHtml } from '../../base/mail/markup.js'
@@ -12,7 +12,7 @@ import type { FrameSlot } from '../../records/messages/frames/message-frame.js'
 import { type TemplateText, UNSUBSCRIBE_URL, type Variable } from '../../workspaces/content/template-text.js'
 import { buildUnsubscribeUrl } from '../sending/unsubscribe-links.js'
 
-/** Where a value stands. `raw`: it is not escaped in HTML. */
+/** The place of a value. `raw` means that the value is not escaped in HTML. */
 export interface ValuePlace {
   readonly value: FrameValue
   readonly raw: boolean
@@ -44,7 +44,7 @@ export class Marks {
     return pieces.filter((piece) => piece !== '')
   }
 
-  /** Text that was cut at its end, without the start of a mark that may stand there. */
+  /** Removes the start of a mark that may stand at the end of a text that was cut. */
   dropCutMark(text: string): string {
     const last = text.lastIndexOf(this.prefix)
     if (last !== -1 && !text.includes('e', last + this.prefix.length)) return text.slice(0, last)
@@ -55,7 +55,7 @@ export class Marks {
   }
 }
 
-/** The text with marks in place of its variables. */
+/** Returns the text with marks in place of its variables. */
 export function markText({ pieces }: TemplateText, marks: Marks, base: string, form: 'html' | 'text'): string {
   const unsubscribeUrl = buildUnsubscribeUrl(base, marks.add({ kind: 'unsubscribe-token' }))
   const link = form === 'html' ? escapeHtml(unsubscribeUrl) : unsubscribeUrl
@@ -80,12 +80,12 @@ export function toSubject({ pieces }: TemplateText): FrameText {
   })
 }
 
-/** The values of a frame: equal ones are one. */
+/** The values of a frame. Equal values share one slot value. */
 export class FrameValues {
   private readonly places = new Map<string, number>()
   readonly values: FrameValue[] = []
 
-  /** The slot of a value. */
+  /** Returns the slot of a value. */
   slotOf(value: FrameValue, encoding: SlotEncoding): FrameSlot {
     const key = JSON.stringify(value)
     const known = this.places.get(key)

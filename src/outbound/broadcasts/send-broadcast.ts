@@ -1,6 +1,6 @@
 /**
- * Sends a draft, now or later. Everything that could refuse it is checked here, and its content is composed and stored
- * in the commit that changes its state: what happens to its template afterwards changes nothing.
+ * Sends a draft, now or later. Everything that could refuse it is checked here. Its content is composed and stored in
+ * the commit that changes its state, so later changes of its template have no effect.
  */
 
 import { Refusal } from '../../base/mail/refusal.js'
@@ -24,7 +24,10 @@ import type { BroadcastComposer } from './compose-broadcast.js'
 import { buildTemplateNotFound } from './draft.js'
 import { insertSentContent } from './sent-content.js'
 
-/** Broadcasts of a workspace that are scheduled or under way: the engine looks at all of them several times a second. */
+/**
+ * The most broadcasts of a workspace that are scheduled or under way, because the engine looks at all of them several
+ * times a second.
+ */
 const MAX_ACTIVE = 100
 
 export interface SendBroadcastDeps extends Store {
@@ -35,14 +38,14 @@ export interface SendBroadcastDeps extends Store {
 interface SendRequest {
   readonly principal: Principal
   readonly id: string
-  /** Null: now. */
+  /** Null means now. */
   readonly at: number | null
   readonly now: number
 }
 
 /**
- * Rejects with a Refusal: `not-found`, `conflict` unless it is a draft or if too many others are under way, what is wrong with its sender, audience, template
- * or content.
+ * Rejects with a Refusal: `not-found`; `conflict` if the broadcast is no draft, or if too many others are under way; or
+ * what is wrong with its sender, audience, template or content.
  */
 export async function sendBroadcast(deps: SendBroadcastDeps, request: SendRequest): Promise<Broadcast> {
   const { read, commit } = deps
@@ -89,7 +92,10 @@ function checkActive(read: Read, workspaceId: string): void {
   throw new Refusal('conflict', message, { limit: MAX_ACTIVE, count })
 }
 
-/** Its own words, or those that its template has now. Throws a Refusal `template-not-found`, or `invalid-parameter`. */
+/**
+ * Returns the broadcast's own subject and bodies, or those that its template has now. Throws a Refusal
+ * `template-not-found`, or `invalid-parameter`.
+ */
 export function contentOf(read: Read, broadcast: Broadcast): BroadcastContent {
   const { workspace_id: workspaceId, sender, reply_to, template_id: templateId } = broadcast
   const addresses = { sender: parseJson(sender), replyTo: parseJson(reply_to) }

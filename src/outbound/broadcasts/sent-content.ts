@@ -1,6 +1,6 @@
 /**
- * Stores what all messages of a broadcast have in common, as it was when the broadcast was sent: the frame, and the
- * URLs that its links lead to. Written once; `messages/frames/` reads the frame, `tracking/` the links.
+ * Stores what all messages of a broadcast have in common: the frame, and the URLs that its links lead to. It is written
+ * once, when the broadcast is sent; `messages/frames/` reads the frame, `tracking/` the links.
  */
 import { prepareWrite } from '../../base/storage/db/prepared.js'
 import type { Write } from '../../base/storage/db/write.js'
@@ -27,7 +27,7 @@ const insertLink = prepareWrite<Tables['broadcast_links']>(({ db, slot }) =>
 
 interface NewContent {
   readonly frame: Buffer
-  /** Each once. */
+  /** Each URL occurs once. */
   readonly links: readonly string[]
   readonly now: number
 }

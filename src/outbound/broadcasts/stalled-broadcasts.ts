@@ -1,8 +1,14 @@
-/** The broadcasts of a workspace that do not go on: paused ones, and those that wait because a limit is used up. */
+/**
+ * Reads the broadcasts of a workspace that do not continue: paused ones, and those that wait because a limit is
+ * exhausted.
+ */
 import { sql } from 'kysely'
 import { prepareRead } from '../../base/storage/db/prepared.js'
 
-/** The first conditions are those of the index `broadcasts_active`, which has those that may still have work to do. */
+/**
+ * The first conditions must be the same as in the index `broadcasts_active`, which has the broadcasts that may have
+ * work.
+ */
 export const stalledBroadcasts = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')

@@ -1,9 +1,10 @@
 /**
- * One copy of a broadcast for its authors: an ordinary email, composed as the messages of the broadcast are.
+ * Builds one copy of a broadcast for its authors: an ordinary email that is composed like the messages of the
+ * broadcast.
  *
- * The values are those of the contact with this address in the audience, else those of its first subscribed contact, else
- * the defaults. Nothing of it is tracked, and its unsubscribe link has the token of no recipient, so that following it
- * unsubscribes no contact and suppresses no address.
+ * The values are those of the contact with this address in the audience, else those of the first subscribed contact,
+ * else the defaults. Nothing in the copy is tracked. Its unsubscribe link has the token of no recipient, so following
+ * it unsubscribes no contact and suppresses no address.
  */
 
 import type { Address } from '../../base/mail/address.js'
@@ -42,14 +43,14 @@ interface TestRequest {
   readonly now: number
 }
 
-/** Rejects with a Refusal: those of `sendBroadcast` about sender, template and content, and those of any email. */
+/** Rejects with a Refusal: one of `sendBroadcast` about sender, template or content, or one of any email. */
 export async function buildTestCopy(deps: TestCopyDeps, request: TestRequest): Promise<PreparedEmail> {
   const { read, composing, preparer } = deps
   const { principal, ref, to, now } = request
   const broadcast = requireBroadcast(read, ref)
   const { audience_id: audienceId, template_id: templateId } = broadcast
   const content = contentOf(read, broadcast)
-  // Before the work of composing; it is checked again with the email.
+  // This check saves the work of composing. The check of the email follows later.
   checkSender(principal, content.sender.address, 'From', deps.domains)
   requireAudience(read, ref.workspaceId, audienceId)
   const contact = await findTestContact(read, ref.workspaceId, audienceId, to)

@@ -1,9 +1,10 @@
 /**
- * The HTML of a broadcast with tracked links, the pixel and the footer, as its frame has it: marks stand for what
+ * Makes the HTML of a broadcast for its frame, with tracked links, the pixel and the footer. Marks stand for what
  * differs between recipients.
  *
- * The target of a link without variables is one of the broadcast's links. A link whose URL has variables is made for each
- * contact (`contact-message.ts`), unless its scheme is not HTTP. A link with the recipient's unsubscribe URL stays.
+ * The target of a link without variables is one of the broadcast's links. A link whose URL has variables is made for
+ * each contact (`contact-message.ts`), unless its scheme is not HTTP. A link with the recipient's unsubscribe URL
+ * stays.
  */
 
 import { escapeHtml } from '../../base/mail/markup.js'
@@ -16,30 +17,30 @@ import { rewriteHtml, type TrackedLink } from '../tracking/rewrite-html.js'
 import { MAX_HTML, MAX_HTML_TAGS, MAX_LINKS, TrackingBudget } from '../tracking/tracking-budget.js'
 import type { Marks, SplitText } from './message-text.js'
 
-/** Characters of a tracked URL; a link that would be longer stays as it is. */
+/** The most characters of a tracked URL. A link that would be longer stays as it is. */
 export const MAX_CLICK_URL = 8_000
 
 interface TrackingPlan {
-  /** The HTML as it was submitted, which the limits are about. */
+  /** The HTML as it was submitted. The limits apply to it. */
   readonly source: string
   readonly marks: Marks
   readonly publicUrl: string
   readonly base: string
   readonly domain: string
   readonly broadcastId: string
-  /** Complete markup that stands where the message ends; empty: none. */
+  /** Complete markup for the end of the message. Empty if there is none. */
   readonly footer: string
-  /** False: only the footer is added; the limits are the same. */
+  /** False if only the footer is added. The limits are the same. */
   readonly isTracked?: boolean
 }
 
 interface TrackedHtml {
   readonly html: string
-  /** Each once. */
+  /** Each URL occurs once. */
   readonly links: readonly string[]
 }
 
-/** `html`: with marks. Throws a Refusal `too-large`. */
+/** Returns `html` with marks. Throws a Refusal `too-large`. */
 export function trackBroadcast(html: string, plan: TrackingPlan): TrackedHtml {
   const { marks, publicUrl, domain, footer, isTracked = true } = plan
   const own = createOwnUrls(publicUrl)(mailHostOf(domain))
@@ -65,7 +66,7 @@ export function trackBroadcast(html: string, plan: TrackingPlan): TrackedHtml {
 
 const webScheme = /^[\0-\x20]*https?:/i
 
-/** Null: the link stays. */
+/** Returns null if the link stays as it is. */
 function markLink(parts: SplitText, marks: Marks): TrackedLink | null {
   const [first] = parts
   if (typeof first === 'string' && first.trim() !== '' && !webScheme.test(first)) return null

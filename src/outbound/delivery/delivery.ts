@@ -1,6 +1,6 @@
 /**
- * Delivery as a whole: the runner of the queue, and what its attempts use. A message goes `QueueRunner.offer`, `makeAttempt`,
- * `MessageSender.send`, `SessionPool.send`, `AttemptSettler.settle`.
+ * Delivery as a whole: the runner of the queue, and what its attempts use. A message passes through
+ * `QueueRunner.offer`, `makeAttempt`, `MessageSender.send`, `SessionPool.send` and `AttemptSettler.settle`.
  */
 
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
@@ -39,7 +39,7 @@ import { WarmUps } from './sources/warm-ups.js'
 import type { DestinationSecurer } from './transport-security/secure-destination.js'
 import type { OnTlsResult } from './transport-security/session-result.js'
 
-/** Bytes of new messages that wait in memory for their first attempt. */
+/** The most bytes of new messages that wait in memory for their first attempt. */
 const MESSAGE_CACHE_BYTES = 32 * 1_048_576
 
 interface DeliveryDeps extends Store {
@@ -51,7 +51,7 @@ interface DeliveryDeps extends Store {
   readonly dialer: Dialer
   readonly timeouts: Timeouts
   readonly resolver: Resolver
-  /** Adds what policies demand of TLS; null: nothing is looked up. */
+  /** Adds what policies demand of TLS. Null if policies are not looked up. */
   readonly security: DestinationSecurer | null
   readonly paces: Paces
   readonly owners: WorkspaceOwners
@@ -60,7 +60,7 @@ interface DeliveryDeps extends Store {
   readonly signing: SigningThread
   readonly receivingDomains: ReceivingDomainCache
   readonly suppressions: SuppressionCache
-  /** Told what sessions with MX hosts say about the TLS policies of their domains. */
+  /** Gets what sessions with MX hosts say about the TLS policies of their domains. */
   readonly onTlsResult: OnTlsResult
   readonly onAttempt: OnAttempt
 }
@@ -128,7 +128,9 @@ export class Delivery {
     await this.runner.start()
   }
 
-  /** To be called after a foreign commit or a reload: what is remembered is read again, and unreachable hosts are probed. */
+  /**
+   * Call this after a commit of another process or a reload: caches are read again, and unreachable hosts are probed.
+   */
   refresh(): void {
     this.unreachable.expireAll(this.deps.clock())
     this.sources.drop()
@@ -137,7 +139,7 @@ export class Delivery {
     this.runner.wake()
   }
 
-  /** To be called when this process has removed the domain's mail from the queue. */
+  /** Call this when this process has removed the domain's mail from the queue. */
   dropMailFrom(workspaceId: string, domain: string): void {
     this.messageCache.dropDomain(workspaceId, domain)
   }

@@ -1,11 +1,11 @@
 /**
- * Takes the entries whose turn it is, and sees each one through to its outcome.
+ * Takes the entries whose turn it is, and carries each one through to its outcome.
  *
- * A fresh message comes in by `offer`, from memory, and already counted where its attempt can begin at once (`claim`).
- * Retries, scheduled messages and what memory had no room for come by the sweep.
- * After a fault of the database nothing is taken for a second, but no outcome is lost: what the remote server answered
- * is written as soon as the disk takes it. Any other fault of ours defers that one entry alone. Stopping lets attempts
- * finish; those that outlast the limit are released, and attempted again at the next start.
+ * A fresh message comes in by `offer`, from memory. Where its attempt can begin at once, that attempt is already
+ * counted (`claim`). Retries, scheduled messages and messages that found no room in memory come by the sweep. After a
+ * fault of the database the runner takes nothing for a second, but no outcome is lost: the answer of the remote server
+ * is written as soon as the disk takes it. Any other fault of this server defers that one entry only. When the runner
+ * stops, attempts may finish; those that exceed the limit are released, and are attempted again at the next start.
  */
 import { createLoadMeter } from '../../base/platform/thread-load.js'
 import { StorageFault } from '../../base/storage/db/write.js'
@@ -24,24 +24,27 @@ import type { RunnerDeps } from './runner-deps.js'
 import { RunningTurns } from './running-turns.js'
 
 const POLL_INTERVAL = 500
-/** Milliseconds after a page of which nothing had room; reading it takes one. */
+/** Milliseconds of pause after a page that found no room for any entry. Reading a page takes one. */
 const REFUSED_PAUSE = 20
-/** Milliseconds until messages of broadcasts that had to yield are looked at again. */
+/** Milliseconds after which the runner looks again at messages of broadcasts that had to yield. */
 const PACE_INTERVAL = 5
-/** Milliseconds until messages that wait for a slot are looked at again. */
+/** Milliseconds after which the runner looks again at messages that wait for a slot. */
 const SLOT_INTERVAL = 50
-/** How long nothing is taken after a fault of the database. */
+/** Milliseconds in which nothing is taken after a fault of the database. */
 const FAULT_PAUSE = 1_000
-/** How long attempts that were cut off may take to end. */
+/** Milliseconds that aborted attempts have to end. */
 const ABORT_GRACE = 2_000
-/** A sweep keeps its position; it starts over at times, in case an entry became due behind it. */
+/**
+ * Milliseconds between two full sweeps. A sweep keeps its position, so an entry that became due behind it needs a new
+ * start.
+ */
 const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
 
 interface Turn extends AttemptTurn {
   isActive: boolean
-  /** The entry may be due again by now, behind the position of the sweep. */
+  /** True if the entry may be due again by now, behind the position of the sweep. */
   needsRecheck: boolean
 }
 
@@ -84,7 +87,7 @@ export class QueueRunner {
     this.runSweep()
   }
 
-  /** Lets the commit of a message count its attempt too, because that can begin at once; null: it cannot. */
+  /** Lets the commit of a message count its attempt too, if that can begin at once. Returns null if it cannot. */
   claim({ email, entries: [entry, ...others] }: EnqueuedEmail): Claim | null {
     if (this.isStopping || this.pauseTimer !== null || email.scheduled_for !== null) return null
     if (entry === undefined || others.length > 0 || !this.lanes.isFreeFor(entry)) return null
@@ -92,7 +95,10 @@ export class QueueRunner {
     return this.leases.claim()
   }
 
-  /** Takes a message whose commit, with this claim, is on disk. What that has not left in memory is read back. */
+  /**
+   * Takes a message whose commit, with this claim, is on disk. Bytes that the commit has not kept in memory are read
+   * back.
+   */
   offer(enqueued: EnqueuedEmail, claim: Claim | null = null, copies?: FreshCopies): void {
     const { email, entries, dsnRequests, bytes } = enqueued
     const isDue = email.scheduled_for === null
@@ -106,15 +112,15 @@ export class QueueRunner {
     this.startTurns()
   }
 
-  /** Entries of a workspace are due from this moment, which the sweep may have passed. */
+  /** Tells that entries of a workspace are due from this moment, which the sweep may have passed. */
   markDue(workspaceId: string, at: number): void {
     this.sweep.rewindTo({ workspace_id: workspaceId, next_attempt_at: at })
     this.runSweep()
   }
 
   /**
-   * Nothing of the broadcast is attempted from now on, except what is on the wire. Its entries may have kept others of
-   * their lanes out of memory, behind the position of the sweep.
+   * Stops all attempts of the broadcast except those that are on the wire. Its entries may have kept others of their
+   * lanes out of memory, behind the position of the sweep, so the sweep of their workspaces starts over.
    */
   stopBroadcast(broadcastId: string): void {
     const dropped = this.lanes.stopBroadcast(broadcastId)
@@ -122,7 +128,7 @@ export class QueueRunner {
     for (const workspaceId of new Set(dropped.map((entry) => entry.workspace_id))) this.markDue(workspaceId, 0)
   }
 
-  /** Its entries are due as before. */
+  /** Makes the entries of the broadcast due as before. */
   resumeBroadcast(broadcastId: string, workspaceId: string): void {
     this.lanes.resumeBroadcast(broadcastId)
     this.markDue(workspaceId, 0)
@@ -132,17 +138,17 @@ export class QueueRunner {
     return this.lanes.active
   }
 
-  /** Other mail goes out, to which broadcasts yield. */
+  /** Tells whether other mail goes out, to which broadcasts yield. */
   get isYielding(): boolean {
     return this.pace.isYielding
   }
 
-  /** Entries between their look-up and their outcome. */
+  /** Counts the entries between their look-up and their outcome. */
   countTurns(): number {
     return this.turns.size
   }
 
-  /** Another process changed the queue: all of it is read again. */
+  /** Reads the whole queue again, because another process has changed it. */
   wake(): void {
     this.deps.messageCache.clear()
     this.sweep.reset()
@@ -160,7 +166,9 @@ export class QueueRunner {
     await this.leases.releaseAll()
   }
 
-  /** One page of the sweep at a time. Where a million wait for one host, all but the first few are refused. */
+  /**
+   * Runs one page of the sweep at a time. If a million entries wait for one host, all but the first few are refused.
+   */
   private runSweep(): void {
     if (this.isStopping || this.pauseTimer !== null) return
     if (this.nextSweep !== null) clearTimeout(this.nextSweep)
@@ -204,7 +212,7 @@ export class QueueRunner {
       return
     }
     const { signal } = this.abortController
-    // The commit of the outcome begins before other attempts do: until it is on disk, a crash repeats this one.
+    // The commit of the outcome begins before other attempts do: until it is on disk, a crash repeats this attempt.
     const ended = finished === 'changed' ? this.leases.release(entry, signal) : this.settle(turn, finished)
     this.endAttempt(turn)
     await ended
@@ -222,8 +230,8 @@ export class QueueRunner {
   }
 
   /**
-   * Keeps the outcome while the database does not take it, until the process ends. If a bug keeps it
-   * from being written, the entry is held: the message may have arrived.
+   * Stores the outcome. It is kept while the database does not take it, until the process ends. If a bug keeps it from
+   * being written, the entry is held, because the message may have arrived.
    */
   private async settle(turn: Turn, finished: FinishedAttempt): Promise<void> {
     const { id, email_id: email } = finished.entry
@@ -241,12 +249,14 @@ export class QueueRunner {
     }
   }
 
-  /** A fault of ours is a deferral like any other: counted, logged, and final when the message expires. */
+  /**
+   * Turns a fault of this server into a deferral like any other: counted, logged, and final when the message expires.
+   */
   private async handleFault(turn: Turn, error: unknown): Promise<FinishedAttempt | 'changed'> {
     const { entry, at, isHandedOver } = turn
     if (this.abortController.signal.aborted)
       return isHandedOver ? this.buildDeferral(turn, CUT_OFF_RESPONSE) : 'changed'
-    // Its workspace was erased together with all that the entry needs: no fault.
+    // This is no fault: the workspace was erased together with all that the entry needs.
     if (!this.leases.has(entry.id) && this.isGone(entry)) return 'changed'
     this.deps.log.error({ err: error, entry: entry.id, email: entry.email_id }, 'attempt failed on our side')
     if (error instanceof StorageFault) {
@@ -272,13 +282,13 @@ export class QueueRunner {
     return this.tryRead(() => entryById(this.deps.read, { id }))?.length === 0
   }
 
-  /** A change of the entry may have made it due at a moment that the sweep has passed. */
+  /** Looks again whether the entry is due, because a change may have moved it behind the position of the sweep. */
   private recheckDue({ id }: QueueEntry): void {
     const [current] = this.tryRead(() => entryById(this.deps.read, { id })) ?? []
     if (current !== undefined) this.sweep.rewindTo(current)
   }
 
-  /** Undefined, and a pause, when the database cannot be read. */
+  /** Returns undefined, and pauses the runner, if the database cannot be read. */
   private tryRead<Result>(work: () => Result): Result | undefined {
     try {
       return work()

@@ -15,6 +15,6 @@ export interface RunnerDeps extends Store, AttemptParts {
   readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
   readonly paces: Pick<Paces, 'find' | 'findPause' | 'onRoom'>
   readonly settler: Pick<AttemptSettler, 'settle'>
-  /** Asked for each attempt that begins. */
+  /** The runner asks for the limits at each attempt that begins. */
   readonly connections: () => ConnectionLimits
 }

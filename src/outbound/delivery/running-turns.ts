@@ -1,4 +1,4 @@
-/** The turns of entries that are under way, to be waited for at the end of the process. */
+/** The turns of entries that are under way. The end of the process waits for them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export class RunningTurns {
@@ -13,7 +13,7 @@ export class RunningTurns {
     this.turns.add(running)
   }
 
-  /** Resolves when none is under way, after `limit` milliseconds at the latest. */
+  /** Resolves when no turn is under way, after `limit` milliseconds at the latest. */
   async wait(limit: number): Promise<void> {
     const late = new AbortController()
     const done = Promise.all(this.turns).finally(() => late.abort())

@@ -1,27 +1,27 @@
 /**
- * Decides what an exchange with one host means for the recipient, and whether another host is called.
+ * Judges an exchange with one host: what it means for the recipient, and whether another host is called.
  *
- * | what happened                                   | outcome         | next host?        |
- * |-------------------------------------------------|-----------------|-------------------|
- * | accepted                                        | accepted        | no                |
- * | the server offers too little for the message    | refused         | no                |
- * | the server does not offer REQUIRETLS            | refused         | yes               |
- * | 5xx about sender, recipient or message          | refused         | no                |
- * | 5xx about the session (greeting, EHLO, policy)  | deferred        | yes               |
- * | 5xx that asks for encryption or a login         | deferred        | yes               |
- * | 5xx to how we talk (wrong order, syntax)        | deferred        | yes               |
- * | "we do not relay" of a smarthost                | deferred        | yes               |
- * | 4xx, 421                                        | deferred        | yes               |
- * | too many sessions, too fast, blocked, greylisted | deferred        | another provider's |
- * | 4xx, 5xx because the session came over IPv6     | deferred        | yes, over IPv4    |
- * | no connection, timeout, connection lost, TLS    | deferred        | yes               |
- * | TLS not as a policy of the domain demands       | deferred        | yes               |
- * | lost between the final dot and its reply        | deferred        | no: no duplicates |
+ * | what happened                                    | outcome  | next host?             |
+ * |--------------------------------------------------|----------|------------------------|
+ * | accepted                                         | accepted | no                     |
+ * | the server offers too little for the message     | refused  | no                     |
+ * | the server does not offer REQUIRETLS             | refused  | yes                    |
+ * | 5xx about sender, recipient or message           | refused  | no                     |
+ * | 5xx about the session (greeting, EHLO, policy)   | deferred | yes                    |
+ * | 5xx that asks for encryption or a login          | deferred | yes                    |
+ * | 5xx to how we talk (wrong order, syntax)         | deferred | yes                    |
+ * | "we do not relay" of a smarthost                 | deferred | yes                    |
+ * | 4xx, 421                                         | deferred | yes                    |
+ * | too many sessions, too fast, blocked, greylisted | deferred | one of another provider |
+ * | 4xx, 5xx because the session came over IPv6      | deferred | yes, over IPv4         |
+ * | no connection, timeout, connection lost, TLS     | deferred | yes                    |
+ * | TLS not as a policy of the domain demands        | deferred | yes                    |
+ * | lost between the final dot and its reply         | deferred | no: no duplicates      |
  *
- * A 5xx to the connection concerns us and not the mailbox, and another host may accept; if none does,
- * it stays a deferral, as with Postfix (smtp_skip_5xx_greeting). After a 4xx the next host is called,
- * also as with Postfix: at most two hosts at which a transaction was begun, five in all, and none
- * after the time is up.
+ * A 5xx to the connection concerns us and not the mailbox, and another host may accept the message. If no host does, the
+ * outcome stays a deferral; Postfix does the same (smtp_skip_5xx_greeting). After a 4xx the next host is called, which
+ * Postfix does too. One attempt begins a transaction at two hosts at most, calls five hosts in all, and calls none after
+ * its time is over.
  */
 import { assertNever } from '../../../base/mail/assert-never.js'
 import type { Reason } from '../../../base/mail/reasons.js'
@@ -34,11 +34,11 @@ import { TLS_NOT_PASSED_ON } from '../smtp/envelope.js'
 import type { Exchange, SendResult, SmtpFailure } from '../smtp/send-result.js'
 
 export interface AttemptLimits {
-  /** Hosts that are called. */
+  /** The most hosts that one attempt calls. */
   readonly hosts: number
-  /** Hosts at which a transaction begins. */
+  /** The most hosts at which one attempt begins a transaction. */
   readonly transactions: number
-  /** Milliseconds after which no other host is called; waiting for slots does not count. */
+  /** Milliseconds after which no other host is called. The time of waiting for slots does not count. */
   readonly time: number
   /** Milliseconds after which the call of one host is cut off. */
   readonly cutOff: number
@@ -51,7 +51,7 @@ export interface Verdict {
   readonly shouldTryNext: boolean
 }
 
-/** `retryAt`: of the exchange. */
+/** Adds the `retryAt` of the exchange to a verdict that defers the message. */
 export function withRetryTime(verdict: Verdict, retryAt: number | undefined): Verdict {
   if (retryAt === undefined || verdict.outcome.kind !== 'deferred') return verdict
   return { ...verdict, outcome: { ...verdict.outcome, retryAt } }
@@ -64,7 +64,7 @@ export function judgeSendResult(sent: SendResult, host: Host): Verdict {
       return { outcome: { kind: 'accepted', final: host.final, reply, dsnRelayed }, shouldTryNext: false }
     }
     case 'unsendable':
-      // Our text, which must not look like a reply of the server.
+      // This text is ours. It must not look like a reply of the server.
       return {
         outcome: { ...toRefusedOutcome('message', sent.reply), response: `not sent: ${sent.reply.text}` },
         shouldTryNext: sent.reply.enhanced === TLS_NOT_PASSED_ON,
@@ -91,10 +91,13 @@ function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   }
 }
 
-/** The reply is about our configuration or protocol ("log in first", "bad sequence"), which must not bounce mail. */
+/**
+ * Tells whether a reply is about our configuration or protocol ("log in first", "bad sequence"). Such a reply must not
+ * bounce mail.
+ */
 function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Host): boolean {
   if (loginCodes.has(code) || reason === 'tls') return true
-  // From an MX, such a reply is about the message (SPF, DMARC, a closed group); from a smarthost, about our route.
+  // Such a reply of an MX is about the message (SPF, DMARC, a closed group); that of a smarthost is about our route.
   if (reason === 'credentials' || reason === 'relay-denied') return !final
   return reason === 'protocol' && (stage === 'mail' || stage === 'data')
 }
@@ -128,7 +131,7 @@ function toDeferredOutcome({ stage, failure, detail }: NoReplyFailure, host: Hos
   return failure === 'untrusted' ? { ...deferral, status: '4.7.5' } : deferral
 }
 
-/** `elapsed`: milliseconds that the calls so far took. */
+/** `elapsed` is the time in milliseconds that the calls so far took. */
 export function mayTryAnother(
   calls: readonly Pick<Exchange, 'sent'>[],
   elapsed: number,

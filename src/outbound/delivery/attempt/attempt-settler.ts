@@ -1,10 +1,10 @@
 /**
- * Writes the outcome of an attempt: entry, recipient, email, event, suppression and the notification
- * to the sender, in one commit.
+ * Writes the outcome of an attempt in one commit: entry, recipient, email, event, suppression and the notification to
+ * the sender.
  *
- * An outcome is never dropped: while the database cannot take it, it is kept and tried again every
- * second. Only if the process ends before it is on disk, the message may be sent again, so its commit is urgent. A
- * notification that cannot be built does not hold up the outcome.
+ * An outcome is never dropped: while the database cannot take it, the settler keeps it and tries again every second.
+ * The commit is urgent, because the message is sent again if the process ends before the outcome is on disk. A
+ * notification that cannot be built does not delay the outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assertNever } from '../../../base/mail/assert-never.js'
@@ -50,17 +50,17 @@ export type OnAttempt = (attempt: EndedAttempt) => void
 
 interface EndedAttempt extends Pick<AttemptRecord, 'reason' | 'mx' | 'endedAt' | 'entry' | 'email'> {
   readonly outcome: Decision['kind']
-  /** It bounced because the address is dead. */
+  /** True if the message bounced because the address is dead. */
   readonly recipientsFault: boolean
-  /** When the email was accepted, or was due. */
+  /** The moment when the email was accepted, or was due. */
   readonly enqueuedAt: number
 }
 
 /** How long an outcome that cannot be written is kept. */
 interface SettleOptions {
-  /** The process ends, and the outcome is given up. */
+  /** Aborts when the process ends. The outcome is given up then. */
   readonly signal: AbortSignal
-  /** Called each time the database does not take it. */
+  /** Called each time the database does not take the outcome. */
   readonly onStorageFault: () => void
   /** Takes a notification that is on disk. */
   readonly queue: { offer(enqueued: EnqueuedEmail): void }
@@ -89,8 +89,8 @@ export class AttemptSettler {
 }
 
 /**
- * There is no notification if the workspace was deleted meanwhile, because it would contain data that
- * is to be erased, nor to an address for which mail of the service has hard-bounced.
+ * There is no notification if the workspace was deleted during the attempt, because it would contain data that must be
+ * erased. There is none to an address at which mail of the service has hard-bounced.
  */
 function buildNotice(
   { read, senderNotices, log }: SettlerDeps,
@@ -144,7 +144,7 @@ function toAttemptRecord(
   }
 }
 
-/** A refusal without a peer comes from DNS or from us. */
+/** A refusal without a peer comes from DNS or from this server. */
 function wasReached({ outcome, peer }: AttemptResult): boolean {
   return outcome.kind === 'deferred' ? outcome.reached : peer !== null
 }
@@ -176,15 +176,15 @@ function writesOf(
   }
 }
 
-/** No quota bounds what is passed on, and no one looks at its bytes later. */
+/** Removes the bytes of a message that was passed on: no quota bounds them, and no one reads them later. */
 function releaseBytes({ readyMessage: { email } }: FinishedAttempt, { kind }: Decision): Write[] {
   return kind !== 'deferred' && isPassedOn(email) ? [removeSettledRaw({ emailId: email.id })] : []
 }
 
 /**
- * Called only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the service's own
- * mail suppresses the address for the service alone, and for no other workspace; that of a message
- * that is passed on suppresses nothing, because neither has written it.
+ * Suppresses the address. Call this only if the outcome is the recipient's fault (`recipientsFault`). A bounce of the
+ * service's own mail suppresses the address for the service, and for no workspace. A bounce of a message that was
+ * passed on suppresses nothing, because neither the service nor a workspace has written it.
  */
 function suppressRecipient({ email, entry, reason, response }: AttemptRecord, now: number): Write[] {
   const metadata = { bounce_type: 'hard', bounce_subtype: reason, diagnostic_code: response }
@@ -200,7 +200,7 @@ function suppressRecipient({ email, entry, reason, response }: AttemptRecord, no
   ]
 }
 
-/** Rejects if the process ends before the outcome could be written. */
+/** Rejects if the process ends before the database takes the outcome. */
 async function commitWithRetry(
   { commit, log }: SettlerDeps,
   writes: readonly Write[],

@@ -1,6 +1,6 @@
 /**
- * The source addresses of one attempt. One that turns out not to be of this machine is replaced: no host was called from
- * it, so the hosts are called again from the next one of the pool.
+ * The source addresses of one attempt. An address that this machine turns out not to have is replaced: no host was
+ * called from it, so the hosts are called again from the next address of the pool.
  */
 
 import { SourceAddressError } from '../../../base/platform/dialer.js'
@@ -10,7 +10,7 @@ import type { Outage } from '../shaping/unreachable-hosts.js'
 import type { SendResult } from '../smtp/send-result.js'
 import type { SourceAssigner, SourceAssignment } from './source-assigner.js'
 
-/** Addresses that one attempt replaces. */
+/** The most addresses that one attempt replaces. */
 const MAX_REPLACED = 16
 
 export class AttemptSources {
@@ -27,26 +27,29 @@ export class AttemptSources {
     this.assignment = await this.assigner.assign(this.entry, this.found)
   }
 
-  /** Not null: the message may not be sent yet, and a delay notice that is due says why. */
+  /** Not null if the message may not be sent yet. A delay notice that is due gives it as the reason. */
   get wait(): Outage | null {
     return this.assignment?.wait ?? null
   }
 
-  /** Where the message may be sent now. */
+  /** The destination to which the message may be sent now. */
   get destination(): Destination {
     const { wait } = this
     if (wait !== null) return { kind: 'temporary', reason: 'warming-up', response: wait.why }
     return this.assignment?.destination ?? this.found
   }
 
-  /** What keeps one of our addresses from the hosts: entries that leave from another one need not wait for it. */
+  /**
+   * Marks an outage that concerns one of our addresses only: entries that leave from another address need not wait for
+   * it.
+   */
   narrow(outage: Outage | null): Outage | null {
     return outage !== null && this.assignment?.isOfEntry === true ? { ...outage, isOfEntry: true } : outage
   }
 
   readonly count = (host: Host, sent: SendResult): void => this.assignment?.count(host, sent)
 
-  /** False: the error is another one, or no more addresses are tried. */
+  /** Resolves to false if the error is another one, or if no more addresses are tried. */
   async replaceMissing(error: unknown): Promise<boolean> {
     if (!(error instanceof SourceAddressError) || this.replaced >= MAX_REPLACED) return false
     this.replaced += 1

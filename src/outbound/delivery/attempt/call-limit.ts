@@ -1,27 +1,26 @@
 /**
- * The signal for the call of one host: it strikes with the runner's signal, and when the call takes too
- * long. The time begins with the call, after the wait for a slot.
+ * The signal for the call of one host. It aborts with the runner's signal, or when the call takes too long. The time
+ * begins with the call, after the wait for a slot.
  *
- * Calls that begin together share a signal, because one of their own, with listeners and a timer, would
- * cost more than the rest of an attempt's bookkeeping. So a call is cut off late by up to a sixtieth of its
- * time, and never early.
+ * Calls that begin together share a signal, because a signal for each, with listeners and a timer, would cost more than
+ * the rest of an attempt's bookkeeping. So a call is cut off late by up to a sixtieth of its time, and never early.
  */
 import { setMaxListeners } from 'node:events'
 import type { Exchange } from '../smtp/send-result.js'
 
 interface CallLimit {
   readonly signal: AbortSignal
-  /** Handles the rejection of a call: a timeout if the limit struck, else it is thrown again. */
+  /** Turns the rejection of a call into a timeout if the limit aborted it; throws any other error again. */
   readonly timeoutOrRethrow: (error: unknown) => Exchange
 }
 
 export class CallLimiter {
   private joinable: { readonly follows: AbortSignal; readonly limited: CallLimit } | null = null
 
-  /** `time`: milliseconds that a call may take. */
+  /** `time` is the time in milliseconds that a call may take. */
   constructor(private readonly time: number) {}
 
-  /** Starts the limit of a call. Its signal follows the given one. */
+  /** Starts the limit of a call. Its signal aborts when the given signal does. */
   start(follows: AbortSignal): CallLimit {
     if (this.joinable?.follows === follows) return this.joinable.limited
     const limited = startLimit(follows, this.time, () => {
@@ -32,11 +31,11 @@ export class CallLimiter {
   }
 }
 
-/** `onFull`: called when no other call may join. */
+/** `onFull` is called when no other call may join. */
 function startLimit(follows: AbortSignal, time: number, onFull: () => void): CallLimit {
   const controller = new AbortController()
   const follow = (): void => controller.abort(follows.reason)
-  // One signal stops hundreds of attempts: that many listeners are no leak.
+  // One signal stops hundreds of attempts, so many listeners are no leak.
   setMaxListeners(0, follows, controller.signal)
   follows.addEventListener('abort', follow, { once: true })
   if (follows.aborted) follow()

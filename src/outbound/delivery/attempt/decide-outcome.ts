@@ -1,10 +1,8 @@
 /**
- * Decides from the outcome of an attempt what happens to the queue entry. Pure but for
- * `wasReachedBefore`.
+ * Decides from the outcome of an attempt what happens to the queue entry. Pure except for `wasReachedBefore`.
  *
- * An entry that expires is `bounced` (soft) if some server ever answered for it, and `failed` if none
- * was reached. It is `failed` also if its sending domain was deleted. Outcomes that cannot be classified
- * are deferrals already.
+ * An entry that expires is `bounced` (soft) if any server ever answered for it, and `failed` if none was reached. It is
+ * also `failed` if its sending domain was deleted. The caller passes outcomes that cannot be classified as deferrals.
  */
 import { assertNever } from '../../../base/mail/assert-never.js'
 import type { Reason } from '../../../base/mail/reasons.js'
@@ -15,10 +13,10 @@ type ScheduledRetry = Extract<Retry, { kind: 'again' }>
 
 export interface EntryAge {
   readonly enqueuedAt: number
-  /** Attempts, including this one. */
+  /** The number of attempts, including this one. */
   readonly attempts: number
   readonly noticed: boolean
-  /** Some server answered in an earlier attempt. A function, because it reads the database. */
+  /** Tells whether a server answered in an earlier attempt. It is a function, because it reads the database. */
   readonly wasReachedBefore: () => boolean
 }
 
@@ -35,7 +33,7 @@ export type Decision =
       readonly kind: 'bounced'
       readonly hard: boolean
       readonly reason: Reason
-      /** Enhanced status for the DSN. */
+      /** The enhanced status code for the DSN. */
       readonly status: string
       readonly recipientsFault: boolean
     }
@@ -72,7 +70,7 @@ export function decideOutcome(
   }
 }
 
-/** What the outcome itself says of the next attempt; null: the schedule decides. */
+/** Returns what the outcome says about the next attempt, or null if the schedule decides. */
 function retryOf({ retry }: Extract<AttemptOutcome, { kind: 'deferred' }>, now: number): Retry | null {
   if (retry === undefined) return null
   return retry === 'never' ? { kind: 'expired' } : { kind: 'again', at: now + retry.after, notice: false }

@@ -1,9 +1,9 @@
 /**
- * Finds where mail for a domain goes: by a route, else its MX hosts, else its own address.
+ * Finds where mail for a domain goes: by a route, else to its MX hosts, else to its own address.
  *
- * RFC 5321 section 5.1; null MX: RFC 7505. The result is `temporary` whenever a look-up failed; a
- * refusal needs authoritative answers. As with Postfix by default, a domain is refused if none of
- * its MX hosts has an address. Addresses from DNS must pass the guard; those of a route need not.
+ * RFC 5321 section 5.1 is the source, RFC 7505 that of null MX. The result is `temporary` whenever a look-up failed; a
+ * refusal needs authoritative answers. A domain is refused if none of its MX hosts has an address, which is the default
+ * of Postfix too. Addresses from DNS must pass the guard; those of a route need not.
  *
  * Known limits: at most 10 hosts and 20 addresses; a chain of routes is not followed.
  */
@@ -26,12 +26,14 @@ export interface DestinationDeps {
   readonly resolver: Resolver
   readonly settings: () => Pick<Config['outbound'], 'routes' | 'port' | 'allowed_private_networks'>
   readonly random: RandomSource
-  /** Names under which this server may be an MX itself; mail is sent to them for domains alone that it receives mail for. */
+  /**
+   * Names under which this server may itself be an MX. It sends mail to them only for domains whose mail it receives.
+   */
   readonly ownNames: ReadonlySet<string>
   readonly receiving: Pick<ReceivingDomainCache, 'receives'>
-  /** Adds the TLS policies of the domain; null: there are none. */
+  /** Adds the TLS policies of the domain. Null if policies are not looked up. */
   readonly security: Pick<DestinationSecurer, 'secure'> | null
-  /** Goes before routes. */
+  /** The domain of the simulator, which takes precedence over routes. */
   readonly simulatorDomain: DomainName
 }
 
@@ -63,7 +65,7 @@ export class DestinationFinder {
     const { resolver, random } = this.deps
     const lookup: LookupResult<string> =
       isIP(route.host) === 0 ? await resolver.resolveAddresses(route.host) : { kind: 'records', records: [route.host] }
-    // A fault of our configuration or DNS must not bounce mail.
+    // A fault of our configuration or of DNS must not bounce mail.
     if (lookup.kind !== 'records')
       return toTemporaryFailure(`no address for ${route.host}, which a route names: ${describeLookup(lookup)}`)
     return toDestination(interleaveFamilies(lookup.records, random).map((address) => toHost(route, address, final)))
@@ -88,7 +90,7 @@ export class DestinationFinder {
     return order.kind === 'hosts' ? await this.findByHosts(domain, order.hosts) : refuseOrder(domain, order.kind)
   }
 
-  /** Implicit MX: a domain without MX records, but with an address. */
+  /** Finds the implicit MX of a domain that has an address, but no MX records. */
   private async findByAddress(domain: DomainName): Promise<Destination> {
     const lookup = await this.deps.resolver.resolveAddresses(domain)
     if (lookup.kind === 'failure')
@@ -185,17 +187,17 @@ function describeLookup(lookup: LookupResult<unknown>): string {
 
 type MxOrder =
   | { readonly kind: 'hosts'; readonly hosts: readonly DomainName[] }
-  /** RFC 7505: the domain takes no mail. */
+  /** The domain takes no mail (RFC 7505). */
   | { readonly kind: 'null-mx' }
   /** No host is better than this server. */
   | { readonly kind: 'loop' }
   | { readonly kind: 'junk' }
 
 /**
- * Orders MX hosts as RFC 5321 section 5.1 asks. Pure.
+ * Orders MX hosts as RFC 5321 section 5.1 requires. Pure.
  *
- * Lower preference first, equal ones shuffled. Exchanges that are no domain names are skipped. If this
- * server is among the hosts, it is removed with all hosts of the same or a higher preference value, so
+ * Hosts with a lower preference come first, and equal ones are shuffled. Exchanges that are no domain names are
+ * skipped. If this server is among the hosts, it is removed with all hosts of the same or a higher preference value, so
  * that mail cannot loop.
  */
 function orderMxHosts(records: readonly MxRecord[], ownNames: ReadonlySet<string>, random: RandomSource): MxOrder {
@@ -212,10 +214,10 @@ function orderMxHosts(records: readonly MxRecord[], ownNames: ReadonlySet<string
   return { kind: own.length > 0 ? 'loop' : 'junk' }
 }
 
-/** The addresses of one host, IPv4 and IPv6 in turn, each family shuffled. */
+/** Returns the addresses of one host, IPv4 and IPv6 alternating, each family shuffled. */
 function interleaveFamilies(addresses: readonly string[], random: RandomSource): readonly string[] {
   const all = shuffle([...new Set(addresses)], random)
-  // IPv4 first: many small machines have no IPv6, or IPv6 without reverse DNS.
+  // IPv4 comes first, because many small machines have no IPv6, or IPv6 without reverse DNS.
   const v4 = all.filter((address) => !address.includes(':'))
   const v6 = all.filter((address) => address.includes(':'))
   return Array.from({ length: Math.max(v4.length, v6.length) }, (_, at) => [v4[at], v6[at]])
@@ -223,7 +225,7 @@ function interleaveFamilies(addresses: readonly string[], random: RandomSource):
     .filter((address) => address !== undefined)
 }
 
-/** Fisher–Yates. */
+/** Shuffles by the algorithm of Fisher and Yates. */
 function shuffle<T>(items: readonly T[], random: RandomSource): T[] {
   const left = [...items]
   return items.flatMap(() => left.splice(Math.floor(random() * left.length), 1))

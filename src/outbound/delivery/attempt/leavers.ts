@@ -2,9 +2,9 @@
  * Leaves out recipients who no longer want a message that waited for its time or for an attempt.
  *
  * A message of a broadcast is cancelled if its contact has unsubscribed, was moved or deleted, or if the address is
- * suppressed. A recipient of any other email becomes `suppressed` if a person has put the address on the list since it was
- * accepted: by a complaint, by unsubscribing, or by hand. An address that bounced stays: parallel messages to it keep
- * their own outcomes. That the suppression list removed a recipient is an event.
+ * suppressed. A recipient of any other email becomes `suppressed` if a person has put the address on the list since the
+ * email was accepted: by a complaint, by unsubscribing, or by hand. An address that bounced does not count: parallel
+ * messages to it keep their own outcomes. An event tells that the suppression list removed a recipient.
  */
 
 import type { Store } from '../../../base/storage/db/database.js'
@@ -33,14 +33,17 @@ export class Leavers {
     return reason !== null || !isInAudience(this.deps.read, { workspaceId, emailId })
   }
 
-  /** Removes the entry. One that was changed since it was read stays: it is judged again when it is due. */
+  /** Removes the entry. An entry that was changed since it was read stays, and is judged again when it is due. */
   async remove(entry: QueueEntry, now: number): Promise<void> {
     const leaving = entry.broadcast_id === null ? suppressEntry(entry, now) : cancelEntry(entry, now)
     await tryCommit(this.deps.commit([...leaving, ...recordSuppressed(this.deps, entry, now)]))
   }
 }
 
-/** Its email may be scheduled, and is due now. Misses if the entry was changed since it was read, or cancelled. */
+/**
+ * Releases the email too, which may be scheduled and is due now. Misses if the entry was changed since it was read, or
+ * was cancelled.
+ */
 function suppressEntry(entry: QueueEntry, at: number): readonly Write[] {
   const { id, email_id: emailId } = entry
   return [
@@ -56,7 +59,7 @@ function recordSuppressed({ read, suppressions }: LeaversDeps, entry: QueueEntry
   const reason = suppressions.findReason(workspaceId, recipient)
   const [email] = emailById(read, { workspaceId, id })
   if (reason === null || email === undefined) return []
-  // The list did not remove a recipient whose outcome is known, such as that of the bounce that suppressed the address.
+  // The list did not remove a recipient whose outcome is known, for example by the bounce that suppressed the address.
   if (entry.broadcast_id !== null && email.status !== 'queued') return []
   return [recordEvent(buildEmailEvent({ email, recipient, at, news: { type: 'email.suppressed', more: { reason } } }))]
 }

@@ -1,8 +1,8 @@
-/** The result of an attempt that failed on our side: a deferral like any other. */
+/** Builds the result of an attempt that failed because of this server: a deferral like any other. */
 import type { AttemptTurn, FinishedAttempt } from './make-attempt.js'
 import type { ReadyMessage } from './message-preparer.js'
 
-/** `changed`: the email is gone, and nothing can be recorded about it. */
+/** Returns `changed` if the email is gone, because nothing can be recorded about it then. */
 export function buildLocalDeferral(
   { entry, at }: AttemptTurn,
   readyMessage: ReadyMessage | null,

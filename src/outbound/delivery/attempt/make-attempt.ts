@@ -1,11 +1,10 @@
 /**
- * The turn of one entry up to the result of its attempt: destination, room at the host, message,
- * lease, calls.
+ * Takes one entry through its turn to the result of its attempt: destination, room at the host, message, lease, calls.
  *
- * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database
- * until that is over, and no attempt is counted. At certain moments it is attempted all the same
- * (`forcedAttemptTimeOf`). The same holds if their provider has asked for a pause. At those moments the provider is not
- * called either: the reply that asked for the pause becomes the outcome.
+ * If all its hosts are remembered as unreachable, the entry is postponed: it waits in the database until that is over,
+ * and no attempt is counted. The same happens if their provider has asked for a pause. At certain moments the entry is
+ * attempted nevertheless (`forcedAttemptTimeOf`). A provider that has asked for a pause is not called even then: the
+ * reply that asked for the pause becomes the outcome.
  */
 
 import type { Clock } from '../../../base/platform/clock.js'
@@ -33,29 +32,29 @@ import type { SourceAssigner, SourceAssignment } from './source-assigner.js'
 export interface AttemptTurn {
   readonly entry: QueueEntry
   readonly at: number
-  /** The last byte of the message is on its way. */
+  /** True when the last byte of the message was handed to the kernel. */
   isHandedOver: boolean
 }
 
 export interface FinishedAttempt {
   readonly entry: QueueEntry
   readonly readyMessage: ReadyMessage
-  /** The writes of `readyMessage` that did not go into the commit of the lease. */
+  /** The writes of `readyMessage` that were not part of the commit of the lease. */
   readonly pendingWrites: readonly Write[]
   readonly result: AttemptResult
   readonly number: number
   readonly at: number
 }
 
-/** What an attempt asks, in the order in which it asks. */
+/** The parts that an attempt asks, in the order in which it asks them. */
 export interface AttemptParts {
   readonly holdRules: Pick<HoldRuleRunner, 'find' | 'hold'>
   readonly destinations: Pick<DestinationFinder, 'find'>
   readonly sources: Pick<SourceAssigner, 'assign' | 'noteMissing'>
-  /** What is remembered of hosts that could not be reached. */
+  /** Remembers the hosts that could not be reached. */
   readonly unreachable: Pick<UnreachableHosts, 'checkReachability'>
   readonly messages: Pick<MessagePreparer, 'prepare' | 'buildMinimal'>
-  /** Recipients who no longer want the message. */
+  /** Knows the recipients who no longer want the message. */
   readonly leavers: Pick<Leavers, 'has' | 'remove'>
   readonly sender: Pick<MessageSender, 'send'>
   readonly retryPolicy: () => RetryPolicy
@@ -67,13 +66,14 @@ export interface MakeAttemptDeps extends AttemptParts {
   readonly lanes: Pick<Lanes, 'bind' | 'noteSize' | 'acquireSlot' | 'isStopped'>
   readonly leases: Pick<Leases, 'take'>
   readonly postponements: Pick<Postponements, 'postpone'>
-  /** Strikes when the process ends. */
+  /** Aborts when the process ends. */
   readonly abortSignal: AbortSignal
 }
 
 /**
- * `changed`: a hold rule matches, its broadcast was stopped, its recipient no longer wants it, or the entry was held, removed, leased by another
- * process, or postponed. `waits`: it was put back until its host has room.
+ * Resolves to `changed` if a hold rule matches, the broadcast was stopped, the recipient no longer wants the message,
+ * or the entry was held, removed, leased by another process, or postponed. Resolves to `waits` if the entry was put
+ * back until its host has room.
  */
 export async function makeAttempt(
   turn: AttemptTurn,
@@ -113,7 +113,7 @@ async function attemptFrom(
   if (host !== undefined && !deps.lanes.bind(entry, host, isProbing)) return 'waits'
   const readyMessage = await deps.messages.prepare(entry, at)
   deps.lanes.noteSize(entry, sizeOf(readyMessage.message))
-  // DNS may be slower than the end of the process: a lease taken after it would not be released.
+  // DNS may be slower than the end of the process, and a lease that is taken after that end would not be released.
   deps.abortSignal.throwIfAborted()
   if (deps.lanes.isStopped(entry)) return 'changed'
   if (deps.leavers.has(entry)) {
@@ -136,7 +136,7 @@ function isProbe(hosts: readonly Host[], { unreachable, clock }: MakeAttemptDeps
   return unreachable.checkReachability(hosts, clock()).kind === 'probe'
 }
 
-/** At certain moments an entry is attempted though its hosts are remembered as unreachable. */
+/** Tells whether an entry must be attempted now although its hosts are remembered as unreachable. */
 function isForced(entry: QueueEntry, at: number, policy: RetryPolicy): boolean {
   return at >= forcedAttemptTimeOf({ enqueuedAt: entry.enqueued_at, noticed: entry.noticed === 1 }, policy)
 }
@@ -147,7 +147,7 @@ function deferWithoutCall({ why, isBlock }: Outage): AttemptResult {
   return { outcome, peer: null, transcript: '' }
 }
 
-/** True: a hold rule matches, and the entry is held unless it has changed. */
+/** Resolves to true if a hold rule matches. The entry is then held, unless it has changed. */
 async function holdIfRuled(entry: QueueEntry, { holdRules }: MakeAttemptDeps): Promise<boolean> {
   const rule = holdRules.find(entry)
   if (rule !== null) await holdRules.hold(entry, rule)
@@ -156,7 +156,7 @@ async function holdIfRuled(entry: QueueEntry, { holdRules }: MakeAttemptDeps): P
 
 interface CallPlan {
   readonly ignoreOutages: boolean
-  /** Not null: the hosts are not called. */
+  /** Not null if the hosts must not be called. */
   readonly pause: Outage | null
 }
 

@@ -1,11 +1,11 @@
 /**
- * Prepares the message of an entry for sending: bytes, signature, return path, and above the bytes the
- * reference field by which complaints are recognized.
+ * Prepares the message of an entry for sending: bytes, signature, return path, and a reference field above the bytes,
+ * by which complaints are recognized.
  *
- * A message is signed once, for its first recipient. The write that stores the signature goes into the commit of that
- * recipient's lease, before the host is called; an entry that was claimed when the message was accepted has no such
- * commit, and the write goes into that of its outcome. If recipients have copies of their own, each copy is
- * signed once (`own-message.ts`).
+ * A message is signed once, for its first recipient. The write that stores the signature is part of the commit of that
+ * recipient's lease, before the host is called. An entry that was claimed when the message was accepted has no such
+ * commit, so the write is part of the commit of its outcome. If recipients have different copies, each copy is signed
+ * once (`own-message.ts`).
  */
 import type { KeyObject } from 'node:crypto'
 import { domainOf, needsUtf8 } from '../../../base/mail/address.js'
@@ -34,19 +34,19 @@ interface PreparerDeps extends SignDeps {
   readonly read: Read
   readonly messageCache: MessageCache
   readonly owners: Pick<WorkspaceOwners, 'ownerOf'>
-  /** Key of return paths and references. */
+  /** The key of return paths and references. */
   readonly secret: KeyObject
 }
 
 export interface ReadyMessage {
   readonly message: OutboundMessage
   readonly email: Email
-  /** The bytes without our fields. */
+  /** Reads the bytes without the fields that this server adds. */
   readonly readRaw: () => Buffer
   readonly signed: SignedBytes
-  /** Commit them with the lease, or with the outcome if the entry was claimed. */
+  /** Commit these writes with the lease, or with the outcome if the entry was claimed. */
   readonly writes: readonly Write[]
-  /** Not null: it replaces the destination that was found. */
+  /** If not null, it replaces the destination that was found. */
   readonly destination: Destination | null
 }
 
@@ -89,7 +89,10 @@ export class MessagePreparer {
     }
   }
 
-  /** Enough of the message to record a fault and notify the sender, even if its bytes are missing. Null: the email is gone. */
+  /**
+   * Builds enough of the message to record a fault and notify the sender, even if its bytes are missing. Returns null
+   * if the email is gone.
+   */
   buildMinimal(entry: QueueEntry): ReadyMessage | null {
     const { read } = this.deps
     const email = emailById(read, { workspaceId: entry.workspace_id, id: entry.email_id })[0]
@@ -117,7 +120,10 @@ function withFields(fields: string, { pieces }: OwnMessage): readonly Buffer[] {
   return fields === '' ? pieces : [Buffer.from(fields, 'latin1'), ...pieces]
 }
 
-/** From memory for a fresh message; else from the database, where its recipients may still be scheduled. */
+/**
+ * Reads the requests of a fresh message from memory, else from the database, where its recipients may still be
+ * scheduled.
+ */
 function findDsnRequests({ read }: PreparerDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
   const known = cached.dsnRequests?.get(entry.id)
   if (known !== undefined) return { dsnRequests: known, writes: [] }
@@ -133,12 +139,15 @@ const deletedDomainRefusal: Destination = {
   recipientsFault: false,
 }
 
-/** A sending domain always has a signing key; both are deleted together. */
+/**
+ * Tells whether the sending domain was deleted. A sending domain always has a signing key, and both are deleted
+ * together.
+ */
 function isOrphan(keys: Pick<SigningKeyCache, 'find'>, { workspace_id, from_email }: Email): boolean {
   return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
 }
 
-/** A scheduled email is due for all its recipients. If it is cancelled at the same moment, the lease fails. */
+/** Releases a scheduled email for all its recipients. If it is cancelled at the same moment, the lease fails. */
 export function releaseScheduled({ email_id }: QueueEntry): Write[] {
   return [
     releaseRecipients({ emailId: email_id }),
@@ -149,11 +158,11 @@ export function releaseScheduled({ email_id }: QueueEntry): Write[] {
 /** Caches the message for its other recipients, which may come at the same time. */
 async function loadMessage({ read, messageCache, owners }: PreparerDeps, entry: QueueEntry): Promise<CachedMessage> {
   const key = { workspaceId: entry.workspace_id, emailId: entry.email_id }
-  // With all copies, so that an entry never waits for room while it holds some.
+  // The room includes all copies, so that an entry that holds some never waits for more.
   const bytes = sizeOfMessage(read, key) + (sizeOfCopies(read, key)[0]?.bytes ?? 0)
   const room = await messageCache.reserveRoom(owners.ownerOf(entry.workspace_id), bytes)
   try {
-    // Another recipient may have read it while this one waited.
+    // Another recipient may have read the message while this one waited.
     const atFirst = messageCache.get(entry.email_id, entry.id)
     const raw = atFirst === undefined && bytes > SMALL_MESSAGE_SIZE ? await readLargeRaw(read, key) : null
     const cached = raw === null ? atFirst : messageCache.get(entry.email_id, entry.id)
@@ -181,15 +190,16 @@ function toCached(read: Read, entry: QueueEntry, raw: Buffer | undefined): Cache
     : { email, raw, copies: new Map(), signature: Promise.resolve(field), isSignatureStored: true }
 }
 
-/** The service's own mail has none, because complaints about it are not reported. */
+/** Mail of the service itself has no reference field, because complaints about it are not reported. */
 function referenceFieldFor(secret: KeyObject, email: Email, recipientId: string): string {
   return email.workspace_id === SERVICE_WORKSPACE ? '' : createReferenceField(secret, recipientId)
 }
 
 /**
- * The service's own mail has the null return path, so that its bounces end there; a forwarded message has its rewritten
- * sender, or a token if that cannot be rewritten. So it has if the sender was not proved, and is to get nothing: with the
- * rewritten form of a sender anyone can write to that sender through us, so a client must not be able to choose the sender.
+ * Returns the return path. Mail of the service itself has the null return path, which ends its bounces. A forwarded
+ * message has its rewritten sender, or a token if the sender cannot be rewritten. It also has a token if the sender was
+ * not proved and must get no notice: anyone who knows the rewritten form can write to that sender through this server,
+ * so a client must not be able to choose the sender.
  */
 function returnPathOf(secret: KeyObject, email: Email, recipientId: string, requests: DsnRequest | undefined): string {
   const host = mailHostOf(domainOf(email.from_email))

@@ -1,10 +1,9 @@
 /**
  * Sends one message to a server of its recipient's domain: one attempt.
  *
- * It calls the hosts in their order; `attempt-decision` says what each answer means and when to stop.
- * The result is that of the host whose answer ended the attempt, else of the last host that
- * answered, else of the last one called. A host that is remembered as unreachable is skipped; if
- * all are, no attempt was made.
+ * It calls the hosts in their order; `judge-exchange` says what each answer means and when to stop. The result is that
+ * of the host whose answer ended the attempt, else that of the last host that answered, else that of the last one
+ * called. A host that is remembered as unreachable is skipped; if all are, there was no attempt.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../../base/config/complete.js'
@@ -43,7 +42,7 @@ interface SenderDeps {
 }
 
 export interface Call {
-  /** Hosts that are remembered as unreachable are called too. */
+  /** True if hosts that are remembered as unreachable are called too. */
   readonly ignoreOutages: boolean
   readonly acquireSlot: AcquireSlot
   /** Called for each host that was called. */
@@ -68,8 +67,8 @@ export class MessageSender {
   }
 
   /**
-   * An outage: no attempt was made. Rejects when the signal strikes, with its reason, and with a `SourceAddressError`;
-   * nothing is then known about the message.
+   * Resolves to an outage if no attempt was made. Rejects when the signal aborts, with its reason, and with a
+   * `SourceAddressError`; nothing is known about the message then.
    */
   async send(
     message: OutboundMessage,
@@ -99,7 +98,7 @@ export class MessageSender {
     }
   }
 
-  /** Mail of the service has the null return path, and must not cause reports. */
+  /** Mail of the service has the null return path and must not cause reports. */
   private reportRefusal(message: OutboundMessage, host: Host): void {
     const { clock, onTlsResult } = this.deps
     const result = message.returnPath === '' ? null : toRefusedResult(host, message.domain, clock())
@@ -137,7 +136,7 @@ export class MessageSender {
     throw new TypeError('a destination without hosts')
   }
 
-  /** Waiting for a slot takes nothing off the time of the attempt. */
+  /** Calls one host. The wait for a slot does not count as time of the attempt. */
   private async tryHost(
     message: OutboundMessage,
     host: Host,
@@ -175,7 +174,7 @@ function sleepUntilAborted(milliseconds: number, signal: AbortSignal): Promise<v
   return sleep(milliseconds, undefined, { signal })
 }
 
-/** The other hosts of its provider would refuse too: they share the limits of pace, and what is greylisted. */
+/** Tells whether the other hosts of the provider would refuse too: they share the limits of pace and the greylist. */
 function refusesForProvider({ retryAt, outcome, host }: HostAttempt, other: Host): boolean {
   const isGreylisted = outcome.kind === 'deferred' && outcome.reason === 'greylisted'
   return (isGreylisted || retryAt !== undefined) && providerKeyOf(host) === providerKeyOf(other)

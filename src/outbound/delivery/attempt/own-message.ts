@@ -1,8 +1,8 @@
 /**
- * The bytes that one recipient gets, and their signature: those of the email, or of the recipient's own copy.
+ * Finds the bytes that one recipient gets, and signs them: those of the email, or those of the recipient's own copy.
  *
- * A copy shares the memory of what it has in common with the message of the first recipient. It is joined for its
- * signature alone, and large ones in turn, so that one of them is in memory as a whole at a time.
+ * A copy shares the memory of what it has in common with the message of the first recipient. It is joined only for its
+ * signature. Large copies are joined one after the other, so that only one of them is in memory as a whole at a time.
  */
 
 import { domainOf } from '../../../base/mail/address.js'
@@ -34,7 +34,7 @@ export interface SignDeps {
   readonly signing: Pick<SigningThread, 'sign'>
 }
 
-/** Throws if the recipient's copy is missing: it never gets the message of another one. */
+/** Throws if the recipient's copy is missing, so that the recipient never gets the message of another one. */
 export function findOwnMessage(read: Read, message: CachedMessage, entry: QueueEntry): OwnMessage {
   const { email, raw } = message
   const { id: recipientId, email_id, workspace_id } = entry
@@ -56,7 +56,7 @@ export function findOwnMessage(read: Read, message: CachedMessage, entry: QueueE
   }
 }
 
-/** Null: the message itself is the recipient's. */
+/** Returns null if the recipient gets the message itself. */
 function findCopy(read: Read, { copies }: CachedMessage, entry: QueueEntry): CachedCopy | null {
   const known = copies.get(entry.id)
   if (known !== undefined) return known
@@ -77,7 +77,10 @@ function storedSignature(field: string): SignedBytes {
   return { signature: Promise.resolve(field), isSignatureStored: true }
 }
 
-/** If signing fails, the next attempt tries again. Null: no key signs for the message. */
+/**
+ * Signs the message once. If signing fails, the next attempt tries again. Resolves to null if no key signs for the
+ * message.
+ */
 export async function ensureSignature(
   deps: SignDeps,
   message: CachedMessage,
@@ -95,7 +98,7 @@ export async function ensureSignature(
   }
 }
 
-/** Bytes from which the copies of a message are signed in turn. */
+/** From this many bytes on, the copies of a message are signed one after the other. */
 const LARGE_MESSAGE = 262_144
 
 function signMessage(

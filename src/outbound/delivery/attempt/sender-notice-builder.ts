@@ -1,8 +1,8 @@
 /**
  * Builds the delivery status notification for an outcome, if the outcome requires one.
  *
- * `messages/dsn/sender-notice` decides who gets one. A success is reported if it was requested and the
- * next hop did not take over the request (RFC 3461 section 5.2.2).
+ * `messages/dsn/sender-notice` decides who gets one. A success is reported if the client requested it and the next hop
+ * did not take over the request (RFC 3461 section 5.2.2).
  */
 import { describeReason } from '../../../base/mail/reasons.js'
 import type { DsnKind, DsnRecipient } from '../../../records/messages/dsn/dsn-report.js'
@@ -27,7 +27,7 @@ interface NotifySettings extends ServiceSender {
 export class SenderNoticeBuilder {
   constructor(private readonly settings: NotifySettings) {}
 
-  /** Null: no notification is due. */
+  /** Returns null if no notification is due. */
   build(
     { email, readRaw, message }: ReportedMessage,
     record: AttemptRecord,
@@ -51,7 +51,7 @@ export class SenderNoticeBuilder {
   }
 }
 
-/** A server's reply begins with its code; our own texts do not. */
+/** The reply of a server begins with its code; texts of this server do not. */
 function isReply(response: string): boolean {
   return /^[2-5]\d\d(?: |$)/.test(response)
 }
@@ -74,7 +74,7 @@ function dsnFieldsOf(decision: Decision): DsnFields | null {
         ? { kind: 'delayed', action: 'delayed', status: decision.status, reason: describeReason(decision.reason) }
         : null
     case 'failed':
-      // The owner deleted it, and knows.
+      // The owner of the domain has deleted it, and knows.
       if (decision.reason === 'domain-deleted') return null
       return { kind: 'failed', action: 'failed', status: decision.status, reason: describeReason(decision.reason) }
     case 'bounced':

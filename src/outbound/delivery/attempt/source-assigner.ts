@@ -1,8 +1,8 @@
 /**
- * Says which source address a message is sent from to each host of its destination, before the first of them is called.
+ * Decides from which source address a message is sent to each host of its destination, before the first host is called.
  *
- * Hosts of a family of which the pool has no address that is free are left out. If that leaves none because the addresses
- * have sent what they may today, the message goes by the route for such mail, and waits without one.
+ * A host is left out if the pool has no free address of the host's family. If no host is left because the addresses
+ * have sent as much as they may today, the message takes the route for such mail, or waits if there is none.
  */
 import type { Config } from '../../../base/config/complete.js'
 import { followSetting } from '../../../base/config/follow-setting.js'
@@ -33,13 +33,13 @@ const senderOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, 
 
 export interface SourceAssignment {
   readonly destination: Destination
-  /** Not null: the message may not be sent yet. */
+  /** Not null if the message may not be sent yet. */
   readonly wait: Outage | null
-  /** Other entries of the lane may leave from another address. */
+  /** True if other entries of the lane may leave from another address. */
   readonly isOfEntry: boolean
-  /** What the call of a host came to. */
+  /** Counts the result of the call of a host. */
   readonly count: (host: Host, sent: SendResult) => void
-  /** To be called when the attempt has ended, or is not made. */
+  /** Call this when the attempt has ended, or is not made. */
   readonly release: () => void
 }
 
@@ -58,7 +58,10 @@ interface AssignDeps {
 }
 
 export class SourceAssigner {
-  /** A reload replaces each setting, changed or not, and all of them at once. Null: no source address is configured. */
+  /**
+   * Returns the pools, or null if no source address is configured. A reload replaces all settings at once, changed or
+   * not.
+   */
   private readonly pools: () => SourcePools | null
 
   constructor(private readonly deps: AssignDeps) {
@@ -93,24 +96,24 @@ export class SourceAssigner {
     return { ...assign(found), isOfEntry, wait: isOfEntry ? { ...choice.wait, isOfEntry } : choice.wait }
   }
 
-  /** The address is none of this machine; it is left out from now on. */
+  /** Leaves the address out from now on, because this machine does not have it. */
   noteMissing(address: string): void {
     this.deps.missing.add(address)
   }
 
-  /** To be called after a foreign commit. */
+  /** Call this after a commit of another process. */
   drop(): void {
     this.deps.warmUps.drop()
     this.deps.newDomains.drop()
   }
 
-  /** To be called when no attempt is under way any more. */
+  /** Call this when no attempt is under way. */
   stop(): Promise<void> {
     return this.deps.warmUps.stop()
   }
 }
 
-/** Where mail beyond a cap goes; null: nowhere, it waits. */
+/** Finds where mail beyond a cap goes. Resolves to null if it must wait. */
 async function findOverflow({ settings, destinations }: AssignDeps): Promise<Destination | null> {
   const { warm_up_route, routes } = settings()
   const route = warm_up_route ?? routes['*'] ?? null
@@ -121,10 +124,10 @@ function assign(destination: Destination): SourceAssignment {
   return { destination, wait: null, isOfEntry: false, count: () => undefined, release: () => undefined }
 }
 
-/** What is counted for a message; null: nothing is, because its hosts only pass mail on. */
+/** The keys under which a message is counted. */
 interface WarmUpKeys {
   readonly provider: string
-  /** Null: the sender's domain is not new. */
+  /** Null if the sender's domain is not new. */
   readonly domain: WarmUpKey | null
 }
 
@@ -150,7 +153,7 @@ type HostChoice =
       readonly kind: 'hosts'
       readonly hosts: readonly Host[]
       readonly sources: readonly Source[]
-      /** The pool has more addresses than these. */
+      /** True if the pool has other addresses than these. */
       readonly hasOthers: boolean
     }
   | { readonly kind: 'full'; readonly wait: Outage; readonly isOfDomain: boolean }
@@ -200,7 +203,7 @@ function describeNone({ name }: SourcePool, { missing }: ChosenSources): string 
   return `no source address of the pool "${name}" is of the family of the hosts' addresses`
 }
 
-/** By the hosts of the overflow, whose reputation is not ours: nothing is counted. */
+/** Sends by the hosts of the overflow. Their reputation is not ours, so nothing is counted. */
 function sendBeyond(deps: AssignDeps, entry: QueueEntry, pool: SourcePool | null, overflow: Destination): Destination {
   if (overflow.kind !== 'hosts') return overflow
   const choice = chooseHosts(deps, entry, pool, overflow.hosts, null)
@@ -239,11 +242,7 @@ async function claimFor(
   return { ...assign(destination), count, release }
 }
 
-/**
- * The domain of the sender of an entry's message.
- *
- * Null: the message is gone.
- */
+/** Reads the domain of the sender of an entry's message. Returns null if the message is gone. */
 function readSenderDomain(
   read: Read,
   { email_id: id, workspace_id: workspaceId }: Pick<QueueEntry, 'email_id' | 'workspace_id'>,

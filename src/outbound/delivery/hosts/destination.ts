@@ -5,31 +5,36 @@ import type { HostSecurity } from './host-security.js'
 
 /** One address of one host. */
 export interface Host {
-  /** MX host name, or the host of the route. */
+  /** The name of the MX host, or the host of the route. */
   readonly mx: string
-  /** IPv4 or IPv6 address. */
+  /** An IPv4 or IPv6 address. */
   readonly address: string
   readonly port: number
-  /** `opportunistic`: STARTTLS where offered. `implicit`: TLS from the start, certificate verified. */
+  /**
+   * `opportunistic` uses STARTTLS where the host offers it; `implicit` uses TLS from the start and verifies the
+   * certificate.
+   */
   readonly tls: 'opportunistic' | 'implicit'
-  /** For a smarthost that requires AUTH; sent only over TLS with a verified certificate, or to loopback. */
+  /**
+   * The login of a smarthost that requires AUTH. It is sent only over TLS with a verified certificate, or to loopback.
+   */
   readonly auth: { readonly user: string; readonly pass: string } | null
-  /** An MX of the recipient's domain, or the route for exactly that domain; false: a smarthost. */
+  /** True for an MX of the recipient's domain, or the route for exactly that domain; false for a smarthost. */
   readonly final: boolean
-  /** Named by a route, and by no MX record. */
+  /** Set if a route names the host, and no MX record does. */
   readonly isRouted?: true
-  /** Our address that the session is opened from; absent: the system's choice. */
+  /** The address of ours from which the session is opened. Absent if the system chooses. */
   readonly source?: string
-  /** The name in our EHLO; absent: that of the service. */
+  /** The name in our EHLO. Absent if it is that of the service. */
   readonly hello?: string
-  /** What policies demand of TLS; absent: nothing. */
+  /** What policies demand of TLS. Absent if they demand nothing. */
   readonly security?: HostSecurity
 }
 
 export type Destination =
-  /** In the order in which they are called. */
+  /** The hosts in the order in which they are called. */
   | { readonly kind: 'hosts'; readonly hosts: readonly Host[] }
-  /** The domain accepts no mail: null MX, no such domain, neither MX nor address. */
+  /** The domain accepts no mail: it has a null MX, does not exist, or has neither MX nor address. */
   | {
       readonly kind: 'refused'
       readonly reason: Reason
@@ -37,12 +42,17 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
-  /** The simulator: no host is called (`delivery/simulator`). `host`: the name under which attempts share slots. */
+  /**
+   * The simulator plays the attempt, and no host is called (`delivery/simulator`). Attempts share slots under the name
+   * `host`.
+   */
   | { readonly kind: 'scripted'; readonly host: DomainName }
-  /** DNS does not answer, a route has no address, or policies rule out all hosts. `status`: an enhanced code. */
+  /** DNS does not answer, a route has no address, or policies exclude all hosts. `status` is an enhanced code. */
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string; readonly status?: string }
 
-/** Names the host, and the address of ours that it is called from: sessions and paces are counted for each of both. */
+/**
+ * Names the host and the address of ours from which it is called. Sessions and paces are counted for each such pair.
+ */
 export function pathOf({ mx, source }: Host): string {
   return source === undefined ? mx : `${mx} from ${source}`
 }

@@ -1,6 +1,6 @@
 /**
- * Decides what the policies of a recipient's domain say about TLS with one of its hosts: DANE (RFC 7672), which goes
- * before MTA-STS (RFC 8461).
+ * Decides what the policies of a recipient's domain say about TLS with one of its hosts: DANE (RFC 7672), which takes
+ * precedence over MTA-STS (RFC 8461).
  */
 
 import type { AppliedPolicy, TlsFailureType } from './tls-result.js'
@@ -8,22 +8,22 @@ import type { TlsaRecord } from './tlsa-record.js'
 
 export interface HostSecurity {
   readonly rule: TlsRule
-  /** The name of the host is known by DNSSEC or by a policy, so that a valid certificate for it proves the host. */
+  /** True if DNSSEC or a policy proves the name of the host, so that a valid certificate for it proves the host. */
   readonly isNameTrusted: boolean
-  /** As reports show it. */
+  /** The policy as reports show it. */
   readonly applied: AppliedPolicy
 }
 
 export type TlsRule =
   | { readonly kind: 'none' }
   | DaneRule
-  /** A valid certificate for the name of the host. */
+  /** The host must have a valid certificate for its name. */
   | { readonly kind: 'sts-enforce' }
-  /** What `enforce` would demand is only reported. `isListed`: the policy lists the host. */
+  /** Reports tell what `enforce` would demand, and mail is sent. `isListed` tells whether the policy lists the host. */
   | { readonly kind: 'sts-testing'; readonly isListed: boolean }
-  /** A valid certificate for the name of the host, because the message demands it (REQUIRETLS). */
+  /** The host must have a valid certificate for its name, because the message demands it (REQUIRETLS). */
   | { readonly kind: 'verified' }
-  /** The host must not be called. `text`: a sentence without its full stop. */
+  /** The host must not be called. `text` is a sentence without its full stop. */
   | {
       readonly kind: 'refused'
       readonly reason: 'dns' | 'tls'
@@ -35,9 +35,9 @@ interface DaneRule {
   readonly kind: 'dane'
   /** The TLSA base domain (RFC 7672 section 2.2), which is the name in SNI. */
   readonly base: string
-  /** One of them must be in the certificate, for records of usage DANE-TA. */
+  /** For records of usage DANE-TA, the certificate must have one of these names. */
   readonly names: readonly string[]
-  /** Empty: none is usable, so encryption is required and no certificate is verified (RFC 7672 section 2.2). */
+  /** If empty, no record is usable, so encryption is required and no certificate is verified (RFC 7672 section 2.2). */
   readonly records: readonly TlsaRecord[]
 }
 
@@ -49,18 +49,18 @@ interface SecuredHost {
   readonly security?: HostSecurity | undefined
 }
 
-/** Absent in a host: no policy. */
+/** Returns the security of a host. A host without one has no policy. */
 export function securityOf({ security }: SecuredHost): HostSecurity {
   return security ?? noSecurity
 }
 
-/** Without TLS as the rule demands it, nothing is sent. */
+/** Tells whether the host gets nothing unless TLS is as the rule demands. */
 export function demandsTls(host: SecuredHost): boolean {
   const { kind } = securityOf(host).rule
   return kind !== 'none' && kind !== 'sts-testing'
 }
 
-/** Sessions with one host are interchangeable if this is the same: they were verified in the same way. */
+/** Returns a key of how a session is verified. Sessions with one host are interchangeable if their keys are equal. */
 export function verificationKeyOf(host: SecuredHost): string {
   const { rule } = securityOf(host)
   if (rule.kind !== 'dane') return rule.kind

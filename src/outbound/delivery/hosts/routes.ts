@@ -1,8 +1,8 @@
 /**
  * The operator's routes, which replace DNS: exact domains first, then `*`.
  *
- * A route for an exact domain replaces its MX, so that a hop there is final; `*` is a smarthost, which
- * still has to deliver.
+ * A route for an exact domain replaces its MX, so a hop there is final. The route `*` is a smarthost, which still has
+ * to deliver the message.
  */
 import type { DomainName } from '../../../base/mail/address.js'
 import type { Route } from '../../../base/mail/route.js'
@@ -16,7 +16,7 @@ export class Routes {
   private readonly exact: ReadonlyMap<string, RouteMatch>
   private readonly fallback: RouteMatch | null
 
-  /** `routes`: by domain in lower case, or `*`, as `outbound.routes` holds them. */
+  /** The keys of the routes are domains in lower case, or `*`, as in `outbound.routes`. */
   constructor({ '*': smarthost, ...exact }: Readonly<Record<string, Route>>) {
     this.exact = new Map(Object.entries(exact).map(([domain, route]) => [domain, { route, final: true }]))
     this.fallback = smarthost === undefined ? null : { route: smarthost, final: false }

@@ -1,12 +1,12 @@
 /**
- * Randomness that stays the same for some seconds: equal MX hosts then come in the same order for all messages, which
- * find open sessions with the first one, and take turns over time as RFC 5321 section 5.1 asks.
+ * Randomness that stays the same for some seconds. Equal MX hosts then come in the same order for all messages, so that
+ * messages find open sessions with the first host. Over time the hosts take turns, as RFC 5321 section 5.1 requires.
  */
 import type { RandomSource } from '../../../base/platform/random.js'
 
 const PERIOD = 10_000
 
-/** `now`: milliseconds of a steady clock. */
+/** `now` returns milliseconds of a steady clock. */
 export function createSteadyRandom(random: RandomSource, now: () => number): RandomSource {
   let endsAt = Number.NEGATIVE_INFINITY
   let current = 0

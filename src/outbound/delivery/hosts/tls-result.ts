@@ -7,9 +7,9 @@ export interface TlsSessionResult {
   /** The recipient's domain. */
   readonly domain: string
   readonly policy: AppliedPolicy
-  /** Null: the session was as the policy demands, or TLS was used where none demands it. */
+  /** Null if the session was as the policy demands, or if TLS was used where no policy demands it. */
   readonly failure: TlsFailure | null
-  /** Address that the session was opened from; null: none was opened. */
+  /** The address from which the session was opened. Null if none was opened. */
   readonly sendingAddress: string | null
   readonly receivingAddress: string | null
   readonly receivingHost: string | null
@@ -18,15 +18,15 @@ export interface TlsSessionResult {
 
 export interface AppliedPolicy {
   readonly type: 'tlsa' | 'sts' | 'no-policy-found'
-  /** Lines of the policy file or TLSA records in presentation form; empty without a policy. */
+  /** Lines of the policy file, or TLSA records in presentation form. Empty without a policy. */
   readonly strings: readonly string[]
-  /** Host patterns of an MTA-STS policy; else empty. */
+  /** The host patterns of an MTA-STS policy. Empty for any other policy. */
   readonly hosts: readonly string[]
 }
 
 export interface TlsFailure {
   readonly type: TlsFailureType
-  /** One line for people, at most 200 characters; empty: none. */
+  /** One line for people, at most 200 characters. May be empty. */
   readonly detail: string
 }
 

@@ -4,23 +4,25 @@
  * Usages 2 (DANE-TA) and 3 (DANE-EE) are usable; 0 and 1, unknown values, and data of a wrong length are not.
  */
 export interface TlsaRecord {
-  /** 2: an issuer. 3: the certificate of the server. */
+  /** 2 names an issuer, 3 the certificate of the server. */
   readonly usage: 2 | 3
-  /** 0: the whole certificate. 1: its public key. */
+  /** 0 selects the whole certificate, 1 its public key. */
   readonly selector: 0 | 1
-  /** 0: the bytes themselves. 1: SHA-256. 2: SHA-512. */
+  /** 0 compares the bytes themselves, 1 their SHA-256, 2 their SHA-512. */
   readonly matching: 0 | 1 | 2
   readonly data: Buffer
-  /** In presentation form. */
+  /** The record in presentation form. */
   readonly text: string
 }
 
-/** Octets of the data, by matching type; 0: not fixed. */
+/** Octets of the data for each matching type. 0 means that the length is not fixed. */
 const sizes = [0, 32, 64] as const
-/** Records of one host that are looked at. */
+/** The most records of one host that are read. */
 const MAX_RECORDS = 100
 
-/** Of each usage and selector, the strongest digests (RFC 7671 section 9), and what is no digest. */
+/**
+ * Returns the strongest digests of each usage and selector (RFC 7671 section 9), and the records that are no digests.
+ */
 export function listUsableRecords(texts: readonly string[]): readonly TlsaRecord[] {
   const usable = texts.slice(0, MAX_RECORDS).flatMap((text) => parseTlsa(text) ?? [])
   return usable.filter(
@@ -32,7 +34,7 @@ export function listUsableRecords(texts: readonly string[]): readonly TlsaRecord
   )
 }
 
-/** `text`: as `3 1 1 0123abcd…`. Null: not usable. */
+/** Parses a text such as `3 1 1 0123abcd…`. Returns null if the record is not usable. */
 export function parseTlsa(text: string): TlsaRecord | null {
   const { fields, hex = '' } = /^(?<fields>[23] [01] [012]) (?<hex>[0-9a-f]+)$/.exec(text)?.groups ?? {}
   if (fields === undefined) return null

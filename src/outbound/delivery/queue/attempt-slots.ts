@@ -1,39 +1,39 @@
 /**
  * Slots of the attempts that are under way, shared by the owners of workspaces.
  *
- * - An owner may hold three times as many slots as are free: one alone three quarters of them, two 43 % each. So some are
- *   free for the next owner. Messages of broadcasts get half of all slots, shared in the same way.
- * - An owner with few attempts under way may begin another one although all slots are taken, so that however many others
- *   wait for slow servers, a single message finds a place at once.
+ * - An owner may hold three times as many slots as are free: one owner alone holds three quarters of them, two hold 43
+ *   % each. So some are free for the next owner. Messages of broadcasts get half of all slots, shared in the same way.
+ * - An owner with few attempts under way may begin another one although all slots are taken. So a single message finds
+ *   a place at once, however many others wait for slow servers.
  * - An attempt loses its slot when another one needs it: first the one that began longest ago, but none in its first
- *   second. It goes on in a second pool, twenty times as large. What counts is the time since the attempt began, not since
- *   the last octet, so a server that answers just before each timeout keeps no slot either; and a transfer that takes long
- *   for a good reason goes on as fast as before.
- * - In the second pool an owner may hold as much as is free there, in attempts and in bytes of their messages: one owner
- *   gets half of it, two a third each, and some is always left. Beyond that its attempts keep their slots. Bytes of large
- *   messages do not count, because `outbound/delivery/queue/message-cache.ts` bounds them.
+ *   second. It continues in a second pool, which is twenty times as large. What counts is the time since the attempt
+ *   began, not since the last octet, so a server that answers just before each timeout does not keep a slot. A transfer
+ *   that takes long for a good reason continues as fast as before.
+ * - In the second pool an owner may hold as much as is free there, in attempts and in bytes of their messages: one
+ *   owner gets half of it, two get a third each, and some is always left. Beyond that the attempts of an owner keep
+ *   their slots. Bytes of large messages do not count, because `outbound/delivery/queue/message-cache.ts` bounds them.
  *
- * Known limit: an owner whose share of both pools waits for servers that do not answer gets no further attempt until the
- * first of them times out.
+ * Known limit: an owner whose share of both pools waits for servers that do not answer gets no further attempt until
+ * the first of them times out.
  */
 import { SMALL_MESSAGE_SIZE } from './message-cache.js'
 
 interface SlotLimits {
-  /** Slots. A reload may change it. */
+  /** The number of slots. A reload may change it. */
   readonly total: number
 }
 
 interface Attempt {
   readonly ownerId: string
-  /** The message belongs to a broadcast. */
+  /** True if the message belongs to a broadcast. */
   readonly isBulk: boolean
   /** Milliseconds on the monotonic clock. */
   readonly since: number
-  /** Bytes of its message; 0 while it is not in memory, and for a large one. */
+  /** Bytes of its message. 0 while the message is not in memory, and for a large message. */
   bytes: number
 }
 
-/** What an owner or all of them hold. */
+/** What an owner holds, or all owners together. */
 interface Held {
   slots: number
   bulkSlots: number
@@ -47,7 +47,7 @@ const FIRST_SECOND = 1_000
 export const SLOW_PER_SLOT = 20
 const MAX_SLOW_BYTES = 64 * 1_048_576
 
-/** Slots that an owner may hold for each that is free. */
+/** Slots that an owner may hold for each free slot. */
 const OWNER_SHARE = 3
 
 export class AttemptSlots {
@@ -62,12 +62,12 @@ export class AttemptSlots {
     private readonly now: () => number = () => performance.now(),
   ) {}
 
-  /** Attempts under way. */
+  /** The number of attempts under way. */
   get active(): number {
     return this.inSlots.size + this.inSecondPool.size
   }
 
-  /** Those of them that have lost their slots. */
+  /** The number of attempts that have lost their slots. */
   get slow(): number {
     return this.inSecondPool.size
   }
@@ -79,7 +79,7 @@ export class AttemptSlots {
     return slots + slow < Math.max(1, Math.floor(total / 10)) && this.all.slots < 2 * total
   }
 
-  /** May a message of a broadcast begin, as far as the share of broadcasts goes? */
+  /** Tells whether the share of broadcasts allows a message of a broadcast to begin. */
   isFreeForBulk(ownerId: string): boolean {
     const max = Math.max(1, Math.floor(this.limits().total / 2))
     return this.heldBy(ownerId).bulkSlots < OWNER_SHARE * (max - this.all.bulkSlots)
@@ -90,7 +90,7 @@ export class AttemptSlots {
     this.countSlot(ownerId, isBulk, 1)
   }
 
-  /** Its message is in memory. */
+  /** Notes the size of the attempt's message, which is now in memory. */
   noteSize(entryId: string, bytes: number): void {
     const attempt = this.inSlots.get(entryId) ?? this.inSecondPool.get(entryId)
     if (attempt === undefined || bytes > SMALL_MESSAGE_SIZE) return
@@ -107,7 +107,10 @@ export class AttemptSlots {
     this.inSecondPool.delete(entryId)
   }
 
-  /** Takes a slot from an attempt, so that one of this owner, of a broadcast or not, may begin. False: none can lose its slot yet. */
+  /**
+   * Takes slots from attempts until one of this owner may begin; `isBulk` says whether it is one of a broadcast.
+   * Returns false if no attempt can lose its slot yet.
+   */
   makeRoomFor(ownerId: string, isBulk: boolean): boolean {
     const isFree = (): boolean => this.isFreeFor(ownerId) && (!isBulk || this.isFreeForBulk(ownerId))
     if (isFree()) return true

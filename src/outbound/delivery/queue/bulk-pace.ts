@@ -1,27 +1,27 @@
 /**
- * Decides when the next message of a broadcast may begin, so that other mail is not delayed by it.
+ * Decides when the next message of a broadcast may begin, so that it does not delay other mail.
  *
  * While no other mail goes out, broadcasts have no limit. For some seconds after each attempt of other mail they begin
- * at a rate that follows the load of this thread: it falls while the thread is busy and grows while it is not. A
- * message waits some ten times for a turn of the event loop and for a commit on its way out, and this keeps both short.
- * The rate has a floor, so that broadcasts go on under any load. Times are milliseconds of a steady clock.
+ * at a rate that follows the load of this thread: it falls while the thread is busy and grows while it is not. On its
+ * way out a message waits about ten times for a turn of the event loop and for a commit, and this rate keeps both
+ * short. The rate has a floor, so that broadcasts continue under any load. Times are milliseconds of a steady clock.
  */
 interface BulkPaceDeps {
   readonly now: () => number
-  /** The share of the time since the last call in which this thread was busy. */
+  /** Returns the share of the time since the last call in which this thread was busy. */
   readonly readLoad: () => number
 }
 
-/** How long an attempt of other mail makes broadcasts yield. */
+/** Milliseconds for which an attempt of other mail makes broadcasts yield. */
 const YIELD_TIME = 3_000
-/** Between two readings of the load. */
+/** Milliseconds between two readings of the load. */
 const READ_INTERVAL = 50
 const TARGET_LOAD = 0.25
-/** Attempts a second. */
+/** Attempts per second. */
 const START_RATE = 200
 export const MIN_BULK_RATE = 50
 const MAX_RATE = 5_000
-/** Attempts that may begin at once: those of as many milliseconds, and one at least. */
+/** Milliseconds whose attempts may begin at once; at least one may. */
 const BURST_TIME = 10
 
 export class BulkPace {
@@ -36,12 +36,12 @@ export class BulkPace {
     this.readAt = this.refilledAt
   }
 
-  /** Other mail goes out, or did a moment ago. */
+  /** Tells whether other mail goes out, or did a moment ago. */
   get isYielding(): boolean {
     return this.deps.now() - this.otherAt < YIELD_TIME
   }
 
-  /** An attempt of other mail begins. */
+  /** Notes that an attempt of other mail begins. */
   noteOther(): void {
     if (!this.isYielding) this.restart()
     this.otherAt = this.deps.now()
@@ -53,7 +53,7 @@ export class BulkPace {
     return this.tokens >= 1
   }
 
-  /** An attempt of a broadcast begins. */
+  /** Notes that an attempt of a broadcast begins. */
   noteBulk(): void {
     this.tokens = Math.max(0, this.tokens - 1)
   }
@@ -79,7 +79,10 @@ export class BulkPace {
   }
 }
 
-/** Falls faster than it grows: one busy moment delays other mail, an idle one delays only the broadcast. */
+/**
+ * Returns the next rate. It falls faster than it grows, because a busy moment delays other mail, and an idle one delays
+ * only the broadcast.
+ */
 export function nextRate(rate: number, load: number): number {
   return load > TARGET_LOAD ? Math.max(MIN_BULK_RATE, rate * 0.7) : Math.min(MAX_RATE, rate * 1.1)
 }

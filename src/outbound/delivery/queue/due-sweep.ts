@@ -1,10 +1,9 @@
 /**
  * The *sweep* of the queue brings due entries from the database into the lanes, one small page at a time.
  *
- * Each workspace has its own sweep, which walks its due entries in order of time and keeps its position.
- * So each entry is read once when it becomes due, however long the queue is. An entry whose lane is
- * full is skipped; the lane is refilled when it has drained. After a change from outside (`reset`) the
- * sweeps start over.
+ * Each workspace has a sweep, which walks the due entries of the workspace in order of time and keeps its position. So
+ * each entry is read once when it becomes due, however long the queue is. An entry whose lane is full is skipped; the
+ * lane is refilled when it has drained. After a change from outside (`reset`) the sweeps start over.
  */
 
 import type { Read } from '../../../base/storage/db/prepared.js'
@@ -24,13 +23,13 @@ interface SweepPosition {
 }
 
 /**
- * `more`: some workspace has more due entries, and room for them. `refused`: so it seems, but the lanes of those that were
- * read are full.
+ * `more` means that a workspace has more due entries, and room for them. `refused` means the same, but the lanes of the
+ * entries that were read are full.
  */
 type SweepStep = 'more' | 'refused' | 'done'
 
 const PAGE_SIZE = 200
-/** Entries that one refill reads: about a millisecond. */
+/** The most entries that one refill reads, which takes about a millisecond. */
 const MAX_REFILL = 100
 
 export class DueSweep {
@@ -59,7 +58,7 @@ export class DueSweep {
       this.refillLane(lane, now)
   }
 
-  /** The entry became due at a moment that the sweep may have passed. */
+  /** Moves the sweep back to an entry that became due at a moment that the sweep may have passed. */
   rewindTo(entry: Pick<QueueEntry, 'workspace_id' | 'next_attempt_at'>): void {
     const position = this.positions.get(entry.workspace_id)
     if (position !== undefined && position.time >= entry.next_attempt_at) {
@@ -68,7 +67,7 @@ export class DueSweep {
     }
   }
 
-  /** Any entry may have changed. */
+  /** Starts all sweeps over, because any entry may have changed. */
   reset(): void {
     this.positions.clear()
   }
@@ -86,7 +85,7 @@ export class DueSweep {
   private sweepWorkspace(workspaceId: string, now: number): SweepStep {
     const position = this.positions.get(workspaceId) ?? { time: 0, id: '' }
     this.positions.set(workspaceId, position)
-    // The clock was set back: due entries may lie before the position.
+    // If the clock was set back, due entries may lie before the position.
     if (position.time > now) Object.assign(position, { time: 0, id: '' })
     const page = dueEntriesOfWorkspace(this.read, {
       workspaceId,
@@ -114,12 +113,12 @@ export class DueSweep {
     for (const entry of read) this.lanes.add(entry)
     if (due.length < limit && missing.length <= MAX_REFILL) return
     this.lanes.markMore({ workspaceId, domain, priority })
-    // What the lane needs may be behind them.
+    // Entries that the lane needs may lie behind them.
     if (read.some((entry) => this.lanes.isStopped(entry)))
       this.rewindTo({ workspace_id: workspaceId, next_attempt_at: 0 })
   }
 
-  /** It may have changed since its id was read. */
+  /** Reads the entry if it is still due. It may have changed since its id was read. */
   private readDue(id: string, now: number): readonly QueueEntry[] {
     return entryById(this.read, { id }).filter((entry) => entry.held === HOLD.none && entry.next_attempt_at <= now)
   }

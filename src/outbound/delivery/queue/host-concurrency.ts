@@ -2,20 +2,19 @@
  * Shares a host among the owners of workspaces: how many entries are under way to it, and how many sessions send. A
  * *slot* is the right to one of the sessions that may send to a host at a time.
  *
- * - A host has `perHost` slots, one for each session that sends. An owner gets all but one, so
- *   that 50,000 messages to a slow host leave room for another owner's single message. If a
- *   host has only one slot, any owner may take it.
- * - Messages of broadcasts get three quarters of the slots, so that other mail of their own owner finds room too;
- *   and of those that wait for a slot, other mail comes first.
- * - Twice as many entries may be under way, by the same rule: while one message is sent, the next one is
- *   signed and leased. An entry counts for its first host until its attempt ends; otherwise entries
- *   would pile up at a slow fallback host.
- * - A slot is for the host that is dialled, and is taken when the message is in memory: an entry that
- *   waits for memory must not hold what those that use the memory wait for.
+ * - A host has `perHost` slots, one for each session that sends. An owner gets all but one, so that 50,000 messages to
+ *   a slow host leave room for another owner's single message. If a host has only one slot, any owner may take it.
+ * - Messages of broadcasts get three quarters of the slots, so that other mail of the same owner finds room too. Among
+ *   the messages that wait for a slot, other mail comes first.
+ * - Twice as many entries as slots may be under way, by the same rule: while one message is sent, the next one is
+ *   signed and leased. An entry counts for its first host until its attempt ends; otherwise entries would pile up at a
+ *   slow fallback host.
+ * - An attempt takes the slot of the host that it dials, after its message is in memory: an entry that waits for memory
+ *   must not hold a slot for which the entries that use the memory wait.
  *
- * A host is an MX name, shared by all domains of that MX; until it is known, a domain stands for its
- * host. A host that was unreachable is probed by one entry, and no other starts for it meanwhile.
- * Limit: the hosts of 10,000 domains are remembered.
+ * A host is an MX name, shared by all domains of that MX. Until the host is known, the domain stands for it. A host
+ * that was unreachable is probed by one entry, and no other entry starts for it during the probe. Limit: the hosts of
+ * 10,000 domains are remembered.
  */
 import { setMaxListeners } from 'node:events'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -26,20 +25,23 @@ const MAX_DOMAINS = 10_000
 const ENTRIES_PER_SLOT = 2
 
 interface HostLimits {
-  /** Sessions that send to one host at a time. A reload may change it: waiters notice with the next slot that is freed. */
+  /**
+   * The most sessions that send to one host at a time. A reload may change it; waiting attempts notice when the next
+   * slot is freed.
+   */
   readonly perHost: number
 }
 
-/** To be called once. */
+/** Frees the slot. Call it once. */
 export type ReleaseSlot = () => void
 
-/** The pace of a host that has a provider. */
+/** Finds the pace of a host that has a provider. */
 export type FindPace = (host: string) => PaceControl | undefined
 
-/** Who takes a place. */
+/** The taker of a place. */
 export interface Taker {
   readonly ownerId: string
-  /** The message belongs to a broadcast. */
+  /** True if the message belongs to a broadcast. */
   readonly isBulk: boolean
 }
 
@@ -58,11 +60,11 @@ interface EntryPlace {
 interface HostState {
   readonly entries: Shares
   readonly slots: Shares
-  /** In order of arrival. Invariant: none of them could be served. */
+  /** The waiters in order of arrival. Invariant: none of them could be served. */
   readonly waiters: Set<Waiter>
 }
 
-/** While `isPending`, nothing is known about the host yet. */
+/** The probe of a host. While `isPending` returns true, nothing is known about the host yet. */
 interface Probe {
   readonly entryId: string
   readonly isPending: () => boolean
@@ -71,7 +73,7 @@ interface Probe {
 export class HostConcurrency {
   private readonly hostByDomain = createLruCache<string>({ max: MAX_DOMAINS })
   private readonly placeByEntry = new Map<string, EntryPlace>()
-  /** Only hosts that are in use. */
+  /** The states of hosts that are in use. */
   private readonly states = new Map<string, HostState>()
   private readonly probes = new Map<string, Probe>()
 
@@ -80,7 +82,7 @@ export class HostConcurrency {
     private readonly findPace: FindPace = () => undefined,
   ) {}
 
-  /** The host of the domain, or the domain itself. */
+  /** Returns the host of the domain, or the domain if its host is not known. */
   hostOf(domain: string): string {
     return this.hostByDomain.get(domain) ?? domain
   }
@@ -94,7 +96,7 @@ export class HostConcurrency {
     return this.findBlock(taker, host) === null
   }
 
-  /** What keeps an entry from being started; null: nothing. */
+  /** Returns what keeps an entry from being started, or null if nothing does. */
   findBlock(taker: Taker, host: string): Block | null {
     const pace = this.findPace(host)
     if (pace?.mayStart() === false) return { key: pace, isOver: () => pace.mayStart() || this.findPace(host) !== pace }
@@ -102,7 +104,7 @@ export class HostConcurrency {
     return { key: `${host} ${taker.isBulk}`, isOver: () => this.mayStart(taker, host) }
   }
 
-  /** The entry is under way to the host from now on. */
+  /** Counts the entry as under way to the host. */
   start(entryId: string, taker: Taker, host: string): void {
     const pace = this.findPace(host)
     pace?.startEntry()
@@ -110,7 +112,7 @@ export class HostConcurrency {
     this.stateOf(host).entries.take(taker)
   }
 
-  /** Moves the entry to the host that was found. False: that host has no room, and the entry has been ended. */
+  /** Moves the entry to the host that was found. Returns false if that host has no room; the entry has ended then. */
   moveTo(entryId: string, taker: Taker, host: string): boolean {
     if (this.placeByEntry.get(entryId)?.host === host) return true
     this.end(entryId)
@@ -119,7 +121,7 @@ export class HostConcurrency {
     return true
   }
 
-  /** The entry probes the host, unless another one does. */
+  /** Makes the entry probe the host, unless another one does. */
   startProbe(host: string, entryId: string, isPending: () => boolean): boolean {
     if (this.isProbed(host)) return false
     this.probes.set(host, { entryId, isPending })
@@ -138,7 +140,7 @@ export class HostConcurrency {
     this.removeIfUnused(host, state)
   }
 
-  /** Waits for a slot of the host. Rejects with the signal's reason when that strikes first. */
+  /** Waits for a slot of the host. Rejects with the signal's reason if the signal aborts first. */
   async acquireSlot(host: string, taker: Taker, signal: AbortSignal): Promise<ReleaseSlot> {
     signal.throwIfAborted()
     const state = this.stateOf(host)
@@ -176,8 +178,8 @@ export class HostConcurrency {
 }
 
 /**
- * Counts what owners hold of `perSession` places for every session. One gets those of all sessions but one;
- * broadcasts together get those of three quarters.
+ * Counts how much of `perSession` places for every session each owner holds. One owner gets the places of all sessions
+ * but one; broadcasts together get those of three quarters of the sessions.
  */
 class Shares {
   private readonly byOwner = new Map<string, number>()
@@ -220,7 +222,7 @@ class Shares {
   }
 }
 
-/** Of one kind, in order of arrival. */
+/** Serves the waiters of one kind in order of arrival. */
 function serveWaiters({ slots, waiters }: HostState, isBulk: boolean): void {
   for (const waiter of waiters) {
     if (slots.isFull) return
@@ -229,7 +231,7 @@ function serveWaiters({ slots, waiters }: HostState, isBulk: boolean): void {
 }
 
 function waitForSlot({ slots, waiters }: HostState, taker: Taker, signal: AbortSignal): Promise<void> {
-  // One signal stops hundreds of waiters: that many listeners are no leak.
+  // One signal stops hundreds of waiters, so many listeners are no leak.
   setMaxListeners(0, signal)
   return new Promise((resolve, reject) => {
     const leave = (): void => {

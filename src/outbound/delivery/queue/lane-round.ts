@@ -1,14 +1,15 @@
 /**
  * The lanes of one workspace and priority, in the order of service.
  *
- * A lane whose first entry may not start is set aside with those that wait for the same (`Block`): a host without room,
- * or a provider's pace. So thousands of domains behind one host are looked at once, and not again for each message; of
- * those set aside only the first is looked at, when what they wait for is over. It keeps its turn meanwhile.
+ * A lane whose first entry may not start is set aside with the lanes that wait for the same thing (`Block`): a host
+ * without room, or the pace of a provider. So thousands of domains behind one host are looked at once, and not again
+ * for each message. Of the lanes that are set aside together, only the first is looked at, when their wait is over. A
+ * lane keeps its turn while it is set aside.
  */
 import type { DomainName } from '../../../base/mail/address.js'
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 
-/** Entries with the same key wait for the same. */
+/** What a lane waits for. Lanes with equal keys wait for the same thing. */
 export interface Block {
   readonly key: unknown
   readonly isOver: () => boolean
@@ -19,16 +20,16 @@ export interface Lane {
   readonly domain: DomainName
   readonly priority: QueueEntry['priority']
   readonly entries: QueueEntry[]
-  /** More of it is in the database. */
+  /** True if the database has more entries of the lane. */
   hasMore: boolean
-  /** For which its entries count (`waitingByHost`); the domain, while that is not known. */
+  /** The host for which the entries of the lane count (`waitingByHost`), or the domain while the host is not known. */
   host: string
 }
 
 interface Judge {
-  /** False: the entry is passed over, and its lane stays where it is. */
+  /** If this returns false, the entry is passed over, and its lane stays where it is. */
   readonly isAllowed: (entry: QueueEntry) => boolean
-  /** Null: it may start. */
+  /** Returns null if the entry may start. */
   readonly findBlock: (entry: QueueEntry) => Block | null
 }
 
@@ -38,11 +39,11 @@ interface Blocked extends Block {
 
 export class LaneRound {
   private readonly lanes = new Map<string, Lane>()
-  /** Those that are not set aside, in the order of service. */
+  /** The lanes that are not set aside, in the order of service. */
   private readonly ready = new Set<Lane>()
   private readonly blocked = new Map<unknown, Blocked>()
   private readonly blockOf = new Map<Lane, Blocked>()
-  /** A lower turn is served first. */
+  /** The lane with the lowest turn is served first. */
   private readonly turns = new Map<Lane, number>()
   private lastTurn = 0
 
@@ -54,12 +55,12 @@ export class LaneRound {
     return this.lanes.get(domain)
   }
 
-  /** In any order. */
+  /** Returns the lanes in any order. */
   all(): readonly Lane[] {
     return [...this.lanes.values()]
   }
 
-  /** To the end of the round, also if it is in it already. */
+  /** Puts the lane at the end of the round, even if it is already in the round. */
   add(lane: Lane): void {
     this.delete(lane.domain)
     this.lastTurn += 1
@@ -77,18 +78,18 @@ export class LaneRound {
     this.leaveBlock(lane)
   }
 
-  /** Its first entry has changed, and may wait for something else. */
+  /** Looks at the lane again, because its first entry has changed and may wait for something else. */
   recheck(lane: Lane): void {
     if (this.leaveBlock(lane)) this.ready.add(lane)
   }
 
-  /** Does an entry wait that is not set aside? */
+  /** Tells whether an entry waits in a lane that is not set aside. */
   hasReady(): boolean {
     for (const { entries } of this.ready) if (entries.length > 0) return true
     return false
   }
 
-  /** The first lane whose first entry may start. */
+  /** Finds the first lane whose first entry may start. */
   findNext(judge: Judge): Lane | undefined {
     const unblocked = this.findUnblocked(judge)
     const ready = this.findReady(judge)
@@ -118,7 +119,7 @@ export class LaneRound {
     return first
   }
 
-  /** Those that wait for something else by now are set aside with it. */
+  /** Finds the first lane of a block that may start. Lanes that now wait for something else are set aside with that. */
   private findFirstOf({ key, lanes }: Blocked, judge: Judge): Lane | undefined {
     for (const lane of lanes) {
       const [entry] = lane.entries
@@ -140,7 +141,7 @@ export class LaneRound {
     this.blockOf.set(lane, blocked)
   }
 
-  /** False: it was not set aside. */
+  /** Returns false if the lane was not set aside. */
   private leaveBlock(lane: Lane): boolean {
     const blocked = this.blockOf.get(lane)
     if (blocked === undefined) return false

@@ -1,19 +1,19 @@
 /**
- * The due entries that are in memory, and which of them is attempted next.
+ * Holds the due entries that are in memory, and decides which of them is attempted next.
  *
  * A *lane* is the due entries of one workspace, one domain and one priority, in memory. `take` goes round the owners of
- * workspaces, and round the workspaces of each. Within a workspace it serves high before normal before low priority,
- * but ten minutes of waiting outweigh one class, so that no entry waits for ever; within a class it goes round the
- * domains.
+ * workspaces, and round the workspaces of each owner. Within a workspace it serves high before normal before low
+ * priority. Ten minutes of waiting outweigh one class, so that no entry waits without end. Within a class it goes round
+ * the domains.
  *
- * An owner has a share of the slots (`attempt-slots.ts`) and of a host (`host-concurrency.ts`), so that a single message
- * of another one always finds a place. An entry that has to wait for its host is put back (`bind`) and holds no place
- * meanwhile. Messages of broadcasts begin at the pace of `bulk-pace.ts`. Those of a stopped broadcast are not taken in.
+ * An owner has a share of the slots (`attempt-slots.ts`) and of a host (`host-concurrency.ts`), so that a single
+ * message of another owner always finds a place. An entry that has to wait for its host is put back (`bind`) and holds
+ * no place while it waits. Messages of broadcasts begin at the pace of `bulk-pace.ts`. Messages of a stopped broadcast
+ * are not taken in.
  *
- * The database holds all entries; memory holds a part. Where a lane is full, its rest stays in the
- * database, and `takeShortLane` says when to fetch it: when the lane is half empty and its workspace
- * has room for as much as one lane holds, so that no read is for a few entries. The more workspaces
- * there are, the fewer entries of each are in memory.
+ * The database holds all entries; memory holds a part. The rest of a full lane stays in the database, and
+ * `takeShortLane` says when to fetch it: when the lane is half empty and its workspace has room for one whole lane, so
+ * that no read fetches only a few entries. The more workspaces there are, the fewer entries of each are in memory.
  */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
@@ -40,9 +40,9 @@ import {
 } from './workspace-lanes.js'
 
 export interface LaneLimits extends WaitingLimits {
-  /** Slots for attempts under way. */
+  /** The number of slots for attempts under way. */
   readonly total: number
-  /** Sessions with one host. */
+  /** The most sessions with one host. */
   readonly perHost: number
 }
 
@@ -60,9 +60,9 @@ export class Lanes {
   private readonly room: WaitingRoom
   private readonly stoppedBroadcasts = new Set<string>()
   private readonly slots: AttemptSlots
-  /** A message of a broadcast could have begun but for the pace. */
+  /** True if only the pace kept a message of a broadcast from beginning. */
   waitsForPace = false
-  /** An entry waits for a slot that another attempt may lose soon. */
+  /** True if an entry waits for a slot that another attempt may lose soon. */
   waitsForSlot = false
 
   constructor(
@@ -78,12 +78,12 @@ export class Lanes {
     this.room = new WaitingRoom(limits, () => this.workspaces.size)
   }
 
-  /** Entries that are being attempted. */
+  /** The number of entries that are being attempted. */
   get active(): number {
     return this.slots.active
   }
 
-  /** Would it be taken at once? */
+  /** Tells whether `take` would return the entry at once. */
   isFreeFor(entry: QueueEntry): boolean {
     const taker = this.takerOf(entry)
     if (!this.slots.isFreeFor(taker.ownerId)) return false
@@ -93,8 +93,9 @@ export class Lanes {
   }
 
   /**
-   * False: its lane or workspace is full, and the entry stays in the database. One of a stopped broadcast stays there
-   * too, and is not asked for. `isForced`: it is added all the same, because `isFreeFor` has allowed it a moment ago.
+   * Returns false if the lane or the workspace is full; the entry stays in the database then. An entry of a stopped
+   * broadcast stays there too, and the lane does not ask for it. `isForced` adds the entry in any case, because
+   * `isFreeFor` has allowed it a moment ago.
    */
   add(entry: QueueEntry, isForced = false): boolean {
     if (this.entryIds.has(entry.id) || this.isStopped(entry)) return true
@@ -111,17 +112,17 @@ export class Lanes {
     return true
   }
 
-  /** Does the entry wait in memory, or is it under way? */
+  /** Tells whether the entry waits in memory or is under way. */
   has(id: string): boolean {
     return this.entryIds.has(id)
   }
 
-  /** Is there room for as many more entries of this workspace as are worth a read of the database? */
+  /** Tells whether this workspace has room for enough entries to justify a read of the database. */
   hasRoom(workspaceId: string): boolean {
     return this.room.hasRoom(this.workspaces.get(workspaceId)?.waitingCount ?? 0)
   }
 
-  /** The next entry to attempt, now counted as under way; null when none may start. */
+  /** Returns the next entry to attempt, and counts it as under way. Returns null if none may start. */
   take(): QueueEntry | null {
     this.waitsForPace = this.waitsForSlot = false
     for (const workspace of this.workspaces.inTurn()) {
@@ -134,9 +135,8 @@ export class Lanes {
   }
 
   /**
-   * The host of an entry that is under way is known. `isProbing`: the entry probes the host, alone for
-   * as long as this returns true. False: the host has no room for it, and the entry waits again, before
-   * all others of its lane.
+   * Sets the host of an entry that is under way. `isProbing` makes the entry probe the host, alone for as long as it
+   * returns true. Returns false if the host has no room; the entry then waits again, before all others of its lane.
    */
   bind(entry: QueueEntry, host: string, isProbing: (() => boolean) | null = null): boolean {
     this.hosts.setHost(entry.domain, host)
@@ -156,18 +156,18 @@ export class Lanes {
     return slot.then((release) => acquirePermit(this.findPace(host), release, signal))
   }
 
-  /** The message of an entry that is under way is in memory. */
+  /** Notes the size of the message of an entry that is under way. The message is now in memory. */
   noteSize({ id }: QueueEntry, bytes: number): void {
     this.slots.noteSize(id, bytes)
   }
 
-  /** The attempt is over; its entry stays known until `forget`. */
+  /** Ends the attempt. Its entry stays known until `forget`. */
   endAttempt(entry: QueueEntry): void {
     this.slots.end(entry.id)
     this.hosts.end(entry.id)
   }
 
-  /** The outcome of the entry is on disk, so that it may be read from there again. */
+  /** Forgets the entry. Its outcome is on disk, so it may be read from there again. */
   forget(entry: QueueEntry): void {
     this.entryIds.delete(entry.id)
     const workspace = this.workspaces.get(entry.workspace_id)
@@ -175,8 +175,8 @@ export class Lanes {
   }
 
   /**
-   * The entries of a lane were changed in the database: those that wait in memory are dropped,
-   * except those to `keep`, and what is due is fetched again. Returns the dropped entries.
+   * Drops the entries of a lane that wait in memory, except those to `keep`, because they were changed in the database.
+   * Due entries are fetched again. Returns the dropped entries.
    */
   drop(ofLane: QueueEntry, keep: (entry: QueueEntry) => boolean): readonly QueueEntry[] {
     const workspace = this.workspaces.findOrAdd(ofLane.workspace_id)
@@ -191,7 +191,7 @@ export class Lanes {
     return dropped
   }
 
-  /** Nothing of the broadcast is taken in or attempted from now on. Returns its entries that waited here. */
+  /** Stops taking in and attempting entries of the broadcast. Returns its entries that waited in memory. */
   stopBroadcast(broadcastId: string): readonly QueueEntry[] {
     this.stoppedBroadcasts.add(broadcastId)
     const dropped = this.workspaces.all().flatMap((workspace) => dropBroadcast(workspace, broadcastId))
@@ -200,7 +200,7 @@ export class Lanes {
     return dropped
   }
 
-  /** Its entries are taken in again when the sweep finds them. */
+  /** Takes entries of the broadcast in again when the sweep finds them. */
   resumeBroadcast(broadcastId: string): void {
     this.stoppedBroadcasts.delete(broadcastId)
   }
@@ -209,12 +209,12 @@ export class Lanes {
     return broadcastId !== null && this.stoppedBroadcasts.has(broadcastId)
   }
 
-  /** The database has more for this lane than was fetched. */
+  /** Marks that the database has more entries for this lane than were fetched. */
   markMore(lane: ShortLane): void {
     this.laneOf(this.workspaces.findOrAdd(lane.workspaceId), lane).hasMore = true
   }
 
-  /** A lane that is half empty while the database has more for it; each is returned once. */
+  /** Returns a lane that is half empty while the database has more for it. Each lane is returned once. */
   takeShortLane(): ShortLane | null {
     for (const workspace of this.workspaces.inTurn()) {
       if (workspace.shortLanes.size === 0 || !this.hasRoom(workspace.id)) continue

@@ -1,14 +1,14 @@
 /**
  * The leases of this process: attempts that are counted on disk before they are made. A *lease* is the
- * `next_attempt_at` of an entry, set to the future while the entry is attempted: it ends by itself when the process
+ * `next_attempt_at` of an entry, set to the future while the entry is attempted. It ends by itself when the process
  * dies.
  *
- * An entry is leased by a commit of its own or, if its attempt can begin at once, by the commit that accepts its
- * message, which saves a third of the commits of a message. Such a lease by the commit of a message is the *claim* of
- * its first attempt, and is valid for five seconds. An entry whose turn comes later is leased again, which detects that
- * it was held or removed in the meantime.
+ * A separate commit leases an entry. If the attempt can begin at once, the commit that accepts the message leases the
+ * entry instead, which saves a third of the commits of a message. That lease is the *claim* of the first attempt, and
+ * is valid for five seconds. An entry whose turn comes later is leased again, which detects that it was held or removed
+ * since.
  *
- * Known limit: an entry that is held while its claim is valid is sent all the same.
+ * Known limit: an entry that is held while its claim is valid is sent nevertheless.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../../base/platform/clock.js'
@@ -17,7 +17,9 @@ import { type Commit, StorageFault, type Write, WriteConflict } from '../../../b
 import type { EnqueuedEmail } from '../../../records/messages/queue/enqueue.js'
 import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../../records/messages/queue/queue.js'
 
-/** Longer than an attempt with its waits for slots. A crash is detected by `leased`, not by this time. */
+/**
+ * Milliseconds of a lease: longer than an attempt with its waits for slots. `leased` detects a crash, not this time.
+ */
 const LEASE_TIME = 60 * 60_000
 const CLAIM_TIME = 5_000
 const RETRY_DELAY = 1_000
@@ -25,7 +27,7 @@ const RETRY_DELAY = 1_000
 /** Counts the first attempt of a message in the commit that accepts the message. */
 export interface Claim {
   readonly at: number
-  /** The entry is inserted with a lease until then (`writesWithLease`). */
+  /** The entry is inserted with a lease until this moment (`writesWithLease`). */
   readonly until: number
 }
 
@@ -36,7 +38,7 @@ interface LeasesDeps {
 }
 
 export class Leases {
-  /** Entries without an outcome yet: the time of a claim that was not used, else null. */
+  /** The entries without an outcome, with the time of a claim that was not used, else null. */
   private readonly leasedEntries = new Map<string, number | null>()
 
   constructor(private readonly deps: LeasesDeps) {}
@@ -46,14 +48,14 @@ export class Leases {
     return { at, until: at + LEASE_TIME }
   }
 
-  /** The commit with the claim is on disk. */
+  /** Notes that the commit with the claim is on disk. */
   confirmClaim({ entries }: EnqueuedEmail, { at }: Claim): void {
     for (const { id } of entries) this.leasedEntries.set(id, at)
   }
 
   /**
-   * Counts the attempt that begins now. `written`: together with `writes`. `claimed`: it was counted
-   * before, and `writes` are still to be written. `changed`: the entry was changed after it was read.
+   * Counts the attempt that begins now. Resolves to `written` if `writes` were written with it, to `claimed` if it was
+   * counted before and `writes` are still to be written, and to `changed` if the entry was changed after it was read.
    */
   async take(entry: QueueEntry, at: number, writes: readonly Write[]): Promise<'written' | 'claimed' | 'changed'> {
     const claimedAt = this.leasedEntries.get(entry.id) ?? null
@@ -73,7 +75,10 @@ export class Leases {
     }
   }
 
-  /** No host was called: the attempt is not counted, and the next one is not before `until`. */
+  /**
+   * Postpones the entry without counting an attempt, because no host was called. The next attempt is not before
+   * `until`.
+   */
   async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
     await this.deps.commit([postponeLease({ id, until, waitsFor })])
     this.leasedEntries.delete(id)
@@ -83,12 +88,12 @@ export class Leases {
     return this.leasedEntries.has(id)
   }
 
-  /** The outcome is being written. */
+  /** Forgets the lease, because the outcome is being written. */
   forget(id: string): void {
     this.leasedEntries.delete(id)
   }
 
-  /** Nothing was sent, and the entry is due again. After the signal has struck, `releaseAll` does it. */
+  /** Makes the entry due again, because nothing was sent. After the signal has aborted, `releaseAll` does that. */
   async release({ id, next_attempt_at: at }: QueueEntry, signal: AbortSignal): Promise<void> {
     while (this.leasedEntries.has(id) && !signal.aborted) {
       try {
@@ -101,7 +106,7 @@ export class Leases {
     }
   }
 
-  /** At the end of the process. */
+  /** Releases all leases at the end of the process. */
   async releaseAll(): Promise<void> {
     const at = this.deps.clock()
     const left = [...this.leasedEntries.keys()].map((id) => releaseLease({ id, at }))

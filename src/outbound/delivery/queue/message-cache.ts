@@ -1,14 +1,14 @@
 /**
- * Messages in memory between their commit and their first attempt.
+ * Keeps messages in memory between their commit and their first attempt.
  *
- * A fresh message is sent without being read back. The cache is bounded in bytes, counted with the
- * record and objects of each message; when it is full, a message is not cached and is read from the
- * database when its turn comes. It leaves when its last recipient is settled.
+ * A fresh message is sent without being read back. The cache is bounded in bytes, which include the record and objects
+ * of each message. When it is full, a message is not cached, and is read from the database when its turn comes. A
+ * message leaves the cache when its last recipient is settled.
  *
- * Messages that are read back are bounded in bytes too: an entry whose message does not fit waits until
- * others have left. An owner of workspaces may hold three times as many bytes as are free, and an owner that holds none may have
- * one message in any case, so that large messages on their way to slow hosts do not keep back those of others. Messages of
- * up to 256 KB never wait; the number of attempts and their bytes bound them (`queue/attempt-slots.ts`).
+ * Messages that are read back are bounded in bytes too: an entry whose message does not fit waits until others have
+ * left. An owner of workspaces may hold three times as many bytes as are free. An owner that holds none may have one
+ * message in any case, so that large messages to slow hosts do not delay those of other owners. Messages of up to 256
+ * KB never wait; the number of attempts and their bytes bound them (`queue/attempt-slots.ts`).
  */
 import { domainOf } from '../../../base/mail/address.js'
 import { freeMemory } from '../../../base/platform/memory/free-memory.js'
@@ -17,7 +17,7 @@ import type { RecipientCopy } from '../../../records/messages/email/recipient-co
 import type { DsnRequest } from '../../../records/messages/email/recipients.js'
 
 export interface SignedBytes {
-  /** The DKIM-Signature field, when made; null: no key signs for the message. */
+  /** The DKIM-Signature field, once it is made. Null if no key signs for the message. */
   signature?: Promise<string | null> | undefined
   isSignatureStored: boolean
 }
@@ -27,18 +27,18 @@ export interface CachedCopy extends SignedBytes, RecipientCopy {}
 export interface CachedMessage extends SignedBytes {
   readonly email: Email
   readonly raw: Buffer
-  /** By entry id; absent if the message was read back. */
+  /** The requests by entry id. Absent if the message was read back. */
   readonly dsnRequests?: ReadonlyMap<string, DsnRequest>
-  /** Messages of single recipients, by entry id; others may be read from the database. */
+  /** Messages of single recipients, by entry id. Others may be read from the database. */
   readonly copies: Map<string, CachedCopy>
-  /** Settles when the last of its large copies is signed. */
+  /** Settles when the last of the large copies is signed. */
   lastSigned?: Promise<void>
 }
 
-/** By entry id; others are read back. */
+/** Copies by entry id. Others are read back. */
 export type FreshCopies = ReadonlyMap<string, RecipientCopy>
 
-/** A message as its commit stored it. */
+/** Builds a message as its commit stored it. */
 export function buildFreshMessage(
   message: Required<Pick<CachedMessage, 'email' | 'raw' | 'dsnRequests'>>,
   copies: FreshCopies = new Map(),
@@ -49,14 +49,17 @@ export function buildFreshMessage(
 
 /** Heap bytes of the record, addresses, objects and signature of one message. */
 const RECORD_SIZE = 4096
-/** Bytes of larger messages that are read back at a time; one always fits. Owners that hold none have as many again. */
+/**
+ * The most bytes of larger messages that are read back at a time. One message always fits, and owners that hold none
+ * share as many bytes again.
+ */
 const MAX_READ_BACK = 64 * 1_048_576
-/** Bytes that an owner may hold for each that is free. */
+/** Bytes that an owner may hold for each free byte. */
 const OWNER_SHARE = 3
-/** Bytes of a message that never waits to be read back. */
+/** The most bytes of a message that never waits to be read back. */
 export const SMALL_MESSAGE_SIZE = 262_144
 
-/** What is reserved for a message that is read back. */
+/** The room that is reserved for a message that is read back. */
 interface Room {
   readonly ownerId: string
   readonly bytes: number
@@ -66,13 +69,13 @@ interface CacheEntry {
   readonly message: CachedMessage
   /** Ids of the entries that use the message or will use it. */
   readonly holders: Set<string>
-  /** Other entries of a message that was read back are not known, and are added when they come. */
+  /** True if other entries of the message are not known yet. They are added when they come. */
   readonly isReadBack: boolean
-  /** What it counts for the cache. */
+  /** The bytes that the message counts for in the cache. */
   readonly size: number
-  /** If it was read back. */
+  /** The room of a message that was read back. */
   readonly room: Room
-  /** A socket may still be writing the bytes. */
+  /** True if a socket may still write the bytes. */
   mayBeInUse: boolean
 }
 
@@ -81,7 +84,7 @@ export class MessageCache {
   private bytes = 0
   private reservedBytes = 0
   private readonly reservedByOwner = new Map<string, number>()
-  /** Entries that wait to read a message back, those of an owner in order of arrival. */
+  /** The entries that wait to read a message back. Those of one owner are in order of arrival. */
   private readonly waiters = new Set<{ readonly room: Room; readonly resolve: () => void }>()
 
   constructor(
@@ -96,7 +99,7 @@ export class MessageCache {
     this.store({ message, holders: new Set(entryIds), isReadBack: false, size, room: noRoom, mayBeInUse: false })
   }
 
-  /** Resolves when a message of this size may be read back: then call `addReadBack`, else `releaseRoom`. */
+  /** Resolves when a message of this size may be read back. Then call `addReadBack`, or `releaseRoom`. */
   async reserveRoom(ownerId: string, bytes: number): Promise<Room> {
     const room = { ownerId, bytes: bytes <= SMALL_MESSAGE_SIZE ? 0 : bytes }
     if (room.bytes === 0) return room
@@ -123,7 +126,7 @@ export class MessageCache {
   }
 
   /**
-   * Adds a message that an entry has read back, even if the cache is full: it is in memory anyway. `room`: what was
+   * Adds a message that an entry has read back, even if the cache is full, because it is in memory already. `room` was
    * reserved for it.
    */
   addReadBack(message: CachedMessage, entryId: string, room: Room): void {
@@ -131,14 +134,14 @@ export class MessageCache {
     this.store({ message, holders: new Set([entryId]), isReadBack: true, size, room, mayBeInUse: false })
   }
 
-  /** The entry calls `release` afterwards. */
+  /** Returns the message of an entry, which must call `release` afterwards. */
   get(emailId: string, entryId: string): CachedMessage | undefined {
     const cached = this.messages.get(emailId)
     if (cached?.isReadBack === true) cached.holders.add(entryId)
     return cached?.message
   }
 
-  /** Entries of the domain's messages were removed from the queue and will never release them. */
+  /** Drops the messages of a domain, because their entries were removed from the queue and will never release them. */
   dropDomain(workspaceId: string, domain: string): void {
     for (const [id, { message }] of this.messages) {
       const { workspace_id, from_email } = message.email
@@ -146,17 +149,20 @@ export class MessageCache {
     }
   }
 
-  /** Another process changed the queue: entries that it removed will never release their messages. */
+  /**
+   * Drops all messages, because another process changed the queue: entries that it removed never release their
+   * messages.
+   */
   clear(): void {
     for (const id of [...this.messages.keys()]) this.drop(id)
   }
 
   /**
-   * The entry does not use the message any more. `isTaken`: its host has accepted the message, so that
-   * no socket reads the bytes any more. Only then is the memory freed before garbage collection.
+   * Ends the entry's use of the message. `isTaken` says that the host has accepted the message, so that no socket reads
+   * the bytes. Only then is the memory freed before garbage collection.
    *
-   * An entry that is no holder changes nothing: it never called `get`, or it had the message that was
-   * here before `dropDomain` or `clear`, while others use this one.
+   * An entry that is no holder changes nothing: it never called `get`, or it had the message that was here before
+   * `dropDomain` or `clear`, while others use this one.
    */
   release(emailId: string, entryId: string, isTaken = false): void {
     const cached = this.messages.get(emailId)

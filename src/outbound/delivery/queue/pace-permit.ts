@@ -1,18 +1,18 @@
-/** Waits for the permit of a pace, beside a slot of the host that is held meanwhile. */
+/** Waits for the permit of a pace while it holds a slot of the host. */
 import { setMaxListeners } from 'node:events'
 import type { PaceControl } from '../shaping/pace-control.js'
 import type { Outage } from '../shaping/unreachable-hosts.js'
 import type { ReleaseSlot } from './host-concurrency.js'
 
 /**
- * Waits for a slot of the host, and for a permit of its pace. An outage: the provider asks for a pause. Rejects with the
- * signal's reason when that strikes first.
+ * Waits for a slot of the host, and for a permit of its pace. Resolves to an outage if the provider asks for a pause.
+ * Rejects with the signal's reason if the signal aborts first.
  */
 export type AcquireSlot = (host: string, signal: AbortSignal) => Promise<ReleaseSlot | Outage>
 
 /**
- * Resolves with what returns permit and slot. An outage, which has returned the slot: the provider asks for a pause.
- * Rejects with the signal's reason when that strikes first.
+ * Resolves to a function that returns permit and slot, or to an outage if the provider asks for a pause; the slot is
+ * returned then. Rejects with the signal's reason if the signal aborts first.
  */
 export async function acquirePermit(
   pace: PaceControl | undefined,
@@ -29,7 +29,7 @@ export async function acquirePermit(
     releaseSlot()
     throw signal.reason
   }
-  // One signal stops hundreds of waiters: that many listeners are no leak.
+  // One signal stops hundreds of waiters, so many listeners are no leak.
   setMaxListeners(0, signal)
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {

@@ -1,11 +1,11 @@
 /**
- * Postpones entries whose hosts are all remembered as unreachable: they wait in the database. A *postponed* entry waits
- * in the database with a note of what it waits for, and no attempt is counted.
+ * Postpones entries whose hosts are all remembered as unreachable. A *postponed* entry waits in the database with a
+ * note of what it waits for, and no attempt is counted.
  *
- * The first such entry takes the due entries of its lane along, 500 in one commit, so that thousands for
- * one dead host cost one statement for each portion and not one turn for each entry. The lane is then
- * empty in memory and is refilled with what is still due: the next portion, or entries that are
- * attempted all the same (`forcedAttemptTimeOf`).
+ * The first such entry takes the due entries of its lane along, 500 in one commit. So thousands of entries for one dead
+ * host cost one statement for each portion, and not one turn for each entry. The lane is then empty in memory and is
+ * refilled with what is still due: the next portion, or entries that are attempted nevertheless
+ * (`forcedAttemptTimeOf`).
  */
 
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
@@ -18,7 +18,7 @@ import type { Lanes } from './lanes.js'
 import type { Leases } from './leases.js'
 import { forcedAttemptTimeOf, type RetryPolicy } from './retry-schedule.js'
 
-/** Entries in one commit, which takes the writer a few milliseconds. */
+/** The most entries in one commit, which takes the writer a few milliseconds. */
 const PORTION_SIZE = 500
 
 interface PostponementDeps {
@@ -28,19 +28,19 @@ interface PostponementDeps {
   readonly retryPolicy: () => RetryPolicy
   readonly lanes: Pick<Lanes, 'drop'>
   readonly leases: Pick<Leases, 'has' | 'postpone'>
-  /** The entry does not need its message soon. */
+  /** Releases the message of an entry that does not need it soon. */
   readonly releaseMessage: (entry: QueueEntry) => void
-  /** Entries of the workspace may be due at this moment or later. */
+  /** Called when entries of the workspace may be due at this moment or later. */
   readonly onDueMoved: (workspaceId: string, from: number) => void
 }
 
 export class Postponements {
-  /** By lane: the portion that is being written. */
+  /** The portion that is being written, by lane. */
   private readonly pendingByLane = new Map<string, Promise<void>>()
 
   constructor(private readonly deps: PostponementDeps) {}
 
-  /** Resolves when it is on disk. An entry beyond the portion is still due. */
+  /** Resolves when the postponement is on disk. Entries beyond the portion are still due. */
   async postpone(entry: QueueEntry, { until, why, isOfEntry }: Outage): Promise<void> {
     const { commit, leases, retryPolicy, log } = this.deps
     const isLeased = leases.has(entry.id)

@@ -1,29 +1,27 @@
 /**
- * Decides when a deferred queue entry is attempted again, and when it expires. Pure; times are epoch
- * milliseconds.
+ * Decides when a deferred queue entry is attempted again, and when it expires. Pure; times are epoch milliseconds.
  *
- * RFC 5321 section 4.5.4.1 asks for retries at least 30 minutes apart and a give-up time of four to
- * five days. The first steps are shorter: most deferrals of a first contact are greylisting (RFC 6647),
- * which is over in minutes.
+ * RFC 5321 section 4.5.4.1 asks for retries at least 30 minutes apart and a give-up time of four to five days. The
+ * first steps are shorter, because most deferrals of a first contact are greylisting (RFC 6647), which is over in
+ * minutes.
  *
- * A step is taken only by an entry that has waited for those before it. An attempt that came earlier, because a provider
+ * An entry takes a step only if it has waited for the steps before. An attempt that came earlier, because a provider
  * refused a session or an operator asked for it, makes no later wait longer.
  *
- * Invariant: the last attempt falls exactly on the expiry, so that an entry is neither given up early
- * nor kept longer. Known limit: the delay notice is sent with the first deferral at or after
- * `delay_notice_after`, which may be one wait late.
+ * Invariant: the last attempt falls exactly on the expiry, so an entry is neither given up early nor kept longer. Known
+ * limit: the delay notice is sent with the first deferral at or after `delay_notice_after`, which may be one wait late.
  */
 import type { Config } from '../../../base/config/complete.js'
 
 /**
- * `retry_schedule`: waits before attempts 2, 3, …; the last one repeats. `delay_notice_after`: age at which the sender gets
- * a "delayed" DSN, once. `expire_after`: age at which the entry expires.
+ * `retry_schedule` has the waits before attempts 2, 3, …; the last one repeats. `delay_notice_after` is the age at
+ * which the sender gets one "delayed" DSN. `expire_after` is the age at which the entry expires.
  */
 export type RetryPolicy = Pick<Config['outbound'], 'retry_schedule' | 'delay_notice_after' | 'expire_after'>
 
 interface DeferredEntry {
   readonly enqueuedAt: number
-  /** Attempts so far, including the one that was just deferred. */
+  /** The number of attempts, including the one that was just deferred. */
   readonly attempts: number
   readonly noticed: boolean
 }
@@ -47,8 +45,8 @@ export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: nu
 }
 
 /**
- * The step of an entry that has waited for each of those before it. An age below zero says nothing: the clock was set
- * back.
+ * Returns the step of an entry that has waited for each of the steps before. An age below zero says nothing, because
+ * the clock was set back.
  */
 function stepOfAge(age: number, steps: RetryPolicy['retry_schedule']): number {
   if (age < 0) return steps.length - 1
@@ -61,7 +59,7 @@ function stepOfAge(age: number, steps: RetryPolicy['retry_schedule']): number {
 }
 
 /**
- * From this time an entry is attempted even if its hosts are remembered as unreachable: when the delay
+ * Returns the time from which an entry is attempted even if its hosts are remembered as unreachable: when the delay
  * notice is due, and when the entry expires. So neither happens without an attempt.
  */
 export function forcedAttemptTimeOf(entry: Pick<DeferredEntry, 'enqueuedAt' | 'noticed'>, policy: RetryPolicy): number {

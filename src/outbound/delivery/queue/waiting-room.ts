@@ -3,12 +3,12 @@ import type { Lane } from './lane-round.js'
 import type { WorkspaceLanes } from './workspace-lanes.js'
 
 export interface WaitingLimits {
-  /** Entries in one lane, and of one workspace. */
+  /** The most entries in one lane, and of one workspace. */
   readonly perLane: number
   readonly perWorkspace: number
 }
 
-/** Entries in all, shared by the workspaces; each of them may have a lane's worth. */
+/** The most entries in all, shared by the workspaces. Each workspace may have as many as one lane holds. */
 const MAX_WAITING_TOTAL = 20_000
 
 export class WaitingRoom {
@@ -22,13 +22,16 @@ export class WaitingRoom {
     return (waitingByHost.get(host) ?? 0) >= this.perHost()
   }
 
-  /** Is there room for as many more entries of a workspace, of which so many wait, as are worth a read of the database? */
+  /**
+   * Tells whether a workspace with this many waiting entries has room for enough more to justify a read of the
+   * database.
+   */
   hasRoom(waitingCount: number): boolean {
     const maxWaiting = this.perWorkspace()
     return waitingCount <= Math.max(maxWaiting - this.limits().perLane, Math.floor(maxWaiting / 2))
   }
 
-  /** Entries of a workspace for one host, so that thousands of domains behind it leave room for other mail. */
+  /** The most entries of a workspace for one host, so that thousands of domains behind it leave room for other mail. */
   perHost(): number {
     return Math.max(this.limits().perLane, Math.floor(this.perWorkspace() / 2))
   }

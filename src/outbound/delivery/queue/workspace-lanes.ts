@@ -1,4 +1,7 @@
-/** The lanes of one workspace, which are its due entries in memory by priority and domain; and whose turn it is. */
+/**
+ * The lanes of one workspace: its due entries in memory by priority and domain. Also decides which workspace comes
+ * next.
+ */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
@@ -6,26 +9,28 @@ import { type Lane, LaneRound } from './lane-round.js'
 
 type Priority = QueueEntry['priority']
 
-/** Added to the age of an entry for each class below high. */
+/** Milliseconds that are added to the age of an entry for each class below high. */
 const PRIORITY_DELAY = 10 * 60_000
 const BROADCAST_PRIORITY: Priority = 2
 
 export interface WorkspaceLanes {
   readonly id: string
-  /** The owner at the time when its first entry came into memory. */
+  /** The owner at the time when the first entry came into memory. */
   readonly ownerId: string
-  /** By priority: 0 high, 1 normal, 2 low. */
+  /** The rounds by priority: 0 high, 1 normal, 2 low. */
   readonly rounds: readonly [LaneRound, LaneRound, LaneRound]
-  /** By host: lanes that could be refilled, in the order in which they ran short. */
+  /** By host, the lanes that could be refilled, in the order in which they became short. */
   readonly shortLanes: Map<string, Map<string, ShortLane>>
   waitingCount: number
-  /** The same by host. */
+  /** The number of waiting entries by host. */
   readonly waitingByHost: Map<string, number>
 }
 
 export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
-/** The workspaces with entries in memory, in the order of service: round their owners, and round the workspaces of each. */
+/**
+ * The workspaces with entries in memory, in the order of service: round their owners, and round the workspaces of each.
+ */
 export class WorkspaceRound {
   private readonly byId = new Map<string, WorkspaceLanes>()
   private readonly byOwner = new Map<string, Map<string, WorkspaceLanes>>()
@@ -61,7 +66,7 @@ export class WorkspaceRound {
     for (const workspaces of this.byOwner.values()) yield* workspaces.values()
   }
 
-  /** The others come first now: of its owner, and of other owners. */
+  /** Moves the workspace behind the others of its owner, and its owner behind other owners. */
   moveToEnd(workspace: WorkspaceLanes): void {
     const { id, ownerId } = workspace
     const ofOwner = this.byOwner.get(ownerId) ?? new Map<string, WorkspaceLanes>()
@@ -71,7 +76,7 @@ export class WorkspaceRound {
     this.byOwner.set(ownerId, ofOwner)
   }
 
-  /** So that memory follows the current traffic. */
+  /** Removes an empty workspace, so that memory follows the current traffic. */
   removeIfEmpty({ id, ownerId, rounds, shortLanes }: WorkspaceLanes): void {
     if (shortLanes.size > 0 || rounds.some(({ size }) => size > 0)) return
     this.byId.delete(id)
@@ -86,7 +91,7 @@ function createWorkspaceLanes(id: string, ownerId: string): WorkspaceLanes {
   return { id, ownerId, rounds, shortLanes: new Map(), waitingCount: 0, waitingByHost: new Map() }
 }
 
-/** `host`: of the domain, as far as it is known. */
+/** `host` is the host of the domain, if it is known. */
 export function findOrAddLane(
   workspace: WorkspaceLanes,
   { domain, priority }: Omit<ShortLane, 'workspaceId'>,
@@ -103,7 +108,7 @@ export function findOrAddLane(
   return fresh
 }
 
-/** `change`: of the number of entries that wait in the lane. */
+/** `change` is the change of the number of entries that wait in the lane. */
 export function countWaiting(workspace: WorkspaceLanes, { host }: Lane, change: number): void {
   workspace.waitingCount += change
   addTo(workspace.waitingByHost, host, change)
@@ -127,7 +132,7 @@ export function addShortLane({ shortLanes }: WorkspaceLanes, { workspaceId, doma
   shortLanes.set(host, ofHost.set(`${domain} ${priority}`, { workspaceId, domain, priority }))
 }
 
-/** Of the first host of which at most `maxWaiting` entries wait; each lane is returned once. */
+/** Returns a short lane of the first host for which at most `maxWaiting` entries wait. Each lane is returned once. */
 export function takeShortLane({ shortLanes, waitingByHost }: WorkspaceLanes, maxWaiting: number): ShortLane | null {
   for (const [host, lanes] of shortLanes) {
     const [first] = lanes
@@ -140,20 +145,20 @@ export function takeShortLane({ shortLanes, waitingByHost }: WorkspaceLanes, max
   return null
 }
 
-/** When the head of the lane became due, plus ten minutes for each class below high. */
+/** Returns when the head of the lane became due, plus ten minutes for each class below high. */
 export function priorityTimeOf({ entries, priority }: Lane): number {
   return (entries[0]?.next_attempt_at ?? 0) + priority * PRIORITY_DELAY
 }
 
-/** Does an entry wait that is of the same class or of a higher one, and could start but for its turn? */
+/** Tells whether an entry of the same or a higher class waits that could start but for its turn. */
 export function hasWaitingBefore({ rounds, waitingCount }: WorkspaceLanes, priority: Priority): boolean {
   if (waitingCount === 0) return false
   return rounds.slice(0, priority + 1).some((round) => round.hasReady())
 }
 
 /**
- * Removes the waiting entries of a broadcast and returns them. A lane that is empty then is forgotten: what the database
- * has for it is for the sweep to find.
+ * Removes the waiting entries of a broadcast and returns them. A lane that is empty then is forgotten; the sweep finds
+ * what the database has for it.
  */
 export function dropBroadcast(workspace: WorkspaceLanes, broadcastId: string): readonly QueueEntry[] {
   const removed: QueueEntry[] = []

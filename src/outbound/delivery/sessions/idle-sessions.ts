@@ -1,5 +1,5 @@
 /**
- * The idle sessions: each is kept for a limited time, and the one used last is used first.
+ * Keeps idle sessions, each for a limited time. The one that was used last is used first.
  *
  * A session is dropped at once when the server closes it or sends something.
  */
@@ -16,7 +16,7 @@ interface IdleSession {
 export class IdleSessions {
   private readonly timeout: number
   private readonly quit: (session: SmtpClientSession) => void
-  /** By the time at which they became idle, oldest first. */
+  /** The sessions by the time at which they became idle, oldest first. */
   private readonly sessions = new Set<IdleSession>()
   private readonly byHost = new Map<string, IdleSession[]>()
 
@@ -29,7 +29,7 @@ export class IdleSessions {
     return this.sessions.size
   }
 
-  /** `path`: of `pathOf`. */
+  /** Counts the sessions of a path, which `pathOf` makes. */
   countByPath(path: string): number {
     let count = 0
     for (const { host } of this.sessions) if (pathOf(host) === path) count++
@@ -46,7 +46,7 @@ export class IdleSessions {
     session.watch(() => this.dismiss(idle))
   }
 
-  /** The session with exactly this host that was used last; it is no longer idle. */
+  /** Returns the session with exactly this host that was used last. It is no longer idle then. */
   take(host: Host): SmtpClientSession | null {
     const idle = this.byHost.get(keyOf(host))?.at(-1)
     if (idle === undefined) return null
@@ -54,7 +54,7 @@ export class IdleSessions {
     return idle.session
   }
 
-  /** Ends the session that has been idle longest, of those that match. */
+  /** Ends the matching session that has been idle longest. */
   evict(matches: (host: Host) => boolean): void {
     for (const idle of this.sessions) {
       if (!matches(idle.host)) continue

@@ -1,9 +1,9 @@
 /**
- * Opens sessions with what is remembered of the host: an unreachable host is not called for a while,
- * and broken TLS falls back to plain text where that is allowed.
+ * Opens sessions with what is remembered of the host: an unreachable host is not called for a while, and broken TLS
+ * falls back to plain text where that is allowed.
  *
- * If a host has an open session with us and refuses another connection, it is at its limit and not
- * down: that is not remembered as an outage.
+ * A host that has an open session with us and refuses another connection is at its limit, not down. That is not
+ * remembered as an outage.
  */
 
 import { createLruCache } from '../../../base/platform/lru-cache.js'
@@ -35,11 +35,11 @@ export class BrokenTlsHosts {
 
 interface OpenOptions {
   readonly signal: AbortSignal
-  /** The recipient's domain, whose TLS reports count the session; null: none does. */
+  /** The recipient's domain, whose TLS reports count the session. Null if no reports count it. */
   readonly reportedDomain: string | null
-  /** The host is called even if it is remembered as unreachable. */
+  /** True if the host is called even though it is remembered as unreachable. */
   readonly ignoreOutages: boolean
-  /** Is there an open session with the host? */
+  /** Tells whether there is an open session with the host. */
   readonly hasSession: () => boolean
 }
 
@@ -67,7 +67,7 @@ export class SessionOpener {
   }
 }
 
-/** Hosts of routes and messages that ignore policies are not reported. */
+/** Reports the session. Hosts of routes and messages that ignore policies are not reported. */
 function reportTls(host: Host, domain: string, opened: OpenResult, { clock, onTlsResult }: OpenerDeps): void {
   const { tlsFailure: failure, localAddress: sendingAddress } = opened
   if (host.security === undefined || (opened.kind === 'shut' && failure === null)) return
@@ -91,17 +91,14 @@ async function openWithFallback(
 }
 
 /**
- * Decides whether to use STARTTLS with a host.
+ * Decides whether a session may fall back to plain text after TLS has failed.
  *
- * Opportunistic (RFC 7435): it is used wherever it is offered. A host that offers STARTTLS and then
- * fails at it would never get mail, so it gets plain text for an hour, like a host without STARTTLS.
- * There is no fallback where credentials are sent, where the route asks for TLS, or after a protocol
- * violation such as plain text behind the STARTTLS reply: that may be an attack, and the mail waits. Nor is
- * there one where DANE or MTA-STS demand TLS.
+ * STARTTLS is opportunistic (RFC 7435): it is used wherever it is offered. A host that offers STARTTLS and then fails
+ * at it would never get mail, so it gets plain text for an hour, like a host without STARTTLS. There is no fallback
+ * where credentials are sent, where the route requires TLS, where DANE or MTA-STS demand TLS, or after a protocol
+ * violation such as plain text behind the STARTTLS reply, which may be an attack. The mail waits then.
  *
- * Known limit: without such a policy an attacker on the path can provoke the fallback, as they can strip STARTTLS.
- *
- * TLS has failed, and plain text is allowed and may work.
+ * Known limit: without such a policy an attacker on the path can provoke the fallback, just as they can strip STARTTLS.
  */
 export function mayFallBackToPlain(host: Host, failure: SmtpFailure): boolean {
   if (host.tls === 'implicit' || host.auth !== null || demandsTls(host)) return false

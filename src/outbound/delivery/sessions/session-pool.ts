@@ -1,11 +1,11 @@
 /**
  * Sends messages over sessions that are kept open: each session takes many messages of one host.
  *
- * - How many messages may be sent to a host at a time is decided by the caller: each `send` holds a
- *   slot of `queue/host-concurrency.ts`. The pool closes idle sessions so that busy and idle ones
- *   together stay within the limit of the MX name and of our address, and of all together as far as that goes.
- * - A kept session may have died unseen. If it fails before MAIL was answered, nothing was handed
- *   over yet, and the message is sent once more over a fresh connection.
+ * - The caller decides how many messages may be sent to a host at a time: each `send` holds a slot of
+ *   `queue/host-concurrency.ts`. The pool closes idle sessions so that busy and idle ones together stay within the
+ *   limit of the MX name and of our address, and within the limit of all sessions as far as possible.
+ * - A kept session may have died unnoticed. If it fails before MAIL was answered, nothing was handed over yet, and the
+ *   message is sent once more over a fresh connection.
  * - Each session has the pace of its provider (`shaping/`), which counts its open sessions, says how many messages one
  *   takes, and learns from each reply.
  */
@@ -25,12 +25,12 @@ import { isServiceClosing } from '../smtp/transaction.js'
 import { IdleSessions } from './idle-sessions.js'
 import type { SessionOpener } from './session-opener.js'
 
-/** Idle sessions are closed beyond `max_connections`, though not more than half of it. */
+/** Idle sessions are closed beyond `max_connections`, but half of that number may always be idle. */
 export type ConnectionLimits = Pick<Config['outbound'], 'max_connections' | 'max_connections_per_host'>
 
 export interface SessionPoolLimits {
   readonly messagesPerSession: number
-  /** Milliseconds. */
+  /** Milliseconds after which an idle session ends. */
   readonly idleTimeout: number
 }
 
@@ -47,7 +47,7 @@ interface JudgedExchange {
   readonly verdict: PaceVerdict
 }
 
-/** How long a new session waits for the end of another one of its provider, and how often. */
+/** Milliseconds that a new session waits for the end of another one of its provider, and the number of such waits. */
 const ROOM_WAIT = 1_000
 const MAX_ROOM_WAITS = 5
 
@@ -55,9 +55,9 @@ export class SessionPool {
   private readonly idleSessions: IdleSessions
   /** All open sessions, busy and idle. */
   private readonly openSessions = new Map<SmtpClientSession, OpenSessionOf>()
-  /** Hosts (`pathOf`) of the messages that are being sent, one each. */
+  /** The hosts (`pathOf`) of the messages that are being sent, one for each message. */
   private readonly busyHosts = new Set<{ readonly path: string }>()
-  /** Sessions that say QUIT. */
+  /** The sessions that are sending QUIT. */
   private readonly endingSessions = new Set<Promise<void>>()
   private isClosed = false
 
@@ -71,8 +71,8 @@ export class SessionPool {
   }
 
   /**
-   * `ignoreOutages`: the host is called even if it is remembered as unreachable. Rejects only when the
-   * signal strikes, with its reason.
+   * Sends a message. `ignoreOutages` calls the host even if it is remembered as unreachable. Rejects only when the
+   * signal aborts, with its reason.
    */
   async send(
     host: Host,
@@ -96,7 +96,7 @@ export class SessionPool {
     }
   }
 
-  /** Ends the idle sessions. Busy ones end after their message: stop the attempts first. */
+  /** Ends the idle sessions. Busy ones end after their message, so stop the attempts first. */
   async close(): Promise<void> {
     this.isClosed = true
     this.idleSessions.clear()
@@ -117,7 +117,7 @@ export class SessionPool {
     const opened = await this.opener
       .open(host, {
         signal,
-        // Mail of the service, reports included, has the null return path: it must not cause reports.
+        // Mail of the service, including reports, has the null return path, and must not cause reports.
         reportedDomain: message.returnPath === '' ? null : message.domain,
         ignoreOutages,
         hasSession: () => this.hasUsableSession(host),
@@ -153,7 +153,7 @@ export class SessionPool {
     }
   }
 
-  /** An idle session that may be given another message. */
+  /** Returns an idle session that may get another message. */
   private takeKept(host: Host, pace: PaceControl): SmtpClientSession | null {
     for (;;) {
       const kept = this.idleSessions.take(host)
@@ -172,7 +172,9 @@ export class SessionPool {
     }
   }
 
-  /** An idle session of the provider, at whatever host, makes way for the one to come. */
+  /**
+   * Waits until the provider has room for another session, and ends idle sessions of the provider at any of its hosts.
+   */
   private async waitForRoom(pace: PaceControl, signal: AbortSignal): Promise<void> {
     for (let waits = 0; !pace.hasSessionRoom && waits < MAX_ROOM_WAITS; waits++) {
       this.idleSessions.evict((host) => this.paces.of(host) === pace)
@@ -181,12 +183,12 @@ export class SessionPool {
     }
   }
 
-  /** Makes room for the connection to come, which counts as busy already. */
+  /** Makes room for the next connection, which already counts as busy. */
   private makeRoom(path: string): void {
     const { max_connections: connections, max_connections_per_host: connectionsPerHost } = this.settings()
     if (this.idleSessions.countByPath(path) + this.countBusy(path) > connectionsPerHost)
       this.idleSessions.evict((host) => pathOf(host) === path)
-    // However many wait for slow servers, half of the sessions may be idle.
+    // Half of the sessions may be idle, however many attempts wait for slow servers.
     const busy = Math.min(this.busyHosts.size, connections / 2)
     if (this.idleSessions.size + busy > connections) this.idleSessions.evict(() => true)
   }
@@ -216,7 +218,9 @@ export class SessionPool {
   }
 }
 
-/** A refusal of IPv6 is about that way alone: the provider may take the message over IPv4 at the same pace as before. */
+/**
+ * Judges an exchange. A refusal of IPv6 does not change the pace, because the provider may take the message over IPv4.
+ */
 function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passage): JudgedExchange {
   const { sent } = exchange
   if (sent.kind === 'refused' && isIpv6Refusal(host, sent.reply)) return { exchange, verdict: { kind: 'none' } }
@@ -224,12 +228,15 @@ function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passa
   return { exchange: verdict.kind === 'retry' ? { ...exchange, retryAt: verdict.at } : exchange, verdict }
 }
 
-/** Over a fresh session at once: the kept one was stale, or has had as many messages as the server allows. */
+/**
+ * Tells whether to send again at once over a fresh session: the kept one was stale, or has had as many messages as
+ * allowed.
+ */
 function mayResend(sent: SendResult, { kind }: PaceVerdict): boolean {
   return kind === 'resend' || (kind === 'none' && isStaleSession(sent))
 }
 
-/** The kept session failed before it took anything, or the server had already sent its goodbye. */
+/** Tells whether the kept session failed before it took anything, or the server had already ended it. */
 function isStaleSession(sent: SendResult): boolean {
   return (sent.kind === 'failed' || (sent.kind === 'refused' && isServiceClosing(sent))) && sent.stage === 'mail'
 }

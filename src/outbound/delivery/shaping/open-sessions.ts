@@ -1,16 +1,20 @@
 /**
- * Counts the sessions that are open with a provider, those that are being opened among them.
+ * Counts the sessions that are open with a provider, including those that are being opened.
  *
- * A server counts a session for a moment after its end. Where sessions are limited, the place of one is free only then.
+ * A server counts a session for a moment after its end. So where sessions are limited, the place of a session becomes
+ * free only after that moment.
  */
 import type { PaceTimer } from './pace-state.js'
 
-/** Milliseconds, doubled where that was too short: a server that is busy for a moment counts for longer. */
+/**
+ * Milliseconds until a place is free. They double if that was too short, because a busy server counts sessions for
+ * longer.
+ */
 const FIRST_LINGER = 30
 const MAX_LINGER = 240
-/** After so long half of it is tried again. */
+/** Milliseconds after which half of the time is tried again. */
 const LINGER_RETRIAL = 60_000
-/** A refusal so long after an end may still be due to it. */
+/** Milliseconds after the end of a session in which a refusal may still be due to it. */
 const LATE_TIME = 1_000
 
 export class OpenSessions {
@@ -30,7 +34,7 @@ export class OpenSessions {
     this.openCount += 1
   }
 
-  /** `isLimited`: its place is free a moment later. */
+  /** If `isLimited`, the place becomes free a moment later. */
   close(isLimited: boolean): void {
     const now = this.timer.now()
     this.closedAt = now
@@ -44,7 +48,9 @@ export class OpenSessions {
     return new Promise((resolve) => this.waiters.add(resolve))
   }
 
-  /** A session was refused. True: one ended a moment ago, and places are kept longer from now on. */
+  /**
+   * Notes that a session was refused. Returns true if one ended a moment ago; places are then kept longer from now on.
+   */
   waitLonger(): boolean {
     if (this.linger >= MAX_LINGER || this.timer.now() - this.closedAt > 2 * this.linger + LATE_TIME) return false
     this.setLinger(this.linger * 2)

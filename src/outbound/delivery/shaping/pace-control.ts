@@ -3,9 +3,9 @@
  * taught.
  *
  * An entry counts from its start to its end (`startEntry`), and needs a permit to send (`request`). A *permit* is the
- * right to send one message now. Permits are limited by the session window, the rate, and a pause; those that wait for
- * one are served in order, or turned away where a long pause begins. Until the first refusal by the host of a route
- * nothing is limited and nothing is timed.
+ * right to send one message now. The session window, the rate and pauses limit the permits. Requests that wait for a
+ * permit are served in order, or turned away when a long pause begins. The host of a route has no limits and no timing
+ * until its first refusal.
  *
  * Times are milliseconds of a steady clock.
  */
@@ -21,26 +21,26 @@ import { type PauseKind, pauseTimeOf, quoteForAll } from './pause.js'
 import { SessionWindow } from './session-window.js'
 import type { Outage } from './unreachable-hosts.js'
 
-/** Entries are not written to the database for a shorter pause. */
+/** Entries are written to the database only for pauses of at least this many milliseconds. */
 const LONG_PAUSE = 6_000
-/** Entries that begin during a long pause, each to take its lane to the database. */
+/** The most entries that begin during a long pause. Each takes its lane to the database. */
 const MAX_ENTRIES_IN_PAUSE = 20
 /** Entries under way for each session: while one message is sent, the next one is signed and leased. */
 const ENTRIES_PER_SESSION = 2
-/** Entries under way where the rate is limited: those of so many seconds. */
+/** Where the rate is limited, the entries of this many seconds may be under way. */
 const LOOKAHEAD = 2
-/** When a message is tried again whose session was refused. */
+/** Milliseconds after which a message is tried again whose session was refused. */
 const RETRY_SOON = 1_000
-/** Messages a session that were learned are forgotten after a day. */
+/** Milliseconds after which a learned number of messages per session is forgotten. */
 const FORGET_MESSAGES = 86_400_000
 
 export interface PaceDeps {
   readonly timer: PaceTimer
-  /** There may be room for an entry that waits in memory. */
+  /** Called when there may be room for an entry that waits in memory. */
   readonly onRoom: () => void
   /** Called for each refusal for pace. */
   readonly onRefused: (id: PaceId, signal: PaceSignal) => void
-  /** Called when `state` is to be kept. */
+  /** Called when `state` must be stored. */
   readonly onChange: (control: PaceControl) => void
   /** Called for each pause in which entries wait in the database. */
   readonly onOutage: (id: PaceId, outage: Outage) => void
@@ -65,7 +65,7 @@ export class PaceControl {
   private cancelTimer: (() => void) | null = null
   private stopOutage: Outage | null = null
 
-  /** `messagesAtFirst`: of a session, until its provider teaches more; null: no limit. */
+  /** `messagesAtFirst` limits the messages of a session until its provider teaches more. Null sets no limit. */
   constructor(
     readonly id: PaceId,
     state: PaceState,
@@ -86,14 +86,14 @@ export class PaceControl {
     return { window: { size, ceiling, ceilingAt }, messages: this.messages, rate, rateRefusedAt, pause: this.pauseNow }
   }
 
-  /** Has the provider refused anything for its pace that is not forgotten? */
+  /** Tells whether the provider has refused anything for its pace that is not forgotten. */
   get isLearned(): boolean {
     return (
       this.messages !== null || this.pauseNow !== null || this.window.ceiling !== null || this.estimate.rate !== null
     )
   }
 
-  /** A pause in which entries wait in the database; null: none, or a short one. */
+  /** A pause in which entries wait in the database. Null if there is none, or only a short one. */
   get outage(): Outage | null {
     if (this.pauseNow === null || this.pauseLeft < LONG_PAUSE) return null
     const until = this.deps.timer.toWall(this.pauseNow.until)
@@ -101,7 +101,7 @@ export class PaceControl {
     return { kind: 'outage', until, why, ...(this.pauseNow.kind === 'block' ? { isBlock: true } : {}) }
   }
 
-  /** Messages that one session may be given. */
+  /** The most messages that one session may get. */
   get messagesPerSession(): number {
     const learned = this.messages
     if (learned !== null && this.deps.timer.now() - learned.at < FORGET_MESSAGES) return learned.count
@@ -120,7 +120,7 @@ export class PaceControl {
     this.entries -= 1
   }
 
-  /** A permit, if one is free at once. */
+  /** Takes a permit if one is free at once. Returns false if none is. */
   take(): boolean {
     if (this.waiters.size > 0 || this.pauseNow !== null || this.permits >= this.window.size) return false
     if (this.estimate.take(this.deps.timer.now()) > 0) return false
@@ -128,7 +128,7 @@ export class PaceControl {
     return true
   }
 
-  /** Grants a permit now or later, or turns away. Returns what withdraws the request. */
+  /** Grants a permit now or later, or turns the waiter away. Returns a function that withdraws the request. */
   request(waiter: PaceWaiter): () => void {
     this.waiters.add(waiter)
     this.serve()
@@ -137,7 +137,7 @@ export class PaceControl {
     }
   }
 
-  /** The service stops: who waits, or would have to, is turned away. */
+  /** Turns away all waiters, and all later ones that would have to wait, because the service stops. */
   stopWaiting(until: Outage): void {
     this.stopOutage = until
     this.serve()
@@ -148,36 +148,36 @@ export class PaceControl {
     this.serve()
   }
 
-  /** Is there room for one more session? */
+  /** Tells whether there is room for one more session. */
   get hasSessionRoom(): boolean {
     return this.sessions.count < this.window.size
   }
 
-  /** A session is being opened. */
+  /** Counts a session that is being opened. */
   openSession(): void {
     this.sessions.open()
   }
 
-  /** The connection is gone. */
+  /** Counts the end of a connection. */
   closeSession(): void {
     this.sessions.close(this.window.ceiling !== null)
   }
 
-  /** Resolves with the end of a session. */
+  /** Resolves when a session ends. */
   waitForSession(): Promise<void> {
     return this.sessions.waitForEnd()
   }
 
-  /** A message is handed to a session, or a session is opened for it. */
+  /** Begins the passage of a message that is handed to a session, or for which a session is opened. */
   beginPassage(sentBefore: number): Passage {
     return { begunAt: this.deps.timer.now(), sentBefore }
   }
 
-  /** What the result of a message, or of the opening of its session, says about the pace. */
+  /** Returns what the result of a message, or of the opening of its session, says about the pace. */
   judge(sent: SendResult, passage: Passage): PaceVerdict {
     const now = this.deps.timer.now()
     if (sent.kind === 'accepted') return this.noteTaken(passage, now)
-    // Without an answer of the probe the pause says nothing any more: hosts that are down have waits of their own.
+    // If the probe has no answer, the pause says nothing more: hosts that are down have other waits.
     if (sent.kind !== 'refused')
       return sent.kind === 'failed' && this.pauseLeft <= 0 ? this.endPause(passage, now) : noVerdict
     const signal = classifyReply(sent.stage, sent.reply).pace
@@ -215,7 +215,7 @@ export class PaceControl {
   }
 
   private noteRefused(signal: PaceSignal, reply: Reply, passage: Passage, now: number): PaceVerdict {
-    // With the one that was refused.
+    // The count includes the session that was refused.
     const others = this.sessions.count - 1
     if (signal === 'unnamed' && others < 1) return noVerdict
     this.deps.onRefused(this.id, signal)
@@ -228,7 +228,9 @@ export class PaceControl {
     return { kind: 'retry', at: this.deps.timer.toWall(this.pauseNow?.until ?? now) }
   }
 
-  /** The server may still have counted one that has ended, which is no reason for a smaller window at once. */
+  /**
+   * The server may still have counted a session that has ended. That is no reason to make the window smaller at once.
+   */
   private noteSessionRefused(others: number, now: number): void {
     if (this.window.ceiling === null || !this.sessions.waitLonger()) this.window.noteRefused(others, now)
     this.deps.onChange(this)
@@ -240,7 +242,7 @@ export class PaceControl {
     return { kind: 'resend' }
   }
 
-  /** What was under way when the pause began does not make it longer. */
+  /** Begins or extends a pause. The refusal of a message that was under way when the pause began does not extend it. */
   private pause(kind: PauseKind, reply: Reply, { begunAt }: Passage, now: number): void {
     const current = this.pauseNow
     if (kind === 'rate') this.estimate.noteRefused(now)
@@ -254,7 +256,7 @@ export class PaceControl {
     this.serve()
   }
 
-  /** Grants what may be granted; else a timer asks again. */
+  /** Grants what may be granted now. Otherwise sets a timer to ask again. */
   private serve(): void {
     const outage = this.stopOutage ?? this.outage
     if (outage !== null) {
@@ -292,7 +294,7 @@ export class PaceControl {
   }
 }
 
-/** The provider counts a message from MAIL on. */
+/** Tells whether the stage is after MAIL, from which on the provider counts a message. */
 function isPastMail(stage: Stage): boolean {
   return stage === 'rcpt' || stage === 'data' || stage === 'message'
 }

@@ -1,51 +1,56 @@
 /**
- * Estimates how many messages a second a provider takes: unlimited until it refuses one for its rate, then an estimate
- * that is followed by tokens. Times are milliseconds of a steady clock.
+ * Estimates how many messages per second a provider takes. The rate is unlimited until the provider refuses a message
+ * for it; from then on tokens follow the estimate. Times are milliseconds of a steady clock.
  *
- * A cycle begins with a recovery and ends with the next one. What was taken in it, divided by its time with the pause,
- * is what the provider allows, however it counts: tokens, fixed windows or sliding ones. The pace is set a little below
- * and creeps up; each further refusal brings it down again by a measure of the cycle that it ends.
+ * A cycle begins with a recovery and ends with the next one. The number of messages taken in it, divided by its time
+ * including the pause, is what the provider allows, whether it counts tokens, fixed windows or sliding ones. The pace
+ * is set a little below and grows slowly. Each further refusal lowers it again, by a measure of the cycle that it ends.
  *
- * Known limit: the first cycle holds a burst that the provider may have allowed once, so its estimate is too high; the
- * following ones are not.
+ * Known limit: the first cycle includes a burst that the provider may have allowed once, so its estimate is too high.
+ * The following estimates are not.
  */
 
-/** Of the estimate. */
+/** The pace as a share of the estimate. */
 const MARGIN = 0.97
-/** Growth a second, of the rate at the last refusal: once a refusal has confirmed an estimate, and before. */
+/**
+ * Growth per second, as a share of the rate at the last refusal: once a refusal has confirmed an estimate, and before.
+ */
 const CREEP = 0.0005
 const ROUGH_CREEP = 0.005
 /** An estimate is confirmed by one that differs by less than this share. */
 const CONFIRMED = 0.1
-/** Of a slow rate, the growth is that of so many messages in place of a minute. */
+/** A slow rate grows by this many messages in place of a minute. */
 const MESSAGES_OF_GROWTH = 1_000
 /**
- * Growth becomes faster with the square of the time in which messages waited for the rate without a refusal: after so
- * long it is twice the first. An estimate may be far too low, if the machine was busy while it was made.
+ * Growth becomes faster with the square of the time in which messages waited for the rate without a refusal. After this
+ * many milliseconds it is twice the first. An estimate may be far too low if the machine was busy while it was made.
  */
 const DOUBLING_TIME = 45_000
 const MAX_CREEP = 0.01
-/** After so long without a refusal there is no limit any more. */
+/** After this many milliseconds without a refusal there is no limit. */
 const FORGET_TIME = 86_400_000
-/** A cycle begins anew where nothing was sent for so long: that time says nothing about the provider. */
+/**
+ * A cycle starts over if nothing was sent for this many milliseconds, because that time says nothing about the
+ * provider.
+ */
 const IDLE_TIME = 5_000
-/** Of a cycle, what lies further back than one to two of these is left out. */
+/** A cycle leaves out what lies further back than one to two of these spans. */
 const SPAN = 60_000
-/** Tokens that may add up: those of so many milliseconds, and one at least. */
+/** Milliseconds whose tokens may add up; at least one token may. */
 const BURST_TIME = 200
 const MIN_RATE = 0.01
 /** A rate falls to no less than this share of itself at once. */
 const MAX_FALL = 0.2
 
 interface EstimateState {
-  /** Messages a second; null: no limit is known. */
+  /** Messages per second. Null if no limit is known. */
   readonly rate: number | null
   readonly refusedAt: number
 }
 
 export class PaceEstimate {
   private rateNow: number | null
-  /** When the provider last refused for the rate. */
+  /** The moment when the provider last refused for the rate. */
   private lastRefusedAt: number
   private estimate: number
   private tokens = 1
@@ -76,7 +81,7 @@ export class PaceEstimate {
     return this.lastRefusedAt
   }
 
-  /** Milliseconds until a message may be sent; 0: now, and it is counted. */
+  /** Returns milliseconds until a message may be sent. 0 means that it may be sent now, and is counted. */
   take(now: number): number {
     if (this.rateNow === null) return 0
     this.refill(now, this.rateNow)
@@ -89,7 +94,7 @@ export class PaceEstimate {
     return Math.ceil(((1 - this.tokens) / this.rateNow) * 1000)
   }
 
-  /** The provider took a message, or refused it for another reason than its rate. */
+  /** Notes that the provider took a message, or refused it for another reason than its rate. */
   noteTaken(now: number): void {
     if (!this.isRefused && now - this.takenAt > IDLE_TIME) this.beginCycle(now)
     if (!this.isRefused && now - this.spanBegan > SPAN) {
@@ -108,11 +113,11 @@ export class PaceEstimate {
     this.lastRefusedAt = now
   }
 
-  /** The first message after a refusal was taken; it is counted already. */
+  /** Notes that the first message after a refusal was taken. It is counted already. */
   noteRecovered(now: number): void {
     if (!this.isRefused) return
     this.isRefused = false
-    // The provider could have taken one at any time since its last refusal.
+    // The provider could have taken a message at any time since its last refusal.
     const endedAt = (now + this.lastRefusedAt) / 2
     const seconds = Math.max(1, (endedAt - this.beganBefore) / 1000)
     const measured = (this.countBefore + this.count) / seconds
@@ -127,7 +132,7 @@ export class PaceEstimate {
     this.beginCycle(now)
   }
 
-  /** The time of a pause for another reason is no part of a cycle. */
+  /** Starts a cycle. The time of a pause for another reason is no part of a cycle. */
   beginCycle(now: number): void {
     this.spanBegan = now
     this.beganBefore = now
@@ -145,7 +150,7 @@ export class PaceEstimate {
       this.rateNow = null
       return
     }
-    // What was not used proves nothing: growth counts while messages wait, and at most a second between two of them.
+    // An unused rate proves nothing: the rate grows while messages wait, and by at most a second between two of them.
     if (!this.isLimiting) return
     const used = Math.min(elapsed, 1000)
     this.usedTime += used

@@ -1,12 +1,12 @@
-/** The types of a pace: whose it is, what is kept on disk, and what is asked and answered for one message. */
+/** The types of a pace: whose it is, what is stored on disk, and what is asked and answered for one message. */
 import type { PauseKind } from './pause.js'
 import type { WindowState } from './session-window.js'
 
 export interface PaceTimer {
   readonly now: () => number
-  /** A moment of this clock in epoch milliseconds. */
+  /** Converts a moment of this clock to epoch milliseconds. */
   readonly toWall: (at: number) => number
-  /** Returns what cancels it. */
+  /** Runs a function later. Returns a function that cancels it. */
   readonly after: (milliseconds: number, run: () => void) => () => void
 }
 
@@ -15,7 +15,7 @@ export interface Pause {
   readonly reply: string
   readonly since: number
   readonly until: number
-  /** Refused since it began. */
+  /** The number of probes that were refused since the pause began. */
   readonly probes: number
 }
 
@@ -24,7 +24,7 @@ export interface LearnedMessages {
   readonly at: number
 }
 
-/** What is kept on disk. */
+/** The part of a pace that is stored on disk. */
 export interface PaceState {
   readonly window: WindowState
   readonly messages: LearnedMessages | null
@@ -33,22 +33,22 @@ export interface PaceState {
   readonly pause: Pause | null
 }
 
-/** Whose pace it is. */
+/** The provider and the address of a pace. */
 export interface PaceId {
-  /** From `provider-key.ts`. */
+  /** The key that `provider-key.ts` makes. */
   readonly provider: string
-  /** One of our addresses; '': the one that the system chooses. */
+  /** One of our addresses. Empty for the one that the system chooses. */
   readonly source: string
 }
 
 /** One message handed to one session. */
 export interface Passage {
   readonly begunAt: number
-  /** Messages that the session had been given before. */
+  /** The number of messages that the session had been given before. */
   readonly sentBefore: number
 }
 
-/** `resend`: at once, over a new session. */
+/** `resend` sends the message again at once, over a new session. */
 export type PaceVerdict =
   | { readonly kind: 'none' | 'resend' }
   /** The message may be sent again at this time, in epoch milliseconds. */

@@ -1,8 +1,8 @@
 /**
- * Stores what replies have taught about the paces of providers, on disk.
+ * Stores on disk what replies have taught about the paces of providers.
  *
- * Paces use a steady clock; the rows have epoch milliseconds. `offset` is what lies between the two. A row that the
- * operator has reset is marked, so that the daemon forgets its pace before the row goes.
+ * Paces use a steady clock; the rows have epoch milliseconds. `offset` is the difference between the two. A row that
+ * the operator has reset is marked, so that the daemon forgets its pace before the row is removed.
  */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
@@ -11,7 +11,7 @@ import type { Tables } from '../../../base/storage/tables/tables.js'
 import type { PaceId, PaceState, Pause } from './pace-state.js'
 import { MAX_PAUSE } from './pause.js'
 
-/** Rows, and paces in memory. */
+/** The most rows, and the most paces in memory. */
 export const MAX_PACES = 10_000
 
 export type PaceRow = Selectable<Tables['provider_paces']>
@@ -35,7 +35,7 @@ const columns = [
   'reset',
 ] as const satisfies readonly (keyof PaceRow)[]
 
-/** Changed last first; without those that were reset. */
+/** Reads the rows that changed last first, without those that were reset. */
 export const pacesByChange = prepareRead<{ limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('provider_paces')
@@ -49,7 +49,7 @@ export const resetPaces = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('provider_paces').select(['provider', 'source']).where('reset', '=', sql.lit(1)).limit(MAX_PACES),
 )
 
-/** The daemon forgets them when it notices. */
+/** Marks the rows of a provider. The daemon forgets their paces when it notices. */
 export const resetProvider = prepareWrite<{ provider: string }>(({ db, slot }) =>
   db.updateTable('provider_paces').set({ reset: 1 }).where('provider', '=', slot('provider')),
 )
@@ -58,7 +58,7 @@ export const removePace = prepareWrite<PaceId>(({ db, slot }) =>
   db.deleteFrom('provider_paces').where('provider', '=', slot('provider')).where('source', '=', slot('source')),
 )
 
-/** A mark of the operator stays. */
+/** Stores a pace. A mark of the operator stays. */
 const upsertPace = prepareWrite<PaceRow>(({ db, slots }) => {
   const { provider: _provider, source: _source, reset: _reset, ...changing } = slots(columns)
   return db
@@ -97,14 +97,14 @@ interface StoredPace {
   readonly state: PaceState
 }
 
-/** For the start of the process. `at`: now. */
+/** Reads the paces at the start of the process. `at` is the present time. */
 export function restorePaces(read: Read, now: StoredAt): readonly StoredPace[] {
   return pacesByChange(read, { limit: MAX_PACES })
     .toReversed()
     .map((row) => ({ id: { provider: row.provider, source: row.source }, state: toState(row, now) }))
 }
 
-/** Times of the future are from before the clock was set back. */
+/** Times in the future come from before the clock was set back, and become the present. */
 function toState(row: PaceRow, { offset, at }: StoredAt): PaceState {
   const steady = (wall: number): number => Math.min(wall, at) - offset
   const { sessions, ceiling, ceiling_at, messages, messages_at, rate, rate_refused_at } = row
@@ -117,7 +117,7 @@ function toState(row: PaceRow, { offset, at }: StoredAt): PaceState {
   }
 }
 
-/** A pause that lasts longer than any: the clock was set back meanwhile. */
+/** Returns null for a pause that lasts longer than any pause does, because the clock was set back since. */
 function toPause(row: PaceRow, { offset, at }: StoredAt): Pause | null {
   const { pause_kind: kind, pause_reply: reply, pause_since, pause_until, pause_probes: probes } = row
   if (kind === null || reply === null || pause_since === null || pause_until === null || probes === null) return null

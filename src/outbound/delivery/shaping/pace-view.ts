@@ -9,14 +9,16 @@ export const paceStates = ['open', 'limited', 'paused', 'probing'] as const
 interface PaceView {
   readonly provider: string
   readonly name: string
-  /** Null: the one that the system chooses. */
+  /** Null for the address that the system chooses. */
   readonly source_address: string | null
-  /** Open at a time; null: no limit. */
+  /** The most sessions that are open at a time. Null if there is no limit. */
   readonly sessions: number | null
   readonly messages_per_session: number | null
-  /** Messages a second; null: no limit is known. */
+  /** Messages per second. Null if no limit is known. */
   readonly rate: number | null
-  /** `limited`: a rate is kept. `probing`: a pause is over, and one message shows whether the provider agrees. */
+  /**
+   * `limited`: a rate is kept. `probing`: a pause is over, and one message shows whether the provider takes mail again.
+   */
   readonly state: (typeof paceStates)[number]
   readonly reason: string | null
   readonly until: string | null

@@ -1,8 +1,8 @@
 /**
  * The paces of all providers, by provider and source address.
  *
- * What was learned is kept on disk: each change marks its pace, and all that are marked are written in one commit some
- * seconds later. A provider that has never refused anything has no row. Limit: the paces and hosts that were used last
+ * What the replies teach is kept on disk: each change marks its pace, and one commit some seconds later writes all
+ * marked paces. A provider that has never refused anything has no row. Limit: the paces and hosts that were used last
  * are remembered.
  */
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
@@ -46,7 +46,7 @@ export class Paces {
     max: MAX_PACES,
     onRemove: (control) => this.noteRemoved(control),
   })
-  /** By the name of the MX host. */
+  /** The paces by the path of the host (`pathOf`). */
   private readonly byPath = createLruCache<PaceControl>({ max: MAX_HOSTS })
   private readonly changed = new Set<PaceControl>()
   private readonly removed = new Set<PaceControl>()
@@ -59,19 +59,19 @@ export class Paces {
     this.timer = { ...timer, toWall: (at) => Math.round(clock() + at - timer.now()) }
   }
 
-  /** Takes up what was learned before the last stop. */
+  /** Loads what was learned before the last stop. */
   load(): void {
     const { read, clock, timer } = this.deps
     const at = clock()
     for (const { id, state } of restorePaces(read, { offset: at - timer.now(), at })) this.add(id, state)
   }
 
-  /** The listener is called when an entry that waits in memory may find room. */
+  /** Sets a listener for the moment when an entry that waits in memory may find room. */
   onRoom(listener: () => void): void {
     this.listener = listener
   }
 
-  /** The pace of the host from the address that its session is opened from. */
+  /** Returns the pace of the host from the address from which its session is opened. */
   of(host: Host): PaceControl {
     const path = pathOf(host)
     const known = this.byPath.get(path)
@@ -82,20 +82,20 @@ export class Paces {
     return control
   }
 
-  /** The pace of a host that was seen before, by its path (`pathOf`). */
+  /** Finds the pace of a known host by its path (`pathOf`). */
   readonly find = (path: string): PaceControl | undefined => this.byPath.get(path)
 
-  /** A pause of the provider of these hosts in which entries wait in the database. */
+  /** Returns a pause of the provider of these hosts in which entries wait in the database. */
   findPause([host]: readonly Host[]): Outage | null {
     return host === undefined ? null : this.of(host).outage
   }
 
-  /** Of all providers in memory. */
+  /** Lists the paces of all providers in memory. */
   list(): readonly PaceControl[] {
     return [...this.controls.values()]
   }
 
-  /** Forgets what the operator has reset. */
+  /** Forgets the paces that the operator has reset. */
   async reload(): Promise<void> {
     const ids = this.tryReadReset()
     if (ids.length === 0) return
@@ -104,13 +104,16 @@ export class Paces {
     await this.tryWrite(ids)
   }
 
-  /** Entries that wait for a permit are due at the next start: a slow provider does not hold up the stop. */
+  /**
+   * Turns away entries that wait for a permit: they are due at the next start, so a slow provider does not delay the
+   * stop.
+   */
   stopWaiting(): void {
     const outage = { kind: 'outage', until: this.deps.clock(), why: 'the next start of the service' } as const
     for (const control of this.controls.values()) control.stopWaiting(outage)
   }
 
-  /** Writes what has changed. */
+  /** Writes the changed paces. */
   async stop(): Promise<void> {
     if (this.writeTimer !== null) clearTimeout(this.writeTimer)
     await this.tryWrite([])
@@ -165,7 +168,7 @@ export class Paces {
     }, WRITE_DELAY)
   }
 
-  /** What a fault keeps from being written is written with the next change. */
+  /** Writes the marked paces. What a fault keeps from being written is written with the next change. */
   private async tryWrite(reset: readonly PaceId[]): Promise<void> {
     const { clock, commit, log, timer } = this.deps
     const changed = [...this.changed].filter((control) => this.controls.peek(keyOf(control.id)) === control)
@@ -196,9 +199,9 @@ function keyOf({ provider, source }: PaceId): string {
 }
 
 interface StartingLimits {
-  /** Sessions at first; the window grows from there. */
+  /** The number of sessions at first. The window grows from there. */
   readonly sessions: number
-  /** Null: as many as our own limit allows. */
+  /** Null if only our own limit applies. */
   readonly messagesPerSession: number | null
 }
 
@@ -206,10 +209,10 @@ interface StartingLimits {
  * Says with how many sessions mail to a provider begins, and how many messages a session gets, until its replies teach
  * more.
  *
- * Cautious guesses of November 2026, made by hand from what is commonly known of these providers. They were not compared
- * with the providers' own pages, and nothing needs them to be right: they only save the first refusals.
+ * The numbers are cautious guesses of November 2026, from what is commonly known of these providers. They were not
+ * compared with the providers' pages, and need not be right: they only save the first refusals.
  *
- * `provider`: an id of `mail/mailbox-providers`, or another name.
+ * `provider` is an id of `mail/mailbox-providers`, or another name.
  */
 function startingLimitsOf(provider: string): StartingLimits {
   return byProvider[provider] ?? unknownProvider

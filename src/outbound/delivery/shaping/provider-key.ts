@@ -1,18 +1,18 @@
 /**
  * Decides which hosts share one pace: those of a known mailbox provider, else those whose names end in the same
- * registrable domain. A host of a route stands for itself.
+ * registrable domain. The host of a route has a pace for itself.
  *
- * So does a machine that a provider lets to a customer, and the name that it gives to a customer's line: the replies of
- * customers must not slow down the mail of all others to the provider.
+ * A machine that a provider lets to a customer, and the name that it gives to a customer's line, also have a pace for
+ * themselves: the replies of customers must not slow down the mail of all others to the provider.
  */
 import { isIP } from 'node:net'
 import { providerOfHost } from '../../../base/mail/mailbox-providers.js'
 import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { Host } from '../hosts/destination.js'
 
-/** Labels above the names of machines that are let: of Amazon, Hetzner, OVHcloud, GoDaddy and others. */
+/** Labels above the names of rented machines: of Amazon, Hetzner, OVHcloud, GoDaddy and others. */
 const machineLabels: ReadonlySet<string> = new Set(['compute', 'compute-1', 'elb', 'clients', 'vps', 'ip', 'dip'])
-/** The address of the machine in its name, as `ec2-192-0-2-1` or `static.1.2.0.192`. */
+/** Matches the address of a machine in its name, such as `ec2-192-0-2-1` or `static.1.2.0.192`. */
 const addressInName = /(?:^|\D)\d{1,3}(?:[.-]\d{1,3}){3}(?:\D|$)/
 
 export function providerKeyOf({ mx, port, isRouted }: Pick<Host, 'mx' | 'port' | 'isRouted'>): string {
@@ -20,7 +20,7 @@ export function providerKeyOf({ mx, port, isRouted }: Pick<Host, 'mx' | 'port' |
   if (isIP(mx) !== 0) return mx
   const provider = providerOfHost(mx)
   if (provider !== null) return isOfCustomer(mx) ? mx : provider
-  // Private suffixes: names under them belong to customers too.
+  // Private suffixes are included, because names under them belong to customers too.
   return findOwnerDomain(mx) ?? mx
 }
 

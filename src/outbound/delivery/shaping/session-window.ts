@@ -1,43 +1,44 @@
 /**
- * Learns how many sessions a provider allows at a time. Pure but for its own numbers; times are milliseconds of a
+ * Learns how many sessions a provider allows at a time. It changes only its own numbers; times are milliseconds of a
  * steady clock.
  *
- * The window grows by one while all of its sessions are open and more could be used. The first refusal sets the ceiling:
- * as many as were open. Below it the window comes back quickly. A minute later it goes one beyond, because the server may
- * have counted sessions that had just ended; each time that is refused the wait doubles, up to an hour.
+ * The window grows by one while all of its sessions are open and more could be used. The first refusal sets the ceiling
+ * to the number of sessions that were open. Below the ceiling the window grows back quickly. A minute later it grows
+ * one beyond, because the server may have counted sessions that had just ended. Each time that is refused, the wait
+ * doubles, up to an hour.
  *
- * A ceiling that was in full use is proved: the refusals of one moment at it, or below, move the window alone. If there are
- * more before it is proved again, the ceiling falls.
+ * A ceiling that was in full use is proved: refusals within one moment, at the ceiling or below, then shrink only the
+ * window. If there are more refusals before it is proved again, the ceiling falls.
  */
 const FIRST_PROBE_INTERVAL = 60_000
 const MAX_PROBE_INTERVAL = 3_600_000
-/** Refusals within this time of the first are those of one moment. */
+/** Refusals within this many milliseconds of the first belong to one moment. */
 const MOMENT = 5_000
-/** Messages to be taken before the window grows below the ceiling. */
+/** The number of messages to be taken before the window grows below the ceiling. */
 const SUCCESSES_TO_GROW = 10
-/** Messages to be taken with as many sessions as the ceiling before it is proved. */
+/** The number of messages to be taken with as many sessions as the ceiling before it is proved. */
 const SUCCESSES_TO_PROVE = 100
 const MAX_SESSIONS = 200
 
 export interface WindowState {
   readonly size: number
   readonly ceiling: number | null
-  /** When the ceiling was set or last probed. */
+  /** The moment when the ceiling was set or last probed. */
   readonly ceilingAt: number
 }
 
 export class SessionWindow {
   private successes = 0
-  /** Messages that were taken with as many sessions as the ceiling. */
+  /** The number of messages that were taken with as many sessions as the ceiling. */
   private proof: number
-  /** Not kept on disk: after a start it is found again. */
+  /** The interval is not stored on disk, because it is found again after a start. */
   private probeInterval = FIRST_PROBE_INTERVAL
-  /** The ceiling was raised by one and not proved since. */
+  /** True if the ceiling was raised by one and not proved since. */
   private isProbing = false
   /** The first refusal of the last moment of refusals. */
   private momentAt = Number.NEGATIVE_INFINITY
 
-  /** A size of `Infinity`: no limit until the first refusal. */
+  /** A size of `Infinity` sets no limit until the first refusal. */
   constructor(private state: WindowState) {
     this.proof = state.ceiling === null ? 0 : SUCCESSES_TO_PROVE
   }
@@ -54,7 +55,7 @@ export class SessionWindow {
     return this.state.ceilingAt
   }
 
-  /** A message was taken while others waited. `open`: sessions. */
+  /** Notes that a message was taken while others waited. `open` is the number of open sessions. */
   noteTaken(open: number, now: number): void {
     const { size, ceiling, ceilingAt } = this.state
     if (open < size || size >= MAX_SESSIONS) return
@@ -66,7 +67,7 @@ export class SessionWindow {
     }
   }
 
-  /** `others`: sessions that were open beside the one that was refused. */
+  /** `others` is the number of sessions that were open besides the refused one. */
   noteRefused(others: number, now: number): void {
     this.successes = 0
     if (this.isProbing) {
@@ -96,7 +97,7 @@ export class SessionWindow {
     this.probeInterval = FIRST_PROBE_INTERVAL
   }
 
-  /** After a probe that has found room the next one is soon. */
+  /** Counts a proof of the ceiling. After a probe that has found room, the next probe comes soon. */
   private proveCeiling(): void {
     this.proof += 1
     if (!this.isProbing || !this.isProved) return
@@ -109,7 +110,7 @@ export class SessionWindow {
     this.isProbing = true
   }
 
-  /** There is no room for one more; the sessions before it are not in doubt. */
+  /** Ends a probe that found no room. The ceiling below it stays proved. */
   private endProbe(now: number): void {
     this.isProbing = false
     this.probeInterval = Math.min(2 * this.probeInterval, MAX_PROBE_INTERVAL)

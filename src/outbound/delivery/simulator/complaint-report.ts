@@ -1,9 +1,9 @@
 /**
- * A complaint about a message that went to `complaint@` of the simulator: an abuse report (ARF, RFC 5965) at our own
+ * Builds a complaint about a message that went to `complaint@` of the simulator: an abuse report (ARF, RFC 5965) at our
  * feedback address, as a provider would send it.
  *
- * It is stored in the commit of the delivery, as a report that has come in and waits to be read, so it survives a
- * crash; the processor of inbound mail reads it within a second or so.
+ * The commit of the delivery stores it as a report that has come in and waits to be read, so it survives a crash. The
+ * processor of inbound mail reads it within about a second.
  */
 import { createHash } from 'node:crypto'
 import { type Address, parseAddress } from '../../../base/mail/address.js'
@@ -20,7 +20,7 @@ interface ReportSender {
   readonly zone: string
 }
 
-/** Bytes of the message's header that the report returns. */
+/** The most bytes of the message's header that the report returns. */
 const MAX_RETURNED_HEADER = 16_384
 
 export function storeComplaint(
@@ -84,7 +84,7 @@ function buildComplaintReport(
   return Buffer.concat([Buffer.from(lines.join('\r\n')), header, Buffer.from(`\r\n--${boundary}--\r\n`)])
 }
 
-/** The first lines of the message, without its body. */
+/** Reads the first lines of the message, without its body. */
 function readHeader(pieces: readonly Buffer[]): Buffer {
   const start: Buffer[] = []
   let size = 0

@@ -22,13 +22,16 @@ interface ScriptedEnd {
   readonly outcome: AttemptOutcome
   /** The reply as the transcript has it. */
   readonly reply: Reply
-  /** A complaint about the message follows. */
+  /** True if a complaint about the message follows. */
   readonly complains: boolean
 }
 
 /** Milliseconds. */
 const SLOW_REPLY = 30_000
-/** Each complaint is a report that is stored and read: the slots of the simulator limit how many there are in a second. */
+/**
+ * Milliseconds before the reply. Each complaint is a report that is stored and read; this wait and the slots of the
+ * simulator limit how many there are per second.
+ */
 const COMPLAINT_REPLY = 1_000
 /** Milliseconds between the attempts of a soft bounce, which does not follow `outbound.retry_schedule`. */
 const SOFT_BOUNCE_PAUSE = 30_000
@@ -43,7 +46,7 @@ const unknownReply: Reply = {
   text: 'the simulator has delivered@, bounce@, complaint@, soft-bounce@ and slow@',
 }
 
-/** `script`: null for an address that the simulator does not have. `attempt`: 1 for the first. */
+/** `script` is null for an address that the simulator does not have. `attempt` is 1 for the first. */
 export function playScript(script: ScriptName | null, attempt: number): ScriptedEnd {
   switch (script) {
     case 'delivered':

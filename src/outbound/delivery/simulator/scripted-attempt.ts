@@ -1,5 +1,5 @@
 /**
- * An attempt to deliver to an address of the simulator: no host is called, and the outcome is that of the script.
+ * Plays an attempt to deliver to an address of the simulator: no host is called, and the script decides the outcome.
  *
  * It takes a slot as an attempt at a host does, so slow addresses hold no more attempts than a slow host would.
  */
@@ -18,18 +18,18 @@ export interface SimulatorDeps {
   readonly hostname: string
   readonly zone: string
   readonly clock: Clock
-  /** Rejects with the signal's reason when that strikes first. */
+  /** Rejects with the signal's reason if the signal aborts first. */
   readonly sleep: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
 interface ScriptedCall {
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   readonly attempt: number
   readonly acquireSlot: AcquireSlot
   readonly signal: AbortSignal
 }
 
-/** Rejects only when the signal strikes. */
+/** Rejects only when the signal aborts. */
 export async function attemptScripted(
   message: OutboundMessage,
   { attempt, acquireSlot, signal }: ScriptedCall,

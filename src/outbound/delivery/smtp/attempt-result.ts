@@ -9,32 +9,34 @@ import type { Reply } from '../../../base/mail/reply.js'
 import type { Write } from '../../../base/storage/db/write.js'
 
 interface Peer {
-  /** Host name of the MX, or of the route. */
+  /** The host name of the MX, or of the route. */
   readonly mx: string
   readonly address: string | null
-  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
+  /** A text such as `TLSv1.3` or `TLSv1.3, verified by DANE`. Null for plain text. */
   readonly tls: string | null
 }
 
 export type AttemptOutcome =
-  /** The next hop accepted the message. `final`: that hop is an MX of the recipient's domain. */
+  /** The next hop accepted the message. `final` says that the hop is an MX of the recipient's domain. */
   | { readonly kind: 'accepted'; readonly final: boolean; readonly reply: Reply; readonly dsnRelayed: boolean }
-  /** Try again later. `reached`: some server answered. */
+  /** The message must be sent again later. `reached` says that a server answered. */
   | {
       readonly kind: 'deferred'
       readonly reason: Reason
       readonly response: string
       readonly reached: boolean
-      /** Enhanced code, if a server's reply has one. */
+      /** The enhanced code, if a server's reply has one. */
       readonly status?: string
-      /** When its provider takes messages again, epoch milliseconds: sooner than the schedule of retries may say. */
+      /**
+       * When the provider takes messages again, in epoch milliseconds. This may be sooner than the retry schedule says.
+       */
       readonly retryAt?: number
-      /** Instead of the retry schedule. `never`: it ends now, as if it had expired. */
+      /** Replaces the retry schedule. `never` ends the message now, as if it had expired. */
       readonly retry?: { readonly after: number } | 'never'
     }
   /**
-   * Do not try again. `recipientsFault`: the mailbox or its domain does not exist or accepts no mail,
-   * which suppresses the address. `status`: enhanced code for the DSN.
+   * The message must not be sent again. `recipientsFault` says that the mailbox or its domain does not exist or accepts
+   * no mail, which suppresses the address. `status` is the enhanced code for the DSN.
    */
   | {
       readonly kind: 'refused'
@@ -45,12 +47,12 @@ export type AttemptOutcome =
     }
 
 export interface AttemptResult {
-  /** When the first host was called; absent: no host was. */
+  /** When the first host was called. Absent if no host was. */
   readonly begunAt?: number
   readonly outcome: AttemptOutcome
   readonly peer: Peer | null
   /** The SMTP dialogue without message bytes and credentials; at most 8 KB. */
   readonly transcript: string
-  /** Stored in the commit of the outcome. */
+  /** Writes for the commit of the outcome. */
   readonly writes?: readonly Write[]
 }

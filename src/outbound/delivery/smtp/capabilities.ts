@@ -12,18 +12,18 @@ export interface Capabilities {
   readonly dsn: boolean
   /** RFC 8689. */
   readonly requireTls: boolean
-  /** RFC 1870: maximum in bytes; null: not offered, or offered without a limit. */
+  /** RFC 1870: the maximum size in bytes. Null if the server does not offer SIZE, or offers it without a limit. */
   readonly size: number | null
-  /** The server takes the SIZE parameter. */
+  /** True if the server takes the SIZE parameter. */
   readonly hasSize: boolean
-  /** RFC 4954: mechanisms in upper case. */
+  /** RFC 4954: the mechanisms, in upper case. */
   readonly auth: readonly string[]
 }
 
-/** For a server that knows only HELO. */
+/** The capabilities of a server that knows only HELO. */
 export const noCapabilities: Capabilities = parseCapabilities([])
 
-/** `lines`: the EHLO reply without codes; the first line is the greeting. */
+/** `lines` is the EHLO reply without codes; the first line is the greeting. */
 export function parseCapabilities(lines: readonly string[]): Capabilities {
   const words = lines.slice(1).map((line) => line.toUpperCase().split(/[\s=]+/))
   const parameters = (keyword: string): readonly string[] | undefined =>
@@ -39,7 +39,7 @@ export function parseCapabilities(lines: readonly string[]): Capabilities {
     requireTls: offers('REQUIRETLS'),
     size: /^[1-9]\d{0,14}$/.test(size) ? Number(size) : null,
     hasSize: offers('SIZE'),
-    // Some servers still send `AUTH=PLAIN` beside `AUTH PLAIN`, a form from before the RFC.
+    // Some servers still send `AUTH=PLAIN` as well as `AUTH PLAIN`, a form from before the RFC.
     auth: words.filter(([first]) => first === 'AUTH').flatMap(([, ...mechanisms]) => mechanisms),
   }
 }

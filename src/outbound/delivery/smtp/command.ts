@@ -1,4 +1,4 @@
-/** Sends one command and returns its reply as a value: yes, or the failure. */
+/** Sends one command and returns its reply as a value: success, or the failure. */
 import { formatReply } from '../../../base/mail/reply.js'
 import type { Stage } from '../../../records/messages/replies/classify-reply.js'
 import type { ConnectionFailure, SmtpConnection } from './connection.js'
@@ -9,7 +9,7 @@ export type CommandResult = { readonly kind: 'yes'; readonly serverReply: Server
 
 export interface ExpectedReply {
   readonly stage: Stage
-  /** First digit of the reply code that means yes. */
+  /** The first digit of the reply code that means success. */
   readonly yes: 2 | 3
   readonly timeout: number
 }
@@ -26,7 +26,7 @@ export async function sendCommand(
   return readReply(connection, expected)
 }
 
-/** Reads the next reply. A reply that is neither a yes nor a refusal ends the connection. */
+/** Reads the next reply. A reply that means neither success nor refusal ends the connection. */
 export async function readReply(
   connection: SmtpConnection,
   { stage, yes, timeout }: ExpectedReply,

@@ -1,10 +1,10 @@
 /**
- * One SMTP connection: lines go out, replies come in.
+ * One SMTP connection: it sends lines and receives replies.
  *
- * Replies that arrived before the connection ended can still be read: a server's `421` must not be
- * lost because it closes right after. A failure ends the connection for good. Unsolicited replies are
- * kept (`hasUnread`), so that callers notice that the two sides are out of step: read as the reply to
- * the next message, one would report a delivery that did not happen.
+ * Replies that arrived before the connection ended can still be read: a server's `421` must not be lost because the
+ * server closes right after it. A failure ends the connection permanently. Unsolicited replies are kept (`hasUnread`),
+ * so that callers notice that the two sides are out of step: if one were read as the reply to the next message, it
+ * would report a delivery that did not happen.
  */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -13,10 +13,10 @@ import type { Failure } from '../../../records/messages/replies/classify-reply.j
 import { ReplyParser, type ServerReply } from './reply-parser.js'
 import type { Transcript } from './transcript.js'
 
-/** More than a pipelined transaction can leave unread. */
+/** More replies than a pipelined transaction can leave unread. */
 const MAX_UNREAD_REPLIES = 16
 
-/** Why the connection ended. `detail` is the end of a sentence: `connection closed`. */
+/** Says why the connection ended. `detail` is the end of a sentence, such as `connection closed`. */
 export interface ConnectionFailure {
   readonly failure: Failure
   readonly detail: string
@@ -27,9 +27,9 @@ type ReplyResult =
   | { readonly kind: 'failed'; readonly why: ConnectionFailure }
 
 interface TlsJudgement {
-  /** Null: the session goes on. */
+  /** Null if the session continues. */
   readonly failure: ConnectionFailure | null
-  /** What proved the server, for people; null: nothing did. */
+  /** What proved the server, for people. Null if nothing did. */
   readonly proof: string | null
 }
 
@@ -57,12 +57,12 @@ export class SmtpConnection {
     this.removeListeners = this.addListeners(socket)
   }
 
-  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
+  /** A text such as `TLSv1.3` or `TLSv1.3, verified by DANE`. Null for plain text. */
   get tls(): string | null {
     return this.tlsProtocol
   }
 
-  /** Null: the connection has ended. */
+  /** Null if the connection has ended. */
   get localAddress(): string | null {
     return this.socket.localAddress ?? null
   }
@@ -71,7 +71,7 @@ export class SmtpConnection {
     return this.endCause
   }
 
-  /** Something has arrived that was not read. */
+  /** True if something has arrived that was not read. */
   get hasUnread(): boolean {
     return this.replies.length > 0 || this.parser.isMidway
   }
@@ -81,7 +81,7 @@ export class SmtpConnection {
     return this.socket.writableLength
   }
 
-  /** In one write. `lines` are without line ends. */
+  /** Writes all lines at once. `lines` have no line ends. */
   writeLines(lines: readonly string[]): void {
     if (this.endCause === null) this.socket.write(`${lines.join('\r\n')}\r\n`)
   }
@@ -106,7 +106,7 @@ export class SmtpConnection {
     })
   }
 
-  /** Resolves when the backlog was taken, something has arrived, or the connection has failed. */
+  /** Resolves when the peer has taken the backlog, something has arrived, or the connection has failed. */
   waitForDrain(timeout: number): Promise<ConnectionFailure | null> {
     if (this.endCause !== null || !this.socket.writableNeedDrain) return Promise.resolve(this.endCause)
     return new Promise((resolve) => {
@@ -114,12 +114,14 @@ export class SmtpConnection {
     })
   }
 
-  /** Calls `watcher` once, when the idle connection ends or receives something; null removes it. */
+  /** Calls `watcher` once, when the idle connection ends or receives something. Null removes the watcher. */
   watch(watcher: (() => void) | null): void {
     this.watcher = watcher
   }
 
-  /** Starts TLS. An unfinished reply in plain text is dropped. `judge`: looks at the certificates before anything is sent. */
+  /**
+   * Starts TLS. An unfinished reply in plain text is dropped. `judge` checks the certificates before anything is sent.
+   */
   async upgradeToTls(
     dialer: Dialer,
     options: Parameters<Dialer['upgrade']>[1],
@@ -211,7 +213,7 @@ function resolveWaiter<T>(waiting: Waiter<T> | null, value: T): void {
   waiting.resolve(value)
 }
 
-/** Any error that is not the dialer's is an abort. */
+/** Treats any error that is not the dialer's as an abort. */
 export function toConnectionFailure(error: unknown): ConnectionFailure {
   if (error instanceof DialError) return { failure: error.failure, detail: error.message }
   return { failure: 'closed', detail: 'given up' }

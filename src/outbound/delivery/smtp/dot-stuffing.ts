@@ -1,10 +1,10 @@
 /**
  * Encodes a message for DATA (RFC 5321 section 4.5.2).
  *
- * A line that begins with a dot gets a second dot, and a line with a single dot ends the message; a
- * message that ends with CRLF gets no other CRLF. Pieces may be cut anywhere, even inside a CRLF.
- * A block that needs no dot is passed on without a copy, so that memory stays bounded for any content. Only
- * CRLF ends a line: bare CR and LF were refused when the message was accepted.
+ * A line that begins with a dot gets a second dot, and a line with a single dot ends the message. A message that
+ * already ends with CRLF gets no other CRLF. Pieces may be cut anywhere, even inside a CRLF. A block that needs no dot
+ * is passed on without a copy, so that memory stays bounded for any content. Only CRLF ends a line, because bare CR and
+ * LF were refused when the message was accepted.
  */
 const BLOCK_SIZE = 128 * 1024
 const DOT = 0x2e
@@ -14,7 +14,7 @@ const DOTTED_LINE = Buffer.from('\r\n.')
 const END = Buffer.from('.\r\n')
 const LINE_END = Buffer.from('\r\n.\r\n')
 
-/** How the bytes so far end. */
+/** Says how the bytes so far end. */
 type Tail = 'line-start' | 'cr' | 'inside'
 
 export function* dotStuff(pieces: readonly Buffer[]): Generator<Buffer> {
@@ -51,7 +51,7 @@ function stuffBlock(block: Buffer, tail: Tail): Buffer {
   return out
 }
 
-/** Positions of dots at the start of a line. */
+/** Returns the positions of dots at the start of a line. */
 function findLineDots(block: Buffer, tail: Tail): readonly number[] {
   const dots: number[] = []
   const start = tail === 'line-start' ? 0 : tail === 'cr' && block[0] === LF ? 1 : -1

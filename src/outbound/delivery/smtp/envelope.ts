@@ -1,10 +1,9 @@
 /**
- * The MAIL and RCPT commands for one message, with the parameters that the server offers
- * (RFC 5321 sections 4.1.1.2 and 4.1.1.3; SIZE RFC 1870, BODY RFC 6152, SMTPUTF8 RFC 6531,
- * DSN RFC 3461, REQUIRETLS RFC 8689).
+ * Builds the MAIL and RCPT commands for one message, with the parameters that the server offers (RFC 5321 sections
+ * 4.1.1.2 and 4.1.1.3; SIZE RFC 1870, BODY RFC 6152, SMTPUTF8 RFC 6531, DSN RFC 3461, REQUIRETLS RFC 8689).
  *
- * A message with 8-bit bytes is sent unchanged to a server without 8BITMIME: re-encoding would
- * break its signature, and servers that reject such bytes are no longer seen.
+ * A message with 8-bit bytes is sent unchanged to a server without 8BITMIME: re-encoding would break its signature, and
+ * servers that reject such bytes no longer occur.
  */
 import { isAscii } from 'node:buffer'
 import { encodeXtext, formatNotify, formatOrcpt, formatRet } from '../../../base/mail/dsn-parameters.js'
@@ -12,10 +11,10 @@ import type { Reply } from '../../../base/mail/reply.js'
 import type { Capabilities } from './capabilities.js'
 import type { OutboundMessage } from './outbound-message.js'
 
-/** RFC 8689 section 4.2.1: another host may offer it. */
+/** RFC 8689 section 4.2.1. Another host may offer REQUIRETLS. */
 export const TLS_NOT_PASSED_ON = '5.7.30'
 
-/** The reply that stands in for the server's when it cannot take the message at all; null: it can. */
+/** Returns a reply in place of the server's if the server cannot take the message at all, or null if it can. */
 export function checkSendable(message: OutboundMessage, offered: Capabilities): Reply | null {
   const size = sizeOf(message)
   if (offered.size !== null && size > offered.size) {
@@ -26,7 +25,7 @@ export function checkSendable(message: OutboundMessage, offered: Capabilities): 
     const text = 'the message needs SMTPUTF8, which the server does not offer; it was not sent'
     return { code: 553, enhanced: '5.6.7', text }
   }
-  // A notification goes on without it (RFC 8689 section 5).
+  // A notification is sent even without REQUIRETLS (RFC 8689 section 5).
   if (message.tlsRequired === 'yes' && !offered.requireTls && message.returnPath !== '') {
     const text = 'REQUIRETLS support required, which the server does not offer; it was not sent'
     return { code: 550, enhanced: TLS_NOT_PASSED_ON, text }
@@ -56,12 +55,12 @@ export function buildRcptCommand(message: OutboundMessage, offered: Capabilities
   ].join(' ')
 }
 
-/** Bytes as RFC 1870 counts them: before dot-stuffing. */
+/** Counts bytes as RFC 1870 does: before dot-stuffing. */
 export function sizeOf({ pieces }: OutboundMessage): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0)
 }
 
-/** Addresses were parsed when they came in; this guards against command injection all the same. */
+/** Guards against command injection, although addresses were parsed when they came in. */
 function checkAddress(address: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end the command
   if (/[\x00-\x1f\x7f]/.test(address)) throw new TypeError('control character in an envelope address')

@@ -16,7 +16,7 @@ const MAX_LINES = 200
 const CR = 0x0d
 const LF = 0x0a
 
-/** A reply, and its lines without codes, in which EHLO lists the extensions. */
+/** A reply, and its lines without codes. The lines of EHLO list the extensions. */
 export interface ServerReply {
   readonly reply: Reply
   readonly lines: readonly string[]
@@ -39,12 +39,12 @@ export class ReplyParser {
   private bytes = 0
   private isBroken = false
 
-  /** The parser holds a part of a reply. */
+  /** True if the parser holds a part of a reply. */
   get isMidway(): boolean {
     return this.partial.length > 0 || this.lines.length > 0
   }
 
-  /** The replies that end in `chunk`, in order; `nonsense` is always the last. */
+  /** Returns the replies that end in `chunk`, in order. `nonsense` is always the last. */
   feed(chunk: Buffer): readonly ParseResult[] {
     if (this.isBroken) return []
     const parsed: ParseResult[] = []
@@ -57,7 +57,7 @@ export class ReplyParser {
       parsed.push(result)
       if (result.kind === 'nonsense') return parsed
     }
-    // A copy, because a slice would keep the entire chunk alive.
+    // The line is copied, because a slice would keep the entire chunk in memory.
     this.partial = Buffer.from(bytes.subarray(at))
     if (this.partial.length > MAX_LINE) parsed.push(this.failParsing('a line without end'))
     return parsed

@@ -2,26 +2,26 @@
 import type { Reply } from '../../../base/mail/reply.js'
 import type { Failure, Stage } from '../../../records/messages/replies/classify-reply.js'
 
-/** Why a step failed: with the server's reply, or without one. */
+/** Says why a step failed: with the server's reply, or without one. */
 export type SmtpFailure =
   /** The server answered 4xx or 5xx. */
   | { readonly kind: 'refused'; readonly stage: Stage; readonly reply: Reply }
-  /** No valid reply. `detail` is the end of a sentence: `connection closed`. */
+  /** The server gave no valid reply. `detail` is the end of a sentence, such as `connection closed`. */
   | { readonly kind: 'failed'; readonly stage: Stage; readonly failure: Failure; readonly detail: string }
 
 /** The result of one transaction. */
 export type SendResult =
   | { readonly kind: 'accepted'; readonly reply: Reply; readonly dsnRelayed: boolean }
-  /** Not begun, because the server lacks an extension; `reply` stands in for the server's. */
+  /** The transaction did not begin, because the server lacks an extension. `reply` replaces the server's. */
   | { readonly kind: 'unsendable'; readonly reply: Reply }
   | SmtpFailure
 
 /** One transaction, and the connection on which it ran or that could not be opened. */
 export interface Exchange {
   readonly sent: SendResult
-  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
+  /** A text such as `TLSv1.3` or `TLSv1.3, verified by DANE`. Null for plain text. */
   readonly tls: string | null
   readonly transcript: string
-  /** It was refused for our pace, and may be sent again at this time, in epoch milliseconds. */
+  /** Set if the message was refused for our pace: it may be sent again at this time, in epoch milliseconds. */
   readonly retryAt?: number
 }

@@ -37,7 +37,7 @@ export interface SmtpClientDeps {
   readonly clock: Clock
 }
 
-/** `offered`: STARTTLS if the server offers it; `none`: plain text. */
+/** `offered` uses STARTTLS if the server offers it; `none` uses plain text. */
 export type Encryption = 'offered' | 'none'
 
 export type OpenResult = (
@@ -46,17 +46,17 @@ export type OpenResult = (
 ) &
   TlsTrace
 
-/** What reports tell of a session. */
+/** What reports say about a session. */
 interface TlsTrace {
-  /** TLS was not as a policy demands, or would demand if it were enforced. */
+  /** The failure of TLS that a policy demands, or would demand if it were enforced. Null if there is none. */
   readonly tlsFailure: TlsFailure | null
-  /** Our address; null: there was no connection. */
+  /** Our address. Null if there was no connection. */
   readonly localAddress: string | null
 }
 
 type ReadyServer = { readonly kind: 'ready'; readonly capabilities: Capabilities }
 
-/** Rejects only when the signal strikes, with its reason. */
+/** Rejects only when the signal aborts, with its reason. */
 export async function openClientSession(
   host: Host,
   deps: SmtpClientDeps,
@@ -86,7 +86,7 @@ export async function openClientSession(
   }
 }
 
-/** Says goodbye to a server that refused the session, without waiting. */
+/** Sends QUIT to a server that refused the session, without waiting for the reply. */
 function quit(connection: SmtpConnection): void {
   connection.writeLines(['QUIT'])
   connection.fail({ failure: 'closed', detail: 'session ended' })
@@ -102,7 +102,7 @@ async function connect(host: Host, deps: SmtpClientDeps, signal: AbortSignal): P
     return new SmtpConnection(socket, transcript)
   } catch (error) {
     signal.throwIfAborted()
-    // A fault of ours: the host must not count as unreachable for it.
+    // This is a fault of this server, for which the host must not count as unreachable.
     if (!(error instanceof DialError)) throw error
     const why = toConnectionFailure(error)
     transcript.logEvent(`not connected to ${where}: ${why.detail}`)
@@ -173,7 +173,7 @@ async function startTls(context: HandshakeContext): Promise<ReadyServer | SmtpFa
   return (await encrypt(context, 'starttls')) ?? (await sendHello(context))
 }
 
-/** Null: the session goes on without TLS. */
+/** Returns null if the session continues without TLS. */
 function noteMissingTls(context: HandshakeContext): SmtpFailure | null {
   const { host } = context
   context.tlsFailure = { type: 'starttls-not-supported', detail: 'STARTTLS is not offered' }
@@ -210,12 +210,10 @@ async function encrypt(context: HandshakeContext, stage: Stage): Promise<SmtpFai
 }
 
 /**
- * Logs in at a smarthost by AUTH: PLAIN, else LOGIN (RFC 4954, RFC 4616).
+ * Logs in at a smarthost by AUTH: PLAIN, else LOGIN (RFC 4954, RFC 4616). Resolves to null if the login succeeded.
  *
- * The caller makes sure that the connection is encrypted to a verified peer, or is a loopback
- * connection. The transcript never holds credentials.
- *
- * Null: the login succeeded.
+ * The caller makes sure that the connection is encrypted to a verified peer, or is a loopback connection. The
+ * transcript never contains credentials.
  */
 async function login(
   connection: SmtpConnection,

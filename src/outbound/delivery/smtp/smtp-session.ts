@@ -14,7 +14,7 @@ import type { Timeouts } from './timeouts.js'
 import { isServiceClosing, runTransaction, unsolicitedReply } from './transaction.js'
 
 export class SmtpClientSession {
-  /** Messages that were sent, accepted or not. */
+  /** The number of messages that were sent, accepted or not. */
   private messages = 0
   private needsReset = false
 
@@ -24,7 +24,7 @@ export class SmtpClientSession {
     readonly timeouts: Timeouts,
   ) {}
 
-  /** As `TLSv1.3` or `TLSv1.3, verified by DANE`; null: plain text. */
+  /** A text such as `TLSv1.3` or `TLSv1.3, verified by DANE`. Null for plain text. */
   get tls(): string | null {
     return this.connection.tls
   }
@@ -42,7 +42,7 @@ export class SmtpClientSession {
     return this.connection.transcript.toString()
   }
 
-  /** Rejects only when the signal strikes, with its reason; the session then ends. */
+  /** Rejects only when the signal aborts, with its reason; the session then ends. */
   async send(message: OutboundMessage, signal: AbortSignal): Promise<SendResult> {
     signal.throwIfAborted()
     this.connection.watch(null)
@@ -83,7 +83,9 @@ export class SmtpClientSession {
     if (this.connection.hasUnread) this.connection.fail(unsolicitedReply)
   }
 
-  /** Calls `onEnd` when the server closes the idle session or sends something: it can no longer be used. */
+  /**
+   * Calls `onEnd` when the server closes the idle session or sends something. The session can no longer be used then.
+   */
   watch(onEnd: () => void): void {
     this.connection.watch(onEnd)
   }

@@ -1,10 +1,10 @@
 /**
  * Timeouts of the client in milliseconds.
  *
- * RFC 5321 section 4.5.3.2 asks for 5 minutes for the greeting and for MAIL and RCPT, 2 for DATA, 3
- * for a block of the message, 10 for the reply to the final dot. We follow it from MAIL on, where
- * giving up early costs a transaction or makes a duplicate; before MAIL, a minute is enough to know
- * that another host should be called.
+ * RFC 5321 section 4.5.3.2 asks for 5 minutes for the greeting and for MAIL and RCPT, 2 for DATA, 3 for a block of the
+ * message, and 10 for the reply to the final dot. The client follows it from MAIL on, where giving up early costs a
+ * transaction or makes a duplicate. Before MAIL, it waits a minute, which is enough to know that another host must be
+ * called.
  */
 export interface Timeouts {
   readonly connect: number
@@ -16,7 +16,7 @@ export interface Timeouts {
   readonly mail: number
   readonly rcpt: number
   readonly data: number
-  /** Until the peer has taken a quarter of a megabyte of the message. */
+  /** The time until the peer has taken a quarter of a megabyte of the message. */
   readonly block: number
   /** The reply to the final dot. */
   readonly message: number

@@ -1,15 +1,15 @@
 /**
  * One mail transaction with one recipient on an open connection (RFC 5321 section 3.3).
  *
- * If the server offers PIPELINING (RFC 2920), RSET, MAIL, RCPT and DATA leave in one write. If DATA
- * is then accepted although a command before it was refused, an empty message follows. A refusal that
- * was read stands, even if the connection fails after it.
+ * If the server offers PIPELINING (RFC 2920), RSET, MAIL, RCPT and DATA leave in one write. If DATA is then accepted
+ * although a command before it was refused, an empty message follows. A refusal that was read counts, even if the
+ * connection fails after it.
  *
- * A yes to the message counts only if the server has taken every byte: a server that answers earlier
- * cannot have the message, and after a yes its memory may be freed (`outbound/delivery/queue/message-cache.ts`).
+ * A positive reply to the message counts only if the server has taken every byte: a server that answers earlier cannot
+ * have the message, and after that reply its memory may be freed (`outbound/delivery/queue/message-cache.ts`).
  *
- * If the connection breaks between the final dot and the reply (stage `message`), the server may or may
- * not have the message. A retry may make a duplicate; no retry would lose mail (RFC 1047).
+ * If the connection breaks between the final dot and the reply (stage `message`), the server may or may not have the
+ * message. A retry may make a duplicate; no retry would lose mail (RFC 1047).
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Capabilities } from './capabilities.js'
@@ -21,13 +21,13 @@ import type { OutboundMessage } from './outbound-message.js'
 import type { SendResult, SmtpFailure } from './send-result.js'
 import type { Timeouts } from './timeouts.js'
 
-/** Bytes that may be unsent before we wait for the peer to take them. */
+/** The most unsent bytes before the client waits for the peer to take them. */
 const MAX_BACKLOG = 256 * 1024
 const LONE_DOT = Buffer.from('.\r\n')
 
 interface TransactionResult {
   readonly sent: SendResult
-  /** The server may still hold an unfinished transaction: the next one begins with RSET. */
+  /** True if the server may still hold an unfinished transaction, so that the next one begins with RSET. */
   readonly needsReset: boolean
 }
 
@@ -49,7 +49,7 @@ export async function runTransaction(
     if (awaitsData) await sendEmptyMessage(connection, timeouts)
     return { sent: failure, needsReset: !awaitsData }
   }
-  // Something came after the 354: the two sides are out of step.
+  // Something came after the 354, so the two sides are out of step.
   if (connection.hasUnread) connection.fail(unsolicitedReply)
   const result = await sendMessage(connection, message, timeouts)
   if (result.kind !== 'yes') return { sent: result, needsReset: false }
@@ -74,9 +74,9 @@ function buildSteps(
 }
 
 interface EnvelopeResult {
-  /** From the first step that failed. */
+  /** The failure of the first step that failed. */
   readonly failure: SmtpFailure | null
-  /** The server waits for message bytes. */
+  /** True if the server waits for message bytes. */
   readonly awaitsData: boolean
 }
 
@@ -108,13 +108,13 @@ export function isServiceClosing(failure: SmtpFailure): boolean {
   return failure.kind === 'refused' && failure.reply.code === 421
 }
 
-/** A refused RSET says nothing about the sender of the MAIL after it. */
+/** A refused RSET says nothing about the sender of the MAIL that follows it. */
 function toResetFailure(failure: SmtpFailure): SmtpFailure {
   if (failure.kind === 'failed' || isServiceClosing(failure)) return failure
   return { kind: 'failed', stage: 'mail', failure: 'protocol', detail: 'RSET was refused' }
 }
 
-/** The server has accepted DATA without a recipient; its reply to the empty message is only recorded. */
+/** Sends an empty message, because the server has accepted DATA without a recipient. Its reply is only recorded. */
 async function sendEmptyMessage(connection: SmtpConnection, timeouts: Timeouts): Promise<void> {
   connection.transcript.logSent('.')
   connection.write(LONE_DOT)
@@ -137,19 +137,19 @@ async function sendMessage(
   return failMidMessage(connection, await readReply(connection, reply))
 }
 
-/** Node.js reports written bytes as taken within one turn of the event loop. */
+/** Waits one turn of the event loop, within which Node.js reports written bytes as taken. */
 async function hasTakenAll(connection: SmtpConnection): Promise<boolean> {
   if (connection.backlog > 0) await turn()
   return connection.backlog === 0
 }
 
-/** In the middle of a message there is no way back to commands. */
+/** Ends the connection, because in the middle of a message no command can follow. */
 function failMidMessage(connection: SmtpConnection, early: CommandResult): CommandResult {
   connection.fail({ failure: 'protocol', detail: 'a reply in the middle of the message' })
   return early.kind === 'refused' || connection.failure === null ? early : toSmtpFailure('data', connection.failure)
 }
 
-/** False: the peer replied or closed before it had everything. */
+/** Resolves to false if the peer replied or closed before it had everything. */
 async function sendBytes(connection: SmtpConnection, pieces: readonly Buffer[], timeout: number): Promise<boolean> {
   const blocks = dotStuff(pieces)
   for (let more = true; more; ) {
@@ -163,7 +163,7 @@ async function sendBytes(connection: SmtpConnection, pieces: readonly Buffer[], 
   return connection.failure === null
 }
 
-/** Writes blocks up to the maximum backlog; false: that was the last block. */
+/** Writes blocks up to the maximum backlog. Returns false after the last block. */
 function writeBlocks(connection: SmtpConnection, blocks: Generator<Buffer>): boolean {
   while (connection.backlog < MAX_BACKLOG) {
     const next = blocks.next()

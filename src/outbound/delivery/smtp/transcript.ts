@@ -1,9 +1,9 @@
 /**
  * The dialogue of a connection, for `posthorn explain`: its opening and its last transaction.
  *
- * Invariants: at most 8 KB; no message bytes and no credentials (callers leave them out). Each part
- * has its own limit, so that a long greeting cannot displace the reply that matters. If there are
- * several connections, the last ones are kept.
+ * Invariants: it has at most 8 KB, and no message bytes and no credentials (callers leave them out). Each part has a
+ * limit, so that a long greeting cannot displace the reply that matters. If there are several connections, the last
+ * ones are kept.
  */
 import { truncateUtf8 } from './printable-text.js'
 
@@ -11,7 +11,7 @@ export const MAX_TRANSCRIPT = 8192
 
 const MAX_OPENING = 3000
 const MAX_TRANSACTION = MAX_TRANSCRIPT - MAX_OPENING
-/** Twelve lines of this length fit into a transaction. */
+/** The most characters of a line. Twelve such lines fit into a transaction. */
 const MAX_LINE = 400
 
 export class Transcript {
@@ -19,7 +19,7 @@ export class Transcript {
   private transaction = ''
   private inTransaction = false
 
-  /** The next lines are a transaction, which replaces the one before. */
+  /** Begins a transaction, whose lines replace those of the one before. */
   beginTransaction(): void {
     this.inTransaction = true
     this.transaction = ''
@@ -33,7 +33,7 @@ export class Transcript {
     this.add(`< ${line}`)
   }
 
-  /** An event that is no command or reply: `* connected`. */
+  /** Logs an event that is neither command nor reply, such as `* connected`. */
   logEvent(line: string): void {
     this.add(`* ${line}`)
   }

@@ -1,24 +1,24 @@
 /**
- * Chooses the source address of a message among those of its pool, one for each family. Pure.
+ * Chooses the source addresses of a message from those of its pool, one for each family. Pure.
  *
- * The choice follows from the id of the message: messages are spread evenly, and a message that is deferred comes back
- * from the same address, which greylisting asks for (RFC 6647). An address that is new at a provider and has sent what it
- * may today, or that is missing on this machine, passes its messages on to the next one of the pool.
+ * The id of the message decides the choice. So messages are spread evenly, and a message that is deferred comes back
+ * from the same address, which greylisting requires (RFC 6647). The messages of an address that is new at a provider
+ * and has sent as much as it may today, or that is missing on this machine, go to the next address of the pool.
  */
 import { type Family, familyOf, type Source, type SourcePool } from './source-pools.js'
 
-/** `full`: it has sent what it may today. `missing`: no address of this machine. */
+/** `full`: the address has sent as much as it may today. `missing`: this machine does not have the address. */
 type SourceState = 'free' | 'full' | 'missing'
 
 export interface ChosenSources {
-  /** By family; absent: no address of the pool is free. */
+  /** The sources by family. A family is absent if no address of the pool is free. */
   readonly sources: Partial<Readonly<Record<Family, Source>>>
-  /** The addresses of the families of the hosts that are full. */
+  /** The full addresses of the families that the hosts have. */
   readonly full: readonly Source[]
   readonly missing: readonly Source[]
 }
 
-/** `families`: those of the hosts. */
+/** `families` are those of the hosts. */
 export function chooseSources(
   pool: Pick<SourcePool, 'sources'>,
   families: ReadonlySet<Family>,
@@ -44,7 +44,7 @@ export function familiesOf(hosts: readonly { readonly address: string }[]): Read
   return new Set(hosts.map(({ address }) => familyOf(address)))
 }
 
-/** A number of the id, the same each time (FNV-1a). */
+/** Returns a number that depends only on the id (FNV-1a). */
 export function seedOf(id: string): number {
   let hash = 0x811c9dc5
   for (let at = 0; at < id.length; at += 1) hash = Math.imul(hash ^ id.charCodeAt(at), 0x01000193) >>> 0

@@ -1,19 +1,19 @@
 /**
- * Remembers source addresses that this machine turned out not to have: each is left out for a minute, so that one that
- * comes back is used again.
+ * Remembers source addresses that this machine turned out not to have. Each is left out for a minute, so that an
+ * address that comes back is used again.
  */
 import type { Clock } from '../../../base/platform/clock.js'
 import type { Log } from '../../../base/platform/log.js'
 
 const LEFT_OUT_FOR = 60_000
 
-/** By address; there are no more than are configured. */
+/** The missing addresses. There are never more than the configured ones. */
 export class MissingSources {
   private readonly until = new Map<string, number>()
 
   constructor(private readonly deps: { readonly clock: Clock; readonly log: Log }) {}
 
-  /** Logs it once a minute, not for each message. */
+  /** Adds an address, and logs it once a minute, not for each message. */
   add(address: string): void {
     if (this.has(address)) return
     this.until.set(address, this.deps.clock() + LEFT_OUT_FOR)

@@ -1,7 +1,8 @@
 /**
- * The sending domains that are new: verified a short time ago. Kept in memory for ten minutes, since each message asks.
+ * The sending domains that are new: verified a short time ago. They stay in memory for ten minutes, because each
+ * message asks for them.
  *
- * Limit: a domain that was verified anew, after it had lost its records, is new again.
+ * Limit: a domain that was verified again, after it had lost its records, counts as new again.
  */
 
 import { tryParseDomainName } from '../../../base/mail/address.js'

@@ -1,7 +1,7 @@
 /**
- * The pools of source addresses, and which pool a message goes by. Pure.
+ * The pools of source addresses, and which pool a message uses. Pure.
  *
- * The first rule that matches decides; a message that matches none goes by the default pool, to which
+ * The first rule that matches decides. A message that matches no rule uses the default pool, to which
  * `outbound.source_addresses` belong.
  */
 import { isIPv6 } from 'node:net'
@@ -14,10 +14,10 @@ import { priorityRank, type QueueEntry } from '../../../records/messages/queue/q
 export type Family = 4 | 6
 
 export interface Source {
-  /** Canonical. */
+  /** The address in canonical form. */
   readonly address: string
   readonly family: Family
-  /** The name in EHLO; null: that of the service. */
+  /** The name in EHLO. Null if it is that of the service. */
   readonly hello: string | null
   readonly isWarming: boolean
 }
@@ -25,16 +25,19 @@ export interface Source {
 export interface SourcePool {
   readonly name: string
   readonly sources: readonly Source[]
-  /** Only `outbound.source_addresses`: mail to a host of another family leaves from an address that the system chooses. */
+  /**
+   * True only for `outbound.source_addresses`: mail to a host of another family leaves from an address that the system
+   * chooses.
+   */
   readonly isLenient: boolean
 }
 
 type Judged = Pick<QueueEntry, 'workspace_id' | 'priority'>
 
 export interface SourcePools {
-  /** `readDomain`: the sender's domain, read only if a rule asks for it. */
+  /** `readDomain` returns the sender's domain. It is called only if a rule needs it. */
   readonly find: (entry: Judged, readDomain: () => string | null) => SourcePool
-  /** Messages of one workspace and priority may go by different pools. */
+  /** True if messages of one workspace and priority may use different pools. */
   readonly dependsOnDomain: boolean
 }
 
@@ -44,7 +47,7 @@ export function familyOf(address: string): Family {
   return isIPv6(address) ? 6 : 4
 }
 
-/** Null: no address is configured, and the system chooses. */
+/** Returns null if no address is configured, so that the system chooses. */
 export function compilePools(settings: PoolSettings): SourcePools | null {
   const configured = listConfiguredSources(settings)
   if (configured.length === 0) return null

@@ -1,15 +1,16 @@
 /**
- * A *warm-up* is the days in which a new source address or domain sends to each provider up to a cap that grows: how
- * many messages a day, and what the day before changes. Pure.
+ * A *warm-up* is the days in which a new source address or domain sends to each provider up to a cap that grows. The
+ * plan says how many messages a day has, and what the day before changes. Pure.
  *
- * A day is one in UTC. The plan goes a step on after a day with enough mail of which little was deferred, a step back
- * after one of which more was, and stays where it is after any other: a day without mail teaches a provider nothing.
+ * A day is a day in UTC. The plan advances a step after a day with enough mail of which little was deferred, and goes
+ * back a step after a day of which more was. It stays where it is after any other day, because a day without mail
+ * teaches a provider nothing.
  */
 import { DAY } from '../../../base/platform/time-units.js'
 
-/** What one day has counted. */
+/** The counts of one day. */
 export interface WarmUpProgress {
-  /** Index into the plan. */
+  /** The index into the plan. */
   readonly step: number
   /** Days since 1970-01-01, in UTC. */
   readonly day: number
@@ -18,7 +19,7 @@ export interface WarmUpProgress {
   readonly isEnded: boolean
 }
 
-/** Messages a day, one entry for each step; after the last step there is no cap. */
+/** Messages a day, one entry for each step. After the last step there is no cap. */
 export type WarmUpPlan = readonly number[]
 
 type DayVerdict = 'on' | 'back' | 'stay'
@@ -26,15 +27,15 @@ type DayVerdict = 'on' | 'back' | 'stay'
 /** A day with fewer transactions says nothing, unless the cap was lower. */
 const MIN_TRANSACTIONS = 20
 
-/** Share of a day's transactions, up to which it was a good one. */
+/** The largest share of deferred transactions that a good day has. */
 const MAX_DEFERRED = 0.05
 
-/** When the day ends, in epoch milliseconds. */
+/** Returns the end of the day in epoch milliseconds. */
 export function endOfDay(day: number): number {
   return (day + 1) * DAY
 }
 
-/** Null: no cap applies. A plan that was shortened ends for those who are beyond it. */
+/** Returns null if no cap applies. A plan that was shortened ends for all that are beyond it. */
 export function capOf({ step, isEnded }: Pick<WarmUpProgress, 'step' | 'isEnded'>, plan: WarmUpPlan): number | null {
   return isEnded ? null : (plan[step] ?? null)
 }
@@ -45,8 +46,9 @@ function judgeDay({ sent, deferred, ...progress }: WarmUpProgress, plan: WarmUpP
 }
 
 /**
- * The progress at the beginning of `today`; the same one if that day has begun. A clock that is set back over midnight
- * changes nothing; after a longer step the day is counted anew, because mail would wait for one of the future.
+ * Returns the progress at the beginning of `today`, or the same progress if that day has begun. A clock that is set
+ * back over midnight changes nothing. If it is set back further, the count of the day starts from zero, because mail
+ * would otherwise wait for a day in the future.
  */
 export function toDay(progress: WarmUpProgress, today: number, plan: WarmUpPlan): WarmUpProgress {
   if (progress.isEnded) return progress
@@ -56,7 +58,7 @@ export function toDay(progress: WarmUpProgress, today: number, plan: WarmUpPlan)
   return { step, day: today, sent: 0, deferred: 0, isEnded: step >= plan.length }
 }
 
-/** The step of the next day, if nothing more is sent on this one. */
+/** Returns the step of the next day if nothing more is sent on this one. */
 export function nextStepOf(progress: WarmUpProgress, plan: WarmUpPlan): number {
   const verdict = judgeDay(progress, plan)
   if (verdict === 'stay') return progress.step

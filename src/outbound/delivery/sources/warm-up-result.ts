@@ -1,8 +1,8 @@
 /**
  * Decides what a call of a provider's host means for the warm-up. Pure.
  *
- * A transaction counts whatever its end, and so does a session that was refused because of us. Greylisting and replies
- * about the recipient or the message say nothing about a new address.
+ * A transaction counts whatever its end is, and so does a session that was refused because of us. Greylisting and
+ * replies about the recipient or the message say nothing about a new address.
  */
 import { assertNever } from '../../../base/mail/assert-never.js'
 import type { Reason } from '../../../base/mail/reasons.js'
@@ -12,7 +12,7 @@ import type { WarmUpResult } from './warm-ups.js'
 
 /** Reasons that concern our address or domain, whatever the class of the reply. */
 const aboutUs: ReadonlySet<Reason> = new Set(['spam-block', 'rate-limited', 'reverse-dns'])
-/** Those that do so in a reply that asks to come back. */
+/** Reasons that concern our address or domain only in a temporary reply. */
 const aboutUsForNow: ReadonlySet<Reason> = new Set(['policy', 'spam-content', 'authentication', 'unclassified'])
 
 export function warmUpResultOf(sent: SendResult): WarmUpResult {

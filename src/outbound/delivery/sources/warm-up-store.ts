@@ -1,11 +1,13 @@
-/** The rows of the warm-up. The daemon counts in memory and writes behind; the operator's changes raise the revision. */
+/**
+ * The rows of the warm-up. The daemon counts in memory and writes later; changes of the operator raise the revision.
+ */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
 export type WarmUpRow = Selectable<Tables['warm_ups']>
 
-/** In place of a provider: all of them. */
+/** Stands for all providers in place of one. */
 export const EVERY_PROVIDER = '*'
 
 export interface WarmUpKey {
@@ -15,7 +17,7 @@ export interface WarmUpKey {
   readonly provider: string
 }
 
-/** Rows of one workspace that are shown. */
+/** The most rows of one workspace that are shown. */
 const MAX_ROWS = 10_000
 
 const columns = [
@@ -41,7 +43,7 @@ export const warmUpByKey = prepareRead<WarmUpKey>()(({ db, slot }) =>
     .where('provider', '=', slot('provider')),
 )
 
-/** Those of source addresses, or of the domains of one workspace. */
+/** Lists the rows of source addresses, or of the domains of one workspace. */
 export const listWarmUps = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('warm_ups')
@@ -52,7 +54,7 @@ export const listWarmUps = prepareRead<{ workspaceId: string }>()(({ db, slot })
     .limit(MAX_ROWS),
 )
 
-/** Without effect if the operator has changed the row since it was read. */
+/** Has no effect if the operator has changed the row since it was read. */
 export const storeWarmUp = prepareWrite<WarmUpRow>(({ db, slots }) =>
   db
     .insertInto('warm_ups')
@@ -73,7 +75,10 @@ export const storeWarmUp = prepareWrite<WarmUpRow>(({ db, slots }) =>
     ),
 )
 
-/** Ends the warm-up, or begins it anew with what was sent today; at one provider or, with `*`, where it has rows. */
+/**
+ * Ends the warm-up, or restarts it with the messages of today. Applies to one provider or, with `*`, to all that have
+ * rows.
+ */
 export const resetWarmUps = prepareWrite<WarmUpKey & { step: number; ended: 0 | 1; at: number }>(({ db, slot }) =>
   db
     .updateTable('warm_ups')
@@ -89,7 +94,7 @@ export const resetWarmUps = prepareWrite<WarmUpKey & { step: number; ended: 0 | 
     .where(sql<boolean>`${slot('provider')} in (provider, '*')`),
 )
 
-/** The row where there was none. */
+/** Inserts a row if there is none. */
 export const insertWarmUp = prepareWrite<WarmUpKey & { day: number; ended: 0 | 1; at: number }>(({ db, slot }) =>
   db
     .insertInto('warm_ups')

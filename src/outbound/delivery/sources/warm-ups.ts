@@ -1,11 +1,11 @@
 /**
  * Counts what new source addresses and domains send to each provider, and says when the cap of the day is reached.
  *
- * A transaction is claimed before it begins. The counts are in memory and written behind; a claim waits for the disk
- * only when it passes what is reserved there, at most once for each tenth of a cap. After a crash all that was reserved
- * counts as sent, so the cap is never exceeded, and less than a tenth of it is lost.
+ * A transaction is claimed before it begins. The counts are in memory and written later. A claim waits for the disk
+ * only when it exceeds what is reserved there, at most once for each tenth of a cap. After a crash all that was
+ * reserved counts as sent, so the cap is never exceeded, and less than a tenth of it is lost.
  *
- * Limit: 10,000 subjects and providers in memory; one that comes back after it left counts what it had reserved.
+ * Limit: memory holds 10,000 subjects and providers. One that comes back after it left counts what it had reserved.
  */
 
 import type { Clock } from '../../../base/platform/clock.js'
@@ -21,9 +21,9 @@ import { EVERY_PROVIDER, storeWarmUp, type WarmUpKey, type WarmUpRow, warmUpByKe
 const MAX_COUNTED = 10_000
 /** Milliseconds until changed counts are written. */
 const WRITE_AFTER = 5_000
-/** Rows in one commit. */
+/** The most rows in one commit. */
 const PORTION_SIZE = 500
-/** Share of a cap that is reserved on disk at a time. */
+/** The share of a cap that is reserved on disk at a time. */
 const RESERVED_SHARE = 0.1
 
 interface WarmUpsDeps extends Store {
@@ -35,26 +35,26 @@ interface WarmUpsDeps extends Store {
 interface Counted {
   readonly key: WarmUpKey
   progress: WarmUpProgress
-  /** Claimed, and without a result. */
+  /** Transactions that are claimed and have no result yet. */
   pending: number
-  /** On disk. */
+  /** Transactions that are reserved on disk. */
   reserved: number
   revision: number
-  /** The commit that reserves more. */
+  /** The commit that reserves more. Null if none is under way. */
   reserving: Promise<void> | null
-  /** Which drop of the memory it has seen. */
+  /** The number of `drop` calls that this count has seen. */
   generation: number
 }
 
-/** What was the result of a claim: a transaction of which the provider took the message, one that it deferred, or none. */
+/** The result of a claim: the provider took the message, deferred it, or there was no transaction. */
 export type WarmUpResult = 'sent' | 'deferred' | 'none'
 
 export interface WarmUpClaim {
-  /** Rejects when the disk does not take the reservation; the claim is then released. */
+  /** Rejects if the disk does not take the reservation; the claim is then released. */
   readonly isReserved: Promise<void>
-  /** For each host that was called. */
+  /** Counts the call of a host. Call it for each host that was called. */
   readonly count: (result: WarmUpResult) => void
-  /** The attempt has ended, or was not made. */
+  /** Call this when the attempt has ended, or was not made. */
   readonly release: () => void
 }
 
@@ -67,7 +67,7 @@ export class WarmUps {
 
   constructor(private readonly deps: WarmUpsDeps) {}
 
-  /** Null: one more transaction may be made. */
+  /** Returns null if one more transaction may be made. */
   findWait(key: WarmUpKey): Outage | null {
     const counted = this.find(key)
     const { progress, pending } = counted
@@ -79,7 +79,9 @@ export class WarmUps {
     return { kind: 'outage', until: endOfDay(progress.day), why }
   }
 
-  /** To be called if `findWait` has found none, without a wait between. Null: the warm-up has ended. */
+  /**
+   * Claims a transaction. Call it at once after `findWait` has returned null. Returns null if the warm-up has ended.
+   */
   claim(key: WarmUpKey): WarmUpClaim | null {
     const counted = this.find(key)
     const cap = capOf(counted.progress, this.deps.readPlan())
@@ -100,12 +102,12 @@ export class WarmUps {
     return { isReserved, count, release }
   }
 
-  /** Another process may have changed the table: it is read again. */
+  /** Reads the table again, because another process may have changed it. */
   drop(): void {
     this.generation += 1
   }
 
-  /** Writes what was counted, so that nothing that was only reserved is lost. */
+  /** Writes the counts, so that nothing that was only reserved is lost. */
   async stop(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer)
     for (const counted of this.counted.values()) {
@@ -150,7 +152,7 @@ export class WarmUps {
     return { step: 0, day: dayOf(this.deps.clock()), sent: 0, deferred: 0, isEnded }
   }
 
-  /** What the operator has changed is taken over; what this process counted stays otherwise. */
+  /** Takes over what the operator has changed. Otherwise the counts of this process stay. */
   private reload(counted: Counted): void {
     const fresh = this.load(counted.key)
     counted.generation = this.generation
@@ -199,7 +201,7 @@ export class WarmUps {
     }
   }
 
-  /** One commit after the other. What could not be written stays changed. */
+  /** Writes one commit after the other. What cannot be written stays marked as changed. */
   private write(): Promise<void> {
     this.writing = this.writing.catch(() => undefined).then(() => this.writePortions())
     return this.writing
@@ -224,7 +226,7 @@ function needOf({ progress, pending }: Counted): number {
   return progress.sent + pending
 }
 
-/** What was reserved before a crash counts as sent; after a regular end it is what was sent. */
+/** What was reserved before a crash counts as sent. After a regular end it equals what was sent. */
 function progressOf({ step, day, sent, reserved, deferred, ended }: WarmUpRow): WarmUpProgress {
   return { step, day, sent: Math.max(sent, reserved), deferred, isEnded: ended === 1 }
 }

@@ -1,4 +1,4 @@
-/** The report about one domain and day, as the JSON value of RFC 8460 section 4. Pure. */
+/** Builds the report about one domain and day, as the JSON value of RFC 8460 section 4. Pure. */
 
 import { DAY } from '../../../base/platform/time-units.js'
 import { parseJson } from '../../../base/storage/tables/columns.js'
@@ -11,7 +11,7 @@ export interface ReportSubject {
 }
 
 export interface Reporter {
-  /** The domain of the From field: the submitter of reports. */
+  /** The domain of the From field, which is the submitter of reports. */
   readonly submitter: string
   readonly contact: string
 }
@@ -47,12 +47,12 @@ interface FailureDetails {
   readonly 'failure-reason-code'?: string
 }
 
-/** The same for every copy of the report, so that receivers know a copy that comes twice. */
+/** Returns an id that is the same for every copy of the report, so that receivers recognize a copy that comes twice. */
 export function reportIdOf({ day, domain }: ReportSubject, { submitter }: Reporter): string {
   return `${day}.${domain}@${submitter}`
 }
 
-/** The last second of the day, as the examples of the RFC have it. */
+/** Returns the period of a day. It ends with the last second of the day, as in the examples of the RFC. */
 export function periodOf(day: string): { readonly begin: number; readonly end: number } {
   const begin = startOfDay(day)
   return { begin, end: begin + DAY - 1_000 }

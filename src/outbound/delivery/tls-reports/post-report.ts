@@ -1,4 +1,4 @@
-/** Sends a report by a request over HTTPS (RFC 8460 section 5.4), to public addresses alone. */
+/** Sends a report by a request over HTTPS (RFC 8460 section 5.4), only to public addresses. */
 import { Agent } from 'node:https'
 import type { AddressGuard } from '../../../base/platform/address-guard.js'
 import type { Resolver } from '../../../base/platform/dns/resolver.js'
@@ -8,14 +8,14 @@ import { postOverHttps } from '../../../base/platform/http/https-get.js'
 
 /** Milliseconds. */
 const TIMEOUT = 30_000
-/** Bytes of an answer that are read: only its status counts. */
+/** The most bytes of an answer that are read, because only its status counts. */
 const MAX_ANSWER_BYTES = 1_024
-/** Characters of a reason that is stored and logged. */
+/** The most characters of a reason that is stored and logged. */
 const MAX_FAULT_LENGTH = 200
 
 const REPORT_TYPE = 'application/tlsrpt+gzip'
 
-/** Resolves to what went wrong; null: the report was taken. */
+/** Resolves to what went wrong, or to null if the report was taken. */
 export type PostReport = (url: URL, compressed: Buffer) => Promise<string | null>
 
 interface PostDeps {
@@ -24,12 +24,12 @@ interface PostDeps {
   /** PEM certificates that are trusted instead of the system's. */
   readonly authorities: string | undefined
   readonly userAgent: string
-  /** Strikes when the service stops, and ends a request under way. */
+  /** Aborts when the service stops, and ends a running request. */
   readonly signal: AbortSignal
 }
 
 export function createReportPost(deps: PostDeps): PostReport {
-  // The receivers of a report are called at once, but a host gets one request after the other.
+  // The receivers of a report are called at once, but each host gets one request after the other.
   const agent = new Agent({ maxSockets: 1 })
   return async (url, compressed) => {
     const found = await findHostAddresses(url, deps)

@@ -1,10 +1,10 @@
 /**
- * The mail that brings a report: multipart/report with a text for people and the compressed JSON (RFC 8460 sections 5.1
- * and 5.3).
+ * Builds the mail that contains a report: multipart/report with a text for people and the compressed JSON (RFC 8460
+ * sections 5.1 and 5.3).
  *
- * It is mail of the service: charged to no workspace, from the null return path, signed with the service's key, whose record
- * has no service type and so serves for reports (section 3). `TLS-Required: No` (RFC 8689) lets it arrive although TLS
- * is what fails.
+ * It is mail of the service: charged to no workspace, sent from the null return path, and signed with the service's
+ * key. The record of that key has no service type, so it is valid for reports (section 3). `TLS-Required: No` (RFC
+ * 8689) lets the mail arrive although TLS is what fails.
  */
 import { createHash } from 'node:crypto'
 import type { Address } from '../../../base/mail/address.js'
@@ -33,7 +33,7 @@ export function composeReportMail({ hostname, mailFrom }: ServiceSender, mail: R
   const header = [
     `From: <${mailFrom}>`,
     `To: <${to}>`,
-    // Folded: domains may be long.
+    // The line is folded, because domains may be long.
     `Subject: ${subject.replace(' Submitter:', '\r\n Submitter:').replace(' Report-ID:', '\r\n Report-ID:')}`,
     `Date: ${formatMessageDate(now)}`,
     `Message-ID: ${messageId}`,
@@ -71,7 +71,7 @@ function formatSubject(subject: ReportSubject, reporter: Reporter): string {
   return `Report Domain: ${subject.domain} Submitter: ${reporter.submitter} Report-ID: <${id}>`
 }
 
-/** RFC 8460 section 5.1; times are Unix times. */
+/** Returns the file name of RFC 8460 section 5.1. Its times are Unix times. */
 function fileNameOf({ day, domain }: ReportSubject, { submitter }: Reporter): string {
   const { begin, end } = periodOf(day)
   return `${submitter}!${domain}!${begin / 1_000}!${end / 1_000}.json.gz`

@@ -1,4 +1,4 @@
-/** Stores which TLS report is at which point, so that each is sent once, whenever the process ends. */
+/** Stores how far each TLS report is, so that each is sent once, whenever the process ends. */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import { readServiceState, setServiceState } from '../../../base/storage/db/service-state.js'
@@ -73,7 +73,7 @@ const endReport = prepareWrite<Pick<ReportRow, 'day' | 'domain' | 'state' | 'rea
   1,
 )
 
-/** With the sessions that it was about: nothing reads them again. */
+/** Settles a report, and removes the sessions that it was about, because nothing reads them again. */
 export function settleReport(report: OpenReport, state: SettledState, reason: string, now: number): readonly Write[] {
   const { day, domain } = report
   return [
@@ -87,7 +87,7 @@ const dueBefore = prepareRead<{ now: number; limit: number }>()(({ db, slot }) =
   db
     .selectFrom('tls_reports')
     .select(['day', 'domain', 'state', 'attempts', 'uris'])
-    // A condition of the partial index, word for word.
+    // This is a condition of the partial index, word for word.
     .where(sql<boolean>`state in ('waiting', 'posting')`)
     .where('due_at', '<=', slot('now'))
     .orderBy('due_at')
@@ -98,7 +98,7 @@ export function readDueReports(read: Read, now: number, limit: number): readonly
   return dueBefore(read, { now, limit }).map((row) => ({ ...row, uris: parseJson(row.uris) }))
 }
 
-/** Reports of days before `before`; few at a time. */
+/** Reads a few reports of days before `before`. */
 export const oldReports = prepareRead<{ before: string; limit: number }>()(({ db, slot }) =>
   db.selectFrom('tls_reports').select(['day', 'domain']).where('day', '<', slot('before')).limit(slot('limit')),
 )
@@ -107,7 +107,7 @@ export const removeReport = prepareWrite<{ day: string; domain: string }>(({ db,
   db.deleteFrom('tls_reports').where('day', '=', slot('day')).where('domain', '=', slot('domain')),
 )
 
-/** The newest first, for people. */
+/** Reads the newest reports first, for people. */
 export const newestReports = prepareRead<{ from: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('tls_reports')
@@ -120,7 +120,7 @@ export const newestReports = prepareRead<{ from: string; limit: number }>()(({ d
 
 const LAST_PLANNED = 'tls_reports_planned'
 
-/** The last day whose reports are all planned; empty: none. */
+/** Returns the last day whose reports are all planned. Empty if there is none. */
 export function readLastPlanned(read: Read): string {
   return readServiceState(read, { key: LAST_PLANNED })[0]?.value ?? ''
 }

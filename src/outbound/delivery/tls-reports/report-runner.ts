@@ -1,6 +1,6 @@
 /**
- * The work of reports, once a minute: stores what was counted, plans the reports of days that have ended, and takes the
- * due ones a step further.
+ * Works on reports once a minute: stores what was counted, plans the reports of days that have ended, and takes the due
+ * ones a step further.
  *
  * A report is due up to four hours after midnight, at a time that differs by domain and installation, so that not all
  * senders write at once (RFC 8460 section 4.1).
@@ -31,15 +31,15 @@ const RUN_INTERVAL = 60_000
 const SPREAD = 4 * 3_600_000
 /** Milliseconds for which settled reports are listed. */
 const KEEP = 30 * DAY
-/** Domains that are planned in one commit; reports under way at a time. */
+/** The most domains that one commit plans, and the most reports that are under way at a time. */
 const [PLAN_PORTION, AT_A_TIME] = [200, 5]
-/** Old reports that one run removes. */
+/** The most old reports that one run removes. */
 const REMOVE_PORTION = 50
 
 interface RunnerDeps extends Omit<SendReportDeps, 'log'> {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
   readonly counter: Pick<TlsResultCounter, 'flush'>
-  /** `outbound.tls_reports`. */
+  /** Returns `outbound.tls_reports`. */
   readonly isEnabled: () => boolean
 }
 
@@ -56,7 +56,7 @@ export class TlsReportRunner {
     this.timer = setInterval(() => this.look(), LOOK_INTERVAL).unref()
   }
 
-  /** Resolves after the steps under way. */
+  /** Resolves after the running steps. */
   async stop(): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)
@@ -65,7 +65,7 @@ export class TlsReportRunner {
 
   private look(): void {
     const now = this.deps.clock()
-    // After the clock was set back, a run of the future does not count.
+    // A run that lies in the future does not count, because the clock was set back.
     if (this.running !== null || Math.abs(now - this.ranAt) < RUN_INTERVAL) return
     this.ranAt = now
     this.running = this.run().finally(() => {
@@ -81,13 +81,15 @@ export class TlsReportRunner {
       await this.removeOld()
       this.isFailing = false
     } catch (err) {
-      // The next run tries again; an outage is logged once.
+      // The next run tries again. An outage is logged once.
       if (!this.isFailing) this.deps.log.error({ err }, 'TLS reports cannot be worked on now')
       this.isFailing = true
     }
   }
 
-  /** Days that have ended: all of their sessions are stored, because the counter was flushed after their end. */
+  /**
+   * Plans the days that have ended. All of their sessions are stored, because the counter was flushed after their end.
+   */
   private async plan(): Promise<void> {
     const { read, clock } = this.deps
     const today = dateOf(clock())
@@ -111,7 +113,7 @@ export class TlsReportRunner {
     }
   }
 
-  /** For a while: receivers may be slow, and what is counted meanwhile has to be stored. */
+  /** Sends for a limited time: receivers may be slow, and new counts have to be stored. */
   private async sendDue(): Promise<void> {
     const { read, clock } = this.deps
     const begunAt = clock()
@@ -128,14 +130,14 @@ export class TlsReportRunner {
     try {
       await takeReportStep(this.deps, report)
     } catch (err) {
-      // A fault of the disk: the next run tries again. Any other would come again, and hold up the others.
+      // After a fault of the disk the next run tries again. Any other fault would repeat and delay the other reports.
       if (err instanceof StorageFault) throw err
       log.error({ err, domain: report.domain, day: report.day }, 'a TLS report could not be made')
       await commit(settleReport(report, 'failed', 'a fault of this program: see the log', clock()))
     }
   }
 
-  /** Settled reports after a while; and the sessions of days that were never planned, such as those of a wrong clock. */
+  /** Removes old settled reports, and the sessions of days that were never planned, such as those of a wrong clock. */
   private async removeOld(): Promise<void> {
     const { read, commit, clock } = this.deps
     const old = oldReports(read, { before: dateOf(clock() - KEEP), limit: REMOVE_PORTION })
@@ -147,7 +149,7 @@ export class TlsReportRunner {
   }
 }
 
-/** When a report is due first; the same after a restart. */
+/** Returns when a report is due first. It is the same time after a restart. */
 function firstTryOf(day: string, domain: string, submitter: string): number {
   const share = createHash('sha256').update(`${day} ${domain} ${submitter}`).digest().readUInt32BE(0) / 2 ** 32
   return startOfDay(day) + DAY + Math.floor(share * SPREAD)

@@ -6,19 +6,19 @@
 import { type Address, tryParseAddress } from '../../../base/mail/address.js'
 import type { LookupResult } from '../../../base/platform/dns/resolver.js'
 
-/** Characters of a record. */
+/** The most characters of a record. */
 const MAX_RECORD = 2_000
 const MAX_URIS = 5
 
 export interface ReportTargets {
   readonly mailboxes: readonly Address[]
-  /** `https:` alone, without credentials. */
+  /** Only `https:` URLs without credentials. */
   readonly urls: readonly string[]
 }
 
 type ReportingRequest =
   | { readonly kind: 'wanted'; readonly targets: ReportTargets }
-  /** No record, none that is valid, or several. */
+  /** There is no valid record, or there are several. */
   | { readonly kind: 'unwanted' }
   /** DNS did not answer. */
   | { readonly kind: 'unknown'; readonly reason: string }
@@ -32,7 +32,7 @@ export function readReportingRequest(lookup: LookupResult<string>): ReportingReq
   return targets === null ? { kind: 'unwanted' } : { kind: 'wanted', targets }
 }
 
-/** Null: it names no place that a report can be sent to. */
+/** Returns null if the record names no place to which a report can be sent. */
 export function parseReportingRecord(record: string): ReportTargets | null {
   if (record.length > MAX_RECORD) return null
   const [version, ...fields] = record.split(';').map((field) => field.trim())

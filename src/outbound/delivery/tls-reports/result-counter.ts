@@ -1,9 +1,9 @@
 /**
  * Counts what sessions say about TLS, for the reports of their day (RFC 8460 section 4).
  *
- * A session adds to numbers in memory, which are stored once a minute in a few commits: a crash loses at most the last
- * minute. The hosts and addresses in them are chosen by others, so rows are limited: beyond the limit of a domain,
- * faults are counted without host and addresses; beyond the limit of all domains, new domains are left out.
+ * A session adds to numbers in memory, which are stored once a minute in a few commits, so a crash loses at most the
+ * last minute. Others choose the hosts and addresses in them, so the number of rows is limited. Beyond the limit of a
+ * domain, faults are counted without host and addresses. Beyond the limit of all domains, new domains are left out.
  */
 import { createHash } from 'node:crypto'
 import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
@@ -16,11 +16,11 @@ import { addSessions, countRowsOfDay, insertPolicy, type StoredResult } from './
 
 interface CounterLimits {
   readonly domains: number
-  /** Under one registrable domain, whose owner can make up any number of them. */
+  /** The most domains under one registrable domain, whose owner can invent any number of them. */
   readonly domainsOfOwner: number
   readonly rowsOfDomain: number
   readonly policiesOfDomain: number
-  /** Of all domains together. */
+  /** The most rows of all domains together. */
   readonly rows: number
 }
 
@@ -31,12 +31,12 @@ const defaultLimits: CounterLimits = {
   policiesOfDomain: 32,
   rows: 50_000,
 }
-/** Rows of one commit. */
+/** The most rows of one commit. */
 const PORTION = 500
-/** Of one policy. */
+/** The most strings of one policy. */
 const MAX_STRINGS = 100
 const MAX_TEXT_LENGTH = 500
-/** Of all strings of one policy: its domain may show us another one at each message. */
+/** The most characters of all strings of one policy, because its domain may show another policy at each message. */
 const MAX_POLICY_LENGTH = 4_096
 const MAX_DETAIL_LENGTH = 200
 
@@ -55,9 +55,9 @@ type CountedResult = Omit<StoredResult, 'sessions'>
 
 export class TlsResultCounter {
   private day = ''
-  /** Of this day. */
+  /** The counted domains of this day. */
   private domains = new Map<string, CountedDomain>()
-  /** How many of them are under a registrable domain. */
+  /** The number of counted domains under each registrable domain. */
   private owned = new Map<string, number>()
   private rowsOfDay = 0
   private pending = new Map<string, PendingRow>()
@@ -68,7 +68,9 @@ export class TlsResultCounter {
     private readonly limits = defaultLimits,
   ) {}
 
-  /** Never waits. False: the session is left out, because there are too many domains or rows. */
+  /**
+   * Counts a session without waiting. Returns false if there are too many domains or rows, and the session is left out.
+   */
   count(result: TlsSessionResult): boolean {
     const day = dateOf(result.at)
     if (day !== this.day) this.beginDay(day)
@@ -81,7 +83,7 @@ export class TlsResultCounter {
     return true
   }
 
-  /** Stores what was counted. Rejects if the disk takes no more; nothing is lost then. */
+  /** Stores the counts. Rejects if the disk takes no more; nothing is lost then. */
   flush(): Promise<void> {
     this.flushing = this.flushing.catch(() => undefined).then(() => this.storePending())
     return this.flushing
@@ -91,7 +93,7 @@ export class TlsResultCounter {
     this.day = day
     this.domains = new Map()
     this.owned = new Map()
-    // After a restart, what is stored counts as well.
+    // After a restart, the stored rows count too.
     this.rowsOfDay = countRowsOfDay(this.store.read, { day })[0]?.rows ?? 0
   }
 
@@ -146,7 +148,7 @@ export class TlsResultCounter {
   }
 }
 
-/** Without a fault, neither host nor addresses: reports have one number of all such sessions. */
+/** A session without a fault has neither host nor addresses, because reports have one number of all such sessions. */
 function toRow(day: string, policy: string, result: TlsSessionResult): CountedResult {
   const { domain, failure, receivingHost, receivingAddress, sendingAddress } = result
   const row = { day, domain, policy, result: '', mx_host: '', receiving_ip: '', sending_ip: '', detail: '' }

@@ -1,4 +1,4 @@
-/** The counted sessions of a day and domain in the database, until their report is settled. */
+/** Stores the counted sessions of a day and domain until their report is settled. */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
@@ -53,7 +53,7 @@ export const resultsOf = prepareRead<{ day: string; domain: string; limit: numbe
     .limit(slot('limit')),
 )
 
-/** The first day between two others on which sessions were counted. */
+/** Reads the first day between two others on which sessions were counted. */
 export const firstDayBetween = prepareRead<{ after: string; before: string }>()(({ db, slot }) =>
   db
     .selectFrom('tls_policies')

@@ -1,8 +1,8 @@
 /**
- * Takes one report a step further: asks whether the domain wants it, queues its mails, posts it over HTTPS.
+ * Takes one report a step further: asks whether the domain wants it, queues its mails, and posts it over HTTPS.
  *
- * The mails and the new state are one commit, so none is sent twice. A request over HTTPS may be repeated after a crash;
- * the id of the report tells its receiver. What cannot be done within a day is given up.
+ * One commit stores the mails and the new state, so no mail is sent twice. A request over HTTPS may be repeated after a
+ * crash; its receiver recognizes the id of the report. A report that cannot be sent within a day is given up.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
@@ -25,9 +25,9 @@ import { policiesOf, resultsOf, type StoredResult } from './result-records.js'
 
 /** Milliseconds after the end of the day at which a report is given up: a day after the latest first try. */
 const GIVE_UP_AFTER = 28 * 3_600_000
-/** Milliseconds to the next try; the last one repeats. */
+/** Milliseconds to the next try. The last one repeats. */
 const RETRY_WAITS = [900_000, 3_600_000, 14_400_000]
-/** Twice what the counter keeps of a domain: a restart begins its limits anew. */
+/** The limit is twice what the counter keeps of a domain, because a restart resets the counter's limits. */
 const MAX_ROWS = 2_000
 const MAX_POLICIES = 64
 
@@ -47,7 +47,7 @@ export interface SendReportDeps extends Store, ServiceSender {
   readonly onReport?: ((outcome: ReportOutcome) => void) | undefined
 }
 
-/** Rejects if the disk takes no more: the step is taken again later. */
+/** Rejects if the disk takes no more. The step is taken again later. */
 export async function takeReportStep(deps: SendReportDeps, report: OpenReport): Promise<void> {
   if (report.state === 'posting') return postToAll(deps, report)
   const request = readReportingRequest(await deps.resolver.resolveRecords(`_smtp._tls.${report.domain}`, 'TXT'))
@@ -64,7 +64,7 @@ export async function takeReportStep(deps: SendReportDeps, report: OpenReport): 
 async function sendTo(deps: SendReportDeps, report: OpenReport, { mailboxes, urls }: ReportTargets): Promise<void> {
   const { read, commit, clock, log, offer, onReport } = deps
   const { day, domain } = report
-  // The policy of a domain may be looked up for mail of the service, which is no reason for a report.
+  // Mail of the service may cause look-ups of the policy of a domain, which are no reason for a report.
   if (!hasSession(resultsOf(read, { day, domain, limit: MAX_ROWS })))
     return settle(deps, report, 'unwanted', 'no session')
   const known = mailboxes.filter((address) => !isSuppressed(read, SERVICE_WORKSPACE, address))
@@ -108,7 +108,7 @@ async function postToAll(deps: SendReportDeps, report: OpenReport): Promise<void
   const compressed = await compressReport(deps, report)
   const faults: string[] = []
   const left: string[] = []
-  // At once, so that a report takes no longer than the slowest of its receivers.
+  // All receivers are called at once, so that a report takes no longer than the slowest of them.
   const posted = await Promise.all(
     report.uris.map(async (url) => ({ url, fault: await post(new URL(url), compressed) })),
   )

@@ -1,6 +1,7 @@
 /**
- * Fetches the MTA-STS policy of a domain over HTTPS (RFC 8461 section 3.3): certificate verified, no redirects, text/plain,
- * and only addresses that the guard lets through, because the domain's owner chooses them.
+ * Fetches the MTA-STS policy of a domain over HTTPS (RFC 8461 section 3.3). It verifies the certificate, follows no
+ * redirects, accepts only text/plain, and calls only addresses that the guard allows, because the domain's owner
+ * chooses them.
  */
 import type { AddressGuard } from '../../../base/platform/address-guard.js'
 import type { Resolver } from '../../../base/platform/dns/resolver.js'
@@ -13,7 +14,7 @@ import { parseStsPolicy, type StsPolicy } from './sts-policy.js'
 interface PolicyFetchDeps {
   readonly resolveAddresses: Resolver['resolveAddresses']
   readonly mayDial: AddressGuard
-  /** Of the policy's host. */
+  /** The port of the policy's host. */
   readonly port: number
   /** PEM certificates that are trusted instead of the system's. */
   readonly authorities: string | undefined
@@ -21,7 +22,7 @@ interface PolicyFetchDeps {
 
 export type FetchStsPolicy = (domain: string, signal: AbortSignal) => Promise<StsPolicy | TlsFailure>
 
-/** Milliseconds for everything. */
+/** Milliseconds for the whole request. */
 const FETCH_TIMEOUT = 60_000
 const MAX_POLICY_BYTES = 64 * 1024
 const CERTIFICATE_CODES = /CERT|^UNABLE_|SIGNATURE|^CRL_|^PATH_LENGTH|_CA$/

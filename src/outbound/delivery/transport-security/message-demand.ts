@@ -1,8 +1,9 @@
 /**
  * Applies what the message itself says about TLS on its way (RFC 8689) to the hosts that were found. Pure.
  *
- * REQUIRETLS: only hosts whose certificate proves them, known by DNSSEC or a policy. `TLS-Required: No`: no policy of the
- * domain holds the message up. Else hosts that their policy rules out are left out; if none is left, the message waits.
+ * REQUIRETLS allows only hosts whose certificate proves them, which DNSSEC or a policy names. With `TLS-Required: No`
+ * no policy of the domain delays the message. Otherwise hosts that their policy excludes are left out; if none is left,
+ * the message waits.
  */
 import type { TlsRequired } from '../../../base/mail/tls-required.js'
 import type { Destination, Host } from '../hosts/destination.js'
@@ -14,7 +15,7 @@ interface MessageDemand {
   readonly returnPath: string
 }
 
-/** `onRefused`: called for each host that is left out by its policy. */
+/** `onRefused` is called for each host that its policy excludes. */
 export function applyMessageDemand(
   { domain, tlsRequired = null, returnPath }: MessageDemand,
   destination: Destination,
@@ -43,11 +44,11 @@ function withoutSecurity({ security: _ignored, ...host }: Host): Host {
   return host
 }
 
-/** Empty: no certificate would prove the host. */
+/** Returns an empty list if no certificate would prove the host. */
 function toProvableHost(host: Host): readonly Host[] {
   if (host.tls === 'implicit') return [host]
   const { rule, applied } = securityOf(host)
-  // The operator has named the host of a route.
+  // The operator has named the host of a route, so its name is trusted.
   const isNameTrusted = host.security === undefined || host.security.isNameTrusted
   if ((rule.kind === 'dane' && rule.records.length > 0) || rule.kind === 'sts-enforce') return [host]
   const security: HostSecurity = { rule: { kind: 'verified' }, isNameTrusted, applied }
@@ -69,7 +70,7 @@ function toTemporary(domain: string, hosts: readonly Host[]): Destination {
   }
 }
 
-/** RFC 8689 section 4.2.1: such a message is returned. */
+/** Such a message is returned (RFC 8689 section 4.2.1). */
 function toUnprovable(domain: string): Destination {
   return {
     kind: 'refused',

@@ -1,8 +1,8 @@
 /**
- * Adds to the hosts of a destination what the policies of the domain demand of TLS with them: DANE where DNSSEC covers
- * the host, else MTA-STS (RFC 8461 section 2).
+ * Adds to the hosts of a destination what the policies of the domain demand of TLS: DANE where DNSSEC covers the host,
+ * else MTA-STS (RFC 8461 section 2).
  *
- * Routes of the operator have no policy. The look-ups for a domain without any are answered from memory.
+ * Routes of the operator have no policy. Memory answers the look-ups for a domain without policies.
  */
 import type { Config } from '../../../base/config/complete.js'
 import type { DomainName } from '../../../base/mail/address.js'
@@ -23,18 +23,18 @@ interface SecurityLookupDeps {
 export class DestinationSecurer {
   constructor(private readonly deps: SecurityLookupDeps) {}
 
-  /** MTA-STS policies that are known. */
+  /** The number of known MTA-STS policies. */
   get policyCount(): number {
     return this.deps.stsPolicies.size
   }
 
-  /** `finding`: the hosts by MX or address, whose look-up goes on meanwhile. */
+  /** `finding` resolves to the hosts by MX or address. The policy is looked up at the same time. */
   async secure(domain: DomainName, finding: Promise<Destination>): Promise<Destination> {
     const { settings, stsPolicies, resolver } = this.deps
     const { dane, mta_sts: mtaSts } = settings()
     const [destination, policy] = await Promise.all([finding, mtaSts ? stsPolicies.find(domain) : null])
     if (destination.kind !== 'hosts') return destination
-    // The answer that the destination was found by, unless it has left the cache meanwhile.
+    // This is the answer by which the destination was found, unless it has left the cache since.
     const mx = dane === 'auto' ? await resolver.judgeMx(domain) : null
     if (mx?.lookup.kind === 'failure') return toTemporaryFailure(domain, mx.lookup.detail)
     const isMxAuthentic = mx?.isAuthentic === true
@@ -51,7 +51,7 @@ export class DestinationSecurer {
   }
 }
 
-/** Without an answer it is not known whether DNSSEC covers the hosts: an attacker may have suppressed it. */
+/** Without an answer it is unknown whether DNSSEC covers the hosts, because an attacker may have suppressed it. */
 function toTemporaryFailure(domain: DomainName, detail: string): Destination {
   const response = `the MX records of ${domain} cannot be looked up: ${detail}`
   return { kind: 'temporary', reason: 'dns', response, status: '4.4.3' }

@@ -1,11 +1,11 @@
-/** Tells TLS reports what the opening of a session, or a policy that rules a host out, says. Pure. */
+/** Makes the results for TLS reports: of the opening of a session, and of a policy that excludes a host. Pure. */
 import type { Host } from '../hosts/destination.js'
 import { securityOf } from '../hosts/host-security.js'
 import type { TlsFailure, TlsSessionResult } from '../hosts/tls-result.js'
 
 export type OnTlsResult = (result: TlsSessionResult) => void
 
-/** Characters. */
+/** The most characters of a detail. */
 const MAX_DETAIL = 200
 
 interface SessionFacts {
@@ -24,7 +24,7 @@ export function toSessionResult(host: Host, { domain, failure, sendingAddress, a
   }
 }
 
-/** The host was not called. */
+/** The result of a host that was not called. */
 export function toRefusedResult(host: Host, domain: string, at: number): TlsSessionResult | null {
   const { rule } = securityOf(host)
   if (rule.kind !== 'refused') return null
@@ -32,7 +32,7 @@ export function toRefusedResult(host: Host, domain: string, at: number): TlsSess
   return toSessionResult(host, { domain, failure, sendingAddress: null, at })
 }
 
-/** The policy of a domain could not be had. */
+/** The result of a policy that could not be fetched. */
 export function toPolicyFailureResult(domain: string, failure: TlsFailure, at: number): TlsSessionResult {
   return {
     ...{ domain, at, policy: { type: 'sts', strings: [], hosts: [] } },

@@ -1,14 +1,14 @@
 /**
- * The MTA-STS policies of the domains that get mail: in memory and in the database, bounded, the one used least recently
- * leaves first (RFC 8461).
+ * The MTA-STS policies of the domains that get mail, in memory and in the database (RFC 8461). Their number is bounded:
+ * the one used least recently leaves first.
  *
- * A policy is fetched when the TXT record of its domain shows an id that is not known, and once a day while it is in use.
- * It holds until its time is over: neither a missing TXT record nor a fetch that fails ends it before, because an attacker
- * on the way can cause both. Mail waits a few seconds for the first policy of its domain, and then goes on as without one; a
- * policy that is known is used at once, and its TXT record is looked at beside.
+ * A policy is fetched when the TXT record of its domain shows an unknown id, and once a day while it is in use. It is
+ * valid until its time is over: neither a missing TXT record nor a failed fetch ends it before, because an attacker on
+ * the path can cause both. Mail waits a few seconds for the first policy of its domain, and is then sent as without
+ * one. A known policy is used at once, while its TXT record is checked.
  *
- * The names under one registrable domain have an owner who can make up any number of them. So they share a small part of
- * the memory and of the fetches: no owner can push out the policies of others, and thereby their encryption.
+ * The names under one registrable domain have one owner, who can invent any number of them. So they share a small part
+ * of the memory and of the fetches: no owner can displace the policies of others, and thereby their encryption.
  */
 import { findOwnerDomain } from '../../../base/mail/public-suffix.js'
 import type { Clock } from '../../../base/platform/clock.js'
@@ -25,7 +25,8 @@ import type { FetchStsPolicy } from './fetch-sts-policy.js'
 import { readStsId, type StsPolicy } from './sts-policy.js'
 
 /**
- * The MTA-STS policies in the database, which hold until they expire, across restarts. They belong to no workspace.
+ * The MTA-STS policies in the database, which are valid until they expire, across restarts. They belong to no
+ * workspace.
  */
 const listStsPolicies = prepareRead<{ limit: number }>()(({ db, slot }) =>
   db.selectFrom('sts_policies').selectAll().orderBy('domain').limit(slot('limit')),
@@ -53,7 +54,7 @@ interface StsPoliciesDeps extends Store {
   readonly fetchPolicy: FetchStsPolicy
   /** Milliseconds that mail waits for the first policy of its domain. */
   readonly maxWait: number
-  /** Called when a policy could not be had. */
+  /** Called when a policy could not be fetched. */
   readonly onFetchFailure: (domain: string, failure: TlsFailure) => void
 }
 
@@ -65,23 +66,23 @@ interface KnownPolicy extends StsPolicy {
 }
 
 const MAX_POLICIES = 5_000
-/** Policies under one registrable domain, and fetches of them at a time. */
+/** The most policies under one registrable domain, and the most fetches of them at a time. */
 const [MAX_POLICIES_OF_ONE, MAX_FETCHES_OF_ONE] = [100, 3]
 const MAX_CHECKED_DOMAINS = 20_000
 const MAX_FETCHES = 20
 const MAX_WAITING_FETCHES = 1_000
-/** Milliseconds. */
+/** Milliseconds that a fetch waits for its turn. */
 const FETCH_WAIT = 60_000
-/** Until the TXT record is read again, from the cache of the resolver while it is valid there. */
+/** Milliseconds until the TXT record is read again, from the cache of the resolver while it is valid there. */
 const CHECK_INTERVAL = 60_000
-/** The same, after a look-up that failed, which may have taken long. */
+/** The same after a failed look-up, which may have taken long. */
 const FAILURE_CHECK_INTERVAL = 300_000
-/** RFC 8461 section 3.3: five minutes or longer after a fetch that failed. */
+/** Milliseconds after a failed fetch. RFC 8461 section 3.3 asks for five minutes or longer. */
 const RETRY_AFTER = 300_000
 const REFRESH_AFTER = 86_400_000
 const REFRESH_INTERVAL = 600_000
 const MAX_REFRESHES = 50
-/** A policy of a domain that got no mail for this long is not refreshed. */
+/** A policy is not refreshed if its domain got no mail for this many milliseconds. */
 const UNUSED_AFTER = 14 * 86_400_000
 
 export class StsPolicies {
@@ -90,10 +91,10 @@ export class StsPolicies {
     max: MAX_POLICIES,
     onRemove: (_policy, domain) => this.noteRemoved(domain),
   })
-  /** By registrable domain, those fetched last at the end. */
+  /** The domains by registrable domain, those fetched last at the end. */
   private readonly owned = new Map<string, Set<string>>()
   private readonly fetching = new Map<string, number>()
-  /** Until when the TXT record of a domain needs no look. */
+  /** The moments until which the TXT record of a domain needs no check. */
   private readonly checkedUntil = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
   private readonly retryAt = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
   private readonly running = new Map<string, Promise<void>>()
@@ -116,7 +117,7 @@ export class StsPolicies {
     return this.policies.size
   }
 
-  /** The policy that binds mail for the domain now; null: none. Never rejects. */
+  /** Resolves to the policy that applies to mail for the domain now, or to null if there is none. Never rejects. */
   async find(domain: string): Promise<StsPolicy | null> {
     const now = this.deps.clock()
     if (this.findValid(domain) === null) await this.waitForCheck(domain, now)
@@ -126,12 +127,12 @@ export class StsPolicies {
     return policy === null || policy.mode === 'none' ? null : policy
   }
 
-  /** Fetches again what was fetched a day ago. Resolves when that has ended. */
+  /** Fetches the policies again that were fetched a day ago. Resolves when that has ended. */
   async refresh(): Promise<void> {
     const now = this.deps.clock()
     const retryAt = ({ domain }: KnownPolicy): number => this.retryAt.peek(domain) ?? 0
     const due = [...this.policies.values()].filter((policy) => isDue(policy, now) && retryAt(policy) <= now)
-    // Those that failed before come last: however many do, the others are refreshed.
+    // Policies that failed before come last, so that the others are refreshed however many fail.
     const first = due.sort((a, b) => retryAt(a) - retryAt(b)).slice(0, MAX_REFRESHES)
     await Promise.all(first.map(({ domain, id }) => this.fetch(domain, id)))
   }
@@ -150,7 +151,7 @@ export class StsPolicies {
 
   private needsCheck(domain: string, now: number): boolean {
     const until = this.checkedUntil.get(domain) ?? 0
-    // A time beyond the interval: the clock was set back.
+    // A time beyond the interval means that the clock was set back.
     return until <= now || until > now + FAILURE_CHECK_INTERVAL
   }
 
@@ -159,7 +160,7 @@ export class StsPolicies {
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
-        // The next message does not wait again; the check goes on.
+        // The next message does not wait again, and the check continues.
         this.checkedUntil.set(domain, now + CHECK_INTERVAL)
         resolve()
       }, this.deps.maxWait)
@@ -168,7 +169,7 @@ export class StsPolicies {
     clearTimeout(timer)
   }
 
-  /** One at a time for each domain. */
+  /** Runs one check at a time for each domain. */
   private check(domain: string): Promise<void> {
     const known = this.running.get(domain)
     if (known !== undefined) return known
@@ -230,7 +231,7 @@ export class StsPolicies {
     if (owned.size > MAX_POLICIES_OF_ONE && oldest !== undefined) this.policies.delete(oldest)
   }
 
-  /** Or replaced. */
+  /** Notes that a policy was removed or replaced. */
   private noteRemoved(domain: string): void {
     this.evicted.add(domain)
     const owner = ownerOf(domain)
@@ -239,7 +240,7 @@ export class StsPolicies {
     if (owned?.size === 0) this.owned.delete(owner)
   }
 
-  /** A policy that the database does not take holds in memory. */
+  /** Stores a policy. If the database does not take it, it is valid in memory. */
   private async store(policy: KnownPolicy): Promise<void> {
     const { domain, id, mode, patterns, maxAge, fetchedAt } = policy
     this.keep(policy)

@@ -1,7 +1,8 @@
 /**
- * MTA-STS records and policies (RFC 8461 sections 3.1, 3.2, 4.1). Pure; linear in the length of the text.
+ * Parses MTA-STS records and policies (RFC 8461 sections 3.1, 3.2, 4.1). Pure, and linear in the length of the text.
  *
- * Both come from other domains: what is kept of them is bounded. A policy with more host patterns than `MAX_PATTERNS` is invalid.
+ * Both come from other domains, so what is kept of them is bounded. A policy with more host patterns than
+ * `MAX_PATTERNS` is invalid.
  */
 import { tryParseDomainName } from '../../../base/mail/address.js'
 
@@ -14,12 +15,12 @@ export interface StsPolicy {
 }
 
 const MAX_PATTERNS = 50
-/** A policy that has more is invalid. */
+/** A policy that has more lines is invalid. */
 const MAX_LINES = 500
 /** Seconds: one year (RFC 8461 section 3.2). */
 const MAX_AGE = 31_557_600
 
-/** The id of the one record for MTA-STS; null: there is none, or more than one. */
+/** Returns the id of the only record for MTA-STS, or null if there is none, or more than one. */
 export function readStsId(records: readonly string[]): string | null {
   const [record, ...others] = records.filter((text) => /^v=STSv1[ \t]*;/.test(text))
   if (record === undefined || others.length > 0) return null
@@ -31,7 +32,7 @@ export function readStsId(records: readonly string[]): string | null {
   return id !== undefined && /^[a-zA-Z0-9]{1,32}$/.test(id) ? id : null
 }
 
-/** A word that says what is wrong, instead of a policy that is not valid. */
+/** Returns the policy, or a word that says what is wrong with it. */
 export function parseStsPolicy(text: string): StsPolicy | { readonly fault: string } {
   const lines = text.split('\n', MAX_LINES + 1)
   if (lines.length > MAX_LINES) return { fault: 'length' }
@@ -57,7 +58,7 @@ export function matchesStsPolicy({ patterns }: Pick<StsPolicy, 'patterns'>, mx: 
   )
 }
 
-/** As it would be published, for reports. */
+/** Returns the lines of the policy as they would be published, for reports. */
 export function formatStsPolicy({ mode, patterns, maxAge }: StsPolicy): readonly string[] {
   const hosts = patterns.map((pattern) => `mx: ${pattern}`)
   return ['version: STSv1', `mode: ${mode}`, ...hosts, `max_age: ${maxAge / 1_000}`]

@@ -1,9 +1,9 @@
 /**
  * Compares the certificates of a server with its TLSA records (RFC 7671 section 5, RFC 7672 section 3). Pure.
  *
- * DANE-EE: the certificate or key itself; names and dates do not count. DANE-TA: an issuer in the chain that the server
- * sent, or the one in the record; each certificate is signed by the next, all are valid now, and the server's is for one of
- * the names.
+ * DANE-EE names the certificate or key itself; names and dates do not count. DANE-TA names an issuer in the chain that
+ * the server sent, or has the issuer in the record: each certificate is signed by the next, all are valid now, and the
+ * server's certificate is for one of the names.
  *
  * The work is bounded: each form of a certificate is hashed once, and signatures are verified for a few certificates.
  *
@@ -15,7 +15,10 @@ import type { TlsaRecord } from '../hosts/tlsa-record.js'
 
 const VERSION_TAG = 0xa0
 
-/** Records with a whole certificate or key of an issuer that are tried: each may cost a verification of a signature. */
+/**
+ * The most records with a whole certificate or key of an issuer that are tried. Each may cost a verification of a
+ * signature.
+ */
 const MAX_ANCHORS = 2
 
 interface DaneDemand {
@@ -23,7 +26,7 @@ interface DaneDemand {
   readonly names: readonly string[]
 }
 
-/** Null: verified. `chain`: the server's certificate first, then its issuers. */
+/** Returns null if the server is verified. `chain` has the server's certificate first, then its issuers. */
 export function verifyDane(
   chain: readonly X509Certificate[],
   { records, names }: DaneDemand,
@@ -36,7 +39,7 @@ export function verifyDane(
     if (records.some((record) => record.usage === 3 && matchesLeaf(record))) return null
     return verifyByIssuer(chain, leaf, { records: records.filter(({ usage }) => usage === 2), names }, now)
   } catch {
-    // OpenSSL does not know the kind of a key.
+    // OpenSSL does not know this kind of key.
     return { type: 'certificate-not-trusted', detail: 'a certificate cannot be read' }
   }
 }
@@ -58,7 +61,7 @@ function verifyByIssuer(
   return { type: 'certificate-host-mismatch', detail: `the certificate is not for ${names.join(' or ')}` }
 }
 
-/** From the server's certificate to the issuer that a record names; null: there is none. */
+/** Finds the path from the server's certificate to the issuer that a record names. Returns null if there is none. */
 function findTrustedPath(
   chain: readonly X509Certificate[],
   records: readonly TlsaRecord[],
@@ -74,7 +77,7 @@ function findTrustedPath(
   return extendByRecord(path, records)
 }
 
-/** The record holds what the server does not send: the issuer's whole certificate, or its key. */
+/** Adds what the server does not send, but the record contains: the issuer's whole certificate, or its key. */
 function extendByRecord(
   path: readonly X509Certificate[],
   records: readonly TlsaRecord[],
@@ -106,7 +109,7 @@ function isValidAt({ validFrom, validTo }: X509Certificate, now: number): boolea
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
 }
 
-/** Whether a record matches this certificate. */
+/** Returns a function that tells whether a record matches this certificate. */
 function createMatcher({ raw }: X509Certificate): (record: TlsaRecord) => boolean {
   const forms = new Map<string, Buffer>()
   return ({ selector, matching, data }) => {
@@ -125,22 +128,22 @@ function toForm(octets: Buffer, matching: TlsaRecord['matching']): Buffer {
 }
 
 /**
- * The public key of a certificate, as the octets that are in it (SubjectPublicKeyInfo, RFC 5280 section 4.1). Pure.
+ * Returns the public key of a certificate as the octets in it (SubjectPublicKeyInfo, RFC 5280 section 4.1). Pure.
  *
- * OpenSSL would encode the key anew, which need not give the same octets. Throws RangeError if it is no certificate.
+ * OpenSSL would encode the key again, which need not give the same octets. Throws a RangeError if it is no certificate.
  */
 export function publicKeyOctetsOf(certificate: Buffer): Buffer {
   const outer = readElement(certificate, 0)
   const body = readElement(certificate, outer.start)
   let at = body.start
-  // The version is optional; then come serial number, signature, issuer, validity and subject.
+  // The version is optional. Serial number, signature, issuer, validity and subject follow.
   const isVersion = certificate.readUInt8(at) === VERSION_TAG
   for (let left = isVersion ? 6 : 5; left > 0; left -= 1) at = readElement(certificate, at).end
   return certificate.subarray(at, readElement(certificate, at).end)
 }
 
 interface DerElement {
-  /** Offset at which its content begins. */
+  /** The offset at which the content begins. */
   readonly start: number
   readonly end: number
 }

@@ -6,23 +6,23 @@ import type { TlsRule } from '../hosts/host-security.js'
 import type { TlsFailure, TlsFailureType } from '../hosts/tls-result.js'
 import { verifyDane } from './verify-dane.js'
 
-/** Certificates from the server's own to the last issuer. */
+/** The most certificates from the server's own to the last issuer. */
 const MAX_CHAIN = 10
 
 interface SessionJudgement {
-  /** Null: as the rule demands. */
+  /** Null if the session is as the rule demands. */
   readonly failure: TlsFailure | null
-  /** For people: what proved the server, as `verified by DANE`; null: nothing did. */
+  /** What proved the server, for people, such as `verified by DANE`. Null if nothing did. */
   readonly proof: string | null
 }
 
-/** `sts-testing` reports a failure like `sts-enforce`: the caller goes on. */
+/** `sts-testing` reports a failure like `sts-enforce`, but the caller continues. */
 export function judgeSession(socket: TLSSocket, rule: TlsRule, now: number): SessionJudgement {
   switch (rule.kind) {
     case 'none':
       return { failure: null, proof: null }
     case 'refused':
-      // Such a host is not called; if it were, it would get nothing.
+      // Such a host is not called. If it were, it would get nothing.
       return { failure: { type: rule.failure, detail: rule.text }, proof: null }
     case 'dane': {
       if (rule.records.length === 0) return { failure: null, proof: null }
@@ -49,14 +49,14 @@ function toJudgement(failure: TlsFailure | null, proof: string): SessionJudgemen
   return { failure, proof: failure === null ? proof : null }
 }
 
-/** Codes of Node.js; any other means that the chain is not trusted. */
+/** The codes of Node.js. Any other code means that the chain is not trusted. */
 const failureTypes: Readonly<Record<string, TlsFailureType>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate-host-mismatch',
   CERT_HAS_EXPIRED: 'certificate-expired',
   CERT_NOT_YET_VALID: 'certificate-expired',
 }
 
-/** What OpenSSL and Node.js found about chain, dates and name during the handshake. */
+/** Returns what OpenSSL and Node.js found about chain, dates and name during the handshake. */
 function findPkixFailure({ authorized, authorizationError }: TLSSocket): TlsFailure | null {
   if (authorized) return null
   const code = String(authorizationError)

@@ -1,9 +1,9 @@
 /**
- * The header fields of a composed message: addresses, subject and the client's own fields.
+ * Composes the header fields of a message: addresses, subject and the client's own fields.
  *
  * Text that is not plain ASCII becomes encoded words (RFC 2047); only local parts stay UTF-8 (RFC 6532). Text that
  * looks like an encoded word is encoded too, so that readers see what the client wrote. Lines are folded at 76 octets
- * where there is a blank, but never into a line of blanks alone, which some readers take for the end of the header.
+ * where there is a blank, but never into a line of only blanks, which some readers take for the end of the header.
  */
 import { encodeWord, quoteString } from 'nodemailer/lib/mime-funcs'
 import type { NamedAddress } from '../../base/mail/named-address.js'
@@ -11,7 +11,9 @@ import type { MessageContent } from './message-content.js'
 import { readStructuredValue, type ValuePiece } from './structured-fields.js'
 
 const MAX_LINE_LENGTH = 76
-/** Characters of an encoded word with its delimiters; leaves room for the field's name on the first line. */
+/**
+ * The most characters of an encoded word with its delimiters. They leave room for the field's name on the first line.
+ */
 const MAX_WORD_LENGTH = 52
 
 /** Each line ends with CRLF. */
@@ -28,12 +30,12 @@ export function composeHeader(content: MessageContent): string {
   return lines.join('')
 }
 
-/** The Subject field. `subject`: one line. */
+/** Composes the Subject field. `subject` is one line. */
 export function composeSubject(subject: string): string {
   return formatField('Subject', formatUnstructured(subject))
 }
 
-/** A field of addresses; empty if there are none. */
+/** Composes a field of addresses. Empty if there are none. */
 export function composeMailboxes(name: string, list: readonly NamedAddress[]): string {
   return list.length === 0 ? '' : formatField(name, list.map(formatMailbox).join(', '))
 }
@@ -48,16 +50,16 @@ function formatPhrase(name: string): string {
   return isPlain(name) ? quoteString(name) : toEncodedWords(name)
 }
 
-/** Unstructured text (RFC 5322 section 2.2.1). Blanks at the ends and runs of blanks are kept by encoding them. */
+/** Formats unstructured text (RFC 5322 section 2.2.1). Encoding keeps blanks at the ends and runs of blanks. */
 function formatUnstructured(text: string): string {
   return isPlain(text) && !/^ | $| {2}/.test(text) ? text : toEncodedWords(text)
 }
 
-/** A value that the client may have encoded itself. */
+/** Formats a value that the client may have encoded itself. */
 function formatCustomValue(name: string, value: string): string {
   if (/^[\t\x20-\x7e]*$/.test(value)) return value.trim()
   const pieces = readStructuredValue(name, value)
-  // A string is a fault, with which no request comes this far.
+  // A string reports a fault. No request with a fault comes this far.
   return pieces === null || typeof pieces === 'string' ? toEncodedWords(value) : pieces.map(formatPiece).join('')
 }
 
@@ -66,7 +68,7 @@ function formatPiece({ kind, text }: ValuePiece): string {
   return kind === 'phrase' ? formatPhrase(text) : formatUnstructured(text)
 }
 
-/** Printable ASCII in pieces that can be folded and do not look like an encoded word. */
+/** Tells whether text is printable ASCII in pieces that can be folded and do not look like an encoded word. */
 function isPlain(text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text) && !text.includes('=?') && !/\S{61}/.test(text)
 }
@@ -75,7 +77,7 @@ function toEncodedWords(text: string): string {
   return encodeWord(text, isMostlyAscii(text) ? 'Q' : 'B', MAX_WORD_LENGTH)
 }
 
-/** If at most a third of the characters must be escaped, Q is shorter than base64, and readable. */
+/** Tells whether at most a third of the characters must be escaped. Then Q is shorter than base64, and readable. */
 function isMostlyAscii(text: string): boolean {
   let escaped = 0
   for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) > 0x7e) escaped += 1
@@ -87,7 +89,9 @@ function formatField(name: string, value: string): string {
   return `${line.length <= MAX_LINE_LENGTH ? line : foldField(name, value)}\r\n`
 }
 
-/** The first word stays on the line of the name; blanks move to the next line with the word after them. */
+/**
+ * Folds a field. The first word stays on the line of the name; blanks move to the next line with the word after them.
+ */
 function foldField(name: string, value: string): string {
   let text = `${name}:`
   let width = text.length

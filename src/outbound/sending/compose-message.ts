@@ -1,12 +1,12 @@
 /**
  * Composes the bytes of a message from its parts (RFC 5322, 2045 to 2047, 2231, 2387).
  *
- * nodemailer's MailComposer makes the tree of parts, with encodings, boundaries and file name parameters. It gets text
- * and bytes only and may open neither files nor URLs. The tree is written in one go, because its streams cost ten times
+ * nodemailer's MailComposer makes the tree of parts, with encodings, boundaries and file name parameters. It gets only
+ * text and bytes, and may open neither files nor URLs. The tree is written at once, because its streams cost ten times
  * as much (docs/decisions/composing.md). Every line ends with CRLF and has at most 998 octets.
  *
- * Limits: the message is in memory as a whole; one of the largest size takes some tenths of a second, so large content
- * is composed on a thread (`compose-thread`).
+ * Limits: the whole message is in memory. One of the largest size takes some tenths of a second, so large content is
+ * composed on a thread (`compose-thread`).
  */
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
@@ -47,7 +47,7 @@ interface Bodies {
   readonly html: Body
 }
 
-/** For any message. The boundaries contain the email's id, which a client cannot predict. */
+/** Composes any message. The boundaries contain the email's id, which a client cannot predict. */
 export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): ComposedMessage {
   const tree = new MailComposer({
     ...rest,
@@ -66,7 +66,7 @@ export function composeMimeTree(content: MessageContent, rest: Bodies & Mail): C
 
 interface Piece {
   readonly bytes: Buffer
-  /** The encoding of a part's content; null: it has none. */
+  /** The encoding of a part's content. Null if the part has no content. */
   readonly encoding: BodyEncoding | null
 }
 
@@ -74,7 +74,7 @@ function toPiece(text: string): Piece {
   return { bytes: Buffer.from(text), encoding: null }
 }
 
-/** Text and HTML are the first parts of the tree, in front of all files. */
+/** Finds text and HTML, which are the first parts of the tree, before all files. */
 function findBodies(pieces: readonly Piece[], count: number): readonly EncodedBody[] {
   let startFromEnd = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
   const bodies: EncodedBody[] = []
@@ -90,7 +90,7 @@ function countBodies({ text, html }: Bodies): number {
   return [text, html].filter((body) => body !== '').length
 }
 
-/** Line ends become CRLF, which quoted-printable keeps. */
+/** Makes the bodies. Line ends become CRLF, which quoted-printable keeps. */
 function buildBodies({ html, text }: MessageContent): Bodies {
   const plain = text ?? (html === null ? '' : textOfHtml(html))
   return { text: buildBody(plain), html: buildBody(html ?? '') }
@@ -98,7 +98,10 @@ function buildBodies({ html, text }: MessageContent): Bodies {
 
 type Body = string | { readonly content: Buffer; readonly contentTransferEncoding: 'base64' }
 
-/** Characters above which text goes in base64: quoted-printable of megabytes takes a second, base64 a tenth of that. */
+/**
+ * Text with more characters is sent in base64, because quoted-printable of megabytes takes a second, and base64 a
+ * tenth.
+ */
 const LARGE_TEXT = 262_144
 
 function buildBody(text: string): Body {
@@ -119,7 +122,10 @@ function toAttachmentPart({ filename, content, contentType }: Attachment): Part 
   return { ...part, content: message, contentType, contentTransferEncoding: encoding }
 }
 
-/** The encoding of a message/* part, which must not be in base64 (RFC 2046 section 5.2.1). Null: its lines fit no other encoding. */
+/**
+ * Finds the encoding of a message/* part, which must not be in base64 (RFC 2046 section 5.2.1). Returns null if its
+ * lines fit no other encoding.
+ */
 function findPlainEncoding(bytes: Buffer): '7bit' | '8bit' | null {
   const steps = checkLinesInSteps(bytes, { maxLineOctets: 998 })
   let step = steps.next()
@@ -132,12 +138,12 @@ function toInlinePart({ cid, filename, content, contentType }: InlineImage): Par
   return { cid, filename: name, content, contentType, contentDisposition: 'inline' }
 }
 
-/** A long run of blanks would be folded into a line of blanks alone. */
+/** Makes each run of blanks one blank, because a long run would be folded into a line of only blanks. */
 function collapseBlanks(filename: string): string {
   return filename.replace(/\s+/g, ' ')
 }
 
-/** Writes a part with its children. Each piece has memory of its own. */
+/** Writes a part with its children. No two pieces share memory. */
 function writeNode(node: MimeNode, pieces: Piece[]): void {
   pieces.push(toPiece(`${node.buildHeaders()}\r\n\r\n`))
   if (node.childNodes.length === 0) {
@@ -152,7 +158,7 @@ function writeNode(node: MimeNode, pieces: Piece[]): void {
   pieces.push(toPiece(`--${String(node.boundary)}--`))
 }
 
-/** 7bit occurs for text only, and that is ASCII in short lines. */
+/** Encodes the content of a part. 7bit occurs only for text, which is ASCII in short lines then. */
 function encodeContent(node: MimeNode): Piece {
   const { content = '' } = node
   if (typeof content !== 'string' && !Buffer.isBuffer(content))

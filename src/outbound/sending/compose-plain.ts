@@ -1,7 +1,7 @@
 /**
- * Composes a message of text, HTML or both, without files: most messages. nodemailer's tree of parts
- * (`compose-message.ts`) costs eight times as much, which would be the largest share of a REST request; tests compare
- * the results of both. The encodings are those of nodemailer here too.
+ * Composes a message of text, HTML or both, without files. Most messages are of this kind. nodemailer's tree of parts
+ * (`compose-message.ts`) costs eight times as much, which would be the largest share of a REST request. Tests compare
+ * the results of both. The encodings are the same as nodemailer's.
  */
 import { encode as encodeQuoted, wrap as wrapQuoted } from 'nodemailer/lib/qp'
 import { encodeBase64Lines } from '../../base/mail/base64-lines.js'
@@ -11,25 +11,25 @@ import { composeHeader } from './compose-header.js'
 import type { MessageContent } from './message-content.js'
 import type { BodyEncoding, EncodedBody } from './token-places.js'
 
-/** The bytes of a message, and where its text and HTML are. */
+/** The bytes of a message, and the places of its text and HTML. */
 export interface ComposedMessage {
   readonly raw: Buffer
   readonly bodies: readonly EncodedBody[]
 }
 
 interface PlainMessage {
-  /** Without a Message-ID in `fields`. */
+  /** The content, whose `fields` have no Message-ID. */
   readonly content: MessageContent
   readonly messageId: string
-  /** Lines end with CRLF; empty: no such part. */
+  /** Lines end with CRLF. Empty if there is no such part. */
   readonly text: string
   readonly html: string
-  /** Must not be predictable for the client. */
+  /** The boundary, which clients must not be able to predict. */
   readonly boundary: string
   readonly now: number
 }
 
-/** The length of a line that needs no encoding, in characters. */
+/** The most characters of a line that needs no encoding. */
 const MAX_LINE = 76
 
 const ascii = /^[\t\r\n\x20-\x7e]*$/
@@ -52,7 +52,7 @@ export function composePlain({ content, messageId, text, html, boundary, now }: 
 interface Part {
   readonly header: string
   readonly encoding: BodyEncoding
-  /** ASCII, as it is sent. */
+  /** The body in ASCII, as it is sent. */
   readonly body: string
 }
 
@@ -60,7 +60,7 @@ function joinSingle(top: string, part: Part): ComposedMessage {
   return joinParts(top + part.header, [{ ...part, after: '\r\n' }])
 }
 
-/** `after`: what follows a body. It is ASCII, as the bodies are; the header may have UTF-8. */
+/** Joins the parts. `after` follows a body and is ASCII, like the bodies; the header may have UTF-8. */
 function joinParts(start: string, parts: readonly (Part & { readonly after: string })[]): ComposedMessage {
   let rest = 0
   const bodies = parts.toReversed().map(({ encoding, body, after }) => {
@@ -91,8 +91,8 @@ function encodeBody(encoding: BodyEncoding, text: string, isAscii: boolean): str
 }
 
 /**
- * Quoted-printable of printable ASCII, which needs few escapes (RFC 2045 section 6.7): encoding it byte by byte takes
- * ten times as long. Lines of `text` end with CRLF.
+ * Encodes printable ASCII, which needs few escapes, as quoted-printable (RFC 2045 section 6.7). Encoding it byte by
+ * byte takes ten times as long. Lines of `text` end with CRLF.
  */
 export function encodeAscii(text: string): string {
   const escaped = text.replaceAll('=', '=3D')
@@ -104,14 +104,14 @@ function hasBlankLineEnd(text: string): boolean {
   return text.includes(' \r') || text.includes('\t\r') || text.endsWith(' ') || text.endsWith('\t')
 }
 
-/** Quoted-printable keeps text readable while most of it is ASCII. */
+/** Chooses quoted-printable for text that is mostly ASCII, because it stays readable. */
 function chooseEncoding(text: string, isAscii: boolean): BodyEncoding {
   if (isAscii) return hasLongLine(text) ? 'quoted-printable' : '7bit'
   const escaped = text.replace(/[\t\r\n\x20-\x7e]+/g, '').length
   return escaped * 3 > text.length ? 'base64' : 'quoted-printable'
 }
 
-/** Characters from which on the tree of parts encodes text without a look at its lines. */
+/** From this many characters on, the tree of parts encodes text without looking at its lines. */
 const LONG_TEXT = 131_072
 
 function hasLongLine(text: string): boolean {

@@ -1,7 +1,7 @@
 /**
- * Composes large content on a thread, and renders large templates: 10 MB of HTML take the better part of a second. Long
- * bodies come and go as UTF-8, and their memory goes to the thread; the message comes back in memory of its own. So none
- * of them is copied here.
+ * Composes large content on a thread, and renders large templates: 10 MB of HTML take almost a second. Long bodies
+ * cross as UTF-8, and their memory is transferred to the thread. The message comes back in memory that only it uses. So
+ * nothing is copied here.
  */
 
 import { type PlainRefusal, reviveRefusal } from '../../base/mail/refusal.js'
@@ -13,7 +13,7 @@ import type { ComposedContent, ContentToCompose } from './compose-content.js'
 import type { RequestedBody, RequestedContent } from './message-content.js'
 import type { RenderedBodies, TemplateToRender } from './template-content.js'
 
-/** All bodies as UTF-8. */
+/** The content with all bodies as UTF-8. */
 type PackedContent = Omit<RequestedContent, 'html' | 'text'> & {
   readonly html: Uint8Array | null
   readonly text: Uint8Array | null
@@ -25,7 +25,7 @@ export interface ContentJob extends Omit<ContentToCompose, 'content'>, TrackingU
 }
 
 interface TrackingUrls {
-  /** The URL that tracked links begin with. */
+  /** The URL with which tracked links begin. */
   readonly base: string
   readonly publicUrl: string
 }
@@ -43,7 +43,7 @@ export interface PreviewJob {
 
 export type ThreadJob = ContentJob | TemplateJob | PreviewJob
 
-/** Buffers lose their class on the way. */
+/** The message as the thread sends it. Buffers become plain Uint8Arrays on the way. */
 type PackedMessage = Omit<ComposedContent, 'raw'> & { readonly raw: Uint8Array }
 
 export type ComposedJob =
@@ -57,7 +57,10 @@ export class ComposeThread {
     new URL('./compose-content-worker.js', import.meta.url),
   )
 
-  /** Bodies that are Buffers are empty afterwards, and so are files with `isOwn`. Rejects with the Refusal of `composeContent`. */
+  /**
+   * Composes the content. Bodies that are Buffers are empty afterwards, and so are files with `isOwn`. Rejects with the
+   * Refusal of `composeContent`.
+   */
   async compose({ content, ...job }: ContentToCompose & TrackingUrls): Promise<ComposedContent> {
     const [html, text] = [toBytes(content.html), toBytes(content.text)]
     const files = [...content.attachments, ...content.inlineImages].filter(({ isOwn }) => isOwn === true)

@@ -1,9 +1,9 @@
 /**
- * Header fields that a client may set on a composed message. Pure.
+ * Checks the header fields that a client may set on a composed message. Pure.
  *
- * Refused are fields that we write ourselves, because readers disagree about duplicates, and service header fields.
- * Message-ID, In-Reply-To and References may be set if they are well-formed; the last two name foreign ids, which may
- * lack the at sign.
+ * Fields that this server writes are refused, because readers disagree about duplicates, and so are service header
+ * fields. Message-ID, In-Reply-To and References may be set if they are well-formed; the last two name ids of other
+ * messages, which may lack the at sign.
  */
 import { isMessageId } from '../../base/mail/message-id.js'
 import { findLineFault } from '../../base/mail/named-address.js'
@@ -12,10 +12,11 @@ import { isServiceField } from './service-headers.js'
 import { readStructuredValue } from './structured-fields.js'
 
 export const MAX_CUSTOM_FIELDS = 50
-/** Octets of one value. */
+/** The most octets of one value. */
 const MAX_FIELD_VALUE = 8_192
 /**
- * Characters of a name, and of a piece without blanks: together they fit a line of 998 octets (RFC 5322 section 2.1.1).
+ * The most characters of a name, and of a piece without blanks: together they fit a line of 998 octets (RFC 5322
+ * section 2.1.1).
  */
 const MAX_FIELD_NAME = 76
 const MAX_PIECE_LENGTH = 900
@@ -40,7 +41,7 @@ const reservedFields = new Set([
 ])
 const messageIdFields = new Set(['in-reply-to', 'references'])
 
-/** What is wrong with this field, as the predicate of a sentence; null: nothing. */
+/** Returns what is wrong with this field, as the predicate of a sentence, or null if nothing is. */
 export function findCustomFieldFault(name: string, value: string): string | null {
   const lower = name.toLowerCase()
   if (!fieldNamePattern.test(name) || name.length > MAX_FIELD_NAME) {
@@ -65,12 +66,15 @@ export function findCustomFieldFault(name: string, value: string): string | null
 
 const foreignId = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,498}>$/
 
-/** A message id without UTF-8, so that the message needs no SMTPUTF8. */
+/** Tells whether text is a message id without UTF-8, so that the message needs no SMTPUTF8. */
 function isPlainId(text: string): boolean {
   return isMessageId(text) && /^[\x21-\x7e]+$/.test(text)
 }
 
-/** Blanks belong to the piece after them. Text that is not ASCII becomes encoded words, which are short. */
+/**
+ * Tells whether a piece is too long. Blanks belong to the piece after them. Text that is not ASCII becomes encoded
+ * words, which are short.
+ */
 function hasLongPiece(value: string): boolean {
   if (value.length <= MAX_PIECE_LENGTH || /[^\t\x20-\x7e]/.test(value)) return false
   return value.split(/(?<=[^ \t])(?=[ \t])/).some((piece) => piece.length > MAX_PIECE_LENGTH)

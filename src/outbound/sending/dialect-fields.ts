@@ -1,11 +1,11 @@
 /**
- * Header fields by which other providers' clients say how to send a message: Postmark, Mailgun, Amazon SES, SendGrid,
- * Mandrill, Resend, Mailjet, Brevo, SparkPost, MailerSend, AhaSend, Mailtrap, Postal, MailPace, SocketLabs, Campaign
- * Monitor, UniOne.
+ * Reads header fields by which clients of other providers say how to send a message: Postmark, Mailgun, Amazon SES,
+ * SendGrid, Mandrill, Resend, Mailjet, Brevo, SparkPost, MailerSend, AhaSend, Mailtrap, Postal, MailPace, SocketLabs,
+ * Campaign Monitor, UniOne.
  *
- * They are removed before sending. A wrong value is ignored, as those providers do; but a field that asks for another
- * message or for other recipients than ours would be (a template, values for each recipient, more copies, TLS at any
- * price) is refused, since ignoring it would send what the client did not mean.
+ * They are removed before sending. A wrong value is ignored, as those providers do. A field is refused if it requires
+ * another message or other recipients than this server would send (a template, values for each recipient, more copies,
+ * TLS at any price), because ignoring it would send what the client did not mean.
  */
 import { Refusal } from '../../base/mail/refusal.js'
 import { isRecord } from '../../base/platform/records.js'
@@ -23,7 +23,7 @@ export type HeaderDraft = { -readonly [Key in keyof HeaderOptions]: Key extends 
 export const MAX_TAGS = 20
 export const MAX_TAG_TEXT = 256
 
-/** Fields of these beginnings steer a provider, whatever follows. */
+/** Fields with these beginnings control a provider, whatever follows. */
 const prefixes = [
   ...[
     'x-pm-',
@@ -44,7 +44,7 @@ const wholeNames: ReadonlySet<string> = new Set([
   ...['x-smtpapi', 'x-apiheader', 'x-unione', 'x-xsmessageid', 'x-xsmailingid', 'x-xstags'],
 ])
 
-/** `name`: as in the message, in lower case. */
+/** `name` is the name in the message, in lower case. */
 interface Written {
   readonly name: string
   readonly value: string
@@ -67,7 +67,7 @@ const trackClicks: Reader = (draft, { value }) => {
 const schedule: Reader = (draft, { name, value, now }) => {
   draft.scheduledFor ??= parseDialectTime(name, value, now)
 }
-/** Whatever is no clear "no": what should be dropped must never be sent. */
+/** Every value except a clear "no" drops the message, because a message that should be dropped must never be sent. */
 const drop: Reader = (draft, { value }) => {
   draft.dropped = parseDialectFlag(value) !== false
 }
@@ -147,12 +147,12 @@ const readers: Readonly<Record<string, Reader>> = {
 
 const METADATA_PREFIX = 'x-pm-metadata-'
 
-/** `name` in lower case. */
+/** `name` is in lower case. */
 export function isDialectField(name: string): boolean {
   return wholeNames.has(name) || prefixes.some((prefix) => name.startsWith(prefix))
 }
 
-/** Throws a Refusal `malformed-message` for a field that asks for something else than would be sent. */
+/** Throws a Refusal `malformed-message` for a field that requires something else than would be sent. */
 export function readDialectField(draft: HeaderDraft, written: Written): void {
   const { name, value } = written
   if (name.startsWith(METADATA_PREFIX)) addTagIfValid(draft, name.slice(METADATA_PREFIX.length), value)
@@ -163,7 +163,7 @@ export function isTag({ name, value }: Tag): boolean {
   return name !== '' && name.length <= MAX_TAG_TEXT && value !== '' && value.length <= MAX_TAG_TEXT
 }
 
-/** Ignores an invalid tag, and tags beyond the limit. */
+/** Adds a tag. Ignores an invalid tag, and tags beyond the limit. */
 function addTagIfValid(draft: HeaderDraft, name: string, value: string): void {
   const tag = { name, value }
   if (isTag(tag) && draft.tags.length < MAX_TAGS) draft.tags.push(tag)
@@ -202,7 +202,7 @@ function readSendGrid(draft: HeaderDraft, { name, value, now }: Written): void {
   if (typeof asked['send_at'] === 'number') draft.scheduledFor ??= parseDialectTime(name, String(asked['send_at']), now)
 }
 
-/** Null: the filter is not there. */
+/** Returns null if the filter is not there. */
 function readFilter(filter: unknown): boolean | null {
   const settings = isRecord(filter) && isRecord(filter['settings']) ? filter['settings'] : null
   return settings === null || settings['enable'] === undefined
@@ -235,7 +235,7 @@ function isFilled(value: unknown): boolean {
   return (Array.isArray(value) && value.length > 0) || (isRecord(value) && Object.keys(value).length > 0)
 }
 
-/** Null: it is no object in JSON. */
+/** Returns null if the text is no JSON object. */
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text)
@@ -245,7 +245,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** Separated by commas, or in JSON. */
+/** Reads a list that is separated by commas, or in JSON. */
 function readList(text: string): readonly string[] {
   return text
     .replace(/^\[|\]$|"/g, '')
@@ -253,14 +253,17 @@ function readList(text: string): readonly string[] {
     .map((word) => word.trim())
 }
 
-/** The words for yes and no that other providers accept; null: another word. */
+/** Reads the words for yes and no that other providers accept. Returns null for another word. */
 function parseDialectFlag(value: string): boolean | null {
   const word = value.toLowerCase()
   if (['true', 'yes', 'htmlonly', 'htmlandtext', 'enabled', '1', '2'].includes(word)) return true
   return ['false', 'no', 'none', 'textonly', 'disabled', '0'].includes(word) ? false : null
 }
 
-/** RFC 5322, ISO 8601, `2030-01-31 09:00:00` in UTC, or seconds since 1970. Refused: what is no time, and what is too late. */
+/**
+ * Reads RFC 5322, ISO 8601, `2030-01-31 09:00:00` in UTC, or seconds since 1970. Refuses text that is no time, and a
+ * time that is too late.
+ */
 function parseDialectTime(name: string, value: string, now: number): number | null {
   const utc = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?$/.test(value) ? `${value.replace(' ', 'T')}Z` : value
   const at = /^\d{9,10}$/.test(value) ? Number(value) * 1_000 : Date.parse(utc)

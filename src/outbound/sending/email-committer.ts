@@ -1,11 +1,11 @@
 /**
  * Stores prepared emails in one commit and hands them to delivery. When it resolves, they are on disk.
  *
- * An idempotency key is stored in the same commit. If equal requests arrive at once, one commits; the others violate
- * the primary key and get the result of the first.
+ * The same commit stores an idempotency key. If equal requests arrive at once, one commits; the others violate the
+ * primary key and get the result of the first.
  *
- * The quota charge comes first in that commit, so that a miss leaves nothing to roll back. An equal request is charged
- * once: a repetition is answered even when no quota is left.
+ * The quota charge is the first write of the commit, so that a miss leaves nothing to roll back. An equal request is
+ * charged once: a repetition is answered even when no quota is left.
  */
 
 import type { Store } from '../../base/storage/db/database.js'
@@ -29,8 +29,8 @@ import { type WrittenCopies, writeCopies } from './personal-copies.js'
 interface CommitterDeps extends Store {
   readonly charger: EmailCharger
   /**
-   * Leases the first attempt in the same commit, if it can begin at once, and takes what is due now, in memory. Null: another
-   * process delivers.
+   * Leases the first attempt in the same commit, if it can begin at once, and takes what is due now, in memory. Null if
+   * another process delivers.
    */
   readonly queue: Pick<QueueRunner, 'claim' | 'offer'> | null
 }
@@ -41,9 +41,9 @@ export interface IdempotentRequest extends KeyUse {
 }
 
 interface CommitEmailsOptions {
-  /** Several emails of one request: if a quota has no room for all of them, none is stored. */
+  /** Set if one request has several emails: if a quota has no room for all of them, none is stored. */
   readonly batch?: boolean
-  /** More writes of the same commit. */
+  /** More writes for the same commit. */
   readonly also?: readonly Write[]
 }
 
@@ -110,7 +110,9 @@ function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRe
   ]
 }
 
-/** After a failed commit: the result of an equal request, else throws the quota's Refusal or the error itself. */
+/**
+ * Handles a failed commit: returns the result of an equal request, or throws the quota's Refusal or the error itself.
+ */
 function resolveFailedCommit(
   read: Read,
   error: unknown,

@@ -1,6 +1,6 @@
 /**
- * Prepares the email of an API request: composes the message, on a thread if its content is large, then prepares it as
- * a message submitted by SMTP is.
+ * Prepares the email of an API request: composes the message, on a thread if its content is large, then prepares it
+ * like a message that was submitted by SMTP.
  */
 
 import { domainOf } from '../../base/mail/address.js'
@@ -19,7 +19,7 @@ import type { SendingOptions } from './submitted-message.js'
 import { mayHaveUnsubscribeUrl } from './template-content.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
-/** No default of the domain applies to requests. */
+/** The defaults of the domain do not apply to requests, so both values are set. */
 interface ComposeOptions extends SendingOptions {
   readonly trackOpens: boolean
   readonly trackClicks: boolean
@@ -28,11 +28,14 @@ interface ComposeOptions extends SendingOptions {
 export interface RequestedEmail {
   readonly content: RequestedContent
   readonly options: ComposeOptions
-  /** The template that subject and bodies are made from. */
+  /** The template from which subject and bodies are made. */
   readonly templateId: string | null
   /** One id for each recipient of To, Cc and Bcc, in this order. */
   readonly recipientIds: readonly string[]
-  /** The bodies have the unsubscribe link of the first recipient from the template; those of a client get it here. */
+  /**
+   * True if the template has put the unsubscribe link of the first recipient into the bodies. Bodies of a client get it
+   * here.
+   */
   readonly hasUnsubscribeLink: boolean
 }
 
@@ -60,7 +63,7 @@ export class EmailComposer {
     checkSize(raw.length)
     const recipients = [...content.to, ...content.cc, ...content.bcc]
     const message = {
-      // Clients of the API learn of bounces by events, not by a DSN.
+      // Clients of the API learn about bounces from events, not from a DSN.
       envelopeFrom: '' as const,
       envid: null,
       ret: null,
@@ -80,7 +83,7 @@ export class EmailComposer {
     const header = scanHeader(raw)
     const about = { emailId, source: 'rest' as const, message, header, summary, options, now }
     const prepared = preparer.prepare(principal, { templateId, tracking, personal, ...about })
-    // Its memory may be that of the message, or a part of it.
+    // The prepared email may use this memory, or a part of it.
     if (!prepared.enqueued.bytes.shares(raw)) freeMemory(raw)
     return prepared
   }

@@ -1,8 +1,8 @@
 /**
- * The sending policy, the same for SMTP and REST: from a submission to the writes of one commit.
+ * The sending policy, the same for SMTP and REST: it makes the writes of one commit from a submission.
  *
- * Checks whether the key may use the senders, and which recipients are suppressed. Refusals are thrown before anything
- * is written.
+ * It checks whether the key may use the senders, and which recipients are suppressed. Refusals are thrown before
+ * anything is written.
  */
 import { isAscii } from 'node:buffer'
 import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
@@ -36,11 +36,11 @@ interface PreparerDeps {
 
 export interface PreparedEmail {
   readonly enqueued: EnqueuedEmail
-  /** The domain of the first From address, which the limits of a sender domain count. */
+  /** The domain of the first From address. The limits of a sender domain count it. */
   readonly senderDomain: DomainName
-  /** Suppressed recipients, in their order in the envelope. */
+  /** The suppressed recipients, in their order in the envelope. */
   readonly suppressed: readonly Address[]
-  /** The messages of all recipients but the first; null: all recipients get the same bytes. */
+  /** The messages of all recipients except the first. Null if all recipients get the same bytes. */
   readonly copies: CopyPlan | null
 }
 
@@ -74,13 +74,19 @@ export class EmailPreparer {
   }
 }
 
-/** A large message stays in pieces, which the writer joins: in place, unless a field was removed or added at the end. */
+/**
+ * Holds the bytes of a message. A large message stays in pieces, which the writer joins: in place, unless a field was
+ * removed or added at the end.
+ */
 function holdBytes(pieces: readonly Buffer[]): MessageBytes {
   const moved = MessageBytes.moved(pieces)
   return moved.length < MOVE_FROM_BYTES ? MessageBytes.lent(joinPieces(pieces, moved.length)) : moved
 }
 
-/** The copies are made later of the bytes, which the caller must not free. A large message is not copied. */
+/**
+ * Holds the bytes from which the copies are made later, so the caller must not free them. A large message is not
+ * copied.
+ */
 function holdForCopies(pieces: readonly Buffer[]): MessageBytes {
   const last = pieces.findLast(({ length }) => length > 0)
   const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null
@@ -88,7 +94,10 @@ function holdForCopies(pieces: readonly Buffer[]): MessageBytes {
   return raw.length < MOVE_FROM_BYTES ? MessageBytes.copied(raw) : MessageBytes.moved([raw])
 }
 
-/** In memory of their own, if they are many: that in which they arrived, if the fields fit in front of them. */
+/**
+ * Joins the pieces. A large message gets memory that nothing else uses: the memory in which it arrived if the fields
+ * fit in front of it, else new memory.
+ */
 function joinPieces(pieces: readonly Buffer[], bytes: number): Buffer {
   if (bytes < TRANSFER_FROM_BYTES) return Buffer.concat(pieces)
   const last = pieces.findLast(({ length }) => length > 0)
@@ -97,7 +106,7 @@ function joinPieces(pieces: readonly Buffer[], bytes: number): Buffer {
   return joined ?? concatAlone(pieces)
 }
 
-/** The message itself is that of the first recipient, even if that one is suppressed. */
+/** Plans the copies. The message itself is that of the first recipient, even if that one is suppressed. */
 function planRecipientCopies(
   raw: Buffer,
   { personal }: Submission,
@@ -160,10 +169,10 @@ function buildEmail(input: EmailInput): NewEmail {
   }
 }
 
-/** Octets of a field with one word, its folding included. */
+/** The most octets of a field with one word, including its folding. */
 const MAX_WORD = 200
 
-/** RFC 8689: the parameter of MAIL goes before the header field. */
+/** Reads what the sender says about TLS (RFC 8689). The parameter of MAIL takes precedence over the header field. */
 function readTlsRequired({ message, header }: Submission): TlsRequired | null {
   if (message.requiresTls === true) return 'yes'
   const [field] = findFields(header, 'tls-required')
@@ -184,7 +193,7 @@ function checkSenders(
   return domain
 }
 
-/** Each address once; throws a Refusal if all are suppressed. The listener bounds their number. */
+/** Returns each address once. Throws a Refusal if all are suppressed. The listener bounds their number. */
 function resolveRecipients(
   { suppressions }: PreparerDeps,
   workspaceId: string,
@@ -211,7 +220,7 @@ function resolveRecipients(
   return recipients
 }
 
-/** Envelope recipients that the header does not name: blind copies. */
+/** Returns the envelope recipients that the header does not name: the blind copies. */
 function findBlindCopies(recipients: readonly NewRecipient[], named: readonly Mailbox[]): Address[] {
   const names = new Set(named.map(({ address }) => address?.toLowerCase()))
   return recipients.map(({ address }) => address).filter((address) => !names.has(address.toLowerCase()))
@@ -221,7 +230,7 @@ function toAddressJson(list: readonly Mailbox[]): Json<readonly string[]> {
   return toJson(list.flatMap(({ address }) => (address === null ? [] : [address])))
 }
 
-/** A header with UTF-8 needs SMTPUTF8 at every next hop (RFC 6532). */
+/** Tells whether the header has UTF-8, which needs SMTPUTF8 at every next hop (RFC 6532). */
 function hasUtf8(raw: Buffer, header: Header): boolean {
   return !isAscii(raw.subarray(0, header.end))
 }
@@ -229,12 +238,12 @@ function hasUtf8(raw: Buffer, header: Header): boolean {
 interface TrackedSubmission {
   readonly raw: Buffer
   readonly header: Header
-  /** What follows `raw`. */
+  /** The pieces that follow `raw`. */
   readonly rest: readonly Buffer[]
   readonly tracking: SubmittedTracking
 }
 
-/** A message submitted by SMTP is tracked here, as its header fields or else its domain say. */
+/** Tracks a message that was submitted by SMTP, if its header fields or else its domain require that. */
 function trackSubmission(
   { tracker }: PreparerDeps,
   workspaceId: string,

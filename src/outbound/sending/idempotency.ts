@@ -1,9 +1,9 @@
 /**
- * Remembers idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`): within 24 hours, the same key with the
+ * Remembers idempotency keys (`Idempotency-Key`, `X-Service-Idempotency-Key`). Within 24 hours, the same key with the
  * same content gives the same email; with other content it is a conflict.
  *
- * The key's row is written in the commit of the email (`email-committer.ts`). SMTP and REST share the keys of a
- * workspace; the fingerprints of their requests are never equal.
+ * The commit of the email writes the key's row (`email-committer.ts`). SMTP and REST share the keys of a workspace, but
+ * the fingerprints of their requests are never equal.
  */
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
@@ -36,7 +36,7 @@ export const expireIdempotency = prepareWrite<{ workspaceId: string; key: string
 )
 
 const BATCH_SIZE = 500
-/** Bytes of the answers that one step deletes; a single one may be that of a batch. */
+/** The most bytes of answers that one step deletes. A single answer may be that of a batch. */
 const BATCH_BYTES = 4 * 1_048_576
 
 const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
@@ -48,7 +48,7 @@ const selectOldest = prepareRead<{ before: number }>()(({ db, slot }) =>
     .limit(BATCH_SIZE),
 )
 
-/** Deletes the oldest keys from before `before`, at most one step of them; resolves to whether there may be more. */
+/** Deletes the oldest keys from before `before`, at most one step of them. Resolves to true if there may be more. */
 export async function removeExpiredKeys({ read, commit }: Store, before: number): Promise<boolean> {
   const rows = selectOldest(read, { before })
   if (rows.length === 0) return false
@@ -70,7 +70,7 @@ const byKey = prepareRead<{ workspaceId: string; key: string }>()(({ db, slot })
     .where('key', '=', slot('key')),
 )
 
-/** SHA-256 over the parts, each prefixed with its length. */
+/** Returns the SHA-256 over the parts, each prefixed with its length. */
 export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part)
@@ -78,7 +78,7 @@ export function fingerprintOf(parts: readonly (string | Buffer)[]): string {
 }
 
 export interface KeyUse {
-  /** The message's header field that holds the key; absent: the key came with an API request. */
+  /** The message's header field that holds the key. Absent if the key came with an API request. */
   readonly field?: string
   readonly workspaceId: string
   readonly key: string
@@ -93,7 +93,7 @@ export interface EarlierUse {
   readonly answer: string | null
 }
 
-/** The result of an earlier use of this key, or null; throws a Refusal `conflict` if the content differs. */
+/** Returns the result of an earlier use of this key, or null. Throws a Refusal `conflict` if the content differs. */
 export function findEarlierUse(
   read: Read,
   { workspaceId, key, fingerprint, field }: KeyUse,

@@ -1,21 +1,21 @@
-/** A message as an API request describes it: parsed and checked, not encoded yet. */
+/** The content of a message as an API request describes it: parsed and checked, but not encoded. */
 import type { NamedAddress } from '../../base/mail/named-address.js'
 
 /** The bytes of a file. */
 interface FileContent {
   readonly content: Buffer
-  /** Nothing else uses the bytes: their memory may be given away. */
+  /** True if nothing else uses the bytes, so that their memory may be transferred. */
   readonly isOwn?: boolean
 }
 
 export interface Attachment extends FileContent {
   readonly filename: string
-  /** Such as `application/pdf` or `text/csv; charset=utf-8`. */
+  /** A type such as `application/pdf` or `text/csv; charset=utf-8`. */
   readonly contentType: string
 }
 
 export interface InlineImage extends FileContent {
-  /** The HTML refers to it as `cid:CID`. */
+  /** The HTML refers to the image as `cid:CID`. */
   readonly cid: string
   readonly contentType: string
   readonly filename: string | null
@@ -27,16 +27,16 @@ export interface CustomField {
   readonly value: string
 }
 
-/** Characters from which on a body of a request is given as UTF-8. */
+/** A body of a request with at least this many characters is passed as UTF-8. */
 export const LONG_BODY = 65_536
 
-/** UTF-8 if it is long: a string of megabytes takes the main thread too long, so only threads make one of it. */
+/** A long body is UTF-8: making a string of megabytes takes the main thread too long, so only threads do it. */
 export type RequestedBody = string | Buffer
 
 export interface RequestedContent extends Omit<MessageContent, 'html' | 'text'> {
-  /** Null: none. */
+  /** Null if there is no HTML. */
   readonly html: RequestedBody | null
-  /** Null: made from the HTML. */
+  /** Null if the text is made from the HTML. */
   readonly text: RequestedBody | null
 }
 
@@ -47,9 +47,9 @@ export interface MessageContent {
   readonly bcc: readonly NamedAddress[]
   readonly replyTo: readonly NamedAddress[]
   readonly subject: string
-  /** Null: none. */
+  /** Null if there is no HTML. */
   readonly html: string | null
-  /** Null: made from the HTML. */
+  /** Null if the text is made from the HTML. */
   readonly text: string | null
   readonly fields: readonly CustomField[]
   readonly attachments: readonly Attachment[]

@@ -1,8 +1,8 @@
 /**
- * The messages of the recipients of an email that has an unsubscribe link: each has its own link, so its own bytes. A
- * *copy* is the message of one recipient, where the recipients of an email get different bytes.
+ * Makes the messages of the recipients of an email that has an unsubscribe link. Each recipient has a different link,
+ * so different bytes. A *copy* is the message of one recipient, where the recipients of an email get different bytes.
  *
- * They are prepared as a plan, whose size is known, and written when the email is stored, in steps: fifty copies of
+ * Copies are prepared as a plan, whose size is known, and written in steps when the email is stored: fifty copies of
  * some hundred kilobytes take longer than one turn of the event loop may.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -14,14 +14,17 @@ import { insertCopy, type RecipientCopy } from '../../records/messages/email/rec
 import { type CopyFrame, copySizeOf, type EncodedBody, findCopyFrame, writeCopy } from './token-places.js'
 import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
-/** 32 MB: the bytes that the copies of one email do not have in common with the first recipient's message. */
+/** 32 MB: the most bytes that the copies of one email do not share with the first recipient's message. */
 const MAX_COPIES = 32 * 1_048_576
-/** 1 MB: text and HTML, encoded, of an email that has copies. They are searched, copied and read as a whole. */
+/**
+ * 1 MB: the most encoded bytes of text and HTML in an email that has copies, because they are searched and copied as a
+ * whole.
+ */
 const MAX_COPIED_BODIES = 1_048_576
 /** Bytes that are copied in one turn of the event loop. */
 const STEP_BYTES = 524_288
 
-/** What an email with an unsubscribe link has beyond any other. */
+/** The additional content of an email with an unsubscribe link. */
 export interface PersonalContent {
   readonly bodies: readonly EncodedBody[]
   readonly links: Pick<UnsubscribeLinks, 'tokenOf'>
@@ -30,14 +33,17 @@ export interface PersonalContent {
 export interface CopyPlan {
   readonly raw: Buffer
   readonly frame: CopyFrame
-  /** All but the first, whose message is `raw`. */
+  /** The ids of all recipients except the first, whose message is `raw`. */
   readonly recipientIds: readonly string[]
-  /** All copies. */
+  /** The bytes of all copies. */
   readonly bytes: number
   readonly links: PersonalContent['links']
 }
 
-/** Null: all recipients get the same bytes. Throws a Refusal `too-large`. `personal.bodies`: `checkCopiedBodies` allows them. */
+/**
+ * Returns null if all recipients get the same bytes. Throws a Refusal `too-large`. Check `personal.bodies` with
+ * `checkCopiedBodies` before.
+ */
 export function planCopies(
   raw: Buffer,
   { bodies, links }: PersonalContent,
@@ -65,7 +71,7 @@ export function checkCopiedBodies(bodies: readonly EncodedBody[]): void {
 
 export interface WrittenCopies {
   readonly writes: readonly Write[]
-  /** By recipient id; empty if they must be read back, because their memory goes to the writer. */
+  /** Copies by recipient id. Empty if they must be read back, because their memory is transferred to the writer. */
   readonly copies: ReadonlyMap<string, RecipientCopy>
 }
 

@@ -1,12 +1,12 @@
 /**
- * Makes the bytes that are sent from the bytes that a client submitted: adds Received, Date and Message-ID, removes Bcc
- * and service header fields. Pure.
+ * Makes the bytes that are sent from the bytes that a client submitted. Pure.
  *
- * Puts one Received field on top, with host, protocol and id, and nothing about the client. Adds Date and Message-ID if
- * they are missing. Removes Bcc, Return-Path, the reference field of a message that we sent before, service header
- * fields, and all but the last of a field that a message has once. All other bytes stay as they are.
+ * It puts one Received field on top, with host, protocol and id, and nothing about the client. It adds Date and
+ * Message-ID if they are missing. It removes Bcc, Return-Path, the reference field of a message that this server sent
+ * before, service header fields, and all but the last of a field that a message may have once. All other bytes stay as
+ * they are.
  *
- * Refuses a message without From or with several (RFC 5322 section 3.6), a From without an address or longer than
+ * It refuses a message without From or with several (RFC 5322 section 3.6), a From without an address or longer than
  * `MAX_LIST_LENGTH`, and more Received fields than a message has that is not in a loop (RFC 5321 section 6.3).
  */
 import { explainAddress, formatForDisplay, tryParseAddress } from '../../base/mail/address.js'
@@ -28,12 +28,12 @@ import { Refusal } from '../../base/mail/refusal.js'
 import { isServiceField } from './service-headers.js'
 import type { MessageSummary } from './submitted-message.js'
 
-/** Far more than mail programs write, far fewer than we can parse. */
+/** This is far more than mail programs write, and far fewer than the parser can handle. */
 const MAX_FIELDS = 1_000
 
 interface MessageOrigin {
   readonly hostname: string
-  /** `ESMTPSA` and the like (RFC 3848), or `HTTPS`. */
+  /** A name such as `ESMTPSA` (RFC 3848), or `HTTPS`. */
   readonly protocol: string
   readonly emailId: string
   readonly now: number
@@ -42,12 +42,12 @@ interface MessageOrigin {
 const strippedFields = new Set(['bcc', 'resent-bcc', 'return-path', REFERENCE_FIELD])
 
 interface PreparedMessage {
-  /** Most of them are views of the submitted message. */
+  /** The pieces of the message. Most of them are views of the submitted message. */
   readonly pieces: readonly Buffer[]
   readonly messageId: string
 }
 
-/** `rest`: what follows `raw`, which has the whole header. */
+/** `rest` follows `raw`, which has the whole header. */
 export function prepareMessage(
   raw: Buffer,
   header: Header,
@@ -70,7 +70,7 @@ export function prepareMessage(
   }
 }
 
-/** An empty Message-ID is removed, since a real one is added. */
+/** Finds the fields to remove. An empty Message-ID is removed, because a real one is added. */
 function findRemovedFields(header: Header, withMessageId: boolean): HeaderField[] {
   const repeated = new Set(findRepeatedFields(header))
   return header.fields.filter(
@@ -82,12 +82,12 @@ function findRemovedFields(header: Header, withMessageId: boolean): HeaderField[
   )
 }
 
-/** RFC 5322 section 3.6; several From fields are refused. */
+/** The fields that may occur once (RFC 5322 section 3.6). Several From fields are refused. */
 const singleFields: ReadonlySet<string> = new Set([
   ...['date', 'sender', 'reply-to', 'to', 'cc', 'message-id', 'in-reply-to', 'references', 'subject'],
 ])
 
-/** The fields that may occur once and come again below. Readers disagree about which of them counts. */
+/** Finds the fields that may occur once but occur again below. Readers disagree about which of them counts. */
 export function findRepeatedFields({ fields }: Header): readonly HeaderField[] {
   const seen = new Set<string>()
   return fields
@@ -96,7 +96,7 @@ export function findRepeatedFields({ fields }: Header): readonly HeaderField[] {
     .toReversed()
 }
 
-/** Authors, recipients and subject; throws a Refusal `malformed-message` or `mail-loop`. */
+/** Returns authors, recipients and subject. Throws a Refusal `malformed-message` or `mail-loop`. */
 export function summarizeMessage(raw: Buffer, header: Header): MessageSummary {
   if (header.fields.length > MAX_FIELDS) {
     throw new Refusal('malformed-message', `more than ${MAX_FIELDS} header fields`)

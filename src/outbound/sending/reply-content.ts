@@ -1,8 +1,8 @@
 /**
- * The content of a reply to an inbound email. Pure.
+ * Builds the content of a reply to an inbound email. Pure.
  *
- * It is sent to the Reply-To of that email, or without one to From (RFC 5322 section 3.6.2), from the address that
- * received it, and joins its thread (section 3.6.4).
+ * The reply goes to the Reply-To of that email, or to From if there is none (RFC 5322 section 3.6.2). Its sender is the
+ * address that received the email, and it joins the email's thread (section 3.6.4).
  */
 import { tryParseForeignAddress } from '../../base/mail/address.js'
 import { findFields, readFieldValue, scanHeader } from '../../base/mail/header-fields.js'
@@ -13,9 +13,9 @@ import { parseJson } from '../../base/storage/tables/columns.js'
 import type { InboundEmail } from '../../records/messages/inbound/inbound-record.js'
 import type { Attachment, CustomField, RequestedBody, RequestedContent } from './message-content.js'
 
-/** Octets of References, which leave room for the parent within the limit of a header field. */
+/** The most octets of References. They leave room for the parent within the limit of a header field. */
 const MAX_REFERENCES = 7_000
-/** Bounds Reply-To, so that an external sender cannot make a user write to a crowd. */
+/** The most addresses of Reply-To, so that an external sender cannot make a user write to many people. */
 const MAX_REPLY_RECIPIENTS = 5
 const MAX_SUBJECT = 998
 const plainId = /^<[\x21-\x7e]{1,498}>$/
@@ -32,7 +32,7 @@ type AnsweredEmail = Pick<
   'envelope_to' | 'from_email' | 'from_name' | 'message_id' | 'reference_ids' | 'subject'
 >
 
-/** `raw`: the inbound message, if it is still stored. Throws a Refusal if it has no address to reply to. */
+/** `raw` is the inbound message, if it is still stored. Throws a Refusal if the message has no address to reply to. */
 export function buildReplyContent(
   email: AnsweredEmail,
   raw: Buffer | undefined,
@@ -83,7 +83,10 @@ function buildReplySubject(subject: string): string {
   return replyPrefix.test(subject) ? subject : `Re: ${subject}`.slice(0, MAX_SUBJECT).trimEnd()
 }
 
-/** The parent is last (RFC 5322 section 3.6.4); a long thread keeps its first and its latest ids. */
+/**
+ * Builds the fields of the thread. The parent is last (RFC 5322 section 3.6.4); a long thread keeps its first and its
+ * latest ids.
+ */
 function buildThreadFields({ message_id: parent, reference_ids }: AnsweredEmail): CustomField[] {
   if (parent === null || !plainId.test(parent)) return []
   const [first, ...others] = parseJson(reference_ids).filter((id) => plainId.test(id) && id !== parent)

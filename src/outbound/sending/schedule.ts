@@ -1,6 +1,6 @@
 /**
- * The release time of a scheduled message: an ISO 8601 date and time with an offset or `Z`, at most 30 days ahead. A
- * time in the past means now.
+ * Parses the release time of a scheduled message: an ISO 8601 date and time with an offset or `Z`, at most 30 days
+ * ahead. A time in the past means now.
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -9,16 +9,18 @@ const MAX_AHEAD = 30 * 24 * 3_600_000
 
 const isoPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
 
-/** ISO 8601 with an offset or `Z` to epoch milliseconds; null for anything else, such as 30 February. */
+/**
+ * Converts ISO 8601 with an offset or `Z` to epoch milliseconds. Returns null for any other text, such as 30 February.
+ */
 export function parseTimestamp(text: string): number | null {
   const at = Date.parse(text)
   const [, day] = isoPattern.exec(text) ?? []
   if (day === undefined || Number.isNaN(at)) return null
-  // Date.parse reads 30 February as 2 March.
+  // Date.parse reads 30 February as 2 March, so the result is compared with the text.
   return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day) ? at : null
 }
 
-/** Epoch milliseconds, or null for now. `field`: the field that the refusal names. */
+/** Returns epoch milliseconds, or null for now. `field` is the field that the refusal names. */
 export function parseReleaseTime(text: string, now: number, field = 'scheduled_for'): number | null {
   const at = parseTimestamp(text)
   if (at === null) {

@@ -1,6 +1,6 @@
 /**
  * Decides which sender addresses may be used: those in verified domains of the workspace, within the domains that the
- * key allows. Pure over `domains`.
+ * key allows. Depends only on `domains`.
  */
 
 import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
@@ -11,7 +11,7 @@ import type { SendingDomainCache } from '../../workspaces/domains/sending-domain
 
 export type VerifiedDomains = Pick<SendingDomainCache, 'findVerified' | 'listVerified'>
 
-/** The sender of the envelope; empty is the null reverse-path, which every principal may use. */
+/** Checks the sender of the envelope. Empty is the null reverse-path, which every principal may use. */
 export function checkEnvelopeSender(principal: Principal, sender: Address | '', domains: VerifiedDomains): void {
   if (sender !== '') checkSender(principal, sender, 'sender', domains)
 }

@@ -2,8 +2,9 @@
  * Reads service header fields, by which a client says how to send a message: `X-Service-*`, and the fields of other
  * providers.
  *
- * Our own fields are strict: a wrong value, or a second occurrence of a field that may occur once, is refused. Our
- * fields take precedence over those of other providers (`dialect-fields`). All of them are removed before sending.
+ * The fields of this server are strict: a wrong value, or a second occurrence of a field that may occur once, is
+ * refused. They take precedence over those of other providers (`dialect-fields`). All of them are removed before
+ * sending.
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -19,7 +20,7 @@ import {
 import { MAX_IDEMPOTENCY_KEY } from './idempotency.js'
 import { parseReleaseTime } from './schedule.js'
 
-/** `name`: the field in its usual spelling, for refusals. */
+/** `name` is the usual spelling of the field, for refusals. */
 type FieldReader = (draft: HeaderDraft, value: string, now: number, name: string) => void
 
 const serviceReaders: Readonly<Record<string, FieldReader>> = {
@@ -53,15 +54,15 @@ const serviceReaders: Readonly<Record<string, FieldReader>> = {
   },
 }
 
-/** In its usual spelling. */
+/** The usual spelling of the field. */
 export const IDEMPOTENCY_FIELD = 'X-Service-Idempotency-Key'
 
-/** Whether this is a service header field, to be removed. `name` in lower case. */
+/** Tells whether this is a service header field, which is removed. `name` is in lower case. */
 export function isServiceField(name: string): boolean {
   return name.startsWith('x-service-') || isDialectField(name)
 }
 
-/** `fields`: the service header fields in their order, values unfolded and trimmed. */
+/** `fields` are the service header fields in their order. Their values are unfolded and trimmed. */
 export function readServiceFields(
   fields: readonly { readonly name: string; readonly value: string }[],
   now: number,
@@ -90,7 +91,7 @@ export function readServiceFields(
   return draft
 }
 
-/** `x-service-tag` to `X-Service-Tag`. */
+/** Converts `x-service-tag` to `X-Service-Tag`. */
 function canonicalNameOf(name: string): string {
   return name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())
 }

@@ -1,19 +1,19 @@
 /**
  * Encodes structured header fields that a client may set on a composed message, with text that is not ASCII. Pure.
  *
- * RFC 2047 section 5 allows encoded words in phrases and comments only, never within an address, a URL or a token; so
- * their phrases are encoded alone. Fields that are not in the table are unstructured text.
+ * RFC 2047 section 5 allows encoded words only in phrases and comments, never within an address, a URL or a token. So
+ * only the phrases of these fields are encoded. Fields that are not in the table are unstructured text.
  */
 import { isUnambiguous, parseMailboxList } from '../../base/mail/mailbox-list.js'
 import { keysOf } from '../../base/platform/records.js'
 
-/** Pieces of a value in their order: a phrase or the text of a comment may be encoded, plain text is ASCII. */
+/** A piece of a value: a phrase or the text of a comment may be encoded; plain text is ASCII. */
 export interface ValuePiece {
   readonly kind: 'phrase' | 'comment' | 'plain'
   readonly text: string
 }
 
-/** What a value is made of: mailboxes, a phrase and an id, URLs in angle brackets, phrases, ASCII alone. */
+/** The elements of a value: mailboxes, a phrase and an id, URLs in angle brackets, phrases, or only ASCII. */
 type Syntax = 'mailboxes' | 'list-id' | 'urls' | 'phrases' | 'ascii'
 
 const namesBySyntax: Readonly<Record<Syntax, readonly string[]>> = {
@@ -59,7 +59,10 @@ const syntaxByName: ReadonlyMap<string, Syntax> = new Map(
   keysOf(namesBySyntax).flatMap((syntax) => namesBySyntax[syntax].map((name): [string, Syntax] => [name, syntax])),
 )
 
-/** Null: the field is no structured one, or all of it is ASCII. Otherwise its pieces, or what is wrong with it. */
+/**
+ * Returns the pieces of a value, or what is wrong with it. Returns null if the field is not structured, or is all
+ * ASCII.
+ */
 export function readStructuredValue(name: string, value: string): readonly ValuePiece[] | string | null {
   const syntax = syntaxByName.get(name.toLowerCase())
   if (syntax === undefined || isAscii(value)) return null
@@ -96,7 +99,7 @@ function readListId(value: string): readonly ValuePiece[] | string {
   return [{ kind: 'phrase', text: phrase.trim().replace(/^"(.*)"$/, '$1') }, plain(` ${id}`)]
 }
 
-/** RFC 2369: URLs in angle brackets, and comments. */
+/** Reads URLs in angle brackets, and comments (RFC 2369). */
 function readUrls(value: string): readonly ValuePiece[] | string {
   const pieces = [...value.matchAll(/<([^<>]*)>|\(([^()]*)\)|[^<(]+|./g)].map(([all, url, comment]) => {
     if (url !== undefined) return readUrl(url.trim())
@@ -107,7 +110,10 @@ function readUrls(value: string): readonly ValuePiece[] | string {
   return known.length < pieces.length ? 'must be URLs in angle brackets, such as <https://example.com/a>' : known.flat()
 }
 
-/** Null: it is no URL. The host becomes an A-label, all else that is not ASCII is percent-encoded. */
+/**
+ * Reads a URL. The host becomes an A-label; everything else that is not ASCII is percent-encoded. Returns null if the
+ * text is no URL.
+ */
 function readUrl(url: string): readonly ValuePiece[] | null {
   if (isAscii(url)) return [plain(`<${url}>`)]
   return URL.canParse(url) ? [plain(`<${new URL(url).href}>`)] : null

@@ -1,5 +1,5 @@
 /**
- * Accepts a message that was submitted by SMTP; its service header fields say how to send it.
+ * Accepts a message that was submitted by SMTP. Its service header fields say how to send it.
  *
  * When an id is returned, the message is on disk.
  */
@@ -17,7 +17,10 @@ import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-
 import type { SubmittedMessage } from './submitted-message.js'
 
 interface AcceptedEmail {
-  /** Names of fields that came more than once, of which the last one is sent. Absent: none. */
+  /**
+   * The names of fields that occurred more than once. Only the last occurrence of each is sent. Absent if there are
+   * none.
+   */
   readonly repeated?: readonly string[]
   readonly emailId: string
 }
@@ -63,7 +66,7 @@ export class SubmissionAcceptor {
   }
 }
 
-/** Always has an email: the fingerprint of an API request never equals that of a submission. */
+/** Requires an email: the fingerprint of an API request never equals that of a submission. */
 function toAcceptedEmail(emailId: string | null): AcceptedEmail {
   if (emailId === null) throw new Error('an idempotency key of SMTP has no email')
   return { emailId }

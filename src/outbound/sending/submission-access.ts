@@ -1,4 +1,4 @@
-/** Decides who may submit by SMTP, and as which sender. */
+/** Decides who may submit by SMTP, and with which sender. */
 
 import type { Config } from '../../base/config/complete.js'
 import type { ReadSettings } from '../../base/config/live-config.js'
@@ -24,17 +24,17 @@ interface AccessDeps {
 export class SubmissionAccess {
   constructor(private readonly deps: AccessDeps) {}
 
-  /** The principal of a key. Throws a Refusal `bad-credentials`. */
+  /** Returns the principal of a key. Throws a Refusal `bad-credentials`. */
   authenticate(password: string, remoteAddress: string): Principal {
     return authenticateSender(this.deps.apiKeyCache, password, remoteAddress)
   }
 
-  /** The principal of an address in a trusted network; null: the client needs a key. */
+  /** Returns the principal of an address in a trusted network. Null means that the client needs a key. */
   findTrusted(remoteAddress: string): Principal | null {
     return findTrustedPrincipal(this.deps.settings().submission, remoteAddress)
   }
 
-  /** Takes a message from the rate of the workspace. Throws a Refusal when this principal may not use this sender. */
+  /** Counts a message in the rate of the workspace. Throws a Refusal if this principal may not use this sender. */
   checkSender(principal: Principal, envelopeFrom: Address | ''): void {
     const { apiKeyCache, requests, clock, domains } = this.deps
     if (!apiKeyCache.isStillValid(principal)) throw new Refusal('unavailable', 'the key is no longer valid')
@@ -45,9 +45,9 @@ export class SubmissionAccess {
 }
 
 /**
- * Decides who submits mail over SMTP: the principal of an API key, or of a trusted network.
+ * Returns the principal of an API key.
  *
- * SMTP knows one reply to every fault of a key, 535: each refusal becomes `bad-credentials`.
+ * SMTP has one reply to every fault of a key, 535, so each refusal becomes `bad-credentials`.
  */
 function authenticateSender(apiKeyCache: ApiKeyCache, password: string, address: string): Principal {
   const principal = authenticateKey(apiKeyCache, password, address)
@@ -63,7 +63,7 @@ function authenticateKey(apiKeyCache: ApiKeyCache, password: string, address: st
   }
 }
 
-/** The principal of the first trusted network that contains the address. */
+/** Returns the principal of the first trusted network that contains the address. */
 function findTrustedPrincipal({ trusted }: Pick<Config['submission'], 'trusted'>, address: string): Principal | null {
   const match = trusted.find(({ network }) => isInSomeNetwork([network], address))
   return match === undefined ? null : createKeylessPrincipal(match.workspace)

@@ -13,41 +13,41 @@ import type { PersonalContent } from './personal-copies.js'
 
 export interface SubmittedRecipient {
   readonly address: Address
-  /** RFC 3461 section 4.1; null: not given. */
+  /** RFC 3461 section 4.1. Null if the client did not give it. */
   readonly notify: readonly DsnNotify[] | null
-  /** RFC 3461 section 4.2, as `rfc822;…`; null: not given. */
+  /** RFC 3461 section 4.2, such as `rfc822;…`. Null if the client did not give it. */
   readonly orcpt: string | null
   /** Set if the content contains the ids of its recipients. */
   readonly id?: string | undefined
 }
 
 export interface SubmittedMessage {
-  /** Empty: `<>`. */
+  /** Empty for `<>`. */
   readonly envelopeFrom: Address | ''
   /** RFC 3461 section 4.4, decoded. */
   readonly envid: string | null
   readonly ret: 'full' | 'headers' | null
   readonly recipients: readonly SubmittedRecipient[]
-  /** The client asked for SMTPUTF8 (RFC 6531). */
+  /** True if the client asked for SMTPUTF8 (RFC 6531). */
   readonly smtputf8: boolean
-  /** The client asked for REQUIRETLS (RFC 8689); absent: it did not. */
+  /** True if the client asked for REQUIRETLS (RFC 8689). */
   readonly requiresTls?: boolean
-  /** Header and body, CRLF line ends, dot-unstuffed. */
+  /** Header and body with CRLF line ends, without dot-stuffing. */
   readonly raw: Buffer
-  /** For `with` of the Received field: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
+  /** The `with` value of the Received field: ESMTPSA, ESMTPA, ESMTPS or ESMTP (RFC 3848), or HTTPS. */
   readonly protocol: string
 }
 
-/** How to send a message: from header fields over SMTP, from the request's body over REST. */
+/** How to send a message: header fields say it over SMTP, the request's body over REST. */
 export interface SendingOptions {
-  /** Null: the domain's default. */
+  /** Null for the domain's default. */
   readonly trackOpens: boolean | null
   readonly trackClicks: boolean | null
   readonly tags: readonly Tag[]
   readonly priority: Priority
-  /** Epoch milliseconds, in the future; null: now. */
+  /** Epoch milliseconds in the future. Null for now. */
   readonly scheduledFor: number | null
-  /** A test: the email is stored as cancelled and no server gets it. Absent: it is sent. */
+  /** True for a test: the email is stored as cancelled, and no server gets it. */
   readonly dropped?: boolean
 }
 
@@ -62,7 +62,7 @@ export interface MessageSummary {
 }
 
 export interface Submission {
-  /** UUIDv7 of now, made by the caller, because a composed message already contains it. */
+  /** A UUIDv7 of now. The caller makes it, because a composed message already contains it. */
   readonly emailId: string
   readonly source: 'smtp' | 'rest'
   readonly message: SubmittedMessage
@@ -73,17 +73,17 @@ export interface Submission {
   readonly templateId: string | null
   /** Set if the message has the unsubscribe link of its first recipient; all recipients then have ids. */
   readonly personal?: PersonalContent | null
-  /** Set if the message is tracked or goes without tracking as it is; null: preparing it decides. */
+  /** Set if the message is already tracked, or stays without tracking. If null, preparing it decides. */
   readonly tracking: SubmittedTracking | null
   readonly now: number
 }
 
-/** How a composed message is tracked. */
+/** The tracking of a composed message. */
 export interface SubmittedTracking {
   readonly opens: boolean
   readonly clicks: boolean
-  /** Why it goes out without the tracking that it should have; null: it has it, or should have none. */
+  /** Why the message goes out without the tracking that it should have. Null if it has it, or should have none. */
   readonly skipped: TrackingSkip | null
-  /** They belong to the commit that stores the email. */
+  /** Writes for the commit that stores the email. */
   readonly writes: readonly Write[]
 }

@@ -1,6 +1,6 @@
 /**
- * Makes the subject and bodies of an email, from a template or as the client wrote them, with the link that
- * unsubscribes the first recipient. The other recipients get copies with their own links (`token-places.ts`).
+ * Makes the subject and bodies of an email, from a template or from what the client wrote, with the link that
+ * unsubscribes the first recipient. The other recipients get copies with other links (`token-places.ts`).
  */
 
 import type { Address } from '../../base/mail/address.js'
@@ -17,7 +17,7 @@ import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 type Bodies = Pick<MessageContent, 'html' | 'text'>
 
-/** Whose link the content may have. */
+/** The recipient whose link the content may have. */
 interface FirstRecipient {
   readonly from: Address
   readonly recipientId: string
@@ -27,13 +27,13 @@ export interface TemplateToRender {
   readonly template: ParsedTemplate
   readonly data: TemplateData
   readonly unsubscribeUrl: string
-  /** It says whether the bodies come as they are, or as JSON texts. */
+  /** Says whether the bodies come as they are, or as JSON texts. */
   readonly form: 'text' | 'json'
 }
 
 export interface RenderedBodies<Bytes> {
   readonly subject: string
-  /** The bytes are UTF-8. */
+  /** The bytes in UTF-8. */
   readonly html: Bytes | null
   readonly text: Bytes | null
 }
@@ -49,7 +49,7 @@ export interface TemplateUse extends FirstRecipient {
 }
 
 interface Linked {
-  /** The bodies have the link of the first recipient. */
+  /** True if the bodies have the link of the first recipient. */
   readonly hasUnsubscribeLink: boolean
 }
 
@@ -80,12 +80,15 @@ export class ContentFiller {
   }
 }
 
-/** Long bodies are not searched. */
+/** Tells whether a body may have the link. Long bodies are not searched. */
 export function mayHaveUnsubscribeUrl({ html, text }: Pick<RequestedContent, 'html' | 'text'>): boolean {
   return [html, text].some((body) => Buffer.isBuffer(body) || body?.includes(UNSUBSCRIBE_URL) === true)
 }
 
-/** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal for too many of them, or too many bytes. */
+/**
+ * Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal if there are too many of them, or too many
+ * bytes.
+ */
 export function insertUnsubscribeUrls({ html, text }: Bodies, url: string): Bodies & Linked {
   const filled = { html: fillBody(html, url, 'html'), text: fillBody(text, url, 'text') }
   return { ...filled, hasUnsubscribeLink: filled.html !== html || filled.text !== text }
@@ -100,7 +103,7 @@ function fillBody(body: string | null, url: string, form: 'html' | 'text'): stri
   })
 }
 
-/** Each of them is written anew for each recipient. */
+/** The most links in the bodies, because each is written again for each recipient. */
 const MAX_LINKS = 1_000
 
 function checkLinks(links: number, field: string): void {

@@ -1,12 +1,12 @@
 /**
- * Finds the token of a recipient in a composed message, and writes the same message with the token of another one.
+ * Finds the token of a recipient in a composed message, and writes the same message with another token.
  *
- * All tokens have the same length and consist of characters that no transfer encoding escapes, so messages that differ
- * in them alone are encoded alike: lines break at the same places. So a message with attachments of megabytes is encoded
- * once for all of its recipients. The token must be unpredictable, so that content of the client never looks like it, and
- * must stand in a URL, so that two of them share no group of base64.
+ * All tokens have the same length and consist of characters that no transfer encoding escapes. So messages that differ
+ * only in them are encoded alike, with line breaks at the same places, and a message with attachments of megabytes is
+ * encoded once for all of its recipients. The token must be unpredictable, so that content of the client never looks
+ * like it. It must stand in a URL, so that two of them share no group of base64.
  *
- * Linear in the size of the header and the bodies; attachments are not read.
+ * The time is linear in the size of the header and the bodies; attachments are not read.
  */
 import { BASE64_LINE, BYTES_PER_LINE } from '../../base/mail/base64-lines.js'
 import { scanHeader } from '../../base/mail/header-fields.js'
@@ -14,10 +14,10 @@ import type { RecipientCopy } from '../../records/messages/email/recipient-copie
 
 export type BodyEncoding = '7bit' | 'quoted-printable' | 'base64'
 
-/** Where the encoded text or HTML of a message is. Counted from its end, because the header may still change. */
+/** The place of the encoded text or HTML in a message, counted from its end, because the header may still change. */
 export interface EncodedBody {
   readonly encoding: BodyEncoding
-  /** Bytes from its first byte, and from behind its last one, to the end of the message. */
+  /** Bytes from the body's first byte, and from the byte after its last one, to the end of the message. */
   readonly startFromEnd: number
   readonly endFromEnd: number
 }
@@ -30,39 +30,39 @@ interface Segment {
 }
 
 interface TokenPlace {
-  /** In base64, the bytes that share groups of three with the token; null: the token stands there as it is. */
+  /** In base64, the bytes that share groups of three with the token. Null if the token stands there unencoded. */
   readonly neighbours: { readonly before: Buffer; readonly after: Buffer } | null
-  /** The places of the token, or of its groups in base64; more than one if a line ends within. */
+  /** The places of the token, or of its groups in base64. There are several if a line ends within them. */
   readonly segments: readonly Segment[]
 }
 
-/** What is common to all copies of a message: all but the bytes between the first and the last token. */
+/** What all copies of a message have in common: everything except the bytes between the first and the last token. */
 export interface CopyFrame {
   readonly prefix: number
   readonly suffix: number
   readonly places: readonly TokenPlace[]
 }
 
-/** Null: the token does not occur. */
+/** Returns null if the token does not occur. */
 export function findCopyFrame(raw: Buffer, bodies: readonly EncodedBody[], token: string): CopyFrame | null {
   const places = findPlainPlaces(raw, 0, scanHeader(raw).bodyStart, token)
   for (const { encoding, startFromEnd, endFromEnd } of bodies) {
     const find = encoding === 'base64' ? findBase64Places : findPlainPlaces
     for (const place of find(raw, raw.length - startFromEnd, raw.length - endFromEnd, token)) places.push(place)
   }
-  // In the order of the message: the header, then its bodies.
+  // The places are in the order of the message: the header, then its bodies.
   const first = places[0]?.segments[0]
   const last = places.at(-1)?.segments.at(-1)
   if (first === undefined || last === undefined) return null
   return { prefix: first.at, suffix: raw.length - (last.at + last.to - last.from), places }
 }
 
-/** Bytes of each copy that are its own. */
+/** Returns the bytes of each copy that it does not share. */
 export function copySizeOf(raw: Buffer, { prefix, suffix }: CopyFrame): number {
   return raw.length - prefix - suffix
 }
 
-/** The message with `token`, which is as long as the one that `frame` was found by. `bytes`: where it is written. */
+/** Writes the message with `token` into `bytes`. The token is as long as the one by which `frame` was found. */
 export function writeCopy(
   raw: Buffer,
   { prefix, suffix, places }: CopyFrame,
@@ -83,14 +83,14 @@ function encodeGroups({ before, after }: NonNullable<TokenPlace['neighbours']>, 
 
 const SOFT_BREAK = '=\r\n'
 
-/** In plain text, a header, or quoted-printable, where a soft line break may stand within the token. */
+/** Finds places in plain text, a header, or quoted-printable, where a soft line break may stand within the token. */
 function findPlainPlaces(raw: Buffer, start: number, end: number, token: string): TokenPlace[] {
   const text = raw.toString('latin1', start, end)
   const joined = text.replaceAll(SOFT_BREAK, '')
   const places: TokenPlace[] = []
   let removed = 0
   let nextBreak = text.indexOf(SOFT_BREAK)
-  // Moves to the last soft break that stands before the place `at` of `joined`.
+  // Advances to the last soft break before the place `at` of `joined`.
   const passBreaks = (at: number): void => {
     while (nextBreak !== -1 && nextBreak - removed <= at) {
       removed += SOFT_BREAK.length
@@ -111,7 +111,7 @@ function findPlainPlaces(raw: Buffer, start: number, end: number, token: string)
   return places
 }
 
-/** In the lines of `encodeBase64Lines`. */
+/** Finds places in the lines of `encodeBase64Lines`. */
 function findBase64Places(raw: Buffer, start: number, end: number, token: string): TokenPlace[] {
   const decoded = Buffer.from(raw.toString('latin1', start, end), 'base64')
   const places: TokenPlace[] = []
@@ -130,7 +130,7 @@ function findBase64Places(raw: Buffer, start: number, end: number, token: string
   return places
 }
 
-/** The segments that encode the bytes from `first` to `last` of a body that begins at `start`. */
+/** Returns the segments that encode the bytes from `first` to `last` of a body that begins at `start`. */
 function segmentsOfGroups(start: number, first: number, last: number): readonly Segment[] {
   const segments: Segment[] = []
   const length = Math.ceil((last - first) / 3) * 4

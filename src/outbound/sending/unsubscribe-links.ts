@@ -1,8 +1,8 @@
 /**
- * The link by which a recipient unsubscribes: its URL for the content, and the header fields of mail programs.
+ * Makes the link by which a recipient unsubscribes: its URL for the content, and the header fields for mail programs.
  *
- * Every recipient has a token of its own. The URL leads to a page that asks; the header fields let a mail program
- * unsubscribe by one request (RFC 8058), or by a mail (RFC 2369).
+ * Every recipient has a different token. The URL leads to a page that asks for confirmation; the header fields let a
+ * mail program unsubscribe by one request (RFC 8058), or by a mail (RFC 2369).
  */
 import type { KeyObject } from 'node:crypto'
 import { type Address, type DomainName, domainOf } from '../../base/mail/address.js'
@@ -11,7 +11,7 @@ import { mailHostOf } from '../../workspaces/domains/rows/sending-domains.js'
 import type { TrackingHost } from '../tracking/tracking-host.js'
 import type { CustomField } from './message-content.js'
 
-/** The recipient of a link, and the address that the email is sent from. */
+/** The recipient of a link, and the address from which the email is sent. */
 interface LinkOwner {
   readonly recipientId: string
   readonly from: Address
@@ -31,7 +31,7 @@ export class UnsubscribeLinks {
     return buildUnsubscribeUrl(this.trackingHost.baseFor(domainOf(from)), this.tokenOf(recipientId))
   }
 
-  /** Empty if the client has set one of them. */
+  /** Returns the header fields. Empty if the client has set one of them. */
   fieldsOf({ recipientId, from }: LinkOwner, fields: readonly CustomField[]): readonly CustomField[] {
     if (fields.some(({ name }) => /^list-unsubscribe(?:-post)?$/i.test(name))) return []
     const domain = domainOf(from)
@@ -39,7 +39,7 @@ export class UnsubscribeLinks {
   }
 }
 
-/** RFC 2369, RFC 8058. */
+/** Builds the fields of RFC 2369 and RFC 8058. */
 export function buildListFields(base: string, token: string, host: DomainName): readonly CustomField[] {
   const address = unsubscribeAddressOf(token, host)
   return [
@@ -48,7 +48,7 @@ export function buildListFields(base: string, token: string, host: DomainName): 
   ]
 }
 
-/** `base`: without a trailing slash. */
+/** `base` has no trailing slash. */
 export function buildUnsubscribeUrl(base: string, token: string): string {
   return `${base}/v1/unsubscribe/${token}`
 }

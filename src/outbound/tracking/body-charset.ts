@@ -1,8 +1,9 @@
 /**
  * Decodes the text of a body from its charset and encodes it back, where that is known to give the same bytes: UTF-8,
- * US-ASCII and charsets of one octet a character; of charsets with several octets a character, text in ASCII.
+ * US-ASCII and charsets with one octet for each character. In charsets with several octets for each character, only
+ * ASCII text.
  *
- * Text may be changed between the two if what is inserted is ASCII.
+ * You may change the text between the two if you insert only ASCII.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import { decodeCharset, encodingOf, UNDECLARED } from '../../base/mail/charset.js'
@@ -13,13 +14,15 @@ interface BodyText {
 }
 
 const singleOctet = /^(?:ibm866|iso-8859-\d{1,2}(?:-i)?|koi8-[ru]|macintosh|windows-(?:874|125\d)|x-mac-cyrillic)$/
-/** Octets below 0x80 that do not follow a lead octet mean ASCII in them. */
+/** Charsets in which octets below 0x80 mean ASCII, unless they follow a lead octet. */
 const asciiBased: ReadonlySet<string> = new Set(['big5', 'cp949', 'euc-jp', 'gb18030', 'gbk', 'shift_jis'])
 
 const utf8 = (text: string): Buffer => Buffer.from(text)
 const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
 
-/** `charset`: as declared; empty: none is. Returns null if the bytes are not valid in it, or it cannot be encoded. */
+/**
+ * `charset` is the declared one, or empty. Returns null if the bytes are not valid in it, or if it cannot be encoded.
+ */
 export function decodeBody(bytes: Buffer, charset: string): BodyText | null {
   const label = charset.trim().toLowerCase()
   const encoding = label === '' ? UNDECLARED : encodingOf(label)

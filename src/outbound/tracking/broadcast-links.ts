@@ -1,6 +1,7 @@
 /**
- * Links of broadcasts, as clicks need them. The URLs without variables are stored once for a broadcast; one with variables
- * has a token in each message. Both work as long as the record of the message, `retention.links`.
+ * Finds and counts the links of broadcasts for clicks. URLs without variables are stored once for a broadcast; a URL
+ * with variables has a token in each message. Both work as long as the record of the message is stored,
+ * `retention.links`.
  */
 import { createHash, type KeyObject } from 'node:crypto'
 import { isClickToken } from '../../base/mail/click-token.js'
@@ -10,17 +11,17 @@ import { broadcastOfEmail } from '../../records/messages/broadcast-recipients.js
 interface BroadcastClick {
   readonly emailId: string
   readonly url: string
-  /** Null, as `broadcastId` is: the request has none. */
+  /** Null, like `broadcastId`, if the request has none. */
   readonly token: string | null
   readonly broadcastId: string | null
 }
 
-/** All links with variables are one to the search for sweeps, which counts only the others. */
+/** All links with variables count as one link in the search for sweeps, which counts only the others. */
 const OWN_LINK = 'own'
 
 /**
- * What stands for the id of the link; null: the email is no message of a broadcast with this link. `broadcastId`: if
- * given, the email must be of that one.
+ * Returns what stands for the id of the link, or null if the email is no message of a broadcast with this link. If
+ * `broadcastId` is given, the email must belong to that broadcast.
  */
 export function findBroadcastLink(read: Read, secret: KeyObject, click: BroadcastClick): string | null {
   const { emailId, url, token, broadcastId } = click
@@ -40,7 +41,7 @@ const linkOfBroadcast = prepareRead<{ broadcastId: string; url: string }>()(({ d
     .where('url', '=', slot('url')),
 )
 
-/** Without those that have variables. */
+/** Counts the links without variables. */
 export const countBroadcastLinks = prepareRead<{ broadcastId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_links')
@@ -48,7 +49,7 @@ export const countBroadcastLinks = prepareRead<{ broadcastId: string }>()(({ db,
     .where('broadcast_id', '=', slot('broadcastId')),
 )
 
-/** Short, however long the URL is. */
+/** Names a link by a short text, however long its URL is. */
 export function nameBroadcastLink(url: string): string {
   return createHash('sha256').update(url).digest('base64url')
 }

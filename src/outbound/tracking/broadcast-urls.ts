@@ -1,17 +1,19 @@
 /**
- * The URLs and the pixel of messages of broadcasts. A link has no id of its own: it names the email, its target and the
+ * The URLs and the pixel of messages of broadcasts. A link has no id: its URL names the email, the target and the
  * broadcast, so that the same text serves all recipients.
  */
 import { buildPixelOf } from './tracked-urls.js'
 
 interface BroadcastEmail {
-  /** Without a trailing slash. */
+  /** The URL, without a trailing slash. */
   readonly base: string
   readonly emailId: string
   readonly broadcastId: string
 }
 
-/** `token`: of a target that this email alone has (`mail/click-token.ts`); null: the target is the broadcast's. */
+/**
+ * `token` is that of a target that only this email has (`mail/click-token.ts`). Null if the target is the broadcast's.
+ */
 export function buildBroadcastClickUrl(
   { base, emailId, broadcastId }: BroadcastEmail,
   target: string,
@@ -25,7 +27,7 @@ export function buildBroadcastPixel({ base, emailId, broadcastId }: BroadcastEma
   return buildPixelOf(`${base}/v1/track/open/${emailId}?bid=${broadcastId}`)
 }
 
-/** Where a link of this email leads; null: it is no such link. */
+/** Returns where a link of this email leads, or null if it is no such link. */
 export function targetOfBroadcastUrl(href: string, emailId: string): string | null {
   const start = `/v1/track/click/${emailId}?url=`
   const at = href.indexOf(start)
@@ -41,7 +43,7 @@ function decodeTarget(text: string): string | null {
   }
 }
 
-/** `src`: the value of the first `src` of an `img`; `markup`: that tag as written. */
+/** `src` is the value of the first `src` of an `img`; `markup` is that tag as written. */
 export function isBroadcastPixel(src: string, markup: string, emailId: string): boolean {
   return src.includes(`/v1/track/open/${emailId}?bid=`) && markup === buildPixelOf(src)
 }

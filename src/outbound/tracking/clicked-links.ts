@@ -1,14 +1,14 @@
 /**
- * Links of emails as clicks need them: found by URL, counted, and listed with their clicks.
+ * Reads the links of emails for clicks: finds them by URL, counts them, and lists them with their clicks.
  *
- * Every read is bounded, since a message may have thousands of links.
+ * Every read is bounded, because a message may have thousands of links.
  */
 import { sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 
 const columns = ['id', 'email_id', 'url'] as const
 
-/** Links of an email among which a URL is looked for. */
+/** The most links of an email among which a URL is searched. */
 const MAX_SEARCHED = 1_000
 
 export const linkOfEmail = prepareRead<{ emailId: string; url: string }>()(({ db, slot }) =>
@@ -28,7 +28,7 @@ export const countLinks = prepareRead<{ emailId: string }>()(({ db, slot }) =>
     .where('email_id', '=', slot('emailId')),
 )
 
-/** By a person. */
+/** Counts a click of a person. */
 export const countClick = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('links')
@@ -40,10 +40,10 @@ export const countClick = prepareWrite<{ id: string; at: number }>(({ db, slot }
     .where('id', '=', slot('id')),
 )
 
-/** Links that the statistics of an email list. */
+/** The most links that the statistics of an email list. */
 const MAX_LISTED = 1_000
 
-/** Those that were clicked, the most clicked first. */
+/** Lists the links that were clicked, the most clicked first. */
 export const clickedLinks = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('links')
@@ -56,7 +56,7 @@ export const clickedLinks = prepareRead<{ workspaceId: string; emailId: string }
     .limit(MAX_LISTED),
 )
 
-/** Sums the clicks of all links that were clicked. */
+/** Sums the clicks of all links of an email. */
 export const clickTotals = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('links')

@@ -1,9 +1,9 @@
 /**
- * Decides which opens and clicks of a broadcast's message are recorded: the first of a person and the first of a
- * machine, of each kind. A *first hit* is the first open or click of a recipient of a broadcast, by a person or by a
- * machine. A message has one recipient. A click that was a person's until a sweep showed a machine stays recorded too.
+ * Decides which opens and clicks of a broadcast's message are recorded. A *first hit* is the first open or click of a
+ * recipient of a broadcast, by a person or by a machine. A message has one recipient. A click that counted as a
+ * person's until a sweep showed a machine stays recorded too.
  *
- * It knows what the batch that is being planned adds to the log, so it is to be created for each batch.
+ * The object knows what the planned batch adds to the log, so create one for each batch.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
@@ -11,9 +11,9 @@ import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 type Kind = 'open' | 'click'
 
 interface Recorded {
-  /** The event of a person; null: there is none. */
+  /** The event of a person. Null if there is none. */
   person: string | null
-  /** How many events of machines there are. */
+  /** The number of events of machines. */
   machines: number
 }
 
@@ -26,7 +26,9 @@ const eventTypes = { open: 'email.opened', click: 'email.clicked' } as const
 
 const isMachine = sql<number>`json_extract(data, '$.machine')`
 
-/** Clicks of machines of one message: with as many, those of a person stay a person's, so that the log is bounded. */
+/**
+ * The most clicks of machines of one message. Beyond it, those of a person stay a person's, so that the log is bounded.
+ */
 const MAX_MACHINES = 5
 
 const recordedEvents = prepareRead<{ emailId: string; type: (typeof eventTypes)[Kind] }>()(({ db, slot }) =>
@@ -57,7 +59,10 @@ export class FirstHits {
     else recorded.person = eventId
   }
 
-  /** The event of a person that was a machine's, since it is among these clicks of a machine; null: it is not. */
+  /**
+   * Returns the event of a person that was a machine's, because it is among these clicks of a machine, or null if it is
+   * not.
+   */
   moveClick(emailId: string, eventIds: readonly string[]): string | null {
     const recorded = this.find({ emailId, kind: 'click' })
     const { person, machines } = recorded
@@ -83,7 +88,7 @@ export class FirstHits {
   }
 }
 
-/** The click of a person, as statistics show it. */
+/** Reads the click of a person, as statistics show it. */
 export const firstClickOf = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('events')

@@ -1,4 +1,4 @@
-/** Reads what recording needs of an email, and writes what it changes of it. */
+/** Reads what the recording of hits needs of an email, and writes what hits change. */
 import { sql } from 'kysely'
 import { isInJsonList } from '../../base/storage/db/json-list.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
@@ -9,7 +9,9 @@ interface EmailId {
   readonly id: string
 }
 
-/** In any workspace: the id of an email is the secret of its pixel, as that of a link is of the link. */
+/**
+ * Reads an email of any workspace: its id is the secret of its pixel, just as the id of a link is the link's secret.
+ */
 const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
   db
     .selectFrom('emails')
@@ -17,7 +19,7 @@ const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
     .where('id', '=', slot('id')),
 )
 
-/** Recipients of an email that are looked at for its latest delivery. */
+/** The most recipients of an email among which the latest delivery is searched. */
 const MAX_RECIPIENTS = 100
 
 const firstRecipients = prepareRead<EmailId>()(({ db, slot }) =>
@@ -36,15 +38,15 @@ const leasedEntry = prepareRead<EmailId>()(({ db, slot }) =>
 export interface HitEmail {
   readonly id: string
   readonly workspaceId: string
-  /** The first that is not suppressed. */
+  /** The first recipient that is not suppressed. */
   readonly recipient: string
   readonly progress: DeliveryProgress
   readonly isOpened: boolean
-  /** Null: of none. */
+  /** Null if the email belongs to no broadcast. */
   readonly broadcastId: string | null
 }
 
-/** Null: there is no such email, or it has no tracking of this kind. */
+/** Returns null if there is no such email, or if it has no tracking of this kind. */
 export function findHitEmail(read: Read, kind: 'open' | 'click', id: string): HitEmail | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   if (email === undefined || email.tracking_skipped !== null) return null
@@ -78,7 +80,7 @@ interface Moment {
   at: number
 }
 
-/** By a person, the first time. */
+/** Records the first open by a person. */
 export const markOpened = prepareWrite<Moment>(({ db, slot }) =>
   db
     .updateTable('emails')
@@ -88,7 +90,7 @@ export const markOpened = prepareWrite<Moment>(({ db, slot }) =>
     .where('opened_at', 'is', null),
 )
 
-/** By a person, the first time. */
+/** Records the first click by a person. */
 export const markClicked = prepareWrite<Moment>(({ db, slot }) =>
   db
     .updateTable('emails')
@@ -103,12 +105,12 @@ export interface EmailKey {
   readonly emailId: string
 }
 
-/** When the click was made: the log's own time may be later. */
+/** The moment of the click, because the log's own time may be later. */
 const clickedAt = sql<number>`cast(round(unixepoch(json_extract(events.data, '$.clicked_at'), 'subsec') * 1000) as integer)`
 const clickedUrl = sql<string>`json_extract(events.data, '$.url')`
 const isClickOfPerson = sql<boolean>`events.type = 'email.clicked' and json_extract(events.data, '$.machine') = 0`
 
-/** These clicks were a machine's. One statement, because each reads all clicks of the email. */
+/** Marks these clicks as a machine's. This is one statement, because each reads all clicks of the email. */
 export const markMachineClicks = prepareWrite<EmailKey & { eventIds: Json<readonly string[]> }>(({ db, slot }) =>
   db
     .updateTable('events')
@@ -119,7 +121,7 @@ export const markMachineClicks = prepareWrite<EmailKey & { eventIds: Json<readon
     .where(isInJsonList('id', slot('eventIds'))),
 )
 
-/** Before `recountClicks`, which finds only the links that persons have clicked. */
+/** Clears the counts. Run it before `recountClicks`, which finds only the links that persons have clicked. */
 export const clearClicks = prepareWrite<EmailKey>(
   ({ db, slot }) =>
     db
@@ -130,7 +132,7 @@ export const clearClicks = prepareWrite<EmailKey>(
       .where(sql<boolean>`clicks > 0`), // a literal, as the partial index has it
 )
 
-/** Counts again what the events have of the links of an email. */
+/** Counts the clicks on the links of an email again, from the events. */
 export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
   db
     .updateTable('links')
@@ -159,7 +161,7 @@ export const recountClicks = prepareWrite<EmailKey>(({ db, slot }) =>
     .whereRef('links.url', '=', 'counted.url'),
 )
 
-/** The first click of a person that is left. */
+/** Sets the first click to the earliest click of a person that is left. */
 export const resetClicked = prepareWrite<EmailKey>(({ db, slot }) =>
   db
     .updateTable('emails')

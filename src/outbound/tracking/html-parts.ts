@@ -1,13 +1,14 @@
 /**
- * Finds the HTML bodies of a MIME message with their places (RFC 2046), or why the message must stay as it is: a strict
- * view of its parts (`messages/mime/structure/part-tree`).
+ * Finds the HTML bodies of a MIME message with their places (RFC 2046), or why the message must stay as it is. It is a
+ * strict view of the message's parts (`messages/mime/structure/part-tree`).
  *
- * It refuses what readers could take apart differently: a boundary that is missing, occurs after the last part or begins
- * another line, a second Content-Type, or a part without an empty line after its header makes the whole message malformed.
- * Files (`mail/file-part`), message/*, multipart/report and the like, and all but the root of multipart/related are not bodies.
+ * It refuses what readers could take apart differently. The whole message is malformed if a boundary is missing, occurs
+ * after the last part or begins another line, if a Content-Type occurs twice, or if a part has no empty line after its
+ * header. Files (`mail/file-part`), message/*, multipart/report and similar types are not bodies, nor are the parts of
+ * multipart/related except its root.
  *
- * Limits: 10 levels, 500 parts, 128 KB of their headers, 64 MB in all passes over multiparts. What exceeds them is
- * malformed too.
+ * Limits: 10 levels, 500 parts, 128 KB of their headers, 64 MB in all passes over multiparts. A message that exceeds
+ * them is malformed too.
  */
 import { isFilePart, type PartPlace } from '../../base/mail/file-part.js'
 import type { Header } from '../../base/mail/header-fields.js'
@@ -16,7 +17,7 @@ import type { TrackingSkip } from './track-email.js'
 
 const limits = { parts: 499, depth: 10, searched: 64 * 1_048_576, headers: 131_072 }
 
-/** Ends the search: the message must stay as it is. */
+/** Thrown to end the search, because the message must stay as it is. */
 class Untouchable extends Error {}
 
 export function findHtmlParts(raw: Buffer, header: Header): readonly Part[] | TrackingSkip {
@@ -32,7 +33,7 @@ export function findHtmlParts(raw: Buffer, header: Header): readonly Part[] | Tr
 
 class HtmlSearch {
   readonly found: Part[] = []
-  /** Why there may be HTML that is not touched. */
+  /** Says why there may be HTML that is not tracked. */
   skipped: TrackingSkip | null = null
 
   constructor(readonly walker: PartWalker) {}
@@ -70,7 +71,7 @@ function lacksEnd({ header, start, end }: Part): boolean {
   return header.bodyStart === header.end && end > start
 }
 
-/** RFC 2387 section 3.2: the part that `start` names, else the first. */
+/** Finds the root: the part that `start` names, else the first (RFC 2387 section 3.2). */
 function findRoot({ content }: Part, children: readonly Part[]): readonly Part[] {
   const start = content.parameter('start').replace(/^<|>$/g, '')
   if (start === '') return children.slice(0, 1)

@@ -1,8 +1,8 @@
 /**
- * A *link sweep* is an address that follows most links of a message at once, as scanners do: more than half of them, of
- * four or more, within ten seconds.
+ * Finds sweeps of links. A *link sweep* is an address that follows most links of a message at once, as scanners do:
+ * more than half of them, of four or more, within ten seconds.
  *
- * The clicks of an address are kept in memory for that time, so a sweep during a restart may go unnoticed; each click
+ * The clicks of an address are kept in memory for that time, so a sweep during a restart may be missed. Each click
  * removes two pairs of email and address whose time is over. Limits: 50,000 clicks, those of the pairs that clicked
  * last; 1,000 of each pair.
  */
@@ -10,12 +10,12 @@
 import { addressKeyOf } from '../../base/platform/connections/client-address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
 
-/** Milliseconds. */
+/** Milliseconds in which the clicks of a sweep follow each other. */
 const SWEEP_TIME = 10_000
 const MIN_LINKS = 4
 const MAX_CLICKS = 50_000
 const MAX_OF_PAIR = 1_000
-/** More than one, so that the number of pairs can fall. */
+/** The pairs that one click removes: more than one, so that the number of pairs can fall. */
 const REMOVED_PER_CLICK = 2
 
 interface Click {
@@ -25,7 +25,7 @@ interface Click {
 }
 
 interface SeenClick extends Click {
-  /** It was found to belong to a sweep. */
+  /** True if the click was found to belong to a sweep. */
   swept: boolean
 }
 
@@ -40,14 +40,14 @@ export class LinkSweeps {
     weightOf: (clicks) => clicks.length,
   })
 
-  /** Clicks that are in memory. */
+  /** The number of clicks in memory. */
   get size(): number {
     return this.recent.calculatedSize
   }
 
   /**
-   * Adds a click. Null: it belongs to no sweep. Otherwise those earlier clicks of the sweep that were not found before.
-   * `countLinks`: how many links the email has; called only if the answer matters.
+   * Adds a click. Returns null if it belongs to no sweep, else the earlier clicks of the sweep that were not found
+   * before. `countLinks` returns how many links the email has. It is called only if the answer matters.
    */
   add({ emailId, address, linkId, eventId, at }: NewClick, countLinks: () => number): readonly Click[] | null {
     const key = `${emailId} ${addressKeyOf(address)}`
@@ -61,7 +61,7 @@ export class LinkSweeps {
     return swept ? found : null
   }
 
-  /** Looks at the pairs that clicked least recently. */
+  /** Removes old clicks of the pairs that clicked least recently. */
   private removeOld(now: number): void {
     const oldest = this.recent.rkeys()
     for (let count = 0; count < REMOVED_PER_CLICK; count += 1) {

@@ -1,4 +1,4 @@
-/** The rows of tracked links, and what restores the HTML of an email as it was submitted. */
+/** The rows of tracked links, and the data that restores the HTML of an email as it was submitted. */
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
 import { tuplesOf, valueOfTuple } from '../../base/storage/db/json-list.js'
@@ -13,11 +13,11 @@ import { htmlChange, type TrackedHtml } from './restore-html.js'
 type Link = Selectable<Tables['links']>
 
 type NewLinks = Pick<Link, 'workspace_id' | 'email_id' | 'created_at'> & {
-  /** Their ids and URLs. */
+  /** The ids and URLs of the links. */
   readonly links: Json<readonly (readonly [id: string, url: string])[]>
 }
 
-/** The links of one email, in one statement: binding and running one for each costs as much as the rows. */
+/** Inserts the links of one email in one statement, because a statement for each costs as much as the rows. */
 export const insertLinks = prepareWrite<NewLinks>(({ db, slot }) =>
   db
     .insertInto('links')
@@ -36,7 +36,7 @@ export const insertLinks = prepareWrite<NewLinks>(({ db, slot }) =>
     ),
 )
 
-/** Finds a link of any workspace: a click has no key. */
+/** Finds a link of any workspace, because a click has no key. */
 export const linkById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db
     .selectFrom('links')
@@ -61,7 +61,7 @@ const htmlEditsOf = prepareRead<EmailRef>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** What gives back the HTML of an email as it was submitted; null: the email is not tracked. */
+/** Finds what restores the HTML of an email as it was submitted. Returns null if the email is not tracked. */
 export function createHtmlChangeFinder(read: Read): (email: EmailRef) => HtmlChangeRequest | null {
   return (email) => {
     const facts = findTrackedHtml(read, email)
@@ -69,7 +69,7 @@ export function createHtmlChangeFinder(read: Read): (email: EmailRef) => HtmlCha
   }
 }
 
-/** Null: the email is not tracked. */
+/** Returns null if the email is not tracked. */
 export function findTrackedHtml(read: Read, email: EmailRef): TrackedHtml | null {
   const { emailId } = email
   if (isFramed(emailId)) return { emailId, edits: null }
@@ -87,7 +87,7 @@ const removeLinksUpTo = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('links').where('id', '<=', slot('id')),
 )
 
-/** Removes some links that were made before `before`, oldest first; resolves to whether there may be more. */
+/** Removes some links that were made before `before`, oldest first. Resolves to true if there may be more. */
 export async function removeOldLinks({ read, commit }: Store, before: number): Promise<boolean> {
   const old = linksBelow(read, { id: firstLinkIdOf(before) })
   const last = old.at(-1)

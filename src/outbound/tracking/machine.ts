@@ -1,9 +1,9 @@
 /**
- * Decides whether an open or a click came from a machine: a *machine* is a program that opens or clicks without a
- * person, such as an image proxy or a scanner. Pure. What a scanner does over several clicks is in `link-sweeps.ts`.
+ * Decides whether an open or a click came from a machine. A *machine* is a program that opens or clicks without a
+ * person, such as an image proxy or a scanner. Pure. `link-sweeps.ts` finds what a scanner does over several clicks.
  *
- * An agent alone suffices. Opens soon after the delivery count as a person's, since apps show new mail at once; no
- * person has followed a link within two seconds, or while the message was still being handed over.
+ * The user agent alone suffices. Opens soon after the delivery count as a person's, because apps show new mail at once.
+ * No person follows a link within two seconds, or while the message is still being handed over.
  */
 import { isInSomeNetwork, type Network, parseNetwork } from '../../base/platform/ip-address.js'
 
@@ -37,7 +37,7 @@ const GOOGLE_NETWORKS = parseAll([
   ...['2800:3f0:4000::/36', '2a00:1450:4000::/36', '2c0f:fb50:4000::/36'],
 ])
 
-/** In lower case; an agent that contains one of them is a machine. */
+/** Texts in lower case. An agent that contains one of them is a machine. */
 const MACHINE_AGENTS: readonly string[] = [
   // Proxies that load the images of a message for webmail and apps.
   ...['googleimageproxy', 'ggpht.com', 'yahoomailproxy', 'yahoo mailproxy', 'yahoocachesystem', 'duckduckgo-image'],
@@ -59,26 +59,26 @@ const MACHINE_AGENTS: readonly string[] = [
   ...['crawler', 'spider/', 'linkchecker', 'w3c_validator', 'w3c-checklink', 'uptimerobot', 'pingdom', 'site24x7'],
 ]
 
-/** Mozilla/5.0 and nothing else: what Mail Privacy Protection sends; no browser does. */
+/** The agent of Mail Privacy Protection: Mozilla/5.0 and nothing else. No browser sends it. */
 const BARE_AGENT = 'mozilla/5.0'
 
-/** Who requested a pixel or a link. */
+/** The client that requested a pixel or a link. */
 export interface Requester {
-  /** Null: the request has no such field. */
+  /** Null if the request has no such field. */
   readonly userAgent: string | null
-  /** The client's address, also behind our proxies. */
+  /** The client's address, also if our proxies forwarded the request. */
   readonly address: string
 }
 
-/** How far the delivery of an email is. */
+/** How far the delivery of an email has come. */
 export interface DeliveryProgress {
-  /** Epoch milliseconds of its latest delivery to a recipient; null: none yet. */
+  /** Epoch milliseconds of its latest delivery to a recipient. Null if there was none yet. */
   readonly deliveredAt: number | null
-  /** An attempt to deliver it is under way. */
+  /** True while an attempt to deliver it is under way. */
   readonly isUnderWay: boolean
 }
 
-/** Milliseconds after a delivery. */
+/** Milliseconds after a delivery in which a click counts as a scanner's. */
 const SCAN_TIME = 2_000
 
 export function isMachineOpen(requester: Requester): boolean {

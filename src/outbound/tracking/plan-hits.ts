@@ -1,9 +1,9 @@
 /**
- * Plans the writes that record hits: an event each, and what persons change: `opened_at`, `clicked_at` and the counts
- * of links.
+ * Plans the writes that record hits: an event for each, and what hits of persons change: `opened_at`, `clicked_at` and
+ * the counts of links.
  *
- * Nothing is recorded of an email that is gone (its links work until `retention.links`), was never there, or
- * has no tracking of that kind. Of a message of a broadcast only first hits are recorded (`first-hits.ts`).
+ * Nothing is recorded for an email that is gone (its links work until `retention.links`), never existed, or has no
+ * tracking of that kind. For a message of a broadcast only first hits are recorded (`first-hits.ts`).
  */
 
 import { formatTimestamp } from '../../base/platform/clock.js'
@@ -33,28 +33,31 @@ interface PlanDeps {
   readonly read: Read
   readonly sweeps: LinkSweeps
   readonly firsts: FirstHits
-  /** Whether the email, which exists, may have one more of them. */
+  /** Tells whether the email, which exists, may have one more hit of this kind. */
   readonly isAllowed: (hit: Hit) => boolean
 }
 
 export interface PlannedHit {
   readonly kind: Hit['kind']
   readonly emailId: string
-  /** Null: the hit has no event, it only shows that an earlier one was a machine's. */
+  /** Null if the hit has no event, because it only shows that an earlier one was a machine's. */
   readonly eventId: string | null
   readonly writes: readonly Write[]
-  /** The clicks of this email are to be counted again; null: they are not. */
+  /** The email whose clicks must be counted again. Null if none must. */
   readonly recount: EmailKey | null
 }
 
-/** The writes of one commit. An email is counted again once, however many sweeps it had: that reads all of its clicks. */
+/**
+ * Joins the writes of one commit. An email is counted again once, however many sweeps it had, because that reads all of
+ * its clicks.
+ */
 export function joinWrites(planned: readonly PlannedHit[]): readonly Write[] {
   const recounts = new Map(planned.flatMap(({ recount }) => (recount === null ? [] : [[recount.emailId, recount]])))
   const counts = [...recounts.values()].flatMap((key) => [clearClicks(key), recountClicks(key), resetClicked(key)])
   return [...planned.flatMap(({ writes }) => writes), ...counts]
 }
 
-/** Null: the hit is not recorded. */
+/** Returns null if the hit is not recorded. */
 export function planHit(deps: PlanDeps, hit: Hit): PlannedHit | null {
   const email = findHitEmail(deps.read, hit.kind, hit.emailId)
   if (email === null) return null
@@ -90,13 +93,13 @@ function planClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): Plan {
   const recorded = recordClick(tracked, machine)
   if (sweep !== null) return planSweep({ workspaceId, emailId }, recorded, sweep)
   if (machine) return { writes: [recorded], recount: null }
-  // Also if the email was clicked before: a sweep in the same commit may take that back.
+  // This is written even if the email was clicked before, because a sweep in the same commit may take that back.
   const counts = [countClick({ id: linkId, at }), markClicked({ workspaceId, id: emailId, at })]
   return { writes: [recorded, ...counts], recount: null }
 }
 
 interface ClickVerdict {
-  /** Null: the click belongs to none. Otherwise earlier clicks that are found to belong to it. */
+  /** Null if the click belongs to no sweep, else the earlier clicks that are found to belong to it. */
   readonly sweep: ReturnType<LinkSweeps['add']>
   readonly machine: boolean
 }
@@ -121,14 +124,17 @@ function recordClick(tracked: TrackedHit<ClickHit>, machine: boolean): Write {
   return recordHit(event, eventId)
 }
 
-/** The earlier clicks of a sweep were a machine's too: what they had counted is counted again without them. */
+/** Plans a sweep. Its earlier clicks were a machine's too, so the counts are made again without them. */
 function planSweep(email: EmailKey, recorded: Write, earlier: readonly { readonly eventId: string }[]): Plan {
   if (earlier.length === 0) return { writes: [recorded], recount: null }
   const eventIds = toJson(earlier.map(({ eventId }) => eventId))
   return { writes: [recorded, markMachineClicks({ ...email, eventIds })], recount: email }
 }
 
-/** A hit on a message of a broadcast; null: it is not the first, and shows nothing new of earlier ones. */
+/**
+ * Plans a hit on a message of a broadcast. Returns null if it is not the first, and shows nothing new about earlier
+ * ones.
+ */
 function planFirstHit(deps: PlanDeps, hit: Hit, email: HitEmail, eventId: string): PlannedHit | null {
   const { id: emailId } = email
   if (hit.kind === 'click') return planFirstClick(deps, { hit, email, eventId })
@@ -151,14 +157,14 @@ function planFirstClick(deps: PlanDeps, tracked: TrackedHit<ClickHit>): PlannedH
   return { kind: 'click', emailId, eventId, writes: [recordClick(tracked, machine), ...marks], recount: null }
 }
 
-/** Whether the hit is recorded; from then on there is one of its kind. */
+/** Tells whether the hit is recorded, and notes it as the first of its kind. */
 function takeFirst({ firsts, isAllowed }: PlanDeps, hit: Hit, machine: boolean, eventId: string): boolean {
   if (firsts.has(hit, machine) || !isAllowed(hit)) return false
   firsts.add(hit, machine, eventId)
   return true
 }
 
-/** What the events of opens and clicks have in common. */
+/** Returns what the events of opens and clicks have in common. */
 function dataOf({ hit: { userAgent, address }, email: { id, recipient, broadcastId } }: TrackedHit<Hit>) {
   const broadcast = broadcastId === null ? {} : { broadcast_id: broadcastId }
   return { email_id: id, to: recipient, ...broadcast, user_agent: userAgent, ip_address: address }

@@ -1,13 +1,14 @@
 /**
- * Records hits after their requests were answered, in batches, each batch one commit; a *hit* is an open or a click of
- * a message.
+ * Records hits after their requests were answered, in batches of one commit each. A *hit* is an open or a click of a
+ * message.
  *
- * `record` never waits. What waits is bounded in memory; beyond the bound hits are left out, counted in the log. After
- * a fault of the disk a batch is tried again until it is stored. `stop` records what waits; only if that fails is it
- * given up.
+ * `record` never waits. The hits that wait are bounded in memory; beyond the bound hits are left out, and the log
+ * counts them. After a fault of the disk a batch is tried again until it is stored. `stop` records the waiting hits,
+ * and gives them up only if that fails.
  *
- * A flood on one pixel or link does not fill the disk either: an email records 1,000 opens and 1,000 clicks at once and
- * one more of each a minute; one address 5,000 hits at once and 2,500 a second, since an image proxy has few addresses.
+ * A flood of requests for one pixel or link does not fill the disk either. An email records 1,000 opens and 1,000
+ * clicks at once and one more of each a minute. One address records 5,000 hits at once and 2,500 per second, because an
+ * image proxy has few addresses.
  */
 import { setTimeout as sleep, setImmediate as yieldTurn } from 'node:timers/promises'
 import type { Clock } from '../../base/platform/clock.js'
@@ -22,17 +23,17 @@ import { type Hit, sizeOfHit } from './hit.js'
 import { LinkSweeps } from './link-sweeps.js'
 import { joinWrites, type PlannedHit, planHit } from './plan-hits.js'
 
-/** Bytes of hits that wait: 20,000 and more, unless their URLs are very long. */
+/** The most bytes of hits that wait: 20,000 hits and more, unless their URLs are very long. */
 const MAX_WAITING = 16 * 1_048_576
-/** Hits of one commit, and of one turn of the event loop, which then takes about a millisecond. */
+/** The most hits of one commit, and of one turn of the event loop, which then takes about a millisecond. */
 const MAX_BATCH = 100
 const MAX_TURN = 20
-/** Milliseconds. */
+/** Milliseconds that a batch waits for more hits. */
 const BATCH_DELAY = 50
 const RETRY_DELAY = 1_000
 const WARN_INTERVAL = 60_000
 
-/** Bytes of a hit. One with a long URL counts as several, because its event holds the URL twice. */
+/** The bytes of a hit. One with a long URL counts as several, because its event holds the URL twice. */
 const USUAL_SIZE = 1_024
 const EMAIL_LIMIT = { burst: 1_000, perSecond: 1 / 60, maxKeys: 50_000 }
 const ADDRESS_LIMIT = { burst: 5_000, perSecond: 2_500, maxKeys: 10_000 }
@@ -42,7 +43,7 @@ interface RecorderDeps extends Store {
   readonly log: Pick<Log, 'warn' | 'error'>
   readonly onRecorded?: ((kind: Hit['kind'], count: number) => void) | undefined
   readonly onLeftOut?: (() => void) | undefined
-  /** For tests. */
+  /** Set by tests. */
   readonly maxWaiting?: number
   readonly retryDelay?: number
 }
@@ -77,7 +78,7 @@ export class HitRecorder {
     } else this.leaveOut(now)
   }
 
-  /** To be called when no more hits come. */
+  /** Call this when no more hits come. */
   async stop(): Promise<void> {
     this.stopping.abort()
     await this.start()
@@ -98,7 +99,9 @@ export class HitRecorder {
     this.timer ??= setTimeout(() => void this.start(), BATCH_DELAY)
   }
 
-  /** Full batches follow each other at once; what is left waits for more, except at the end. */
+  /**
+   * Records the waiting hits. Full batches follow each other at once; the rest waits for more hits, except at the end.
+   */
   private async recordWaiting(): Promise<void> {
     do await this.recordBatch(this.takeBatch())
     while (this.waiting.length >= MAX_BATCH || (this.stopping.signal.aborted && this.waiting.length > 0))
@@ -118,7 +121,7 @@ export class HitRecorder {
       if (planned.length === 0) return
       let tried = false
       await this.retry(async () => {
-        // A commit whose answer was lost may have been made.
+        // A commit whose answer was lost may be on disk.
         if (tried && this.isStored(planned)) return
         tried = true
         await commit(joinWrites(planned))
@@ -136,7 +139,9 @@ export class HitRecorder {
     if (events.length > opens) this.deps.onRecorded?.('click', events.length - opens)
   }
 
-  /** Rejects with an error other than a fault of the database, and with any once it is to stop. */
+  /**
+   * Repeats an attempt after a fault of the database. Rejects with any other error, and with every error after `stop`.
+   */
   private async retry<Result>(attempt: () => Promise<Result>): Promise<Result> {
     const { retryDelay = RETRY_DELAY } = this.deps
     for (;;) {
@@ -163,7 +168,7 @@ export class HitRecorder {
     return planned
   }
 
-  /** Only hits of emails that exist count: ids that are made up would push those of a flood out of memory. */
+  /** Counts only hits of emails that exist, because invented ids would displace those of a flood from memory. */
   private takeOfEmail(hit: Hit): boolean {
     const now = this.deps.clock()
     const isAllowed = this.ofEmail.take(emailKeyOf(hit), now, Math.ceil(sizeOfHit(hit) / USUAL_SIZE)) === 0

@@ -1,9 +1,9 @@
 /**
- * Finds the URL that a request for a tracked link leads to.
+ * Finds the URL to which a request for a tracked link leads.
  *
- * The id of the path names a link, or, with `url`, an email of which that URL is a link. A `url` is followed only when
- * it is the stored URL of a link of the same email, or of its broadcast, or when a token says that we wrote it into this
- * message: no request can redirect to a URL that the sender did not put into the message.
+ * The id in the path names a link, or, with `url`, an email of which that URL is a link. A `url` is followed only if it
+ * is the stored URL of a link of the same email or of its broadcast, or if a token proves that this server wrote it
+ * into this message. So no request can redirect to a URL that the sender did not put into the message.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Read } from '../../base/storage/db/prepared.js'
@@ -15,11 +15,11 @@ import { linkById } from './links.js'
 
 interface ClickRequest {
   readonly trackingId: string
-  /** The query's `url`; null: it has none. */
+  /** The `url` of the query. Null if it has none. */
   readonly url: string | null
-  /** Its `tid`: the token of a link with variables. */
+  /** The `tid` of the query: the token of a link with variables. */
   readonly token: string | null
-  /** Its `bid`. */
+  /** The `bid` of the query. */
   readonly broadcastId: string | null
 }
 
@@ -38,7 +38,7 @@ interface ClickTarget {
   readonly location: string
 }
 
-/** Null: there is no such link. */
+/** Returns null if there is no such link. */
 export function resolveClick(deps: ResolveDeps, request: ClickRequest): ClickTarget | null {
   return isBroadcastEmailId(request.trackingId) ? resolveOfBroadcast(deps, request) : resolveOfEmail(deps.read, request)
 }
@@ -70,12 +70,12 @@ function toTarget({ id, email_id: emailId, url }: FoundLink): ClickTarget | null
   return location === null ? null : { linkId: id, emailId, url, location }
 }
 
-/** An absolute HTTP URL of visible ASCII characters. */
+/** Matches an absolute HTTP URL of visible ASCII characters. */
 const plainUrl = /^https?:\/\/[!-~]+$/i
 
 /**
- * The URL as it may stand in a header field: as stored if it is plain; otherwise as browsers normalize it, without
- * control characters and with all others encoded. Null: it is no URL of the web.
+ * Returns the URL as it may stand in a header field: as stored if it is plain, else as browsers normalize it, without
+ * control characters and with all others encoded. Returns null if it is no HTTP URL.
  */
 export function toLocation(url: string): string | null {
   if (plainUrl.test(url)) return url

@@ -1,10 +1,10 @@
 /**
- * Gives back the HTML of a tracked email as it was submitted: `rewrite-html.ts` the other way round.
+ * Restores the HTML of a tracked email as it was submitted. It reverses `rewrite-html.ts`.
  *
  * It reads any text around and between the bodies, such as several parts that a MIME reader has joined, because it
  * recognizes links by their ids and the pixel by the id of the email.
  *
- * It runs in the processes that take messages apart: a megabyte takes tens of milliseconds.
+ * It runs in the processes that parse messages, because a megabyte takes tens of milliseconds.
  */
 import { readHtml } from '../../base/mail/html/read-html.js'
 import { escapeHtml } from '../../base/mail/markup.js'
@@ -14,21 +14,21 @@ import { isBroadcastPixel, targetOfBroadcastUrl } from './broadcast-urls.js'
 import { trackingLimits } from './rewrite-html.js'
 import { isPixel, linkIdOfClickUrl } from './tracked-urls.js'
 
-/** What tells how the HTML of an email was tracked. */
+/** The data that says how the HTML of an email was tracked. */
 export interface TrackedHtml {
   readonly emailId: string
-  /** Null: of a message of a broadcast, whose links say what they were. */
+  /** Null for a message of a broadcast, whose links say what they were. */
   readonly edits: Json<readonly string[]> | null
 }
 
-/** HTML as it was submitted. Under the name that the processes import. */
+/** Restores HTML as it was submitted. The processes import it under this name. */
 export const htmlChange: HtmlChange<TrackedHtml> = {
   module: new URL(import.meta.url),
   change: (html, { emailId, edits }) =>
     edits === null ? restoreBroadcastHtml(html, emailId) : restoreHtml(html, emailId, parseJson(edits)),
 }
 
-/** `edits`: as `EmailTracking` stores them. */
+/** `edits` are those that `EmailTracking` stores. */
 export function restoreHtml(html: string, emailId: string, edits: readonly string[]): string {
   const takeSource = createSourceReader(edits)
   return replaceTracked(html, {
@@ -37,7 +37,7 @@ export function restoreHtml(html: string, emailId: string, edits: readonly strin
   })
 }
 
-/** The URLs of links stand in them; their characters may have been written otherwise. */
+/** Restores links from the URLs in them. Their characters may have been written in another way. */
 function restoreBroadcastHtml(html: string, emailId: string): string {
   return replaceTracked(html, {
     isPixel: (src, markup) => isBroadcastPixel(src, markup, emailId),
@@ -50,7 +50,7 @@ function restoreBroadcastHtml(html: string, emailId: string): string {
 
 interface TrackedPlaces {
   readonly isPixel: (src: string, markup: string) => boolean
-  /** What stood in place of this href, with its quotes; null: the same href. */
+  /** Returns what stood in place of this href, with its quotes, or null if the href stays. */
   readonly takeSource: (href: string) => string | null
 }
 
@@ -82,7 +82,7 @@ function replaceTracked(html: string, { isPixel, takeSource }: TrackedPlaces): s
   return pieces.join('') + html.slice(at)
 }
 
-/** The source of a link with several ones is the next of them, and after the last the first again. */
+/** Returns a function that finds the source of a link. If a link has several sources, they take turns. */
 function createSourceReader(edits: readonly string[]): (href: string) => string | null {
   const sourcesOf = new Map<string, string[]>()
   for (const edit of edits) {

@@ -1,46 +1,46 @@
 /**
- * Rewrites the links of an HTML body to tracked ones and adds the pixel, in one pass over its tokens; every other
+ * Rewrites the links of an HTML body to tracked ones and adds the pixel, in one pass over its tokens. Every other
  * character stays.
  *
- * A link is the first `href` of an `a` or `area`. What stands in comments (so in conditional comments for Outlook) and
- * in elements without markup in them is no link. The pixel stands before the last `</body>`, else at the end, but never
+ * A link is the first `href` of an `a` or `area`. Text in comments (including conditional comments for Outlook) and in
+ * elements that contain no markup has no links. The pixel stands before the last `</body>`, else at the end, but never
  * within a comment, tag or element that the end cuts off.
  *
- * Limits: 1,000 attributes of a tag and 8 KB of an href; what exceeds them stays.
+ * Limits: 1,000 attributes of a tag and 8 KB of an href. What exceeds them stays.
  */
 import { type HtmlHandler, type HtmlLimits, type HtmlTag, readHtml } from '../../base/mail/html/read-html.js'
 
-/** Characters of a value, decoded. */
+/** The most characters of a decoded value. */
 const MAX_HREF = 8_192
 
-/** What stands in place of the URL of a link. */
+/** The replacement of the URL of a link. */
 export interface TrackedLink {
   readonly id: string
-  /** Escaped for an attribute in any quotes. */
+  /** The href, escaped for an attribute in any quotes. */
   readonly href: string
 }
 
 interface Rewriting {
-  /** Complete markup; null: none. */
+  /** Complete markup. Null if there is no pixel. */
   readonly pixel: string | null
-  /** `href`: decoded. Null: it stays. */
+  /** `href` is decoded. Returns null if it stays. */
   readonly trackLink: (href: string) => TrackedLink | null
 }
 
 interface RewrittenHtml {
   readonly html: string
-  /** In their order: the id of the link, a blank, and the value that was replaced, as written with its quotes. */
+  /** The edits in their order: the id of the link, a blank, and the replaced value, as written with its quotes. */
   readonly edits: readonly string[]
 }
 
-/** Elements whose content is text, or nothing, for browsers: HTML sections 13.1.2 and 13.2.6.4.7. */
+/** Elements whose content is text, or nothing, for browsers (HTML sections 13.1.2 and 13.2.6.4.7). */
 const rawElements: ReadonlySet<string> = new Set(
   'script style title textarea xmp iframe noembed noframes noscript plaintext'.split(' '),
 )
 
 /**
- * An `<img>` within them ends them (HTML section 13.2.6.5). `<style/>` is complete in them and not elsewhere, so what
- * follows it stays as it is.
+ * An `<img>` within these elements ends them (HTML section 13.2.6.5). `<style/>` is complete in them and not elsewhere,
+ * so what follows it stays as it is.
  */
 const foreignElements: ReadonlySet<string> = new Set(['svg', 'math'])
 
@@ -83,7 +83,7 @@ interface LinkPlace {
   /** The start of the value with its quotes. */
   readonly start: number
   readonly end: number
-  /** For the new value. */
+  /** The quote for the new value. */
   readonly quote: '"' | "'"
   readonly tracked: TrackedLink
 }
@@ -101,15 +101,15 @@ function findPlaces(html: string, trackLink: Rewriting['trackLink']): Places {
 
 class PlaceFinder implements HtmlHandler {
   readonly links: LinkPlace[] = []
-  /** Before the last `</body>`; null: there is none. */
+  /** The place before the last `</body>`. Null if there is none. */
   bodyEnd: number | null = null
-  /** After the last token that the end of the input does not cut off, outside raw and foreign elements. */
+  /** The place after the last token that the end of the input does not cut off, outside raw and foreign elements. */
   lastComplete = 0
-  /** The raw element that is open; empty: none. */
+  /** The raw element that is open. Empty if there is none. */
   private raw = ''
-  /** Foreign elements that are open. */
+  /** The number of foreign elements that are open. */
   private foreign = 0
-  /** A `</body>` whose `>` was not seen yet. */
+  /** A `</body>` whose `>` has not come yet. */
   private openBodyEnd: number | null = null
 
   constructor(
@@ -143,7 +143,7 @@ class PlaceFinder implements HtmlHandler {
 
   onText(text: string, isReference: boolean, end: number): void {
     if (this.raw !== '' || this.foreign > 0) return
-    // At the end of the input, the start of an unfinished tag is read as text too.
+    // At the end of the input, browsers also read the start of an unfinished tag as text.
     const isWhole = isReference || end < this.html.length
     if (isWhole || (end - text.length === this.lastComplete && !text.includes('<'))) this.lastComplete = end
   }
@@ -155,7 +155,7 @@ class PlaceFinder implements HtmlHandler {
     if (tracked === null) return
     const { quote, start, end } = href
     const margin = quote.length
-    // Written out: spreading an object takes as long as the rest of a link.
+    // The fields are written one by one: spreading an object takes as long as the rest of a link.
     this.links.push({ start: start - margin, end: end + margin, quote: quote === "'" ? "'" : '"', tracked })
   }
 }

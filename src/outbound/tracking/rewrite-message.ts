@@ -1,9 +1,9 @@
 /**
- * Tracks the HTML bodies of a MIME message as it was submitted. Each is decoded and encoded again in its own charset
- * and transfer encoding; every other byte stays. Lines that would become longer than 998 octets make a body
- * quoted-printable, with its Content-Transfer-Encoding field.
+ * Tracks the HTML bodies of a MIME message as it was submitted. Each body is decoded, and encoded again in its charset
+ * and transfer encoding; every other byte stays. If lines would become longer than 998 octets, the body becomes
+ * quoted-printable, and its Content-Transfer-Encoding field changes.
  *
- * A message that cannot be taken apart safely stays as it is, all of it.
+ * A message that cannot be taken apart safely stays unchanged as a whole.
  */
 import { encodeBase64Lines } from '../../base/mail/base64-lines.js'
 import { findFields, type Header, readFieldValue } from '../../base/mail/header-fields.js'
@@ -13,14 +13,15 @@ import { decodeBody } from './body-charset.js'
 import { findHtmlParts } from './html-parts.js'
 import type { EmailTracking, TrackingSkip } from './track-email.js'
 
-/** Octets, without the line end (RFC 5321 section 4.5.3.1.6). */
+/** The most octets of a line without its line end (RFC 5321 section 4.5.3.1.6). */
 const MAX_LINE = 998
-/** Octets of all HTML parts as they are encoded; more would take longer than 5 ms. */
+/** The most octets of all encoded HTML parts; more would take longer than 5 ms. */
 const MAX_ENCODED = 1_048_576
 
 /**
- * The pieces of the message, of which the first has its whole header; what stays shares the memory of `raw`. Only `raw`
- * if it has no HTML to track; the reason why it stays as it is if it should be tracked and cannot be.
+ * Returns the pieces of the message, of which the first has its whole header; unchanged pieces share the memory of
+ * `raw`. Returns only `raw` if it has no HTML to track. Returns a reason if the message should be tracked but cannot
+ * be.
  */
 export function rewriteMessage(
   raw: Buffer,
@@ -44,7 +45,7 @@ export function rewriteMessage(
 
 type TransferEncoding = 'identity' | 'quoted-printable' | 'base64'
 
-/** `bytes`: header and body of the part. */
+/** `bytes` are the header and body of the part. */
 function rewritePart(
   bytes: Buffer,
   { header, content: declared }: Part,
@@ -82,7 +83,7 @@ function encodePart(bytes: Buffer, header: Header, text: Buffer, encoding: Trans
   }
 }
 
-/** Null: unknown. */
+/** Returns null if the encoding is unknown. */
 function readTransferEncoding(bytes: Buffer, header: Header): TransferEncoding | null {
   const [field] = findFields(header, 'content-transfer-encoding')
   const word = field === undefined ? '7bit' : readFieldValue(bytes, field).toLowerCase()
@@ -90,7 +91,7 @@ function readTransferEncoding(bytes: Buffer, header: Header): TransferEncoding |
   return word === '7bit' || word === '8bit' || word === 'binary' ? 'identity' : null
 }
 
-/** Null: it is not valid. */
+/** Returns null if the body is not valid in the encoding. */
 function decodeTransfer(body: Buffer, encoding: TransferEncoding): Buffer | null {
   switch (encoding) {
     case 'identity':
@@ -114,7 +115,7 @@ function hasLongLine(text: Buffer): boolean {
   return false
 }
 
-/** The header of the part with the other encoding: in its field as it stands, or in one behind the others. */
+/** Returns the header of the part with the other encoding: in the present field, or in a new one after the others. */
 function declareQuotedPrintable(bytes: Buffer, header: Header): Buffer {
   const [field] = findFields(header, 'content-transfer-encoding')
   const value = ' quoted-printable\r\n'

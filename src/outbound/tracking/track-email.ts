@@ -1,6 +1,6 @@
 /**
- * The tracking of one email: its HTML bodies with tracked links and the pixel, and the writes that belong to the
- * commit of the email. The same URL becomes the same link in all of them.
+ * Tracks one email: makes its HTML bodies with tracked links and the pixel, and the writes for the commit of the email.
+ * The same URL becomes the same link in all bodies.
  */
 
 import type { DomainName } from '../../base/mail/address.js'
@@ -31,13 +31,14 @@ export interface TrackedEmail {
 
 export interface EmailTracking {
   /**
-   * The HTML with tracked links and the pixel; one that is too large, together with those before it, is
-   * returned as it is. May be called for several bodies of the email. `withPixel`: false for a body after the first.
+   * Returns the HTML with tracked links and the pixel. HTML that is too large, together with the HTML before, is
+   * returned as it is. You may call it for several bodies of the email. `withPixel` is false for a body after the
+   * first.
    */
   readonly trackHtml: (html: string, withPixel?: boolean) => string
-  /** Set if HTML was returned as it was. */
+  /** Returns a reason if HTML was returned as it was. */
   readonly skipped: () => TrackingSkip | null
-  /** Links and what restores the submitted HTML; to be called once, after all HTML is tracked. */
+  /** Returns the links and the data that restores the submitted HTML. Call it once, after all HTML is tracked. */
   readonly collectWrites: () => readonly Write[]
 }
 
@@ -54,7 +55,7 @@ export class EmailTracker {
     this.ownUrlsOf = createOwnUrls(deps.publicUrl)
   }
 
-  /** Null: neither opens nor clicks are tracked. */
+  /** Returns null if neither opens nor clicks are tracked. */
   begin(email: TrackedEmail): EmailTracking | null {
     if (!email.opens && !email.clicks) return null
     const base = this.deps.trackingHost.baseFor(email.domain)
@@ -108,7 +109,7 @@ class EmailLinks {
     for (const edit of edits) this.edits.push(edit)
   }
 
-  /** A row of edits is written even without links: it tells that there is a pixel to remove. */
+  /** Writes a row of edits even without links, because it tells that there is a pixel to remove. */
   toWrites(): readonly Write[] {
     const { emailId: email_id, workspaceId: workspace_id, now: created_at } = this.email
     const of = { email_id, workspace_id, created_at }
@@ -121,13 +122,13 @@ class EmailLinks {
   }
 }
 
-/** The edits of each link together, in their order. */
+/** Joins the edits of each link, in their order. */
 function joinEdits(edits: readonly string[]): readonly string[] {
   const byLink = Map.groupBy(edits, (edit) => edit.slice(0, edit.indexOf(' ')))
   return [...byLink.values()].flatMap(joinEqual)
 }
 
-/** A link that is written the same way everywhere needs one edit. */
+/** Returns one edit for a link that is written in the same way everywhere. */
 function joinEqual(edits: readonly string[]): readonly string[] {
   return edits.every((edit) => edit === edits[0]) ? edits.slice(0, 1) : edits
 }

@@ -1,11 +1,11 @@
-/** Limits how much HTML of one email is tracked: more would hold up the main thread. */
+/** Limits how much HTML of one email is tracked, because more would block the main thread. */
 
-/** Limits all HTML of an email, which together takes some 5 ms on the main thread: characters, tags, links. */
+/** Limits of all HTML of an email, which takes about 5 ms on the main thread: characters, tags, links. */
 export const MAX_HTML = 500_000
 export const MAX_HTML_TAGS = 10_000
 export const MAX_LINKS = 1_000
 
-/** What is left of the limits of an email. */
+/** The rest of the limits of an email. */
 export class TrackingBudget {
   isExceeded = false
   private characters = MAX_HTML

@@ -1,9 +1,10 @@
 /**
- * The base of the URLs that we put into a domain's mail: `service.public_url`, with the domain's mail host in place of
- * its host while a certificate for that host is served and valid: one of its own, or the default one if that names it.
- * So links belong to the sending domain where that works, and always work.
+ * Decides the base of the URLs in a domain's mail. It is `service.public_url`, with the domain's mail host in place of
+ * its host while a valid certificate for that host is served: the host's own, or the default one if that names the
+ * host. So links belong to the sending domain where that works, and always work.
  *
- * A listener of ours must serve TLS itself: behind a proxy, our certificate says nothing about what clients reach.
+ * A listener of this server must itself serve TLS: behind a proxy, its certificate says nothing about what clients
+ * reach.
  */
 import { X509Certificate } from 'node:crypto'
 import type { DomainName } from '../../base/mail/address.js'
@@ -15,9 +16,9 @@ interface TrackingHostDeps {
   /** `service.public_url`. */
   readonly publicUrl: string
   readonly servesTls: boolean
-  /** The default certificate that the listeners serve now, PEM. */
+  /** Returns the default certificate that the listeners serve now, in PEM. */
   readonly certificateOf: () => string
-  /** Whether clients that ask for this name get a valid certificate of its own. */
+  /** Tells whether clients that ask for this name get a valid certificate of the name itself. */
   readonly servesName: (name: DomainName) => boolean
   readonly clock: Clock
 }
@@ -32,7 +33,7 @@ export class TrackingHost {
     this.loaded = { pem: '', from: 0, to: 0, baseOf: () => publicUrl }
   }
 
-  /** Without a trailing slash. */
+  /** Returns the base, without a trailing slash. */
   baseFor(domain: DomainName): string {
     const { publicUrl, servesName, certificateOf, clock } = this.deps
     if (!this.isByDomain) return publicUrl
@@ -45,15 +46,15 @@ export class TrackingHost {
   }
 }
 
-/** Mail hosts whose base is kept for the next email of their domain. */
+/** The most mail hosts whose base is kept for the next email of their domain. */
 const MAX_KNOWN_HOSTS = 1_000
 
 interface LoadedCertificate {
   readonly pem: string
-  /** Epoch milliseconds of its validity. */
+  /** Epoch milliseconds from which the certificate is valid. */
   readonly from: number
   readonly to: number
-  /** The base for a mail host while the certificate is valid. */
+  /** Returns the base for a mail host while the certificate is valid. */
   readonly baseOf: (host: string) => string
 }
 
@@ -68,7 +69,7 @@ function readCertificate(pem: string, publicUrl: string): LoadedCertificate {
   return { pem, from: Date.parse(certificate.validFrom), to: Date.parse(certificate.validTo), baseOf }
 }
 
-/** The port and the path stay. */
+/** Replaces the host. The port and the path stay. */
 function replaceHost(publicUrl: string, host: string): string {
   const url = new URL(publicUrl)
   url.hostname = host

@@ -1,9 +1,10 @@
 /**
- * The events of a workspace, newest first, in pages.
+ * Lists the events of a workspace, newest first, in pages.
  *
- * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Each index
- * has the events of one type in this order; the newest of each type are merged. So a page costs the same however many
- * events there are and however few match; that of a recipient grows by one look-up for each 131,072 events. Internal types are never read.
+ * They are ordered by `seq`, which never changes, so a reader of all pages gets each event exactly once. Each index has
+ * the events of one type in this order, and the newest of each type are merged. So a page costs the same however many
+ * events there are and however few match; a page of a recipient costs one more look-up for each 131,072 events.
+ * Internal types are never read.
  *
  * Limit: with an email and a recipient, all events of this email and type are checked, in steps.
  */
@@ -16,16 +17,16 @@ import { findLogRange, seqAtTime } from './event-times.js'
 import { eventTypes } from './payloads.js'
 import { newestOfRecipient } from './recipient-events.js'
 
-/** Undefined: any. */
+/** Undefined fields match any event. */
 export interface EventFilter {
   readonly workspaceId: string
   readonly type?: EventType | undefined
   readonly emailId?: string | undefined
-  /** In any case. */
+  /** Upper and lower case are equal. */
   readonly recipient?: string | undefined
-  /** At this time or later. */
+  /** The event is at this time or later. */
   readonly from?: Timestamp | undefined
-  /** Before this time. */
+  /** The event is before this time. */
   readonly to?: Timestamp | undefined
 }
 
@@ -34,7 +35,7 @@ const columns = ['seq', 'id', 'type', 'created_at', 'email_id', 'recipient', 'da
 export type ListedEvent = Pick<EventsTable, Exclude<(typeof columns)[number], 'seq'>> & { readonly seq: number }
 
 interface PageRequest {
-  /** Only events with a smaller `seq`; undefined: from the newest. */
+  /** The page has only events with a smaller `seq`. Undefined starts from the newest. */
   readonly before: number | undefined
   readonly limit: number
 }
@@ -57,7 +58,7 @@ export async function listEvents(
   return page.flatMap(({ seq }) => eventBySeq(read, { seq, workspaceId }))
 }
 
-/** An email belongs to one workspace, and so do all of its events. */
+/** Tells whether an email belongs to the workspace. All events of an email belong to its workspace. */
 function isEmailOfWorkspace(read: Read, emailId: string, workspaceId: string): boolean {
   return firstOfEmail(read, { emailId })[0]?.workspace_id === workspaceId
 }
@@ -78,7 +79,7 @@ interface SeqRow {
   readonly seq: number
 }
 
-/** Values of `seq`: `from` is inside, `before` is not. */
+/** A range of `seq`: `from` is inside, `before` is not. */
 interface SeqRange {
   readonly from: number
   readonly before: number
@@ -138,7 +139,7 @@ const stepOfEmail = prepareRead<OfEmailAndRecipient>()((builder) =>
     .where('email_id', '=', builder.slot('emailId')),
 )
 
-/** Checks the recipient of each event. It is no condition of the read, so that a step ends after its rows. */
+/** Checks the recipient of each event. The read itself has no such condition, so that a step ends after its rows. */
 async function scanEmail(read: Read, page: OfEmailAndRecipient): Promise<readonly SeqRow[]> {
   const found: SeqRow[] = []
   let { before } = page

@@ -2,8 +2,8 @@
  * The log of events, in their order.
  *
  * `seq` grows with every event and is never reused, so a reader can use it as a cursor. `created_at` never decreases
- * along `seq`, so a time is found by binary search (`event-times.ts`): an event that is stored late, after an outage,
- * has the time of the event before it. `data` (`payloads.ts`) says when what it tells of happened.
+ * along `seq`, so a binary search finds a time (`event-times.ts`): an event that is stored late, after an outage, has
+ * the time of the event before it. `data` (`payloads.ts`) says when the event really happened.
  */
 import { type RawBuilder, sql } from 'kysely'
 import { uuidv7 } from '../../base/platform/ids.js'
@@ -35,7 +35,7 @@ interface EventRow {
   data: Json<JsonObject>
 }
 
-/** An event that is older by more is not late: the clock was ahead when the one before it was stored. */
+/** An event that is older by more milliseconds is not late: the clock was ahead when the event before it was stored. */
 const MAX_LATENESS = 86_400_000
 
 /** The time of the new event, or of the last one in the log if that is later. */
@@ -112,7 +112,7 @@ export function recordFirstEvent(event: RecipientEvent, since: number): Write {
 
 const firstSimilar = prepareRead<FirstEventKey>()((builder) => selectSimilar(builder).limit(1))
 
-/** Would `recordFirstEvent` miss? */
+/** Tells whether `recordFirstEvent` would miss. */
 export function isRecorded(read: Read, event: RecipientEvent, since: number): boolean {
   const { workspaceId, type, emailId, recipient } = event
   return firstSimilar(read, { workspaceId, type, emailId, recipient, since }).length > 0
@@ -140,9 +140,9 @@ const insertHit = prepareWrite<Omit<EventRow, 'emailId'> & { emailId: string }>(
 type HitEvent = RecipientEvent & { readonly type: 'email.opened' | 'email.clicked' }
 
 /**
- * Opens and clicks are recorded by this alone, which counts them too: by a trigger of the view `hits`, because one of the log
- * would slow down all other events. Records nothing if the email is gone, as after its workspace was erased. `id`: from
- * `createEventId`.
+ * Records an open or a click. This is the only function that does, because a trigger of the view `hits` also counts
+ * them; a trigger of the log would slow down all other events. Records nothing if the email is gone, for example
+ * because its workspace was erased. `id` comes from `createEventId`.
  */
 export function recordHit({ workspaceId, type, emailId, recipient, at, data }: HitEvent, id: string): Write {
   return insertHit({ id, workspaceId, type, emailId, recipient, at, data: toJson(data) })
@@ -156,7 +156,7 @@ export function isEventRecorded(read: Read, event: { readonly emailId: string; r
   return eventOfEmail(read, event).length > 0
 }
 
-/** The oldest event in the log. */
+/** Reads the oldest event in the log. */
 export const oldestEvent = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('events').select(['seq', 'created_at']).orderBy('seq').limit(1),
 )

@@ -1,9 +1,9 @@
 /**
  * Finds a place in the event log by a time, without an index of times: `created_at` never decreases along `seq`, so
- * some thirty reads of one row each suffice.
+ * about thirty reads of one row each suffice.
  *
- * If the clock was ahead by more than a day, the events of that time are an exception in the order, and ranges near
- * them may begin too early or end too soon.
+ * If the clock was ahead by more than a day, the events of that time break the order, and ranges near them may begin
+ * too early or end too soon.
  */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 
@@ -19,7 +19,7 @@ const newestEvent = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('events').select('created_at').orderBy('seq', 'desc').limit(1),
 )
 
-/** Covers all workspaces; null: there is none. */
+/** Returns the time of the newest event of all workspaces, or null if there is none. */
 export function newestEventTime(read: Read): number | null {
   return newestEvent(read, {})[0]?.created_at ?? null
 }
@@ -27,21 +27,24 @@ export function newestEventTime(read: Read): number | null {
 interface LogRange {
   /** The smallest `seq` in the log. */
   readonly first: number
-  /** One above the greatest. */
+  /** One above the greatest `seq` in the log. */
   readonly end: number
 }
 
-/** Covers all workspaces. An empty log begins and ends at 0. */
+/** Finds the range of all workspaces. An empty log begins and ends at 0. */
 export function findLogRange(read: Read): LogRange {
   const [first] = eventAtOrAfter(read, { seq: 0 })
   const [last] = eventAtOrBefore(read, { seq: Number.MAX_SAFE_INTEGER })
   return { first: first?.seq ?? 0, end: (last?.seq ?? -1) + 1 }
 }
 
-/** The `seq` of the first event at this time or later, of all workspaces; if there is none, one above the newest. */
+/**
+ * Returns the `seq` of the first event of all workspaces at this time or later, or one above the newest if there is
+ * none.
+ */
 export function seqAtTime(read: Read, time: number): number {
   let { first: low, end: high } = findLogRange(read)
-  // Every event below `low` is earlier; the event at `high`, if there is one, is not.
+  // Every event below `low` is earlier. The event at `high`, if there is one, is not.
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const event = eventAtOrAfter(read, { seq: middle })[0]

@@ -1,8 +1,8 @@
 /**
  * The payload of each type of event: `data` as GET /v1/events shows it and as a webhook receives it.
  *
- * Every writer of events uses these types, and the OpenAPI document is checked against them. Fields may be added;
- * none is renamed or removed. A payload contains no message body.
+ * Every writer of events uses these types, and a test compares the OpenAPI document with them. You may add fields, but
+ * never rename or remove one. A payload contains no message body.
  */
 import type { Reason } from '../../base/mail/reasons.js'
 import type { JsonObject } from '../../base/storage/tables/columns.js'
@@ -10,29 +10,32 @@ import type { SuppressionReason } from '../../base/storage/tables/content-tables
 import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
 import type { SmsEncoding, SmsFault } from '../../base/storage/tables/sms-tables.js'
 
-/** What every event about a recipient of an email contains. A type, not an interface: it is a JSON object. */
+/**
+ * What every event about a recipient of an email contains. It is a type and not an interface, because it is a JSON
+ * object.
+ */
 export type EmailData = {
   readonly email_id: string
   readonly from: string
   /** The recipient. */
   readonly to: string
   readonly subject: string
-  /** A list, in their order, where several tags have the name. */
+  /** If several tags have the same name, their values are a list, in their order. */
   readonly tags: Readonly<Record<string, string | readonly string[]>>
 }
 
 type DeferredData = EmailData & {
-  /** Null: not classified. */
+  /** Null if the reason is not classified. */
   readonly reason: Reason | null
   readonly response: string
-  /** How many there were. */
+  /** The number of attempts. */
   readonly attempts: number
-  /** Null: a later server is trying, and only it knows. */
+  /** Null if a later server is trying, because only that server knows the time. */
   readonly next_attempt_at: string | null
 }
 
 type BouncedData = EmailData & {
-  /** `soft`: given up after temporary refusals. */
+  /** `soft` means that the message was given up after temporary refusals. */
   readonly bounce_type: 'hard' | 'soft'
   readonly bounce_subtype: Reason | null
   readonly bounce_reason: string
@@ -40,25 +43,25 @@ type BouncedData = EmailData & {
 
 type FailedData = EmailData & {
   readonly reason: Reason | null
-  /** The last reply of a server, or what went wrong; null: the email was removed before an attempt. */
+  /** The last reply of a server, or what went wrong. Null if the email was removed before an attempt. */
   readonly response: string | null
 }
 
-/** A request for the pixel or for a link: without what only the record of the email has. */
+/** A request for the pixel or for a link, without the data that only the record of the email has. */
 type RequestData = {
   readonly email_id: string
-  /** The first recipient, where several share the pixel and the links. */
+  /** The first recipient if several share the pixel and the links. */
   readonly to: string
   /** Only messages of a broadcast have it. */
   readonly broadcast_id?: string | undefined
   readonly user_agent: string | null
   readonly ip_address: string | null
-  /** Made by a program that loads or scans mail, not by a person. */
+  /** True if a program that loads or scans mail made the request, not a person. */
   readonly machine: boolean
 }
 
 type ClickedData = RequestData & {
-  /** Both are the URL that the link leads to. */
+  /** Both fields are the URL to which the link leads. */
   readonly link: string
   readonly url: string
   readonly clicked_at: string
@@ -84,7 +87,7 @@ type ReceivedData = {
   readonly attachment_count: number
 }
 
-/** A DNS record of a domain and what was found in its place. */
+/** A DNS record of a domain, and what was found in its place. */
 export type RecordFinding = {
   readonly type: 'CNAME'
   readonly name: string
@@ -97,29 +100,29 @@ export type DomainData = {
   readonly domain_id: string
   readonly domain: string
   readonly status: 'pending' | 'verified' | 'failed'
-  /** A user asked for the check and saw its result. */
+  /** True if a user asked for the check and saw its result. */
   readonly asked: boolean
-  /** Empty: the operator decided, without DNS. */
+  /** Empty if the operator decided, without DNS. */
   readonly records: readonly RecordFinding[]
 }
 
-/** What every event about a verification code contains. The code and the text of the message are in none. */
+/** What every event about a verification code contains. No event contains the code or the text of the message. */
 type SmsData = {
   readonly sms_id: string
-  /** E.164. */
+  /** The phone number in E.164 form. */
   readonly phone: string
-  /** ISO 3166-1 alpha-2. */
+  /** An ISO 3166-1 alpha-2 code. */
   readonly country: string
   readonly encoding: SmsEncoding
   readonly segments: number
-  /** The metadata of the request; `{}`: it had none. */
+  /** The metadata of the request. `{}` if it had none. */
   readonly metadata: JsonObject
 }
 
-/** A check of the machine or its DNS, in the events of the operator's workspace. */
+/** A check of the machine or its DNS. The event belongs to the operator's workspace. */
 type CheckData = {
   readonly check: string
-  /** What was looked at: an address, a domain, a file. */
+  /** The subject of the check: an address, a domain, a file. */
   readonly subject: string
 }
 
@@ -129,17 +132,17 @@ export type SendingData = {
   /** The workspace's id, the domain, or the broadcast's id. */
   readonly id: string
   readonly cause: 'bounces' | 'complaints'
-  /** The messages of the window: settled for bounces, delivered for complaints. */
+  /** The messages of the window: settled ones for bounces, delivered ones for complaints. */
   readonly messages: number
-  /** Those that bounced, or were reported as spam. */
+  /** The messages that bounced, or were reported as spam. */
   readonly failures: number
   readonly percent: number
-  /** What `percent` was over. */
+  /** The limit that `percent` has exceeded. */
   readonly limit_percent: number
   readonly window_hours: number
 }
 
-/** The data of `service.checks_failed`: what is found newly since the last notice. */
+/** The data of `service.checks_failed`: the new findings since the last notice. */
 export type ChecksFailedData = {
   readonly checked_at: string
   readonly findings: readonly (CheckData & {
@@ -171,19 +174,22 @@ export interface EventPayloads {
   readonly 'sms.verified': SmsData & { readonly verified_at: string }
   readonly 'sending.warned': SendingData
   readonly 'sending.held': SendingData
-  /** With the figures that led to the hold. `released_by`: the figures are under the limits again, or a person did it. */
+  /**
+   * Has the figures that led to the hold. `released_by` says whether the figures are under the limits again, or a
+   * person released the mail.
+   */
   readonly 'sending.released': SendingData & { readonly held_at: string; readonly released_by: 'figures' | 'person' }
   readonly 'service.check_failed': CheckData & {
     readonly state: 'warn' | 'fail'
     readonly text: string
-    /** Commands or records to copy, one a line. */
+    /** Commands or records to copy, one on each line. */
     readonly remedy: readonly string[]
     readonly checked_at: string
   }
   readonly 'service.check_recovered': CheckData & { readonly failed_at: string; readonly checked_at: string }
 }
 
-/** Payloads of all types, with those that only our own rooms read. */
+/** The payloads of all types, including those that only rooms of this server read. */
 export type AllPayloads = EventPayloads & Readonly<Record<InternalEventType, JsonObject>>
 
 const meanings: Readonly<Record<EventType, string>> = {
@@ -215,7 +221,7 @@ const meanings: Readonly<Record<EventType, string>> = {
 /** The types that a workspace can read and subscribe to, in the order of the documents. */
 export const eventTypes = Object.keys(meanings) as readonly EventType[]
 
-/** One sentence for the OpenAPI document. */
+/** Returns one sentence for the OpenAPI document. */
 export function describeEvent(type: EventType): string {
   return meanings[type]
 }

@@ -1,27 +1,27 @@
 /**
- * The events about one recipient, newest first.
+ * Reads the events about one recipient, newest first.
  *
- * Recipients come in any order, so in one index of all of them every event would change a page of its own somewhere,
- * which costs more than the event. The index therefore begins with the block of the log that an event is in (a *block*
- * is 131,072 events in a row): what is written stays within the pages of the newest block, and a reader looks into one
- * block after the other.
+ * Recipients come in any order. In one index of all recipients, every event would therefore change a different page,
+ * which costs more than the event. So the index begins with the block of the log that contains the event (a *block* is
+ * 131,072 events in a row): all writes stay within the pages of the newest block, and a reader looks into one block
+ * after the other.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { EventType } from '../../base/storage/tables/email-tables.js'
 
-/** Values of `seq` in a block, as in the index: see `storage/schema/events.ts`. */
+/** The values of `seq` in a block, the same as in the index (`storage/schema/events.ts`). */
 const BLOCK_SIZE = 131_072
-/** Blocks that one step looks into. */
+/** The most blocks that one step looks into. */
 const BLOCK_STEP = 100
 
 interface RecipientPage {
   readonly workspaceId: string
-  /** In any case. */
+  /** Upper and lower case are equal. */
   readonly recipient: string
   readonly types: readonly EventType[]
-  /** Values of `seq`, the first inside and the second outside. */
+  /** The range of `seq`: the first value is inside, the second outside. */
   readonly from: number
   readonly before: number
   readonly limit: number
@@ -31,7 +31,7 @@ interface SeqRow {
   readonly seq: number
 }
 
-/** Up to `limit` events; `from` and `before` are in the log or beside it. */
+/** Returns up to `limit` events. `from` and `before` may lie in the log or next to it. */
 export async function newestOfRecipient(read: Read, page: RecipientPage): Promise<readonly SeqRow[]> {
   const newest = blockOf(page.before - 1)
   const oldest = blockOf(page.from)
@@ -49,7 +49,7 @@ function blockOf(seq: number): number {
 
 type BlockPage = RecipientPage & { readonly block: number }
 
-/** In the order of `seq`, the newest first. */
+/** Reads events in the order of `seq`, the newest first. */
 function readBlock(read: Read, { types, ...page }: BlockPage): readonly SeqRow[] {
   if (anyInBlock(read, page).length === 0) return []
   return types.flatMap((type) => seqsInBlock(read, { ...page, type })).sort((one, other) => other.seq - one.seq)

@@ -1,8 +1,8 @@
 /**
  * The files of exports, `exports/ID.csv` in the data folder: mode 0600, in a folder of mode 0700.
  *
- * A file belongs to a record. The record is removed first, so what a crash leaves is a file without a record, which
- * the next sweep removes. Backups contain the records alone: after a restore the files are missing.
+ * A file belongs to a record. The record is removed first, so a crash may leave a file without a record, which the next
+ * sweep removes. Backups contain only the records, so after a restore the files are missing.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export async function createExportFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 
-/** Null: there is no file, or not the complete one. */
+/** Resolves to null if there is no file, or if it is not complete. */
 export async function openExport(
   folder: string,
   { id, bytes }: Pick<ExportRow, 'id' | 'bytes'>,
@@ -40,7 +40,7 @@ export async function removeExportFile(folder: string, id: string): Promise<void
 }
 
 const namePattern = /^([0-9a-f-]{36})\.csv$/
-/** Files between two breaths. */
+/** The files that are removed before other work gets a turn. */
 const STEP = 50
 
 /** Removes files without a record. A file is created only after its record. */

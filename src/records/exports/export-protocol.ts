@@ -7,19 +7,19 @@ type Place = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'progress'>
 export interface ExportJob
   extends Place,
     Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'> {
-  /** The database. */
+  /** The path of the database. */
   readonly database: string
-  /** Where the CSV goes. */
+  /** The path of the CSV file. */
   readonly file: string
-  /** Milliseconds between two reports; undefined: a second. */
+  /** Milliseconds between two reports. Undefined means a second. */
   readonly reportInterval?: number | undefined
 }
 
-/** What is on disk. */
+/** The place up to which the file is on disk. */
 export type ExportProgress = Place
 
 export type ExportReport =
-  /** The thread waits for an answer, whatever it is, before it goes on. */
+  /** The thread waits for an answer, whatever that is, before it continues. */
   | { readonly kind: 'progress'; readonly progress: ExportProgress }
   | { readonly kind: 'completed'; readonly rows: number; readonly bytes: number }
   | { readonly kind: 'failed'; readonly fault: ExportFault }

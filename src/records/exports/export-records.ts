@@ -13,14 +13,14 @@ import type { ExportsTable } from '../../base/storage/tables/export-tables.js'
 
 export type ExportRow = Selectable<ExportsTable>
 
-/** Exports of all workspaces of an owner that are processing or wait. */
+/** The most exports of all workspaces of an owner that are running or waiting. */
 export const MAX_UNFINISHED_EXPORTS = 20
-/** Exports of a workspace that are kept, the unfinished ones among them. */
+/** The most exports of a workspace that are kept, including the unfinished ones. */
 export const MAX_KEPT_EXPORTS = 100
 
 type NewExport = Pick<ExportRow, 'id' | 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain' | 'created_at'>
 
-/** Counts all workspaces of the owner. */
+/** Counts the exports of all workspaces of the owner. */
 function countUnfinished(db: StatementBuilder<object>['db'], workspaceId: string) {
   return db
     .selectFrom('exports')
@@ -33,7 +33,7 @@ export const unfinishedOfOwner = prepareRead<{ workspaceId: string }>()(({ db, s
   countUnfinished(db, slot('workspaceId')),
 )
 
-/** Misses when the workspace is deleted, or has as many exports as it may have. */
+/** Misses if the workspace is deleted, or has as many exports as it may have. */
 export const insertExport = prepareWrite<NewExport>(({ db, slot }) => {
   const ofWorkspace = db
     .selectFrom('exports')
@@ -75,7 +75,7 @@ export const exportById = prepareRead<ExportRef>()(({ db, slot }) =>
   db.selectFrom('exports').selectAll().where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Newest first. */
+/** Lists the newest first. */
 export const listExports = prepareRead<{ workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('exports')
@@ -85,12 +85,15 @@ export const listExports = prepareRead<{ workspaceId: string }>()(({ db, slot })
     .limit(MAX_KEPT_EXPORTS),
 )
 
-/** Covers all workspaces: whose file it is. */
+/** Reads an export of any workspace, to find the owner of a file. */
 export const anyExportById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('exports').select('status').where('id', '=', slot('id')),
 )
 
-/** Covers all workspaces, in the order of their requests. A literal, so that SQLite uses the partial index. */
+/**
+ * Lists the unfinished exports of all workspaces in the order of their requests. The status is a literal, so that
+ * SQLite uses the partial index.
+ */
 export const listUnfinishedExports = prepareRead<{ after: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('exports')
@@ -103,7 +106,7 @@ export const listUnfinishedExports = prepareRead<{ after: string; limit: number 
 
 type Progress = Pick<ExportRow, 'cursor' | 'rows' | 'bytes' | 'progress'>
 
-/** Misses when it is gone. */
+/** Misses if the export is gone. */
 export const advanceExport = prepareWrite<ExportRef & Progress>(
   ({ db, slot, slots }) =>
     db
@@ -115,7 +118,7 @@ export const advanceExport = prepareWrite<ExportRef & Progress>(
   1,
 )
 
-/** Misses when it is gone. */
+/** Misses if the export is gone. */
 export const completeExport = prepareWrite<ExportRef & Pick<Progress, 'rows' | 'bytes'> & { at: number }>(
   ({ db, slot, slots }) =>
     db
@@ -127,7 +130,7 @@ export const completeExport = prepareWrite<ExportRef & Pick<Progress, 'rows' | '
   1,
 )
 
-/** Misses when it is gone. */
+/** Misses if the export is gone. */
 export const failExport = prepareWrite<ExportRef & { error: ExportRow['error']; at: number }>(
   ({ db, slot }) =>
     db
@@ -139,7 +142,7 @@ export const failExport = prepareWrite<ExportRef & { error: ExportRow['error']; 
   1,
 )
 
-/** An export that is being written stays. */
+/** Removes an export, except one that is being written. */
 export const removeFinishedExport = prepareWrite<ExportRef>(({ db, slot }) =>
   db
     .deleteFrom('exports')

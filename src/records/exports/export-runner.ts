@@ -1,9 +1,10 @@
 /**
  * Writes exports after their requests, one at a time.
  *
- * Owners of workspaces take turns: where another one waits, an export is put back after some seconds and goes on when its turn
- * comes. An export that a turn, a stop or a crash has cut off goes on after the rows that are on disk. After a fault
- * it is tried again later; after three of our own it fails. While the database takes no writes, it waits.
+ * The owners of workspaces take turns: if another owner waits, an export is put back after some seconds and continues
+ * at its next turn. An export that a turn, a stop or a crash has interrupted continues after the rows that are on disk.
+ * After a fault it is tried again later; after three faults of this server it fails. While the database takes no
+ * writes, it waits.
  */
 
 import type { Clock } from '../../base/platform/clock.js'
@@ -27,13 +28,13 @@ import type { ExportOutcome } from './write-export.js'
 interface RunnerDeps extends Store {
   readonly clock: Clock
   readonly log: Pick<Log, 'error' | 'info'>
-  /** The database, for the connection of the thread. */
+  /** The path of the database, for the connection of the thread. */
   readonly database: string
   readonly folder: string
-  /** Who takes turns: the owner of a workspace. Absent: each workspace does. */
+  /** Returns the owner of a workspace, who takes turns. Absent if each workspace takes turns. */
   readonly ownerOf?: (workspaceId: string) => string
   readonly onEnd?: ((outcome: 'completed' | 'failed') => void) | undefined
-  /** Milliseconds that an export may take while other owners wait, and those to wait after a fault. */
+  /** Milliseconds that an export may take while other owners wait, and milliseconds to wait after a fault. */
   readonly turn?: number
   readonly retryDelay?: number
   /** Milliseconds between two reports of the thread. */
@@ -45,14 +46,14 @@ const RETRY_DELAY = 10_000
 const MAX_FAULTS = 3
 const PAGE_SIZE = 500
 
-/** `put-back`: it goes on at its next turn. */
+/** `put-back` means that the export continues at its next turn. */
 type TurnEnd = 'ended' | 'put-back' | 'fault'
 
 export class ExportRunner {
   private readonly stopController = new AbortController()
   /** The owners in the order of their turns. */
   private readonly waiting = new Map<string, ExportRef[]>()
-  /** Faults of exports that are tried again. */
+  /** The number of faults of each export that is tried again. */
   private readonly faults = new Map<string, number>()
   private readonly timers = new Set<NodeJS.Timeout>()
   private current: { readonly ref: ExportRef; readonly controller: AbortController } | null = null
@@ -61,7 +62,7 @@ export class ExportRunner {
 
   constructor(private readonly deps: RunnerDeps) {}
 
-  /** Continues what was cut off. */
+  /** Continues the exports that were interrupted. */
   async start(): Promise<void> {
     await createExportFolder(this.deps.folder)
     this.refresh()
@@ -90,7 +91,7 @@ export class ExportRunner {
       .catch((err: unknown) => log.error({ err }, 'files of exports that are gone cannot be removed now'))
   }
 
-  /** How many are written or wait. */
+  /** Counts the exports that are written or wait. */
   countUnderWay(): number {
     let count = (this.current === null ? 0 : 1) + this.timers.size
     for (const { length } of this.waiting.values()) count += length
@@ -131,7 +132,7 @@ export class ExportRunner {
     })
   }
 
-  /** Takes the next export of the owner whose turn it is, who then is the last. */
+  /** Takes the next export of the owner whose turn it is. That owner is the last one then. */
   private takeNext(): ExportRef | undefined {
     for (const [owner, [ref, ...others]] of this.waiting) {
       this.waiting.delete(owner)
@@ -201,7 +202,7 @@ export class ExportRunner {
 
   private async fail(ref: ExportRef, error: ExportFault): Promise<void> {
     const { commit, clock, log, folder } = this.deps
-    // First, because the commit may need its space.
+    // The file is removed first, because the commit may need its space.
     await removeExportFile(folder, ref.id).catch((err: unknown) =>
       log.error({ err, export: ref.id }, 'the file of a failed export cannot be removed'),
     )

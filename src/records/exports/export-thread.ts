@@ -1,19 +1,19 @@
 /**
- * Runs one export on a thread of its own, which ends with it: whatever happens to the thread, the daemon goes on and
- * the next export begins with a new one.
+ * Runs one export on a separate thread, which ends with it. Whatever happens to the thread, the daemon continues, and
+ * the next export begins with a new thread.
  */
 import { Worker } from 'node:worker_threads'
 import { threadOptions } from '../../base/platform/processes/thread-options.js'
 import type { ExportJob, ExportProgress, ExportReport } from './export-protocol.js'
 import type { ExportOutcome } from './write-export.js'
 
-/** A step holds some hundred rows. A thread that needs more memory than this is ended. */
+/** A step holds some hundred rows. A thread that needs more memory than this limit is ended. */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 }
 
 interface ThreadCallbacks {
-  /** Stores what is on disk. False: the thread is to end here. */
+  /** Stores what is on disk. Resolves to false if the thread must end here. */
   readonly onProgress: (progress: ExportProgress) => Promise<boolean>
-  /** Ends the thread where it is. */
+  /** Ends the thread at once. */
   readonly signal: AbortSignal
 }
 

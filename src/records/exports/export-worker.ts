@@ -1,8 +1,8 @@
 /**
- * The thread of one export: reads the database with a connection of its own and writes the file.
+ * The thread of one export: reads the database over a separate connection and writes the file.
  *
- * Its priority is low, so that the mail goes first where processors are scarce. It reports what is on disk and waits until the main thread has stored that. A full disk is an outcome; any other
- * fault ends the thread.
+ * Its priority is low, so that the mail goes first where processors are scarce. It reports what is on disk and waits
+ * until the main thread has stored that. A full disk is an outcome; any other fault ends the thread.
  */
 import { constants, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
@@ -31,7 +31,7 @@ function toOutcome(error: unknown): ExportOutcome {
 }
 
 if (parentPort === null) throw new Error('this file runs as a worker thread')
-// On Linux this is the priority of the thread that asks, not of the process.
+// On Linux this sets the priority of the calling thread, not of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 const job: ExportJob = workerData
 void run(parentPort, job)

@@ -1,4 +1,4 @@
-/** Removes finished exports: at a workspace's request, and when they have expired. */
+/** Removes finished exports: when a workspace requests it, and when they have expired. */
 import type { Store } from '../../base/storage/db/database.js'
 import { removeExportFile } from './export-file.js'
 import { type ExportRef, exportById, listFinishedBefore, removeFinishedExport } from './export-records.js'
@@ -9,7 +9,7 @@ interface RemovalDeps extends Store {
 
 const BATCH_SIZE = 100
 
-/** Returns those that it removed: others are unknown, or of another workspace, or not finished. */
+/** Returns the exports that it removed. The others are unknown, belong to another workspace, or are not finished. */
 export async function removeExports(deps: RemovalDeps, refs: readonly ExportRef[]): Promise<readonly ExportRef[]> {
   const finished = refs.filter((ref) => {
     const [row] = exportById(deps.read, ref)
@@ -20,7 +20,7 @@ export async function removeExports(deps: RemovalDeps, refs: readonly ExportRef[
   return finished
 }
 
-/** Removes some exports that ended before this moment; resolves to whether there may be more. */
+/** Removes some exports that ended before this moment. Resolves to true if there may be more. */
 export async function removeExpiredExports(deps: RemovalDeps, before: number): Promise<boolean> {
   const expired = listFinishedBefore(deps.read, { before, limit: BATCH_SIZE })
   await removeExports(deps, expired)

@@ -1,4 +1,4 @@
-/** Accepts an export: its record is on disk before the request is answered. */
+/** Accepts an export. Its record is on disk before the request is answered. */
 import { Refusal } from '../../base/mail/refusal.js'
 import { uuidv7 } from '../../base/platform/ids.js'
 import type { Store } from '../../base/storage/db/database.js'
@@ -17,8 +17,8 @@ import {
 type RequestedExport = Pick<ExportRow, 'workspace_id' | 'type' | 'from_at' | 'to_at' | 'domain'>
 
 /**
- * What is later than `now` is not exported: an export whose range lies ahead is empty. Rejects with a Refusal:
- * `conflict`, `bad-credentials`.
+ * An export ends at `now`, so an export whose range lies in the future is empty. Rejects with a Refusal: `conflict`,
+ * `bad-credentials`.
  */
 export async function requestExport(
   { read, commit }: Store,

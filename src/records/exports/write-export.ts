@@ -1,8 +1,8 @@
 /**
- * Writes the CSV file of an export, on its thread: rows in steps, on disk every second or every 16 MB.
+ * Writes the CSV file of an export, on the export's thread: rows in steps, on disk every second or every 16 MB.
  *
- * What a report calls written is on disk. So an export that was cut off goes on there: the file is cut to that length,
- * and the rows behind it are read again. If the file is shorter, all of it is written anew.
+ * Everything that a report counts as written is on disk. So an interrupted export continues there: the file is cut to
+ * that length, and the rows after it are read again. If the file is shorter, the export starts over.
  *
  * The file must not take the space that mail needs: the same share of the disk stays free as for new mail.
  */
@@ -20,16 +20,16 @@ import { createBounceSource, createOpenSource } from './rows/event-rows.js'
 import type { ExportSource } from './rows/export-source.js'
 import { createSuppressionSource } from './rows/suppression-rows.js'
 
-/** Characters that are collected for one write, and bytes between two reports. */
+/** The characters that are collected for one write, and the bytes between two reports. */
 const CHUNK_LENGTH = 262_144
 const REPORT_BYTES = 16 * 1_048_576
-/** Milliseconds. */
+/** Milliseconds between two reports. */
 const REPORT_INTERVAL = 1_000
 const MAX_PAUSE = 100
 
 export type ExportOutcome = Exclude<ExportReport, { readonly kind: 'progress' }>
 
-/** `report`: resolves when the progress is stored. Rejects with what the disk or the database reports. */
+/** `report` resolves when the progress is stored. Rejects with the error of the disk or the database. */
 export async function writeExport(
   read: Read,
   job: ExportJob,
@@ -48,7 +48,7 @@ export async function writeExport(
         if (isLast) return writing.outcome()
         await report(writing.progress())
       }
-      // As long as the step took: the mail has the processor at least half of the time, and more where it is scarce.
+      // The pause is as long as the step, so that mail has the processor at least half of the time.
       await sleep(Math.min(performance.now() - begun, MAX_PAUSE))
     }
   } finally {
@@ -87,12 +87,12 @@ class ExportWriting {
     const { cursor, rows, bytes, progress } = job
     const place = size < bytes ? { cursor: null, rows: 0, bytes: 0, progress: 0 } : { cursor, rows, bytes, progress }
     await file.truncate(place.bytes)
-    // The name of a new file.
+    // This syncs the name of a new file.
     if (size === 0) syncFile(dirname(job.file))
     return new ExportWriting(file, place)
   }
 
-  /** Whether it was the last step. */
+  /** Resolves to true after the last step. */
   async writeStep(source: ExportSource): Promise<boolean> {
     if (this.place.bytes === 0) this.text += formatCsvLine(source.columns)
     const { rows, cursor, progress } = source.readStep(this.place.cursor)
@@ -103,7 +103,7 @@ class ExportWriting {
       if (this.text.length >= CHUNK_LENGTH) await this.flush()
     }
     this.place = { ...this.place, cursor, progress, rows: this.place.rows + count }
-    // The column names are in the file after the first step.
+    // After the first step, the column names are in the file.
     if (cursor === null || this.place.bytes === 0) await this.flush()
     return cursor === null
   }
@@ -113,7 +113,7 @@ class ExportWriting {
     return isLong || this.place.bytes - this.reportedBytes >= REPORT_BYTES
   }
 
-  /** All that was written until now is on disk. */
+  /** Puts on disk what was written so far. */
   async sync(): Promise<void> {
     await this.flush()
     await this.file.datasync()

@@ -1,8 +1,8 @@
 /**
- * The recipients of broadcasts, as links in their messages need them: kept for `retention.links`, longer than emails
- * and recipients.
+ * Stores the recipients of broadcasts for the links in their messages. They are kept for `retention.links`, longer than
+ * emails and recipients.
  *
- * The frame and the links of a broadcast stay until none of its messages is left and none can come.
+ * The frame and the links of a broadcast stay until it has no messages left and can get none.
  */
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../base/storage/db/prepared.js'
@@ -11,11 +11,11 @@ import type { Tables } from '../../base/storage/tables/tables.js'
 
 type Message = Tables['broadcast_messages']
 
-/** In any workspace: for the holder of a token that was made for this recipient alone. */
+/** Reads a recipient of any workspace, for the holder of a token that was made for only this recipient. */
 export const broadcastRecipientOf = prepareRead<{ recipientId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages as message')
-    // The client may have deleted it.
+    // The client may have deleted the broadcast.
     .leftJoin('broadcasts', 'broadcasts.id', 'message.broadcast_id')
     .select(['message.email_id', 'message.workspace_id', 'message.broadcast_id', 'message.contact_id'])
     .select(['message.address', 'message.unsubscribed_at', 'message.unsubscribed_contact'])
@@ -25,12 +25,15 @@ export const broadcastRecipientOf = prepareRead<{ recipientId: string }>()(({ db
 
 export type BroadcastRecipient = ReturnType<typeof broadcastRecipientOf>[number]
 
-/** In any workspace: the id of an email is the secret of its links. */
+/** Reads the broadcast of an email of any workspace, because the id of an email is the secret of its links. */
 export const broadcastOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }) =>
   db.selectFrom('broadcast_messages').select('broadcast_id').where('email_id', '=', slot('emailId')),
 )
 
-/** The contact as the audience has it now; no row if the broadcast was deleted, or the message is unknown. */
+/**
+ * Reads the contact as the audience has it now. There is no row if the broadcast was deleted, or the message is
+ * unknown.
+ */
 const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages as message')
@@ -40,7 +43,7 @@ const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string
       join
         .onRef('contacts.id', '=', 'message.contact_id')
         .onRef('contacts.workspace_id', '=', 'message.workspace_id')
-        // Contacts of a deleted audience are removed little by little.
+        // Contacts of a deleted audience are removed gradually.
         .onRef('contacts.audience_id', '=', 'audiences.id'),
     )
     .select('contacts.subscribed')
@@ -48,7 +51,10 @@ const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string
     .where('message.workspace_id', '=', slot('workspaceId')),
 )
 
-/** Is its contact still subscribed to the audience of the broadcast? True if the broadcast was deleted. */
+/**
+ * Tells whether the contact of the message is still subscribed to the audience. Returns true if the broadcast was
+ * deleted.
+ */
 export function isInAudience(read: Read, message: { readonly workspaceId: string; readonly emailId: string }): boolean {
   const [found] = subscriptionOfMessage(read, message)
   return found === undefined || found.subscribed === 1
@@ -56,7 +62,7 @@ export function isInAudience(read: Read, message: { readonly workspaceId: string
 
 type Moment = Pick<Message, 'email_id'> & { readonly at: number }
 
-/** Misses if the link was used before. `unsubscribed_contact`: the one that the same commit unsubscribes. */
+/** Misses if the link was used before. `unsubscribed_contact` is the contact that the same commit unsubscribes. */
 export const markFirstUse = prepareWrite<Moment & Pick<Message, 'unsubscribed_contact'>>(
   ({ db, slot }) =>
     db
@@ -67,7 +73,7 @@ export const markFirstUse = prepareWrite<Moment & Pick<Message, 'unsubscribed_co
   1,
 )
 
-/** The contact was subscribed again since the link was used. */
+/** Records a later use of the link, because the contact was subscribed again since the last one. */
 export const markLaterUse = prepareWrite<Moment & Pick<Message, 'unsubscribed_contact'>>(({ db, slot }) =>
   db
     .updateTable('broadcast_messages')
@@ -75,7 +81,7 @@ export const markLaterUse = prepareWrite<Moment & Pick<Message, 'unsubscribed_co
     .where('email_id', '=', slot('email_id')),
 )
 
-/** Misses unless it was used at `at`. */
+/** Misses unless the link was used at `at`. */
 export const unmarkUse = prepareWrite<Moment>(
   ({ db, slot }) =>
     db
@@ -88,7 +94,7 @@ export const unmarkUse = prepareWrite<Moment>(
 
 const BATCH_SIZE = 500
 
-/** Ids begin with their time. */
+/** Reads messages in the order of their ids, which begin with their time. */
 const messagesAfter = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages')
@@ -98,7 +104,7 @@ const messagesAfter = prepareRead<{ after: string }>()(({ db, slot }) =>
     .limit(BATCH_SIZE),
 )
 
-/** Those whose entries are still in the queue stay: a broadcast may be paused for long. */
+/** Removes messages, except those whose entries are in the queue, because a broadcast may be paused for a long time. */
 const removeMessages = prepareWrite<{ after: string; last: string; before: number }>(({ db, slot }) =>
   db
     .deleteFrom('broadcast_messages')
@@ -122,7 +128,7 @@ export class BroadcastMessagePurge {
     private readonly before: number,
   ) {}
 
-  /** Removes some of the messages older than `before`, and resolves to whether there may be more. */
+  /** Removes some of the messages older than `before`. Resolves to true if there may be more. */
   async step(): Promise<boolean> {
     const { after, before } = this
     const old = messagesAfter(this.store.read, { after }).filter(({ created_at }) => created_at < before)
@@ -134,10 +140,10 @@ export class BroadcastMessagePurge {
   }
 }
 
-/** Broadcasts of one step: each may have a thousand links and a frame of a megabyte. */
+/** The broadcasts of one step, each of which may have a thousand links and a frame of a megabyte. */
 const FRAME_BATCH = 5
 
-/** Some frames after `after`, in the order of their ids, and whether each still serves a message. */
+/** Reads some frames after `after`, in the order of their ids, and whether each still serves a message. */
 const nextFrames = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_frames as frame')
@@ -174,7 +180,7 @@ const removeLinks = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('broadcast_links').where('broadcast_id', '=', slot('id')),
 )
 
-/** Those of a broadcast that was deleted have told of its emails until now. */
+/** Removes the counts of a deleted broadcast, which have told of its emails until now. */
 const removeOrphanedCounts = prepareWrite<{ id: string }>(({ db, slot }) =>
   db
     .deleteFrom('broadcast_counts')
@@ -190,13 +196,13 @@ export class FramePurge {
     private readonly before: number,
   ) {}
 
-  /** Removes the frames and links of some broadcasts, and resolves to whether there may be more. */
+  /** Removes the frames and links of some broadcasts. Resolves to true if there may be more. */
   async step(): Promise<boolean> {
     const frames = nextFrames(this.store.read, { after: this.after })
     const isGone = ({ created_at, serves }: (typeof frames)[number]): boolean =>
       serves === 0 && created_at < this.before
     const gone = frames.filter(isGone).slice(0, FRAME_BATCH)
-    // The rest of a batch that has more of them is read again.
+    // The next read starts with the rest of this batch.
     const last = gone.length === FRAME_BATCH ? gone.at(-1) : frames.at(-1)
     this.after = last?.broadcast_id ?? this.after
     const removals = [removeLinks, removeFrame, removeOrphanedCounts]

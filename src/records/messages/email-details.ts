@@ -1,6 +1,6 @@
 /**
- * The history of an email, attempt by attempt, and what comes next: the output of `posthorn explain` and `posthorn
- * send`, and the basis of the API's record.
+ * The history of an email, attempt by attempt, and what comes next. It is the output of `posthorn explain` and
+ * `posthorn send`, and the basis of the API's record.
  */
 import type { Reason } from '../../base/mail/reasons.js'
 import { formatTimestamp } from '../../base/platform/clock.js'
@@ -33,7 +33,7 @@ export interface AttemptDetails {
 }
 
 export interface RecipientDetails {
-  /** The id of the recipient, and of its queue entry. */
+  /** The id of the recipient, which is also that of its queue entry. */
   readonly id: string
   readonly email: string
   readonly status: Recipient['status']
@@ -42,10 +42,16 @@ export interface RecipientDetails {
   readonly reason: Reason | null
   readonly mx: string | null
   readonly next_attempt_at: string | null
-  /** The host that is not contacted until then, and why, or a paused broadcast; null if the entry only waits for its time. */
+  /**
+   * The host that is not contacted until then, and why, or a paused broadcast. Null if the entry waits only for its
+   * time.
+   */
   readonly waits_for: string | null
   readonly held: boolean
-  /** Null: not held. `workspace`: by one of its members; `rule`: by a hold rule, which `waits_for` names. */
+  /**
+   * Null if the entry is not held. `workspace`: a member holds it. `rule`: the hold rule holds it that `waits_for`
+   * names.
+   */
   readonly held_by: 'operator' | 'workspace' | 'rule' | null
   readonly delivered_at: string | null
   readonly transcript: string | null
@@ -61,7 +67,7 @@ export interface EmailDetails {
   readonly reply_to: readonly string[]
   readonly subject: string
   readonly tags: readonly Tag[]
-  /** `skipped`: why the message went out without it. */
+  /** `skipped` says why the message went out without it. */
   readonly tracking: { readonly open: boolean; readonly click: boolean; readonly skipped?: string }
   readonly priority: Email['priority']
   readonly template_id: string | null
@@ -79,14 +85,14 @@ export interface EmailDetails {
   readonly recipients: readonly RecipientDetails[]
 }
 
-/** Finds an email by its id, or by the id of one recipient, which is also that of its queue entry. */
+/** An email that was found by its id, or by the id of one recipient, which is also that of its queue entry. */
 export interface EmailLookup {
   readonly email: Email
   /** Null for all recipients. */
   readonly recipientId: string | null
 }
 
-/** For the operator, in any workspace; null if no email and no recipient has this id. */
+/** Searches all workspaces, for the operator. Returns null if no email and no recipient has this id. */
 export function findEmailOrRecipient(read: Read, id: string): EmailLookup | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   if (email !== undefined) return { email, recipientId: null }
@@ -96,7 +102,7 @@ export function findEmailOrRecipient(read: Read, id: string): EmailLookup | null
   return ofRecipient === undefined ? null : { email: ofRecipient, recipientId: id }
 }
 
-/** With the requested recipients. */
+/** Returns the details with only the requested recipients. */
 export function filterRecipients<Details extends Pick<EmailDetails, 'recipients'>>(
   { recipientId }: EmailLookup,
   story: Details,
@@ -110,13 +116,13 @@ interface EmailKey {
   readonly id: string
 }
 
-/** For the operator, in any workspace; null if there is no such email. */
+/** Searches all workspaces, for the operator. Returns null if there is no such email. */
 export function detailsOfAnyWorkspace(read: Read, id: string): EmailDetails | null {
   const [email] = emailOfAnyWorkspace(read, { id })
   return email === undefined ? null : readEmailDetails(read, { workspaceId: email.workspace_id, id })
 }
 
-/** Null if the workspace has no such email. */
+/** Returns null if the workspace has no such email. */
 export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): EmailDetails | null {
   const [known] = emailById(read, { workspaceId, id })
   if (known === undefined) return null
@@ -124,7 +130,7 @@ export function readEmailDetails(read: Read, { workspaceId, id }: EmailKey): Ema
   const rows = recipientsOfEmail(read, key)
   const attempts = attemptsOfEmail(read, key)
   const recipients = rows.map((recipient) => readRecipientDetails(read, recipient, attempts))
-  // Each read sees its own state of the database: the email is read last, so that it is at least as new as its
+  // Each read sees its own state of the database. The email is read last, so that it is at least as new as its
   // recipients.
   const email = emailById(read, { workspaceId, id })[0] ?? known
   return {
@@ -154,8 +160,8 @@ function trackingOf({ track_opens, track_clicks, tracking_skipped }: Email): Ema
 }
 
 /**
- * The status rolled up from the recipients that are shown beside it; complaint and cancellation belong to the
- * email itself.
+ * Returns the status that follows from the recipients that are shown. Complaint and cancellation belong to the email
+ * itself.
  */
 function statusOf({ status }: Email, recipients: readonly Recipient[]): Email['status'] {
   if (status === 'complained') return status
@@ -194,7 +200,7 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
     last_response: recipient.last_response,
     reason: recipient.reason,
     mx: recipient.mx,
-    // During an attempt the time in the queue is the end of the lease; a paused broadcast has no time.
+    // During an attempt the time in the queue is the end of the lease. A paused broadcast has no time.
     next_attempt_at: toTimestamp(
       entry === undefined || entry.leased === 1 || entry.held === HOLD.byBroadcast ? null : entry.next_attempt_at,
     ),
@@ -206,7 +212,7 @@ function readRecipientDetails(read: Read, recipient: Recipient, attempts: readon
   }
 }
 
-/** Those of a paused broadcast wait for it. */
+/** Returns who holds the entry. Entries of a paused broadcast wait for it, and are not held. */
 function holderOf(held: Hold | undefined): RecipientDetails['held_by'] {
   if (held === HOLD.byOperator) return 'operator'
   if (held === HOLD.byMember) return 'workspace'

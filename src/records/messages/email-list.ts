@@ -1,12 +1,12 @@
 /**
- * Emails of a workspace, newest first, in pages: those of one broadcast, or those that belong to none.
+ * Lists emails of a workspace, newest first, in pages: those of one broadcast, or those that belong to none.
  *
- * Each read walks one index backwards (`emails_listed`, or one of a status) and sorts nothing. Totals
- * come from counters that triggers maintain, so no list counts rows. The total of a broadcast does not fall when its
- * old emails are removed.
+ * Each read walks one index backwards (`emails_listed`, or one of a status) and sorts nothing. Triggers maintain
+ * counters for the totals, so no list counts rows. The total of a broadcast does not fall when its old emails are
+ * removed.
  *
- * An offset has to be walked over; that is done along the index alone, in steps (`base/storage/db/stepped-walk.ts`), so an
- * offset of a million emails blocks nothing. Emails that arrive meanwhile may shift a page's rows, as they do
+ * An offset has to be walked over. The walk uses only the index, in steps (`base/storage/db/stepped-walk.ts`), so an
+ * offset of a million emails blocks nothing. Emails that arrive during the walk may shift a page's rows, as they do
  * between two pages.
  */
 import { type PageSlice, seekOffset } from '../../base/storage/db/paging.js'
@@ -31,13 +31,13 @@ export type ListedEmail = Pick<
 
 export interface EmailFilter {
   readonly workspaceId: string
-  /** Null for any; see `status-filter.ts`. */
+  /** Null for any status. See `status-filter.ts`. */
   readonly status: EmailStatus | null
-  /** Null: those that belong to no broadcast. */
+  /** Null for the emails that belong to no broadcast. */
   readonly broadcastId: string | null
 }
 
-/** In the order of the index; the list continues below it. */
+/** A place in the order of the index. The list continues below it. */
 interface Cursor {
   readonly createdAt: number
   readonly id: string

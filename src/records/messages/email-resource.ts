@@ -1,15 +1,14 @@
 /**
- * The record of one email as clients see it: GET /v1/emails/:id, and with every attempt the output of `posthorn
- * explain --json`.
+ * The record of one email as clients see it: GET /v1/emails/:id, and with every attempt the output of `posthorn explain
+ * --json`.
  *
- * The content is read from the message's bytes each time; no part of it is stored twice. `html` is what was submitted:
- * what tracking has changed in it is changed back. If the bytes are gone, or cannot be parsed, `html` and `text` are
- * null and the rest is empty.
+ * The content is read from the message's bytes each time; no part of it is stored twice. `html` is what was submitted,
+ * without the changes of tracking. If the bytes are gone, or cannot be parsed, `html` and `text` are null and the rest
+ * is empty.
  *
- * `headers` are the fields that an app chose to set, by their names as written: not the fields with a place of
- * their own (From, Subject, Message-ID and the like), nor those about structure and transport (Content-*,
- * MIME-Version, Received, signatures). If a name occurs several times, its values are joined by a comma and a
- * blank.
+ * `headers` are the fields that an app chose to set, by their names as written. Fields with a place of their own (From,
+ * Subject, Message-ID and the like) are left out, and so are those about structure and transport (Content-*,
+ * MIME-Version, Received, signatures). If a name occurs several times, a comma and a blank join its values.
  */
 import { type Address, formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -25,7 +24,7 @@ import type { MimeReader } from './mime/mime-parts.js'
 import type { HtmlChangeRequest, MimeAttachment, MimeField, ReadableParts } from './mime/mime-parts-protocol.js'
 
 interface EmailContent {
-  /** Texts. */
+  /** JSON texts. */
   readonly html: JsonText | null
   readonly text: JsonText | null
   readonly headers: Readonly<Record<string, string>>
@@ -48,7 +47,7 @@ type LoggedAttempt = Pick<AttemptDetails, AttemptField>
 
 type RecipientField = 'email' | 'status' | 'last_response' | 'mx' | 'next_attempt_at' | 'delivered_at'
 interface RecipientResource extends Pick<RecipientDetails, RecipientField> {
-  /** Number of attempts. */
+  /** The number of attempts. */
   readonly attempts: number
   readonly attempt_log: readonly LoggedAttempt[]
 }
@@ -66,14 +65,14 @@ export interface Viewer {
 export interface ResourceDeps {
   readonly read: Read
   readonly mime: Pick<MimeReader, 'readForDisplay'>
-  /** What makes the HTML of the message into that which was submitted; null: nothing has to. */
+  /** Returns what changes the HTML of the message back to the submitted HTML. Null if nothing has to be changed. */
   readonly findHtmlChange: (email: {
     readonly workspaceId: string
     readonly emailId: string
   }) => HtmlChangeRequest | null
 }
 
-/** The email, if the viewer may see it; throws a Refusal `email-not-found`. */
+/** Returns the email if the viewer may see it. Throws a Refusal `email-not-found`. */
 export function requireVisibleEmail(read: Read, { workspaceId, ownKey }: Viewer, id: string): Email {
   const email = emailById(read, { workspaceId, id })[0]
   if (email === undefined || (ownKey !== null && email.key_id !== ownKey)) throw buildNotFound(id)
@@ -86,8 +85,8 @@ export async function readEmailResource(deps: ResourceDeps, viewer: Viewer, id: 
 }
 
 /**
- * The email after it was changed. The change stands, so no refusal hides it: if the message reader is overloaded,
- * the email is shown as if its message could not be read.
+ * Returns the email after it was changed. The change is on disk, so no refusal may hide it: if the message reader is
+ * overloaded, the email is shown as if its message could not be read.
  */
 export async function readChangedEmail(deps: ResourceDeps, viewer: Viewer, id: string): Promise<EmailResource> {
   requireVisibleEmail(deps.read, viewer, id)
@@ -98,14 +97,17 @@ export async function readChangedEmail(deps: ResourceDeps, viewer: Viewer, id: s
   return buildResource(content, deps.read, viewer, id)
 }
 
-/** The history is read after the content, which takes time, so that the current state is shown. */
+/** Reads the history after the content, which takes time, so that the current state is shown. */
 function buildResource(content: EmailContent, read: Read, { workspaceId }: Viewer, id: string): EmailResource {
   const story = readEmailDetails(read, { workspaceId, id })
   if (story === null) throw buildNotFound(id)
   return { ...withContent(story, content), recipients: story.recipients.map(toRecipientResource) }
 }
 
-/** The record with every attempt and the content of the message, for the operator; null if there is no such email. */
+/**
+ * Reads the record with every attempt and the content of the message, for the operator. Resolves to null if there is no
+ * such email.
+ */
 export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<WithContent<EmailDetails> | null> {
   const email = emailOfAnyWorkspace(deps.read, { id })[0]
   if (email === undefined) return null
@@ -116,8 +118,8 @@ export async function readEmailRecord(deps: ResourceDeps, id: string): Promise<W
 }
 
 /**
- * The message as it is sent to `recipient`, in pieces; null: to the first one. Rejects with a Refusal: `email-not-found` if its bytes are
- * no longer stored, `not-found` if it is not sent to that address.
+ * Reads the message as it is sent to `recipient`, in pieces. Null means the first recipient. Rejects with a Refusal:
+ * `email-not-found` if its bytes are no longer stored, `not-found` if it is not sent to that address.
  */
 export async function readOutgoingMessage(
   read: Read,
@@ -144,7 +146,7 @@ export async function readOutgoingMessage(
   return field == null ? pieces : [Buffer.from(field, 'latin1'), ...pieces]
 }
 
-/** The id of the recipient; a suppressed one gets no message. */
+/** Returns the id of the recipient. A suppressed one gets no message. */
 function requireRecipient(read: Read, key: { workspaceId: string; emailId: string }, address: Address): string {
   const lower = address.toLowerCase()
   const found = recipientsOfEmail(read, key).find((one) => one.address.toLowerCase() === lower)
@@ -167,7 +169,7 @@ async function readContent(
   const display = { makesText: false, htmlChange: findHtmlChange(email) }
   const result = await mime.readForDisplay(workspaceId, () => readLargeRaw(read, email), display)
   if (result.kind !== 'readable') return unreadableContent
-  // A broadcast has no fields of the app's own.
+  // A broadcast has no fields that an app has set.
   const headers = isFramed(emailId) ? [] : result.parts.headers
   return toEmailContent({ ...result.parts, headers })
 }
@@ -185,7 +187,7 @@ function toEmailContent({ html, text, headers, attachments }: ReadableParts): Em
   }
 }
 
-/** Inline pictures precede attachments in the message, and follow them in the record. */
+/** Ranks attachments: inline images precede other attachments in the message, and follow them in the record. */
 function rankOf({ disposition, content_id }: MimeAttachment): number {
   return disposition === 'inline' && content_id !== null ? 1 : 0
 }
@@ -195,7 +197,7 @@ const structuralFields = ['date', 'sender', 'mime-version']
 const transportFields = ['received', 'return-path', 'delivered-to', 'authentication-results', 'dkim-signature']
 const standardFields: ReadonlySet<string> = new Set([...resourceFields, ...structuralFields, ...transportFields])
 
-/** A value that we have written: see `sending/unsubscribe-links.ts`. */
+/** Matches a value that this server has written (`sending/unsubscribe-links.ts`). */
 const ownListValue = /\/v1\/unsubscribe\/[a-z2-7]{42}>, <mailto:unsubscribe\+[a-z2-7]{42}@/
 
 const listFields: ReadonlySet<string> = new Set(['list-unsubscribe', 'list-unsubscribe-post'])
@@ -215,11 +217,11 @@ function selectCustomFields(fields: readonly MimeField[]): Readonly<Record<strin
     if (known === undefined) fieldsByName.set(lower, { name, values: [value] })
     else known.values.push(value)
   }
-  // Entries, because a field may be called "__proto__".
+  // The object is made from entries, because a field may be called "__proto__".
   return Object.fromEntries([...fieldsByName.values()].map(({ name, values }) => [name, values.join(', ')]))
 }
 
-/** In the order of the interface. */
+/** Returns the fields in the order of the interface. */
 function withContent(
   story: EmailDetails,
   { html, text, headers, attachments }: EmailContent,
@@ -243,7 +245,7 @@ function toRecipientResource(recipient: RecipientDetails): RecipientResource {
   }
 }
 
-/** Without the connected address, which says more about our network than about the email. */
+/** Leaves out the connected address, which says more about our network than about the email. */
 function toLoggedAttempt({ address: _dialled, ...attempt }: AttemptDetails): LoggedAttempt {
   return attempt
 }

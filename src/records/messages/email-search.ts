@@ -1,9 +1,9 @@
 /**
- * Emails of a workspace for people who look for one: newest first, in pages, narrowed by any of the filters.
+ * Searches the emails of a workspace for people: newest first, in pages, limited by any of the filters.
  *
- * Only the status (`status-filter.ts`), the broadcast and the time are in an index. What is left is
- * compared row by row, in steps (`base/storage/db/stepped-walk.ts`), and a request compares at most MAX_COMPARED rows: a page
- * then has fewer emails than were asked for, and says how far it has come, from where the next page continues.
+ * Only the status (`status-filter.ts`), the broadcast and the time are in an index. The other filters are compared row
+ * by row, in steps (`base/storage/db/stepped-walk.ts`), and a request compares at most MAX_COMPARED rows. A page may
+ * then have fewer emails than were requested, and says how far it has come, where the next page continues.
  *
  * Texts are compared without regard to the case of ASCII letters.
  */
@@ -35,45 +35,45 @@ const columns = [
 
 export type FoundEmail = Pick<Email, (typeof columns)[number]>
 
-/** Null: any. */
+/** Null fields match any email. */
 export interface EmailSearch {
   readonly workspaceId: string
   readonly status: EmailStatus | null
-  /** Null: those that belong to no broadcast. */
+  /** Null for the emails that belong to no broadcast. */
   readonly broadcastId: string | null
   /** The domain of the sender. */
   readonly domain: string | null
   readonly tagName: string | null
   readonly tagValue: string | null
-  /** Part of the address of a recipient. */
+  /** A part of the address of a recipient. */
   readonly recipient: string | null
-  /** Part of the subject. */
+  /** A part of the subject. */
   readonly subject: string | null
-  /** At this time or later. */
+  /** The email is from this time or later. */
   readonly from: number | null
-  /** Before this time. */
+  /** The email is from before this time. */
   readonly to: number | null
 }
 
 interface PageRequest {
-  /** Behind this email; undefined: from the newest. */
+  /** The page begins after this email. Undefined starts from the newest. */
   readonly after: string | undefined
   readonly limit: number
 }
 
 interface SearchPage {
   readonly emails: readonly FoundEmail[]
-  /** The email behind which the next page begins; null: there is nothing more. */
+  /** The email after which the next page begins. Null if there is nothing more. */
   readonly next: Place | null
 }
 
-/** In the order of the index; the list continues below it. */
+/** A place in the order of the index. The list continues below it. */
 interface Place {
   readonly createdAt: number
   readonly id: string
 }
 
-/** Rows of one request: about 50 ms. */
+/** The most rows that one request compares, in about 50 ms. */
 const MAX_COMPARED = 25_000
 
 export async function searchEmails(
@@ -97,7 +97,7 @@ export async function searchEmails(
   return { emails, next: place }
 }
 
-/** An email that is gone was created when its id was made. */
+/** Finds the place of an email. An email that is gone was created when its id was made. */
 function findStart(read: Read, { workspaceId, to }: EmailSearch, after: string | undefined): Place {
   const top = { createdAt: to ?? Number.MAX_SAFE_INTEGER, id: '' }
   if (after === undefined) return top
@@ -111,7 +111,7 @@ function timeOfId(uuid: string): number {
 
 interface Step {
   readonly found: readonly FoundEmail[]
-  /** The last row that was compared; null: it was the last of all. */
+  /** The last row that was compared. Null if it was the last of all. */
   readonly end: Place | null
 }
 
@@ -151,7 +151,7 @@ const rowsOfStep = prepareFilteredRead<CompareValues>()(({ db, slot }, condition
       .where('workspace_id', '=', slot('workspaceId'))
       .where('broadcast_id', 'is', slot('broadcastId'))
       .where(condition)
-      // Two comparisons of pairs would make SQLite choose `emails_of_workspace`, and read the emails of broadcasts too.
+      // With two comparisons of pairs SQLite would choose `emails_of_workspace`, and read the emails of broadcasts too.
       .where((eb) => eb.between('created_at', slot('endAt'), slot('createdAt')))
       .where((eb) => eb.or([eb('created_at', '<', slot('createdAt')), eb('id', '<', slot('id'))]))
       .where((eb) => eb.or([eb('created_at', '>', slot('endAt')), eb('id', '>=', slot('endId'))]))

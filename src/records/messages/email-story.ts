@@ -2,15 +2,15 @@
 import type { RecipientDetails } from './email-details.js'
 import { isProviderPause, isWarmUpWait } from './queue/waits-for.js'
 
-/** A sentence with a moment in it, which its reader writes as is usual there. */
+/** A sentence with a moment in it, which its reader formats in the local way. */
 interface TimedText {
   readonly before: string
-  /** ISO 8601; null: the sentence has none. */
+  /** An ISO 8601 time. Null if the sentence has none. */
   readonly at: string | null
   readonly after: string
 }
 
-/** What a report said after the last attempt had delivered the message to a server; null: nothing. */
+/** Tells what a report said after the last attempt had delivered the message to a server. Null if there is none. */
 export function describeLaterReport({ attempts, status, reason, last_response }: RecipientDetails): string | null {
   const last = attempts.at(-1)
   if (last === undefined || (last.outcome !== 'sent' && last.outcome !== 'delivered')) return null
@@ -21,7 +21,7 @@ export function describeLaterReport({ attempts, status, reason, last_response }:
   return `reported later${now}${why}${words}`
 }
 
-/** Null: nothing comes next. */
+/** Returns null if nothing comes next. */
 export function describeNext(recipient: RecipientDetails): TimedText | null {
   const { held_by, status, attempts, next_attempt_at: at, waits_for } = recipient
   if (held_by === 'rule') return { before: `held by ${waits_for}`, at: null, after: '' }

@@ -1,6 +1,6 @@
 /**
- * News about a recipient after its last attempt: bounces of later servers, success, complaints, unsubscribe
- * requests. Which status lets which news act, and the result:
+ * Applies news about a recipient after its last attempt: bounces of later servers, success, complaints, unsubscribe
+ * requests. The table says which status lets which news act, and the result:
  *
  *                sent        delivered   bounced     queued, failed   scheduled, suppressed, cancelled
  *   refused      bounced     bounced     -           -                -
@@ -10,11 +10,11 @@
  *   complained   event       event       event       event            -
  *   unsubscribed event       event       event       event            -
  *
- * A queued recipient was accepted by a server whose reply we did not get: its next attempt decides. People may
- * have read the message all the same, so their complaints and requests count.
+ * A server whose reply we did not get accepted the message of a queued recipient: its next attempt decides. People may
+ * have read the message, so their complaints and requests count.
  *
- * News that changes no status is recorded once for each recipient; a repeated report finds its event, or the
- * status that it made. Both are conditions of the writes, so one of two concurrent reports misses.
+ * News that changes no status is recorded once for each recipient. A repeated report finds its event, or the status
+ * that it made. Both are conditions of the writes, so one of two concurrent reports misses.
  */
 
 import { assertNever } from '../../base/mail/assert-never.js'
@@ -32,11 +32,13 @@ import { rollUpEmail } from './email/roll-up.js'
 
 interface FailureDetails {
   readonly reason: Reason
-  /** The server's text, or the report's. */
+  /** The server's text, or that of the report. */
   readonly diagnostic: string
 }
 
-/** `refused`: permanently. `given-up`: after temporary refusals. `delayed`: delivery is still being tried. */
+/**
+ * `refused` is permanent. `given-up` follows temporary refusals. `delayed` means that delivery is still being tried.
+ */
 export type LateOutcome =
   | (FailureDetails & { readonly kind: 'refused' | 'given-up' | 'delayed' })
   | { readonly kind: 'delivered'; readonly diagnostic: string }
@@ -62,7 +64,7 @@ const transitions: Readonly<Record<LateOutcome['kind'], StatusTransitions>> = {
   unsubscribed: attemptedStates,
 }
 
-/** The status afterwards, often the same; null if such news has no effect in this status. */
+/** Returns the status afterwards, which is often the same. Null if such news has no effect in this status. */
 export function nextStatus(status: RecipientStatus, news: LateOutcome['kind']): RecipientStatus | null {
   return transitions[news][status] ?? null
 }
@@ -72,7 +74,7 @@ export interface OutcomeSubject {
   readonly email: Email
 }
 
-/** `state`: no effect in its current status. `repeated`: recorded before. */
+/** `state` means that the news has no effect in the current status; `repeated` that it was recorded before. */
 export type LateOutcomeResult =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated' }
@@ -94,7 +96,7 @@ export function resolveLateOutcome(
   return { kind: 'acts', writes: [...writes, recordFirstEvent(event, since)] }
 }
 
-/** Such news may also come before the last attempt: only later ones count as repetitions. */
+/** Such news may also come before the last attempt, so only later news counts as a repetition. */
 function isSoftFailure({ kind }: LateOutcome): boolean {
   return kind === 'given-up' || kind === 'delayed'
 }
@@ -131,7 +133,10 @@ function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureD
   return { bounce_type: type, bounce_subtype: reason, bounce_reason: diagnostic }
 }
 
-/** Changes to the recipient and its email. A recipient that was given up keeps its status, but shows the reason. */
+/**
+ * Builds the changes of the recipient and its email. A recipient that was given up keeps its status, but shows the
+ * reason.
+ */
 function buildStatusWrites(
   { recipient, email }: OutcomeSubject,
   news: LateOutcome,

@@ -1,9 +1,9 @@
 /**
- * Unsubscribes the recipient of a broadcast: its contact gets no more broadcasts, and the event is recorded once. The
- * address is not suppressed, so messages that people ask for still arrive.
+ * Unsubscribes the recipient of a broadcast: its contact gets no further broadcasts, and the event is recorded once.
+ * The address is not suppressed, so messages that people ask for still arrive.
  *
- * For an hour the holder of the link may undo what it has done. A contact that was removed and added again since is
- * found by its address.
+ * For an hour the holder of the link may undo the request. A contact that was removed and added again since is found by
+ * its address.
  */
 
 import type { Address } from '../../base/mail/address.js'
@@ -22,10 +22,10 @@ import { type BroadcastRecipient, markFirstUse, markLaterUse, unmarkUse } from '
 import { type Email, emailById } from './email/email.js'
 import { buildEmailEvent } from './email/email-event.js'
 
-/** Milliseconds. */
+/** Milliseconds in which the holder of the link may undo the request. */
 const UNDO_TIME = 3_600_000
 
-/** Null: the broadcast and the email are gone. */
+/** Returns null if the broadcast and the email are gone. */
 export function senderOfBroadcast(read: Read, recipient: BroadcastRecipient): Address | null {
   const { sender } = recipient
   return sender === null ? (emailOf(read, recipient)?.from_email ?? null) : parseJson(sender).address
@@ -36,14 +36,16 @@ export function isListUnsubscribed(read: Read, recipient: BroadcastRecipient): b
   return contact === undefined ? recipient.unsubscribed_at !== null : contact.subscribed === 0
 }
 
-/** Whether the link has unsubscribed the contact within the last hour, and nothing has changed that since. */
+/** Tells whether the link has unsubscribed the contact within the last hour, and nothing has changed that since. */
 export function canUndo(read: Read, recipient: BroadcastRecipient, now: number): boolean {
   const { workspace_id: workspaceId, unsubscribed_at: at, unsubscribed_contact: id } = recipient
   if (at === null || id === null || now - at > UNDO_TIME) return false
   return contactById(read, workspaceId, id)?.subscribed === 0
 }
 
-/** Subscribes the contact again; misses if something has changed since it was read. For what `canUndo` allows. */
+/**
+ * Subscribes the contact again. Misses if something has changed since it was read. Call it only if `canUndo` allows it.
+ */
 export function undoListUnsubscription(recipient: BroadcastRecipient, now: number): readonly Write[] {
   const { email_id, workspace_id: workspaceId, unsubscribed_at: at, unsubscribed_contact: id } = recipient
   if (at === null || id === null) throw new Error(`${email_id} has unsubscribed no contact`)
@@ -51,12 +53,12 @@ export function undoListUnsubscription(recipient: BroadcastRecipient, now: numbe
 }
 
 interface ListUnsubscription {
-  /** The link was used before: the writes unsubscribe a contact that was subscribed again since. */
+  /** True if the link was used before. The writes then unsubscribe a contact that was subscribed again since. */
   readonly isRepeated: boolean
   readonly writes: readonly Write[]
 }
 
-/** The writes of one commit. They miss if the same contact is unsubscribed at the same moment. */
+/** Returns the writes of one commit. They miss if the same contact is unsubscribed at the same moment. */
 export function buildListUnsubscription(read: Read, recipient: BroadcastRecipient, at: number): ListUnsubscription {
   const { email_id, workspace_id: workspaceId } = recipient
   const contact = contactOf(read, recipient)
@@ -67,7 +69,7 @@ export function buildListUnsubscription(read: Read, recipient: BroadcastRecipien
     return { isRepeated: true, writes: leaving === null ? [] : [...left, markLaterUse(use)] }
   }
   const event = buildEvent(read, recipient, at)
-  // An event of a use that was undone stays.
+  // The event of a request that was undone stays, and there is no second one.
   const recorded = isRecorded(read, event, 0) ? [] : [recordFirstEvent(event, 0)]
   return { isRepeated: false, writes: [...left, markFirstUse(use), ...recorded] }
 }
@@ -83,7 +85,7 @@ function emailOf(read: Read, { workspace_id: workspaceId, email_id: id }: Broadc
   return emailById(read, { workspaceId, id })[0]
 }
 
-/** Without subject and tags if the email's own record is gone. */
+/** Builds the event, without subject and tags if the email's own record is gone. */
 function buildEvent(read: Read, recipient: BroadcastRecipient, at: number): RecipientEvent {
   const { email_id: id, workspace_id, broadcast_id, contact_id, address } = recipient
   const from_email = senderOfBroadcast(read, recipient) ?? ''

@@ -1,9 +1,10 @@
 /**
  * Removes old messages and records in small steps, so that no step delays the mail.
  *
- * The bytes of a message, or the values of which those of a broadcast's message are built, are removed
- * `retention.messages` after it was accepted, once all of its recipients are settled; its record, attempts and events after `retention.events`. A step reads no more than `STEP` rows of a
- * kind, including those that still wait in the queue.
+ * The bytes of a message, or the values from which those of a broadcast's message are built, are removed
+ * `retention.messages` after it was accepted, once all of its recipients are settled. Its record, attempts and events
+ * are removed after `retention.events`. A step reads no more than `STEP` rows of a kind, including those that still
+ * wait in the queue.
  */
 import { sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'
@@ -17,7 +18,7 @@ import { removeAttempts } from './queue/attempts.js'
 const BATCH_SIZE = 200
 
 export interface RetentionLimits {
-  /** Epoch milliseconds: what is older is removed. */
+  /** Epoch milliseconds. Older messages are removed. */
   readonly messagesBefore: number
   readonly eventsBefore: number
 }
@@ -32,7 +33,7 @@ export class MessagePurge {
     private readonly limits: RetentionLimits,
   ) {}
 
-  /** One small step; resolves to whether there may be more to do. */
+  /** Takes one small step. Resolves to true if there may be more to do. */
   async step(): Promise<boolean> {
     const { read, commit } = this.store
     const { messagesBefore, eventsBefore } = this.limits
@@ -69,7 +70,7 @@ interface RawCursor {
   readonly place: number
 }
 
-/** The next old messages, and whether a recipient of each still waits in the queue. */
+/** Reads the next old messages, and whether a recipient of each still waits in the queue. */
 const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('raw_messages as old')
@@ -92,7 +93,7 @@ interface EmailCursor {
   readonly id: string
 }
 
-/** The same as `oldRaw`, of messages of broadcasts. */
+/** Does what `oldRaw` does, for messages of broadcasts. */
 const oldSlots = prepareRead<EmailCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages as old')

@@ -1,14 +1,13 @@
 /**
  * Cancels or reschedules a scheduled email.
  *
- * The release is the lease of its first entry (`delivery/`): in one commit the entry is leased, and all recipients
- * and the email leave `scheduled`. A change is one commit too, and each of its writes states how many rows it must
- * find as they were read. The writer runs one of the two after the other, so exactly one of them finds what it
- * expects and the other misses completely: a cancelled email is never sent, and one that is being sent is never
- * cancelled.
+ * The lease of its first entry releases an email (`delivery/`): in one commit the entry is leased, and all recipients
+ * and the email leave `scheduled`. A change is one commit too, and each of its writes states how many rows it must find
+ * as they were read. The writer runs one of the two after the other, so exactly one of them finds what it expects, and
+ * the other misses completely. A cancelled email is never sent, and an email that is being sent is never cancelled.
  *
- * An email is scheduled while every entry of it waits untouched for a scheduled recipient. Entries that the
- * operator holds count as waiting; one whose attempt has begun does not.
+ * An email is scheduled while every entry of it waits unchanged for a scheduled recipient. Entries that the operator
+ * holds count as waiting; an entry whose attempt has begun does not.
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -28,7 +27,7 @@ export function cancelScheduled(deps: Store, viewer: Viewer, id: string, now: nu
   ])
 }
 
-/** The refusals are those of `cancelScheduled`. Its position in the queue changes: sweeps have to be notified. */
+/** Throws the refusals of `cancelScheduled`. The email's position in the queue changes, so notify the sweeps. */
 export function reschedule(deps: Store, viewer: Viewer, id: string, at: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
     rescheduleEmail({ ...email, at }),
@@ -36,7 +35,7 @@ export function reschedule(deps: Store, viewer: Viewer, id: string, at: number):
   ])
 }
 
-/** Its time is `now`: it is released with this commit. */
+/** Sets the time of the email to `now`, so this commit releases it. */
 export function sendScheduledNow(deps: Store, viewer: Viewer, id: string, now: number): Promise<void> {
   return changeScheduled(deps, viewer, id, 'rescheduled', (email, rows) => [
     unscheduleEmail(email),
@@ -45,7 +44,10 @@ export function sendScheduledNow(deps: Store, viewer: Viewer, id: string, now: n
   ])
 }
 
-/** Others may change the same email meanwhile, and the operator its entries: then it is read again. */
+/**
+ * The most tries. Others may change the email, and the operator its entries, between read and write; it is then read
+ * again.
+ */
 const MAX_TRIES = 5
 
 interface EmailRef {
@@ -74,7 +76,7 @@ async function changeScheduled(
   }
 }
 
-/** The number of its waiting entries; null if it is no longer scheduled. */
+/** Returns the number of its waiting entries, or null if it is no longer scheduled. */
 function countWaitingEntries(read: Read, { id, workspace_id, status }: Email): number | null {
   if (status !== 'scheduled') return null
   const entries = entriesOfEmail(read, { emailId: id, workspaceId: workspace_id })
@@ -101,7 +103,7 @@ const entriesOfEmail = prepareRead<{ emailId: string; workspaceId: string }>()((
     .where('queue.workspace_id', '=', slot('workspaceId')),
 )
 
-/** The time for which it was scheduled stays on record. */
+/** Cancels the email. The time for which it was scheduled stays on record. */
 const cancelEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
@@ -117,7 +119,7 @@ const cancelEmail = prepareWrite<EmailRef>(
   1,
 )
 
-/** Releases it as if it had never been scheduled. */
+/** Releases the email as if it had never been scheduled. */
 const unscheduleEmail = prepareWrite<EmailRef>(
   ({ db, slot }) =>
     db
@@ -140,7 +142,7 @@ const rescheduleEmail = prepareWrite<EmailRef & { at: number }>(
   1,
 )
 
-/** The write made by `build`, which must change as many rows as there are entries. */
+/** Prepares the write that `build` makes. It must change as many rows as there are entries. */
 function prepareCountedWrite<Values extends object>(
   build: Parameters<typeof prepareWrite<Values>>[0],
 ): (rows: number) => (values: Values) => Write {
@@ -156,7 +158,7 @@ const removeEntries = prepareCountedWrite<EmailRef>(({ db, slot }) =>
     .where('leased', '=', 0),
 )
 
-/** Its age counts from its scheduled time. */
+/** Reschedules the entries. Their age counts from the scheduled time. */
 const rescheduleEntries = prepareCountedWrite<EmailRef & { at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')

@@ -1,5 +1,5 @@
 /**
- * An email of the service itself: a report, an invitation, a warning.
+ * Builds an email of the service itself: a report, an invitation, a warning.
  *
  * It is charged to no workspace, not tracked, and sent from the null return path.
  */
@@ -22,30 +22,31 @@ interface ServiceEmail {
   readonly to: Address
   readonly subject: string
   readonly now: number
-  /** Absent: nothing is said about TLS. */
+  /** Absent if nothing is said about TLS. */
   readonly tlsRequired?: TlsRequired | null
 }
 
 /**
- * Whether it is a message that was passed on by a forwarding rule and whose sender can be told of a failure. It is of the
- * service too, charged to no workspace, and the one kind that has an envelope sender: that of the message as it came.
+ * Tells whether a forwarding rule passed the message on, and its sender can be told of a failure. Such mail belongs to
+ * the service too and is charged to no workspace. It is the only kind with an envelope sender: that of the message as
+ * it came.
  */
 export function isForwarded({ workspace_id, envelope_from }: Pick<Email, 'workspace_id' | 'envelope_from'>): boolean {
   return workspace_id === SERVICE_WORKSPACE && envelope_from !== ''
 }
 
-/** The priority of what is passed on. Mail that the service has written has the normal one. */
+/** The priority of mail that is passed on. Mail that the service has written has the normal one. */
 export const PASSED_ON_PRIORITY = 'low'
 
 /**
- * Whether the service has not written it: a forwarded message, from the null sender too, or a bounce of one on its way back.
- * It is never signed, since its author may be forged, and its bounces suppress no address.
+ * Tells whether the service has not written the message: a forwarded message, also from the null sender, or a bounce of
+ * one on its way back. It is never signed, because its author may be forged, and its bounces suppress no address.
  */
 export function isPassedOn({ workspace_id, priority }: Pick<Email, 'workspace_id' | 'priority'>): boolean {
   return workspace_id === SERVICE_WORKSPACE && priority === PASSED_ON_PRIORITY
 }
 
-/** Ready to be committed. */
+/** A notice that is ready to be committed. */
 export interface ServiceNotice {
   readonly enqueued: EnqueuedEmail
   readonly raw: Buffer

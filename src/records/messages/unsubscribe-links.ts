@@ -1,6 +1,6 @@
 /**
- * Stores what an unsubscribe link needs of its recipient, for `retention.links`: longer than the recipient's own row,
- * because people keep messages longer than their senders keep the records of them.
+ * Stores what an unsubscribe link needs of its recipient, for `retention.links`. That is longer than the recipient's
+ * own row, because people keep messages longer than their senders keep the records of them.
  */
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
@@ -20,7 +20,7 @@ export const insertUnsubscribeLink = prepareWrite<Omit<UnsubscribeLink, 'unsubsc
   }),
 )
 
-/** In any workspace: for the holder of a token that was made for this recipient alone. */
+/** Reads a link of any workspace, for the holder of a token that was made for only this recipient. */
 export const unsubscribeLinkOf = prepareRead<{ recipientId: string }>()(({ db, slot }) =>
   db.selectFrom('unsubscribe_links').selectAll().where('recipient_id', '=', slot('recipientId')),
 )
@@ -38,7 +38,7 @@ export const markUnsubscribed = prepareWrite<{ recipientId: string; at: number }
 
 const BATCH_SIZE = 500
 
-/** Ids begin with their time. */
+/** Reads the oldest links, because ids begin with their time. */
 const oldestLinks = prepareRead<Record<never, never>>()(({ db }) =>
   db.selectFrom('unsubscribe_links').select(['recipient_id', 'created_at']).orderBy('recipient_id').limit(BATCH_SIZE),
 )
@@ -47,7 +47,7 @@ const removeLinks = prepareWrite<{ last: string; before: number }>(({ db, slot }
   db.deleteFrom('unsubscribe_links').where('recipient_id', '<=', slot('last')).where('created_at', '<', slot('before')),
 )
 
-/** Removes some of the links older than `before`; resolves to whether there may be more. */
+/** Removes some of the links older than `before`. Resolves to true if there may be more. */
 export async function removeOldUnsubscribeLinks({ read, commit }: Store, before: number): Promise<boolean> {
   const old = oldestLinks(read, {}).filter(({ created_at }) => created_at < before)
   const last = old.at(-1)?.recipient_id

@@ -1,6 +1,6 @@
 /**
  * Unsubscribes a recipient, by mail or by link: its address is suppressed in its workspace, and the event is recorded
- * once, however often it is asked. A recipient whose records are gone is found by its link.
+ * once, however often the recipient asks. A recipient whose records are gone is found by its link.
  *
  * If the address was removed from the suppression list since, it is added again, without another event. For the
  * recipient of a broadcast see `list-unsubscribe.ts`: its address is not suppressed.
@@ -31,15 +31,18 @@ import { markUnsubscribed, type UnsubscribeLink, unsubscribeLinkOf } from './uns
 /** The recipient of an unsubscribe link. */
 export interface LinkRecipient {
   readonly address: Address
-  /** Null: no record has it any more. */
+  /** Null if no record has the sender any longer. */
   readonly sender: Address | null
-  /** What the link ends: all mail of the workspace, or its broadcasts to an audience. */
+  /** The mail that the link ends: all mail of the workspace, or its broadcasts to an audience. */
   readonly scope: 'mail' | 'broadcasts'
   readonly isUnsubscribed: boolean
   readonly canUndo: boolean
 }
 
-/** Finds whom the holder of a token may unsubscribe; null: no records are left, or the workspace is gone. */
+/**
+ * Finds the recipient whom the holder of a token may unsubscribe. Null if no records are left, or the workspace is
+ * gone.
+ */
 export function findLinkRecipient(read: Read, recipientId: string, now: number): LinkRecipient | null {
   const listed = findListed(read, recipientId)
   if (listed !== null) {
@@ -54,13 +57,16 @@ export function findLinkRecipient(read: Read, recipientId: string, now: number):
   return { address, sender, scope: 'mail', isUnsubscribed: isSuppressed(read, workspaceId, address), canUndo: false }
 }
 
-/** `ignored`: the writes repeat what the event of an earlier request tells of; `why` is that of `late-outcome.ts`. */
+/**
+ * `ignored` means that the writes repeat what the event of an earlier request tells; `why` is that of
+ * `late-outcome.ts`.
+ */
 type Unsubscription =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated'; readonly writes: readonly Write[] }
   | { readonly kind: 'gone' }
 
-/** The writes of one commit. They miss if the same recipient is unsubscribed at the same moment. */
+/** Returns the writes of one commit. They miss if the same recipient is unsubscribed at the same moment. */
 export function buildUnsubscription(read: Read, recipientId: string, at: number): Unsubscription {
   const listed = findListed(read, recipientId)
   if (listed !== null) {
@@ -82,13 +88,13 @@ export function buildUnsubscription(read: Read, recipientId: string, at: number)
   return { kind: 'ignored', why: late.why, writes: [suppression] }
 }
 
-/** Resolves to false if the recipient is not known any more. */
+/** Resolves to false if the recipient is no longer known. */
 export async function unsubscribe({ read, commit }: Store, recipientId: string, at: number): Promise<boolean> {
   for (;;) {
     const found = buildUnsubscription(read, recipientId, at)
     if (found.kind === 'gone') return false
     if (found.writes.length === 0) return true
-    // A miss: it was unsubscribed since it was read, and the next round finds that.
+    // The commit missed because another request has unsubscribed the recipient. The next round finds that.
     if (await tryCommit(commit(found.writes))) return true
   }
 }
@@ -102,7 +108,7 @@ export async function undoUnsubscription({ read, commit }: Store, recipientId: s
   }
 }
 
-/** The recipient of a broadcast; null: of none, or its workspace is being erased. */
+/** Returns the recipient of a broadcast. Null if it has none, or if its workspace is being erased. */
 function findListed(read: Read, recipientId: string): BroadcastRecipient | null {
   const [listed] = broadcastRecipientOf(read, { recipientId })
   return listed === undefined || isClosed(read, listed.workspace_id) ? null : listed
@@ -120,13 +126,13 @@ interface LinkOwner {
 }
 
 interface KnownRecipient extends LinkOwner {
-  /** Null: its records are gone. */
+  /** Null if its records are gone. */
   readonly subject: OutcomeSubject | null
-  /** `none`: the email has no link, only an address that unsubscribes. */
+  /** `none` means that the email has no link, only an address that unsubscribes. */
   readonly linkState: 'unused' | 'used' | 'none'
 }
 
-/** Null for the service's own mail, which belongs to no workspace, and for a workspace that is being erased. */
+/** Returns null for the service's own mail, which belongs to no workspace, and for a workspace that is being erased. */
 function findKnown(read: Read, recipientId: string): KnownRecipient | null {
   const [link] = unsubscribeLinkOf(read, { recipientId })
   const subject = findSubject(read, recipientId)
@@ -161,7 +167,7 @@ function findSubject(read: Read, recipientId: string): OutcomeSubject | null {
   return email === undefined ? null : { recipient, email }
 }
 
-/** The email's own record is gone, and with it the subject and the tags. */
+/** Records the event without subject and tags, because the email's own record is gone. */
 function recordBareEvent({ workspaceId, emailId, address, sender }: KnownRecipient, at: number): Write {
   const unsubscribed_at = formatTimestamp(at)
   const common = { email_id: emailId, from: sender, to: address, subject: '', tags: {} }

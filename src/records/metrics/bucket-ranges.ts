@@ -1,19 +1,19 @@
-/** A window of metrics in ranges that are short enough for one turn of the event loop. */
+/** Divides a window of metrics into ranges that are short enough for one turn of the event loop. */
 import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 import { BUCKET, type Window } from './window.js'
 
-/** Buckets of one range: summing them takes a third of a millisecond. */
+/** The most buckets of one range. Summing them takes a third of a millisecond. */
 export const MAX_BUCKETS = 250
 
 export interface BucketRange {
   readonly workspaceId: string
-  /** The sender's domain; empty: all domains. */
+  /** The sender's domain. Empty for all domains. */
   readonly domain: string
-  /** `name:value`; empty: all. */
+  /** `name:value`. Empty for all tags. */
   readonly tag: string
   readonly start: Timestamp
-  /** Exclusive. */
+  /** The exclusive end. */
   readonly end: Timestamp
 }
 
@@ -24,7 +24,7 @@ export interface RangeRequest {
   readonly window: Window
 }
 
-/** In order; other work goes on between two of them. */
+/** Yields the ranges in order. Other work runs between two of them. */
 export async function* walkRanges(request: RangeRequest): AsyncGenerator<BucketRange> {
   const { workspaceId, domain = '', tag = '', window } = request
   for (let start = window.start; start < window.end; start += MAX_BUCKETS * BUCKET) {

@@ -23,16 +23,16 @@ const bucketsOfRange = prepareRead<BucketRange>()(({ db, slot }) =>
 )
 
 interface Day {
-  /** For example `2026-11-22`. */
+  /** A date such as `2026-11-22`. */
   readonly date: string
-  /** All that left: also what was delivered, complained of, or bounced. */
+  /** All emails that left, including those that were delivered, complained about, or bounced. */
   readonly sent: number
   /** Includes complaints. */
   readonly delivered: number
   readonly bounced: number
   readonly failed: number
   readonly complained: number
-  /** Emails that persons opened, and in which they clicked a link. */
+  /** Emails that persons opened, or in which they clicked a link. */
   readonly opened: number
   readonly clicked: number
 }
@@ -41,7 +41,7 @@ interface DailyRequest extends RangeRequest {
   readonly offsetAt: OffsetAt
 }
 
-/** Each day once, also if it has no emails, oldest first. */
+/** Returns each day once, oldest first, even if it has no emails. */
 export async function readDailyMetrics(read: Read, request: DailyRequest): Promise<readonly Day[]> {
   const { dates, placeOf } = createDayFinder(request.window, request.offsetAt)
   const days = dates.map((date) => ({

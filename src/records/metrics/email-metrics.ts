@@ -1,8 +1,8 @@
 /**
- * Metrics of the emails of a window, from the roll-ups that triggers maintain (`storage/schema/metrics.ts`): a range of one primary
- * key, read in steps, whatever the number of emails.
+ * Metrics of the emails of a window, from the roll-ups that triggers maintain (`storage/schema/metrics.ts`). It reads a
+ * range of one primary key in steps, whatever the number of emails is.
  *
- * An email counts when it was made, in its present status. Opens and clicks count where their email does.
+ * An email counts at the time when it was made, in its present status. Opens and clicks count where their email does.
  */
 import { sql } from 'kysely'
 import { keysOf } from '../../base/platform/records.js'
@@ -11,7 +11,7 @@ import { type BucketRange, MAX_BUCKETS, type RangeRequest, walkRanges } from './
 import { createTimeSeries, type Grouping, type Point } from './time-series.js'
 import type { OffsetAt } from './time-zone.js'
 
-/** In the order of time series. */
+/** The statuses in the order of time series. */
 const statuses = ['scheduled', 'queued', 'sent', 'delivered', 'complained', 'bounced', 'failed', 'cancelled'] as const
 
 const nothing = {

@@ -1,9 +1,9 @@
 /**
- * The links that persons clicked most in the emails of some days.
+ * Lists the links that persons clicked most in the emails of some days.
  *
- * The time does not grow with the number of URLs: of each day, the most clicked ones are read from an index, and only
- * those that lead by these counts are added up over all days. So the list is exact among the URLs that are in the first
- * 200 of some day (500 of each in up to 40 days); one that never is may be missing, though it has clicks on many days.
+ * The time does not grow with the number of URLs: an index gives the most clicked ones of each day, and only those that
+ * lead by these counts are added up over all days. So the list is exact among the URLs that are in the first 200 of
+ * some day (500 of each in up to 40 days). A URL that never is may be missing, even if it has clicks on many days.
  */
 
 import { DAY } from '../../base/platform/time-units.js'
@@ -14,22 +14,22 @@ import { waitForStep } from '../../base/storage/db/stepped-walk.js'
 import { type Json, type Timestamp, toJson } from '../../base/storage/tables/columns.js'
 import type { Window } from './window.js'
 
-/** The end of the list. */
+/** The most links in the list. */
 export const MAX_LISTED_LINKS = 500
-/** Links behind the last one of the page that are added up too, because clicks on other days may bring them forward. */
+/** Links after the last one of the page that are also added up, because clicks on other days may move them forward. */
 const RESERVE = 100
-/** Links that are added up in one step. */
+/** The links that are added up in one step. */
 const SUM_STEP = 5
-/** Links that are read of all days, and the fewest that are read of one. */
+/** The most links that are read of all days, and the fewest that are read of one day. */
 const MAX_READ = 20_000
 const MIN_OF_DAY = 200
-/** Characters of URLs in memory, and how many URLs are kept beyond that. */
+/** The most characters of URLs in memory, and how many URLs are kept even if they exceed that. */
 const MAX_CHARACTERS = 16_000_000
 const KEPT = 1_000
 
 interface OfDomain {
   readonly workspaceId: string
-  /** The sender's domain; empty: all domains. */
+  /** The sender's domain. Empty for all domains. */
   readonly domain: string
 }
 
@@ -69,7 +69,7 @@ interface LinkClicks {
 }
 
 interface LinksRequest extends OfDomain {
-  /** Whole days (UTC) of it are read. */
+  /** Whole days (UTC) of this window are read. */
   readonly window: Window
   readonly slice: PageSlice
 }
@@ -113,7 +113,9 @@ async function addUp(read: Read, { workspaceId, domain, days, urls }: SumRequest
   return sums
 }
 
-/** URLs with the clicks that were found so far. If they take too much memory, those with the fewest are dropped. */
+/**
+ * URLs with the clicks that were found so far. If they take too much memory, those with the fewest clicks are dropped.
+ */
 class Candidates {
   private clicks = new Map<string, number>()
   private characters = 0
@@ -126,8 +128,8 @@ class Candidates {
   }
 
   /**
-   * The clicks of the last of the `count` most clicked. Sorts the numbers that occur, which are few where the URLs are many:
-   * sorting the URLs would take too long.
+   * Returns the clicks of the last of the `count` most clicked. It sorts the numbers that occur, which are few even if
+   * there are many URLs, because sorting the URLs would take too long.
    */
   leastOf(count: number): number {
     const urlsWith = new Map<number, number>()
@@ -141,7 +143,7 @@ class Candidates {
     return least
   }
 
-  /** The `count` most clicked, in no order. `least`: of `leastOf`. */
+  /** Returns the `count` most clicked, in any order. `least` comes from `leastOf`. */
   leaders(count: number, least: number): readonly [url: string, clicks: number][] {
     const more: [string, number][] = []
     const equal: [string, number][] = []

@@ -5,15 +5,15 @@ import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
 import { KEPT_METRICS_DAYS } from '../../base/storage/tables/metrics-tables.js'
 
-/** Rows of one commit. */
+/** The rows of one commit. */
 const BATCH_SIZE = 500
 
 interface Old {
-  /** Number of days since 1970. */
+  /** The number of days since 1970. */
   readonly day: number
 }
 
-/** The day, in the expression that the indexes have. */
+/** The day, in the same expression as in the indexes. */
 const dayOfBucket = sql<number>`bucket / ${sql.lit(DAY)}`
 const dayOfLink = sql<number>`day / ${sql.lit(DAY)}`
 
@@ -59,7 +59,7 @@ const removeLinkMetrics = prepareWrite<Old>(({ db, slot }) =>
     ),
 )
 
-/** Removes some old rows; resolves to whether there may be more. */
+/** Removes some old rows. Resolves to true if there may be more. */
 export async function removeOldMetrics({ read, commit }: Store, now: number): Promise<boolean> {
   const old = { day: Math.floor(now / DAY) - KEPT_METRICS_DAYS }
   const removals = [

@@ -1,4 +1,4 @@
-/** Makes totals and rates of the sums of a window, as the interface defines them. */
+/** Makes totals and rates from the sums of a window, as the interface defines them. */
 import type { Sums } from './email-metrics.js'
 
 interface Summary {
@@ -17,7 +17,7 @@ interface Summary {
   readonly machine_clicks: number
 }
 
-/** `sent` is all that left, and `delivered` includes complaints; cancelled emails are in the total alone. */
+/** `sent` is all that left, and `delivered` includes complaints. Cancelled emails are only in the total. */
 export function summarize(sums: Omit<Sums, `recipients_${string}`>): Summary {
   const { scheduled, queued, bounced, failed, cancelled, complained } = sums
   const delivered = sums.delivered + complained
@@ -49,8 +49,8 @@ export function ratesOf({ sent, delivered, bounced, unique_opens, unique_clicks 
 }
 
 /**
- * With two decimals. At most 100: an email that was opened counts as such also if it is not delivered, as one that
- * bounced for another of its recipients.
+ * Returns a percentage with two decimals, at most 100. An email that was opened counts as opened even if it is not
+ * delivered, for example because it bounced for another of its recipients.
  */
 export function percentageOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.min(100, Math.round((part / whole) * 10_000) / 100)

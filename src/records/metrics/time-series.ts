@@ -1,11 +1,11 @@
-/** Numbers of emails by local day or by hour of the local day: each period once, also if it has none. */
+/** Counts emails by local day or by hour of the local day. Each period occurs once, even if it has no emails. */
 
 import { DAY, HOUR } from '../../base/platform/time-units.js'
 import type { OffsetAt } from './time-zone.js'
 import { BUCKET, type Window } from './window.js'
 
 export const groupings = ['day', 'hour', 'status'] as const
-/** `status` needs no series: its numbers are those of the whole window. */
+/** `status` needs no series, because its numbers are those of the whole window. */
 export type Grouping = (typeof groupings)[number]
 
 export interface Point {
@@ -31,9 +31,9 @@ export function createTimeSeries(grouping: 'day' | 'hour', window: Window, offse
 }
 
 interface DayFinder {
-  /** Local days of the window, as `2026-11-22`. */
+  /** The local days of the window, such as `2026-11-22`. */
   readonly dates: readonly string[]
-  /** Finds the place of the day of a bucket in `dates`. */
+  /** Finds the place in `dates` of the day of a bucket. */
   readonly placeOf: (bucket: number) => number
 }
 
@@ -79,8 +79,8 @@ function formatDay(day: number): string {
 }
 
 /**
- * Looks an offset up at both ends of a day, which takes some microseconds, and at each bucket only on a day when the
- * clocks change.
+ * Looks an offset up at both ends of a day, which takes some microseconds. Only on a day when the clocks change, it
+ * looks the offset up at each bucket.
  */
 function rememberOffsets(offsetAt: OffsetAt): OffsetAt {
   const known = new Map<number, number>()

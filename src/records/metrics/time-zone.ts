@@ -1,15 +1,15 @@
-/** Converts local time in a time zone of the IANA database, as Node.js has it. */
+/** Converts local time in a time zone of the IANA database that Node.js contains. */
 import { createLruCache } from '../../base/platform/lru-cache.js'
 import type { Timestamp } from '../../base/storage/tables/columns.js'
 
-/** Milliseconds that local time is ahead of UTC at a moment. */
+/** Returns the milliseconds by which local time is ahead of UTC at a moment. */
 export type OffsetAt = (at: Timestamp) => number
 
-/** A formatter takes a tenth of a millisecond to make. */
+/** The most formatters that are kept, because making one takes a tenth of a millisecond. */
 const MAX_CACHED = 100
 const formats = createLruCache<Intl.DateTimeFormat>({ max: MAX_CACHED })
 
-/** Null: there is no such time zone. Offsets such as `+01:00` are none. */
+/** Returns null if there is no such time zone. Offsets such as `+01:00` are no time zones. */
 export function findTimeZone(name: string): OffsetAt | null {
   if (!/^[a-z]/i.test(name)) return null
   const format = formats.get(name) ?? createFormat(name)
@@ -32,7 +32,7 @@ function createFormat(timeZone: string): Intl.DateTimeFormat | null {
   }
 }
 
-/** `at`: from the year 1 on, in whole seconds. */
+/** `at` is in the year 1 or later, in whole seconds. */
 function offsetOf(format: Intl.DateTimeFormat, at: Timestamp): number {
   const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, Number(value)]))
   const partOf = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0

@@ -1,9 +1,9 @@
 /**
- * Suppressions from a CSV file of another provider or of ours. An address that is on the list already
+ * Imports suppressions from a CSV file of another provider or of this server. An address that is already on the list
  * keeps its first reason.
  *
- * That an address is new is asserted in the commit: one that is added meanwhile counts as known. Two
- * lines with one address count as one that was added and one that was known.
+ * The commit checks that an address is new: one that is added at the same time counts as known. Two lines with one
+ * address count as one that was added and one that was known.
  */
 import { formatForDisplay } from '../../base/mail/address.js'
 import { Refusal } from '../../base/mail/refusal.js'
@@ -34,26 +34,26 @@ import { addNewSuppression, findSuppression, type NewSuppression } from './suppr
 
 interface SuppressionImport {
   readonly workspaceId: string
-  /** The reason of lines that have none. */
+  /** The reason for lines that have none. */
   readonly reason: SuppressionReason
 }
 
 interface ImportDeps {
   readonly read: Read
-  /** Caches of suppressions watch it. */
+  /** The commit that caches of suppressions watch. */
   readonly commit: Commit
-  /** Read for each line: ids that grow with it are fast to insert. */
+  /** The clock is read for each line, because ids that grow with it are fast to insert. */
   readonly clock: Clock
 }
 
-/** The number of data rows. Rejects with a Refusal for a file that cannot be imported. */
+/** Resolves to the number of data rows. Rejects with a Refusal for a file that cannot be imported. */
 export function countSuppressionRows(file: Buffer): Promise<number> {
   return countRows(file, header)
 }
 
 /**
- * Imports a file that `countSuppressionRows` has accepted. Rejects with what the journal throws.
- * `noteEnd`: writes for the last commit, of an import that cannot be resumed.
+ * Imports a file that `countSuppressionRows` has accepted. Rejects with the errors of the journal. `noteEnd` returns
+ * writes for the last commit of an import that cannot be resumed.
  */
 export function importSuppressions(
   { read, commit, clock }: ImportDeps,

@@ -1,14 +1,13 @@
 /**
  * The suppression files of other providers: their columns, and the parsing of their lines. Pure.
  *
- * A provider is recognized by its column names: Postmark (EmailAddress, SuppressionReason, Origin,
- * CreatedAt), SendGrid (email, created, and for bounces status and reason), Mailgun (address with code
- * and error, or with tags, created_at), Amazon SES (EmailAddress, Reason, LastUpdateTime, or no names:
- * address, BOUNCE or COMPLAINT). Any other file is a list with a column for the address and optionally
- * one for the reason, like our own.
+ * A provider is recognized by its column names: Postmark (EmailAddress, SuppressionReason, Origin, CreatedAt), SendGrid
+ * (email, created, and for bounces status and reason), Mailgun (address with code and error, or with tags, created_at),
+ * Amazon SES (EmailAddress, Reason, LastUpdateTime, or no names: address, BOUNCE or COMPLAINT). Any other file is a
+ * list with a column for the address and optionally one for the reason, like the files of this server.
  *
- * The request has the reason for lines without one, since files of SendGrid and Mailgun do not name
- * their list. A temporary failure is never a reason.
+ * The request gives the reason for lines without one, because files of SendGrid and Mailgun do not name their list. A
+ * temporary failure is never a reason.
  */
 import { type Address, explainAddress, formatForDisplay, tryParseForeignAddress } from '../../base/mail/address.js'
 import { unescapeFormula } from '../../base/platform/csv/cells.js'
@@ -18,7 +17,7 @@ import type { SuppressionProvider, SuppressionReason } from '../../base/storage/
 
 export interface ProviderColumns {
   readonly provider: SuppressionProvider
-  /** False: the first line is data already. */
+  /** False if the first line is already data. */
   readonly hasHeader: boolean
   /** The index of each known column. */
   readonly indexes: Readonly<Partial<Record<Field, number>>>
@@ -28,11 +27,11 @@ type Field = 'email' | 'reason' | 'origin' | 'status' | 'text' | 'tags' | 'momen
 
 export interface ProviderLine {
   readonly email: Address
-  /** Null: the line has none. */
+  /** Null if the line has no reason. */
   readonly reason: SuppressionReason | null
   /** The reply of a server. */
   readonly diagnostic: string | null
-  /** The time as it is in the file. */
+  /** The time as it is written in the file. */
   readonly moment: string | null
 }
 
@@ -54,7 +53,7 @@ const fieldsByProvider: Readonly<Record<SuppressionProvider, Readonly<Record<str
   },
 }
 
-/** Names that a provider's files have and no other's. */
+/** Column names that only the files of one provider have. */
 const providerSignatures: readonly (readonly [SuppressionProvider, readonly string[]])[] = [
   ['postmark', ['emailaddress', 'suppressionreason']],
   ['ses', ['emailaddress', 'reason']],
@@ -66,7 +65,7 @@ const providerSignatures: readonly (readonly [SuppressionProvider, readonly stri
   ['sendgrid', ['email', 'status', 'reason']],
 ]
 
-/** Null: there is no column for the address, or it is there twice. */
+/** Returns null if there is no column for the address, or if there are two. */
 export function parseProviderColumns({ cells }: CsvRow): ProviderColumns | null {
   const names = cells.map((cell) => cell.toLowerCase().replace(/[\s._-]/g, ''))
   if (tryParseForeignAddress(cells[0]?.trim() ?? '') !== null) {
@@ -152,9 +151,12 @@ function meaningOfWord(provider: SuppressionProvider, word: string, origin: stri
   return Object.hasOwn(reasonWords, key) ? (reasonWords[key] ?? 'unknown') : 'unknown'
 }
 
-/** A full mailbox, a large message, the system, the network, the protocol, the content, policy (RFC 3463): none is permanent for the address. */
+/**
+ * Matches a full mailbox, a large message, the system, the network, the protocol, the content, policy (RFC 3463). None
+ * of these is permanent for the address.
+ */
 const unrelatedStatus = /^5\.(?:2\.2|2\.3|[34567]\.)/
-/** An enhanced status code within a reply, not part of an IP address. */
+/** Matches an enhanced status code within a reply, but no part of an IP address. */
 const enhancedCode = /(?<![\d.])5\.\d{1,3}\.\d{1,3}(?!\.?\d)/
 
 function meaningOfFailure(status: string, text: string, tags: string): Meaning {

@@ -1,13 +1,12 @@
 /**
- * A cache of suppression lists: whether an address is suppressed.
+ * A cache of suppression lists, which tells whether an address is suppressed.
  *
- * A query takes longer than all other checks of a recipient, and almost always finds nothing. So the
- * lists of workspaces are cached, unless they are long, and an address that is not on the list needs no
- * query. An address on the list is looked up, so that a removal takes effect at once. Additions enter
- * the cache by the commit that makes them (`watch`); after a commit of another process the cache is
- * dropped.
+ * A query takes longer than all other checks of a recipient, and almost always finds nothing. So the lists of
+ * workspaces are cached, unless they are long, and an address that is not on the list needs no query. An address on the
+ * list is looked up, so that a removal takes effect at once. The commit that adds an address also adds it to the cache
+ * (`watch`). After a commit of another process the cache is dropped.
  *
- * Limits: lists of up to 10,000 addresses, 100,000 addresses in total; longer lists are not cached.
+ * Limits: lists of up to 10,000 addresses, 100,000 addresses in total. Longer lists are not cached.
  */
 import type { Address } from '../../base/mail/address.js'
 import { createLruCache, type LruCache } from '../../base/platform/lru-cache.js'
@@ -17,7 +16,7 @@ import type { SuppressionReason } from '../../base/storage/tables/content-tables
 import { findAddedSuppression, findSuppression, isSuppressed, type Suppression } from './suppressions.js'
 
 interface CachedList {
-  /** Null: too many to be cached. */
+  /** Null if there are too many addresses to be cached. */
   readonly addresses: Set<string> | null
 }
 
@@ -47,17 +46,17 @@ export class SuppressionCache {
     return this.mayHave(workspaceId, address) && isSuppressed(this.read, workspaceId, address)
   }
 
-  /** Why it is; null: it is not. */
+  /** Returns why the address is suppressed, or null if it is not. */
   findReason(workspaceId: string, address: Address): SuppressionReason | null {
     if (!this.mayHave(workspaceId, address)) return null
     return findSuppression(this.read, workspaceId, address)?.reason ?? null
   }
 
-  /** The same commit, whose additions enter the cache. */
+  /** Returns the same commit, whose additions enter the cache. */
   watch(commit: Commit): Commit {
     return (writes) => {
       if (!writes.some((write) => findAddedSuppression(write) !== null)) return commit(writes)
-      // Also after an error, when it is unknown whether they are on disk.
+      // This also happens after an error, when it is unknown whether the additions are on disk.
       return commit(writes).finally(() => {
         for (const write of writes) {
           const added = findAddedSuppression(write)
@@ -89,7 +88,7 @@ export class SuppressionCache {
     const list = this.lists.peek(workspaceId)?.addresses
     if (list == null || list.has(email)) return
     if (list.size >= this.limits.addressesPerList) this.lists.set(workspaceId, { addresses: null })
-    // A new entry, so that the cache weighs it again.
+    // This is a new entry, so that the cache weighs it again.
     else this.lists.set(workspaceId, { addresses: list.add(email) })
   }
 }

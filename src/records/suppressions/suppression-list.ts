@@ -1,9 +1,9 @@
 /**
- * The suppression list, newest first, in pages.
+ * Lists suppressions, newest first, in pages.
  *
- * It is ordered by id, which begins with the time. The order is total and a row never moves, so a
- * reader of all pages gets each row that stays exactly once, whatever is added or removed meanwhile. Of
- * the rows added meanwhile, only those in the millisecond of the reader's position may appear.
+ * They are ordered by id, which begins with the time. The order is total and a row never moves, so a reader of all
+ * pages gets each row that stays exactly once, whatever is added or removed during the reading. Of the rows that are
+ * added during the reading, only those in the millisecond of the reader's position may appear.
  */
 import { MAX_ID } from '../../base/storage/db/paging.js'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
@@ -12,9 +12,9 @@ import type { Suppression } from './suppressions.js'
 
 interface SuppressionPage {
   readonly workspaceId: string
-  /** Undefined: any. */
+  /** Undefined for any reason. */
   readonly reason: SuppressionReason | undefined
-  /** Rows after this id in the order; undefined: from the newest. */
+  /** The page has rows after this id in the order. Undefined starts from the newest. */
   readonly after: string | undefined
   readonly limit: number
 }

@@ -1,22 +1,22 @@
-/** Suppressed addresses that begin with a text, in the order of the addresses, in pages. */
+/** Finds suppressed addresses that begin with a text, in the order of the addresses, in pages. */
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'
 import type { SuppressionReason } from '../../base/storage/tables/content-tables.js'
 import type { Suppression } from './suppressions.js'
 
 interface SuppressionSearch {
   readonly workspaceId: string
-  /** The beginning of an address, in any case. */
+  /** The beginning of an address. Upper and lower case are equal. */
   readonly beginning: string
-  /** Undefined: any. */
+  /** Undefined for any reason. */
   readonly reason: SuppressionReason | undefined
-  /** Addresses after this one; undefined: from the first. */
+  /** The page has addresses after this one. Undefined starts from the first. */
   readonly after: string | undefined
   readonly limit: number
 }
 
 interface PageQuery {
   workspaceId: string
-  /** The addresses that are looked for are between these two. */
+  /** The addresses to find lie between these two. */
   from: string
   end: string
   limit: number
@@ -39,13 +39,13 @@ const selectPageByReason = prepareRead<PageQuery & { reason: SuppressionReason }
     .selectAll()
     .where('workspace_id', '=', slot('workspaceId'))
     .where('reason', '=', slot('reason'))
-    // With two comparisons, SQLite would search the index of all addresses and pass over those with other reasons.
+    // With two comparisons, SQLite would search the index of all addresses and skip those with other reasons.
     .where((eb) => eb.between('email', slot('from'), slot('end')))
     .orderBy('email')
     .limit(slot('limit')),
 )
 
-/** Sorts after every character of an address. */
+/** A character that sorts after every character of an address. */
 const LAST_CHARACTER = '\u{10ffff}'
 
 export function searchSuppressions(

@@ -1,9 +1,8 @@
 /**
- * The records of suppressions: addresses that a workspace does not send to. `suppression-list.ts` lists
- * them.
+ * Stores suppressions: addresses to which a workspace does not send. `suppression-list.ts` lists them.
  *
- * Adding an address twice is not an error and keeps the first reason. Addresses are compared in lower
- * case: real mail systems do not distinguish mailboxes by case.
+ * Adding an address twice is not an error and keeps the first reason. Addresses are compared in lower case, because
+ * real mail systems do not distinguish mailboxes by case.
  */
 import type { Address } from '../../base/mail/address.js'
 import { uuidv7 } from '../../base/platform/ids.js'
@@ -48,7 +47,7 @@ const insertIfAbsent = ({ db, slot }: Builder) =>
     .onConflict((conflict) => conflict.columns(['workspace_id', 'email']).doNothing())
 
 const insert = prepareWrite<Suppression>(insertIfAbsent)
-/** Misses when the address is on the list. */
+/** Misses if the address is on the list. */
 const insertNew = prepareWrite<Suppression>(insertIfAbsent, 1)
 
 /** A write that adds an address to a list, for caches that watch commits. */
@@ -60,7 +59,7 @@ function isSuppressionWrite(write: Write): write is SuppressionWrite {
   return 'suppression' in write
 }
 
-/** The suppression that a write adds; null: none. */
+/** Returns the suppression that a write adds, or null if it adds none. */
 export function findAddedSuppression(write: Write): Suppression | null {
   return isSuppressionWrite(write) ? write.suppression : null
 }
@@ -70,7 +69,7 @@ export function addSuppression(suppression: NewSuppression): Write {
   return withSuppression(insert(row), row)
 }
 
-/** Misses when the address is on the list. */
+/** Misses if the address is on the list. */
 export function addNewSuppression(suppression: NewSuppression): Write {
   const row = toRow(suppression)
   return withSuppression(insertNew(row), row)
@@ -93,7 +92,7 @@ function toRow({ workspaceId, email, reason, sourceEmailId, metadata, at }: NewS
 }
 
 interface SuppressResult {
-  /** The record that is on the list now. */
+  /** The record that is now on the list. */
   readonly record: Suppression
   readonly isNew: boolean
 }
@@ -110,11 +109,11 @@ export async function suppress({ read, commit }: Store, suppression: NewSuppress
     }
     const [record] = suppressionByEmail(read, row)
     if (record !== undefined) return { record, isNew: false }
-    // Removed between the commit and the read: it can be added again.
+    // The address was removed between the commit and the read, so it can be added again.
   }
 }
 
-/** Misses when there is no such record in the workspace. */
+/** Misses if the workspace has no such record. */
 export const removeSuppression = prepareWrite<{ workspaceId: string; id: string }>(
   ({ db, slot }) =>
     db.deleteFrom('suppressions').where('workspace_id', '=', slot('workspaceId')).where('id', '=', slot('id')),
@@ -129,7 +128,7 @@ export const suppressionById = prepareRead<{ workspaceId: string; id: string }>(
     .where('id', '=', slot('id')),
 )
 
-/** `email`: in lower case, as stored. */
+/** `email` is in lower case, as stored. */
 const suppressionByEmail = prepareRead<{ workspace_id: string; email: string }>()(({ db, slot }) =>
   db
     .selectFrom('suppressions')

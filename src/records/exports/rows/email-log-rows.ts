@@ -1,8 +1,8 @@
 /**
- * `email_logs`: one row for each recipient of the emails that were accepted in the range, with those of broadcasts, in
- * the order of their acceptance.
+ * The rows of `email_logs`: one for each recipient of the emails that were accepted in the range, including those of
+ * broadcasts, in the order of their acceptance.
  *
- * Opens and clicks belong to the email: where its recipients share a message, each row has the first of them all.
+ * Opens and clicks belong to the email. If its recipients share a message, each row has the first of them all.
  */
 
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
@@ -11,7 +11,7 @@ import type { EmailsTable } from '../../../base/storage/tables/email-tables.js'
 import type { Recipient } from '../../messages/email/recipients.js'
 import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
-/** Emails of a step. */
+/** The emails of a step. */
 const STEP = 250
 
 const columns = [
@@ -62,7 +62,7 @@ export function createEmailLogSource(read: Read, range: ExportRange): ExportSour
     readStep: (text) => {
       // No id is smaller than the empty text, so the first email at `from` comes after this cursor.
       const cursor = text === null ? { at: from, id: '' } : parseCursor(text)
-      // The domain is no condition of the read, so that a step ends after its rows.
+      // The read has no condition on the domain, so that a step ends after its rows.
       const emails = emailsAfter(read, { ...cursor, workspaceId, to })
       const last = emails[STEP - 1]
       const chosen = domain === null ? emails : emails.filter(({ from_domain }) => from_domain === domain)
@@ -100,13 +100,13 @@ function* formatEmails(
   }
 }
 
-/** JSON as in events; empty: no tags. */
+/** Formats tags as JSON, as in events. Empty if there are no tags. */
 function formatTags({ tags }: LoggedEmail): string {
   const list = parseJson(tags)
   return list.length === 0 ? '' : JSON.stringify(Object.fromEntries(list.map(({ name, value }) => [name, value])))
 }
 
-/** When a server took over the email for this recipient. The email has the time of the first of its recipients. */
+/** Returns when a server took over the email for this recipient. The email has only the time of its first recipient. */
 function sentTimeOf({ sent_at }: LoggedEmail, recipient: LoggedRecipient, isOnly: boolean): Timestamp | null {
   if (isOnly) return sent_at
   switch (recipient.status) {

@@ -1,6 +1,6 @@
 /**
- * `bounces` and `opens`: one row for each such event that entered the log in the range, in the order of the log. The
- * time in a row is that of the event itself, which is earlier where it was recorded late.
+ * The rows of `bounces` and `opens`: one for each such event that entered the log in the range, in the order of the
+ * log. A row has the time of the event itself, which is earlier if the event was recorded late.
  *
  * Limit: with a domain, events whose email is no longer stored are left out.
  */
@@ -13,10 +13,13 @@ import { findLogRange, seqAtTime } from '../../events/event-times.js'
 import type { EventPayloads } from '../../events/payloads.js'
 import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
-/** Events of a step. */
+/** The events of a step. */
 const STEP = 500
 
-/** The inner select reads the index by type alone. With the other columns SQLite takes the index of events of all types. */
+/**
+ * The inner select reads only the index by type. With the other columns SQLite would take the index of events of all
+ * types.
+ */
 const eventsFrom = prepareRead<{ workspaceId: string; type: EventsTable['type']; from: number; before: number }>()(
   ({ db, slot }) =>
     db
@@ -47,7 +50,7 @@ const senderDomainOf = prepareRead<{ emailId: string; workspaceId: string }>()((
 
 interface EventTable<Type extends EventType = EventType> {
   readonly type: Type
-  /** The name of each column, and the field of the payload that it has; `at`: the time of the event in the log. */
+  /** The name of each column, and its field of the payload. `at` is the time of the event in the log. */
   readonly columns: Readonly<Record<string, keyof EventPayloads[Type] | 'at'>>
 }
 
@@ -82,7 +85,7 @@ function formatRow({ data, created_at }: LoggedEvent, fields: readonly string[])
   return fields.map((field) => (field === 'at' ? formatExportedTime(created_at) : formatValue(payload[field])))
 }
 
-/** Empty for null, and for what an older version did not record. */
+/** Formats a value. Empty for null, and for a value that an older version did not record. */
 function formatValue(value: unknown): string {
   return typeof value === 'string' || typeof value === 'boolean' ? String(value) : ''
 }

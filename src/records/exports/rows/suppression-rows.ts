@@ -1,9 +1,11 @@
-/** `suppressions`: one row for each address that was added to the list in the range, in the order of their ids. */
+/**
+ * The rows of `suppressions`: one for each address that was added to the list in the range, in the order of their ids.
+ */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import type { SuppressionsTable } from '../../../base/storage/tables/content-tables.js'
 import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'
 
-/** Addresses of a step. */
+/** The addresses of a step. */
 const STEP = 500
 
 const columns = ['email', 'reason', 'source_email_id', 'created_at'] as const
@@ -36,7 +38,7 @@ export function createSuppressionSource(read: Read, range: ExportRange): ExportS
   }
 }
 
-/** The domain is that of the address. */
+/** Tells whether an address is in the range. A domain is compared with that of the address. */
 function isInRange({ email, created_at }: ListedAddress, { from_at, to_at, domain }: ExportRange): boolean {
   if (created_at < from_at || created_at >= to_at) return false
   return domain === null || email.slice(email.lastIndexOf('@') + 1) === domain

@@ -2,7 +2,7 @@
 import type { Address } from '../../../base/mail/address.js'
 import type { DsnReturn } from '../../../base/mail/dsn-parameters.js'
 
-/** `success` is for recipients that requested it: delivered, or relayed to a server that sends no reports. */
+/** `success` is for recipients that requested it. It means delivered, or relayed to a server that sends no reports. */
 export type DsnKind = 'failed' | 'delayed' | 'success'
 
 export interface DsnRecipient {
@@ -10,16 +10,16 @@ export interface DsnRecipient {
   /** RFC 3461 ORCPT, decoded: `type;address`. */
   readonly orcpt: string | null
   readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed'
-  /** Enhanced status code, as `5.1.1`. */
+  /** An enhanced status code such as `5.1.1`. */
   readonly status: string
   /** What happened, in one sentence. */
   readonly reason: string
   /** The last reply, or the local error if no server replied. */
   readonly diagnostic: string | null
-  /** Host name of the server that gave `diagnostic`; null if the text is ours. */
+  /** The host name of the server that gave `diagnostic`. Null if the text is ours. */
   readonly remoteMta: string | null
   readonly lastAttemptAt: number | null
-  /** For `delayed` only. */
+  /** Set only for `delayed`. */
   readonly willRetryUntil: number | null
 }
 
@@ -37,8 +37,8 @@ export interface DsnReport {
 }
 
 /**
- * Words in lines of at most 76 characters, each with `indent`. A longer word stands alone; one over 900 octets is
- * cut.
+ * Wraps words in lines of at most 76 characters, each with `indent`. A longer word has a line of its own; a word over
+ * 900 octets is cut.
  */
 export function wrapText(text: string, indent: string): readonly string[] {
   const lines: string[] = []

@@ -1,4 +1,4 @@
-/** The human-readable part of a DSN. */
+/** Writes the human-readable part of a DSN. */
 import { findFields, readFieldValue, scanHeader } from '../../../base/mail/header-fields.js'
 import { decodeHeaderText } from '../../../base/mail/header-text.js'
 import { formatMessageDate } from '../../../base/mail/message-date.js'
@@ -21,8 +21,8 @@ export function formatDsnSubject({ kind, recipients }: DsnReport): string {
 }
 
 /**
- * Lines of at most 76 characters (longer words stand alone) with CRLF line ends. `attached`: what follows in the
- * report.
+ * Returns lines of at most 76 characters (a longer word has a line of its own) with CRLF line ends. `attached` says
+ * what follows in the report.
  */
 export function formatDsnText(report: DsnReport, attached: 'message' | 'header'): string {
   const { kind, reportingMta, arrivedAt, recipients } = report

@@ -1,11 +1,11 @@
 /**
- * Delivery status notifications: multipart/report with a human-readable part, a machine-readable part and the
+ * Builds delivery status notifications: multipart/report with a human-readable part, a machine-readable part and the
  * message or its header (RFC 3461, 3464, 6522; 6533 for UTF-8).
  *
- * Pure. The caller sends it from the null return path, so that reports never cause reports (RFC 3464 section 2).
+ * Pure. The caller sends them from the null return path, so that reports never cause reports (RFC 3464 section 2).
  *
- * The complete message is returned only with a failure, unless the sender requested the header alone, and up to 50
- * KB (RFC 3461 section 4.3). Parts that are not ASCII are 8bit.
+ * The complete message is returned only with a failure, if the sender did not request only the header, and up to 50 KB
+ * (RFC 3461 section 4.3). Parts that are not ASCII are 8bit.
  */
 import { isAscii } from 'node:buffer'
 import { createHash } from 'node:crypto'
@@ -22,7 +22,7 @@ export interface Dsn extends DsnReport {
   readonly from: Address
   readonly to: Address
   readonly now: number
-  /** New and unguessable: the boundary is made of it. */
+  /** A new and unguessable id, from which the boundary is made. */
   readonly messageId: string
 }
 
@@ -36,14 +36,14 @@ const MAX_RETURNED = 51_200
 const notifyKeywords: Record<DsnKind, DsnNotify> = { failed: 'failure', delayed: 'delay', success: 'success' }
 
 /**
- * Whether a recipient's NOTIFY requests such a report; without a NOTIFY, only for failures and delays (RFC 3461
- * section 4.1).
+ * Tells whether a recipient's NOTIFY requests such a report. Without a NOTIFY, only failures and delays are reported
+ * (RFC 3461 section 4.1).
  */
 export function shouldSendDsn(notify: readonly DsnNotify[] | null, kind: DsnKind): boolean {
   return notify === null ? kind !== 'success' : notify.includes(notifyKeywords[kind])
 }
 
-/** The complete message, header and body. */
+/** Builds the complete message, header and body. */
 export function buildDsn(dsn: Dsn): Buffer {
   const header = scanHeader(dsn.original)
   const returnsMessage = dsn.kind === 'failed' && dsn.ret !== 'headers' && dsn.original.length <= MAX_RETURNED
@@ -83,7 +83,7 @@ function buildDsnHeader(dsn: Dsn, original: Header, boundary: string, encoding: 
   ].join('\r\n')
 }
 
-/** Threads the report with the message that it is about. */
+/** Formats the fields that put the report into the thread of its message. */
 function formatReferences(raw: Buffer, header: Header): readonly string[] {
   const field = findFields(header, 'message-id')[0]
   const id = field === undefined ? '' : readFieldValue(raw, field)
@@ -95,7 +95,7 @@ function toMessagePart(raw: Buffer, header: Header): Part {
   return { type: global ? 'message/global' : 'message/rfc822', bytes: raw }
 }
 
-/** The header; of a very long one, its first fields. */
+/** Returns the header, or the first fields of a very long one. */
 function toHeaderPart(raw: Buffer, { fields }: Header): Part {
   const end = fields.findLast((field) => field.end <= MAX_RETURNED)?.end ?? 0
   const bytes = raw.subarray(0, end)
@@ -113,10 +113,10 @@ interface DeliveryStatus {
 }
 
 /**
- * The machine-readable part of a DSN: message/delivery-status (RFC 3464 section 2), or
+ * Builds the machine-readable part of a DSN: message/delivery-status (RFC 3464 section 2), or
  * message/global-delivery-status if an address is not ASCII (RFC 6533 section 4).
  *
- * A remote server's text cannot leave its field: it is put on one line and folded by us, and in the ASCII form
+ * The text of a remote server cannot leave its field: this function puts it on one line and folds it. In the ASCII form
  * every other character becomes a question mark.
  */
 function buildDeliveryStatus(report: DsnReport): DeliveryStatus {

@@ -1,8 +1,8 @@
 /**
- * A delivery status notification to the envelope sender of a message that an app submitted by SMTP (REST clients
- * have events), or that a forwarding rule passed on, as mail of the service with the null return path.
+ * Builds a delivery status notification to the envelope sender of a message that an app submitted by SMTP (REST clients
+ * have events), or that a forwarding rule passed on. It is mail of the service with the null return path.
  *
- * Never to `<>`, and never about the service's own mail, so that no loop arises (RFC 3464 section 2). The
+ * It is never sent to `<>`, and never about the service's own mail, so that no loop arises (RFC 3464 section 2). The
  * recipient's NOTIFY decides whether one is sent, the email's RET and ENVID what it contains (RFC 3461).
  */
 import type { DsnNotify } from '../../../base/mail/dsn-parameters.js'
@@ -14,16 +14,16 @@ import { buildDsn, type Dsn, shouldSendDsn } from './dsn.js'
 import type { DsnKind, DsnRecipient } from './dsn-report.js'
 import { formatDsnSubject } from './dsn-text.js'
 
-/** What a notification is about. */
+/** The subject of a notification. */
 interface NoticeSubject {
   readonly email: Email
-  /** The message; empty if it is no longer stored. */
+  /** The message. Empty if it is no longer stored. */
   readonly raw: Buffer
-  /** Null if not given. */
+  /** Null if the client did not give it. */
   readonly notify: readonly DsnNotify[] | null
 }
 
-/** Whether a notification is requested. */
+/** Tells whether a notification is requested. */
 export function shouldNotifySender({ email, notify }: Omit<NoticeSubject, 'raw'>, kind: DsnKind): boolean {
   const isExpected = email.source === 'smtp' || isForwarded(email)
   return isExpected && email.envelope_from !== '' && shouldSendDsn(notify, kind)
@@ -34,7 +34,7 @@ interface NoticeReport {
   readonly recipient: DsnRecipient
 }
 
-/** Null if no notification is requested. */
+/** Returns null if no notification is requested. */
 export function buildSenderNotice(
   sender: ServiceSender,
   subject: NoticeSubject,
@@ -52,7 +52,7 @@ export function buildSenderNotice(
     reportingMta: sender.hostname,
     arrivedAt: email.created_at,
     envid: email.envid,
-    // RFC 8689 section 5: of a message that demands TLS, the notification has the header alone.
+    // If the message demands TLS, the notification has only the header (RFC 8689 section 5).
     ret: isTlsRequired ? 'headers' : email.ret,
     original,
     recipients: [report.recipient],

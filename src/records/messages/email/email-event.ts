@@ -1,4 +1,4 @@
-/** An event about one recipient of an email, with the data that all such events share. */
+/** Builds an event about one recipient of an email, with the data that all such events share. */
 
 import { parseJson } from '../../../base/storage/tables/columns.js'
 import type { EventType } from '../../../base/storage/tables/email-tables.js'
@@ -17,7 +17,7 @@ export interface EmailSummary {
 
 type RecipientEventType = { [Type in EventType]: EventPayloads[Type] extends EmailData ? Type : never }[EventType]
 
-/** A type with the data that only this type has. */
+/** A type, with the data that only this type has. */
 export type RecipientNews = {
   [Type in RecipientEventType]: {
     readonly type: Type
@@ -39,7 +39,10 @@ export function buildEmailEvent({ email, recipient, at, news: { type, more } }: 
   return { workspaceId, type, emailId: id, recipient, at, data } as RecipientEvent
 }
 
-/** Tags as events show them: an object by name. Several tags of one name are a list, in their order. */
+/**
+ * Returns tags as events show them: an object by name. The values of several tags of one name are a list, in their
+ * order.
+ */
 export function toTagObject(tags: Email['tags']): Record<string, string | readonly string[]> {
   if (tags === '[]') return {}
   const byName = Map.groupBy(parseJson(tags), ({ name }) => name)

@@ -1,7 +1,7 @@
 /**
  * An *email* is the record of one message that was sent: its content, its sender and its status.
  *
- * The bytes are in `raw_messages`, immutable once accepted, never read by lists.
+ * The bytes are in `raw_messages`. They are immutable once accepted, and lists never read them.
  */
 import type { Selectable } from 'kysely'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
@@ -55,7 +55,7 @@ export const emailById = prepareRead<{ workspaceId: string; id: string }>()(({ d
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** It stays: no roll-up replaces it. */
+/** Marks an email as complained. The status stays: no roll-up replaces it. */
 export const markComplained = prepareWrite<{ workspaceId: string; id: string }>(({ db, slot }) =>
   db
     .updateTable('emails')
@@ -64,7 +64,7 @@ export const markComplained = prepareWrite<{ workspaceId: string; id: string }>(
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** For the operator, in any workspace. */
+/** Reads an email of any workspace, for the operator. */
 export const emailOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('emails').select(columns).where('id', '=', slot('id')),
 )

@@ -1,8 +1,8 @@
 /**
- * The bytes of a message, their DKIM signature, and what belongs to the bytes alone.
+ * Stores the bytes of a message, their DKIM signature, and other data about the bytes.
  *
- * The signature is made once, at the first attempt, and stored: every attempt and every recipient gets the same
- * bytes, and what was sent can be shown later.
+ * The signature is made once, at the first attempt, and stored: every attempt and every recipient gets the same bytes,
+ * and what was sent can be shown later.
  */
 import { sql } from 'kysely'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
@@ -30,8 +30,9 @@ export const insertRaw = prepareWrite<RawKey & { readonly raw: Buffer | MessageB
 )
 
 /**
- * The bytes of a stored inbound message from `start` (the first byte is 1), with fields put on top, as those of an email.
- * The writer copies them into the database, so they do not pass through the main thread. Misses if they are gone.
+ * Copies the bytes of a stored inbound message from `start` (the first byte is 1), with fields put on top, as those of
+ * an email. The writer copies them in the database, so they do not pass through the main thread. Misses if they are
+ * gone.
  */
 export const copyInboundRaw = prepareWrite<
   RawKey & {
@@ -60,7 +61,7 @@ export const copyInboundRaw = prepareWrite<
   1,
 )
 
-/** The first signature stays. */
+/** Stores a signature, unless there is one already. */
 export const insertSignature = prepareWrite<Tables['dkim_signatures']>(({ db, slot }) =>
   db
     .insertInto('dkim_signatures')
@@ -78,22 +79,22 @@ interface EmailKey {
   readonly emailId: string
 }
 
-/** The bytes; undefined: they are not stored any more. Those of a broadcast's message are built here. */
+/** Returns the bytes, or undefined if they are no longer stored. The bytes of a broadcast's message are built here. */
 export function readRaw(read: Read, key: EmailKey): Buffer | undefined {
   return isFramed(key.emailId) ? framedRawOf(read, key) : rawOfEmail(read, key)[0]?.raw
 }
 
-/** Does what `readRaw` does without blocking the thread, which 10 MB would for some tens of milliseconds. */
+/** Does what `readRaw` does without blocking the thread: 10 MB would block it for some tens of milliseconds. */
 export async function readLargeRaw(read: Read, key: EmailKey): Promise<Buffer | undefined> {
   return isFramed(key.emailId)
     ? framedRawOf(read, key)
     : readStoredBytes(read, key, { place: placeOfRaw, bytes: rawOfEmail })
 }
 
-/** Bytes of a message that `readHead` reads at most. */
+/** The most bytes of a message that `readHead` reads. */
 export const HEAD_BYTES = 65_536
 
-/** The first bytes of a message, which may be large; undefined: they are not stored any more. */
+/** Returns the first bytes of a message, which may be large, or undefined if they are no longer stored. */
 export function readHead(read: Read, key: EmailKey): Buffer | undefined {
   return isFramed(key.emailId) ? framedRawOf(read, key)?.subarray(0, HEAD_BYTES) : headOfEmail(read, key)[0]?.head
 }
@@ -106,7 +107,7 @@ const headOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The number of bytes, which are not read; 0: they are not stored any more. */
+/** Returns the number of bytes without reading them. 0 if they are no longer stored. */
 export function sizeOfMessage(read: Read, key: EmailKey): number {
   return isFramed(key.emailId) ? sizeOfFramedEmail(read, key) : (placeOfRaw(read, key)[0]?.size ?? 0)
 }
@@ -155,12 +156,12 @@ export const removeSignature = prepareWrite<{ emailId: string }>(({ db, slot }) 
   db.deleteFrom('dkim_signatures').where('email_id', '=', slot('emailId')),
 )
 
-/** What restores the HTML of the bytes as it was submitted. */
+/** Removes the data that restores the submitted HTML from the bytes. */
 export const removeHtmlEdits = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db.deleteFrom('html_edits').where('email_id', '=', slot('emailId')),
 )
 
-/** The bytes of recipients other than the first, where they differ. */
+/** Removes the bytes of recipients other than the first, where they differ. */
 export const removeRecipientCopies = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db.deleteFrom('recipient_copies').where('email_id', '=', slot('emailId')),
 )

@@ -1,6 +1,6 @@
 /**
- * Messages of single recipients, where the recipients of an email get different bytes: what they have in common with
- * the message of the first recipient is stored once.
+ * Stores the messages of single recipients, where the recipients of an email get different bytes. What they have in
+ * common with the message of the first recipient is stored once.
  */
 import { sql } from 'kysely'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
@@ -9,7 +9,9 @@ import { orLost } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import { HEAD_BYTES, readHead } from './raw-message.js'
 
-/** A message as `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
+/**
+ * A message that replaces everything between the first `prefix` and the last `suffix` bytes of another one by `bytes`.
+ */
 export interface RecipientCopy {
   readonly prefix: number
   readonly suffix: number
@@ -44,7 +46,7 @@ export const copyOfRecipient = prepareRead<CopyKey>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Does not read the bytes themselves. */
+/** Returns the size without reading the bytes. */
 export const sizeOfCopies = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('recipient_copies')
@@ -53,7 +55,7 @@ export const sizeOfCopies = prepareRead<{ workspaceId: string; emailId: string }
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The first signature stays. */
+/** Stores a signature, unless there is one already. */
 export const signCopy = prepareWrite<CopyKey & { field: string }>(({ db, slot }) =>
   db
     .updateTable('recipient_copies')
@@ -63,7 +65,7 @@ export const signCopy = prepareWrite<CopyKey & { field: string }>(({ db, slot })
     .where('signature', 'is', null),
 )
 
-/** The first recipient of an email has the message itself. */
+/** Reads the first recipient of an email, who gets the message itself. */
 export const firstRecipientOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('recipients')
@@ -74,7 +76,7 @@ export const firstRecipientOfEmail = prepareRead<{ workspaceId: string; emailId:
     .limit(1),
 )
 
-/** The pieces share the memory of `raw`. */
+/** Returns pieces that share the memory of `raw`. */
 export function copyToPieces(raw: Buffer, { prefix, suffix, bytes }: RecipientCopy): readonly Buffer[] {
   return [raw.subarray(0, prefix), bytes, raw.subarray(raw.length - suffix)]
 }
@@ -84,8 +86,8 @@ interface MessageRef extends CopyKey {
 }
 
 /**
- * The first `HEAD_BYTES` of the message of one recipient, for a notice about it; empty: they are not stored any more, or
- * are lost. A copy is as long as the message.
+ * Returns the first `HEAD_BYTES` of the message of one recipient, for a notice about it. Empty if they are no longer
+ * stored, or are lost. A copy is as long as the message.
  */
 export function headOfRecipient(read: Read, { workspaceId, emailId, recipientId }: MessageRef): Buffer {
   const stored = orLost(() => readHead(read, { workspaceId, emailId }))

@@ -1,8 +1,8 @@
 /**
- * Counts how many recipients of an email are in each state, beside the one status that the email has.
+ * Counts how many recipients of an email are in each state. The email itself has only one status.
  *
- * A recipient counts once: as `complained` if it complained, otherwise by its status, and under `queued` while its email
- * is scheduled. `roll-up.ts` sets the columns in the commit that changes a recipient.
+ * A recipient counts once: as `complained` if it complained, otherwise by its status, and under `queued` while its
+ * email is scheduled. `roll-up.ts` sets the columns in the commit that changes a recipient.
  */
 import type { Selectable } from 'kysely'
 import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
@@ -54,7 +54,7 @@ export function countRecipients(recipients: readonly CountedRecipient[]): Recipi
   return counts
 }
 
-/** The statuses that a recipient has while it is counted in a column, as long as it did not complain. */
+/** The statuses of a recipient that each column counts, as long as the recipient did not complain. */
 export const statusesIn: Readonly<Record<RecipientCountColumn, readonly RecipientStatus[]>> = {
   recipients_queued: ['queued', 'scheduled'],
   recipients_sent: ['sent'],

@@ -1,4 +1,4 @@
-/** One row per recipient of an email: its status, and the result of the last attempt. */
+/** Stores one row for each recipient of an email: its status, and the result of the last attempt. */
 import type { Insertable, Selectable } from 'kysely'
 import type { Reason } from '../../../base/mail/reasons.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
@@ -57,7 +57,7 @@ export const markAttempt = prepareWrite<AttemptUpdate>(({ db, slot }) =>
     .where('id', '=', slot('id')),
 )
 
-/** Changes a recipient's status without an attempt; misses if it is no longer `from`. */
+/** Changes a recipient's status without an attempt. Misses if the status is no longer `from`. */
 export const changeRecipientStatus = prepareWrite<{
   id: string
   from: RecipientStatus
@@ -74,7 +74,7 @@ export const changeRecipientStatus = prepareWrite<{
   1,
 )
 
-/** The result of a report after the last attempt; misses if the status is no longer `from`. */
+/** Stores the result of a report after the last attempt. Misses if the status is no longer `from`. */
 export const markReported = prepareWrite<{
   id: string
   workspaceId: string
@@ -101,7 +101,7 @@ export const markReported = prepareWrite<{
   1,
 )
 
-/** It counts as one that complained, whatever its status. */
+/** Counts the recipient as one that complained, whatever its status is. */
 export const markRecipientComplained = prepareWrite<{ id: string; workspaceId: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('recipients')
@@ -111,7 +111,7 @@ export const markRecipientComplained = prepareWrite<{ id: string; workspaceId: s
     .where('complained_at', 'is', null),
 )
 
-/** Clears the request for a success notification once it was sent. Misses if the requests have changed. */
+/** Clears the request for a success notification after it was sent. Misses if the requests have changed. */
 export const updateNotify = prepareWrite<{ id: string; workspaceId: string; notify: string; left: string }>(
   ({ db, slot }) =>
     db
@@ -123,7 +123,7 @@ export const updateNotify = prepareWrite<{ id: string; workspaceId: string; noti
   1,
 )
 
-/** The time of a scheduled email has come. */
+/** Releases the recipients of a scheduled email whose time has come. */
 export const releaseRecipients = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db
     .updateTable('recipients')
@@ -141,12 +141,12 @@ export const recipientsOfEmail = prepareRead<{ workspaceId: string; emailId: str
     .orderBy('id'),
 )
 
-/** In any workspace: for the holder of a token that was made for this recipient alone. */
+/** Reads a recipient of any workspace, for the holder of a token that was made for only this recipient. */
 export const recipientOfAnyWorkspace = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('recipients').selectAll().where('id', '=', slot('id')),
 )
 
-/** RFC 3461, as the client gave them; they never change while it is in the queue. */
+/** The requests of RFC 3461, as the client gave them. They never change while the recipient is in the queue. */
 export type DsnRequest = Pick<Recipient, 'notify' | 'orcpt'>
 
 /** What delivery needs of a recipient beyond its queue entry. */

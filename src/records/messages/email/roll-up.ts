@@ -3,13 +3,13 @@
  *
  *   scheduled  waits for its time            queued     waits for an attempt, or is held
  *   sent       a next hop accepted it        delivered  an MX of the recipient's domain accepted it
- *   bounced    refused permanently, or expired after temporary refusals only
+ *   bounced    refused permanently, or expired after only temporary refusals
  *   failed     no server was ever reached, or the operator or the removal of the domain ended it
- *   suppressed the address is on the suppression list: not tried, or no more
+ *   suppressed the address is on the suppression list: not tried, or not tried again
  *   cancelled  cancelled while scheduled
  *
- * The roll-up is the first status, in the order below, that any recipient has; `complained` is set on an email by
- * a complaint alone and is never replaced. How many recipients are in each state is in columns of the email
+ * The roll-up is the first status, in the order below, that any recipient has. Only a complaint sets `complained` on an
+ * email, and nothing replaces it. Columns of the email tell how many recipients are in each state
  * (`recipient-counts.ts`).
  */
 import { type RawBuilder, sql } from 'kysely'
@@ -28,13 +28,13 @@ const statusOrder: readonly RecipientStatus[] = [
   'suppressed',
 ]
 
-/** The status of an email whose recipients have `statuses`; `failed` if all are suppressed. */
+/** Returns the status of an email whose recipients have `statuses`. `failed` if all are suppressed. */
 export function rollUp(statuses: readonly RecipientStatus[]): EmailStatus {
   const first = statusOrder.find((status) => statuses.includes(status))
   return first === undefined || first === 'suppressed' ? 'failed' : first
 }
 
-/** For SQL: the rank of each status, and the result for each rank. */
+/** The rank of each status, and the result for each rank, for SQL. */
 const rollUpRanks: readonly { readonly status: RecipientStatus; readonly rolledUp: EmailStatus }[] = statusOrder.map(
   (status) => ({ status, rolledUp: rollUp([status]) }),
 )
@@ -68,9 +68,9 @@ interface EmailTimes {
 }
 
 /**
- * Sets an email's status and counts from its recipients, in the same commit that changed them: by one statement,
- * because two recipients of an email may be settled at the same moment, and the later write has to see the earlier
- * one. Moments that are null, or were set before, stay as they are.
+ * Sets an email's status and counts from its recipients, in the commit that changed them. It is one statement, because
+ * two recipients of an email may be settled at the same moment, and the later write has to see the earlier one. Moments
+ * that are null, or were set before, stay as they are.
  */
 export const rollUpEmail = prepareWrite<EmailTimes>(({ db, slot }) =>
   db

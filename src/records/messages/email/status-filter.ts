@@ -1,6 +1,7 @@
 /**
- * Decides which emails a filter by status finds: those that have it, and for `bounced` and `failed` also those of which
- * one recipient does. The conditions of these two are those of the indexes `emails_bounced` and `emails_failed`.
+ * Decides which emails a filter by status finds: those with this status, and for `bounced` and `failed` also those with
+ * one recipient of this status. The conditions of these two must be the same as in the indexes `emails_bounced` and
+ * `emails_failed`.
  */
 import { type Compilable, type InferResult, type RawBuilder, sql } from 'kysely'
 import { prepareRead, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
@@ -11,13 +12,13 @@ const ofRecipients = {
   failed: sql<boolean>`(recipients_failed > 0 or status = 'failed') = 1`,
 } as const
 
-/** `email_counts.listed` counts what the filter finds, not `count`. */
+/** If true, `email_counts.listed` counts what the filter finds, and `count` does not. */
 export function findsByRecipient(status: EmailStatus): status is keyof typeof ofRecipients {
   return status in ofRecipients
 }
 
 interface Filtered {
-  /** Null: any. */
+  /** Null for any status. */
   readonly status: EmailStatus | null
 }
 
@@ -27,7 +28,7 @@ type FilteredReadFactory<Values> = <Query extends Compilable<unknown>>(
   build: (builder: StatementBuilder<Values & Filtered>, condition: RawBuilder<boolean>) => Query,
 ) => ReadFiltered<Values, InferResult<Query>>
 
-/** A read for each kind of filter. `build` gets the condition. */
+/** Prepares a read for each kind of filter. `build` gets the condition. */
 export function prepareFilteredRead<Values extends object>(): FilteredReadFactory<Values> {
   return (build) => {
     const prepare = prepareRead<Values & Filtered>()

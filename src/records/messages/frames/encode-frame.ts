@@ -1,6 +1,6 @@
 /**
- * A frame as bytes: the length of its description (4 bytes), the description as JSON, and the fixed bytes one behind
- * the other. Decoding takes time linear in the size and throws for anything that encoding does not make.
+ * Encodes a frame as bytes: the length of its description (4 bytes), the description as JSON, and the fixed bytes one
+ * after the other. Decoding takes time linear in the size, and throws for bytes that encoding does not make.
  */
 import { isRecord } from '../../../base/platform/records.js'
 import { slotEncodings } from './encode-slot.js'
@@ -11,7 +11,7 @@ import { readRecipe } from './read-recipe.js'
 const LENGTH_BYTES = 4
 const FORM = 1
 
-/** The form of each piece: its length, or its slot as the value's index and the encoding's. */
+/** The form of a piece: its length, or its slot as the index of the value and that of the encoding. */
 type PieceForm = number | readonly [value: number, encoding: number]
 
 export function encodeFrame({ pieces, smtputf8, recipe }: MessageFrame): Buffer {
@@ -24,7 +24,7 @@ export function encodeFrame({ pieces, smtputf8, recipe }: MessageFrame): Buffer 
   return Buffer.concat([length, description, ...pieces.filter((piece) => Buffer.isBuffer(piece))])
 }
 
-/** The pieces share the memory of `bytes`. */
+/** Returns pieces that share the memory of `bytes`. */
 export function decodeFrame(bytes: Buffer): MessageFrame {
   const end = bytes.length < LENGTH_BYTES ? Number.NaN : LENGTH_BYTES + bytes.readUInt32BE()
   if (!(end <= bytes.length)) throw invalid('its description is cut off')

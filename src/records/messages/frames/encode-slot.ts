@@ -1,10 +1,10 @@
 /**
- * Encodes the value of one slot of a frame, in the form that its place needs; an encoding never changes.
+ * Encodes the value of one slot of a frame, in the form that its place needs.
  *
- * What is written here must never change for an encoding that exists: a message is built anew for each attempt, and its
- * stored DKIM signature covers the bytes of the first one. A new form is a new encoding.
+ * Never change an encoding that exists: a message is built again for each attempt, and its stored DKIM signature covers
+ * the bytes of the first attempt. A new form is a new encoding.
  *
- * Quoted-printable ends at the start of a line: by the line end of the value, or a soft line break.
+ * Quoted-printable ends at the start of a line, by the line end of the value or a soft line break.
  */
 import { escapeHtml } from '../../../base/mail/markup.js'
 import { encodeQuotedPrintable } from '../../../base/mail/quoted-printable.js'
@@ -29,7 +29,7 @@ export function encodeSlot(value: string, encoding: SlotEncoding): Buffer {
   return encodeFullLines(text.replace(/\r\n|\r|\n/g, '\r\n'))
 }
 
-/** Text whose line ends are CRLF, in quoted-printable that ends at the start of a line. */
+/** Encodes text whose line ends are CRLF, in quoted-printable that ends at the start of a line. */
 export function encodeFullLines(text: string): Buffer {
   if (text === '' || text.endsWith('\r\n')) return encodeQuotedPrintable(Buffer.from(text))
   return Buffer.concat([encodeQuotedPrintable(Buffer.from(text), true), softBreak])

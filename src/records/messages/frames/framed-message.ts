@@ -1,6 +1,6 @@
 /**
- * The bytes of a message of a broadcast: built from its frame and its own values each time they are read. The frames
- * used last stay in memory: a broadcast has one frame for all of its messages.
+ * Builds the bytes of a broadcast's message from its frame and its values each time they are read. The frames that were
+ * used last stay in memory, because all messages of a broadcast share one frame.
  */
 import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
@@ -16,7 +16,7 @@ interface EmailKey {
 const MAX_FRAMES = 8
 const PREFIX = 'bc-'
 
-/** Whether the id is that of a message of a broadcast. */
+/** Tells whether the id is that of a broadcast's message. */
 export function isFramed(emailId: string): boolean {
   return emailId.startsWith(PREFIX)
 }
@@ -37,7 +37,7 @@ const frameOfBroadcast = prepareRead<{ workspaceId: string; broadcastId: string 
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Does not build the message; no row if its bytes are not stored any more. */
+/** Reads the size without building the message. There is no row if its bytes are no longer stored. */
 const sizeOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages')
@@ -48,7 +48,7 @@ const sizeOfEmail = prepareRead<EmailKey>()(({ db, slot }) =>
     .where('broadcast_messages.slots', 'is not', null),
 )
 
-/** What of the message is its own alone; its row stays for its links. */
+/** Removes the values that only this message has. Its row stays for its links. */
 export const removeSlots = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db
     .updateTable('broadcast_messages')
@@ -57,7 +57,7 @@ export const removeSlots = prepareWrite<{ emailId: string }>(({ db, slot }) =>
     .where('slots', 'is not', null),
 )
 
-/** Undefined: it is not stored any more. */
+/** Returns undefined if the message is no longer stored. */
 export function framedRawOf(read: Read, key: EmailKey): Buffer | undefined {
   const [row] = slotsOfEmail(read, key)
   if (row?.slots == null) return undefined
@@ -65,12 +65,12 @@ export function framedRawOf(read: Read, key: EmailKey): Buffer | undefined {
   return frame === undefined ? undefined : buildFramed(frame, parseJson(row.slots))
 }
 
-/** 0: it is not stored any more. */
+/** Returns 0 if the message is no longer stored. */
 export function sizeOfFramedEmail(read: Read, key: EmailKey): number {
   return sizeOfEmail(read, key)[0]?.size ?? 0
 }
 
-/** By the connection that read them. */
+/** The frames by the connection that read them. */
 const framesOf = new WeakMap<Read, LruCache<MessageFrame>>()
 
 export function findFrame(read: Read, workspaceId: string, broadcastId: string): MessageFrame | undefined {

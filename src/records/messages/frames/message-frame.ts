@@ -1,6 +1,6 @@
 /**
- * A *frame* is what the messages of a broadcast have in common: fixed bytes with slots between them, each filled by one
- * of the values that a message has of its own.
+ * A *frame* is what the messages of a broadcast have in common: fixed bytes with slots between them. One of the values
+ * of a message fills each slot.
  *
  * A slot in quoted-printable begins and ends at the start of a line, so its bytes never depend on what surrounds it.
  */
@@ -8,7 +8,7 @@ import { encodeSlot, type SlotEncoding } from './encode-slot.js'
 import type { FrameRecipe } from './frame-recipe.js'
 
 export interface FrameSlot {
-  /** Index of the value that fills it. Several slots may have one value. */
+  /** The index of the value that fills the slot. Several slots may have the same value. */
   readonly value: number
   readonly encoding: SlotEncoding
 }
@@ -17,17 +17,17 @@ type FramePiece = Buffer | FrameSlot
 
 export interface MessageFrame {
   readonly pieces: readonly FramePiece[]
-  /** The header has UTF-8 whatever the values are (RFC 6532). */
+  /** True if the header has UTF-8 whatever the values are (RFC 6532). */
   readonly smtputf8: boolean
   readonly recipe: FrameRecipe
 }
 
-/** The message. `slots`: a value for each of `recipe.values`. */
+/** Builds the message. `slots` has a value for each of `recipe.values`. */
 export function buildFramed(frame: MessageFrame, slots: readonly string[]): Buffer {
   return Buffer.concat(fillPieces(frame, slots))
 }
 
-/** Bytes of the message. */
+/** Returns the number of bytes of the message. */
 export function sizeOfFramed(frame: MessageFrame, slots: readonly string[]): number {
   return fillPieces(frame, slots).reduce((sum, { length }) => sum + length, 0)
 }

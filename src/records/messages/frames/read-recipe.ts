@@ -2,7 +2,7 @@
 import { isRecord } from '../../../base/platform/records.js'
 import type { FrameRecipe, FrameText, FrameValue, FrameVariable } from './frame-recipe.js'
 
-/** Null: it is none. */
+/** Returns null if the JSON is no recipe. */
 export function readRecipe(json: unknown): FrameRecipe | null {
   if (!isRecord(json)) return null
   const { broadcastId, hostname, domain, base, subject, values } = json

@@ -1,11 +1,12 @@
 /**
- * Inbound mail, one record for each workspace that a message was sent to.
+ * Stores inbound mail: one record for each workspace to which a message was sent.
  *
- *   received -> processed | failed        on disk before the 250; small mail is processed before it, other mail after it
+ *   received -> processed | failed
  *
- * Mail to a return path is stored in the same way until it was read, as a `report`: it belongs to no workspace,
- * and no list or id of the API finds it. A report about other recipients alone stays until retention removes it. A
- * message that cannot be read has failed, and its bytes stay.
+ * The record is on disk before the 250. Small mail is processed before the 250, other mail after it. Mail to a return
+ * path is stored in the same way until it was read, as a `report`: it belongs to no workspace, and no list or id of the
+ * API finds it. A report that is only about other recipients stays until retention removes it. A message that cannot be
+ * read has failed, and its bytes stay.
  */
 import { sql } from 'kysely'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
@@ -17,7 +18,7 @@ import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import { type InboundEmail, type NewInbound, type ProcessedInbound, toUnprocessed } from './inbound-record.js'
 
-/** All but `from_key`, which is made of `from_email`. */
+/** All columns except `from_key`, which is made from `from_email`. */
 const columns = [
   ...(['id', 'workspace_id', 'kind', 'status', 'domain', 'envelope_from', 'envelope_to', 'client_address'] as const),
   ...(['helo', 'spf_result', 'dkim_result', 'dmarc_result', 'authentication', 'arrival', 'message_id'] as const),
@@ -47,12 +48,12 @@ const insertInboundRaw = prepareWrite<NewInboundRaw>(({ db, slot }) =>
   }),
 )
 
-/** The record and its bytes, for the commit before the 250. */
+/** Stores the record and its bytes, in the commit before the 250. */
 export function storeInbound(newInbound: NewInbound, raw: Buffer | MessageBytes): Write[] {
   return storeRecord(toUnprocessed(newInbound, raw.length), raw)
 }
 
-/** The same for a record of `toUnprocessed` or `toProcessed`. */
+/** Stores a record of `toUnprocessed` or `toProcessed`. */
 export function storeRecord(email: InboundEmail, raw: Buffer | MessageBytes): Write[] {
   const { id: inbound_id, workspace_id, received_at } = email
   return [insertInbound(email), insertInboundRaw({ inbound_id, workspace_id, received_at, raw })]
@@ -62,7 +63,7 @@ export function parseArrival({ arrival }: Pick<InboundEmail, 'arrival'>): Arriva
   return { earlyTalker: false, listings: [], allowListings: [], spamReason: null, ...parseJson(arrival) }
 }
 
-/** Misses if it was processed before, or deleted in the meantime. A verdict that a person has given by then stays. */
+/** Misses if the message was processed or deleted before. A verdict that a person has given stays. */
 export const markProcessed = prepareWrite<ProcessedInbound>(
   ({ db, slot }) =>
     db
@@ -91,7 +92,7 @@ export const markProcessed = prepareWrite<ProcessedInbound>(
   1,
 )
 
-/** Sets the verdict of a person; score and report stay. No effect if it is deleted. */
+/** Sets the verdict of a person; score and report stay. Has no effect if the email is deleted. */
 export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; status: 'clean' | 'spam' }>(
   ({ db, slot }) =>
     db
@@ -102,7 +103,7 @@ export const setSpamStatus = prepareWrite<{ id: string; workspaceId: string; sta
       .where('kind', '=', 'mail'),
 )
 
-/** The message cannot be read. Misses like `markProcessed`. */
+/** Marks a message that cannot be read. Misses like `markProcessed`. */
 export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
   ({ db, slot }) =>
     db
@@ -114,7 +115,9 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
   1,
 )
 
-/** A report that was read and changed nothing: it stays until retention removes it. Misses like `markProcessed`. */
+/**
+ * Marks a report that was read and changed nothing. It stays until retention removes it. Misses like `markProcessed`.
+ */
 export const markReportProcessed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
   ({ db, slot }) =>
     db
@@ -138,7 +141,7 @@ export const removeInboundRaw = prepareWrite<{ id: string; workspaceId: string }
   db.deleteFrom('inbound_raw').where('inbound_id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** An email of the workspace, not a report. */
+/** Reads an email of the workspace, but no report. */
 export const inboundById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
@@ -166,7 +169,7 @@ const placeOfInbound = prepareRead<InboundKey>()(({ db, slot }) =>
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** The message; undefined: it is not stored any more. Does not block the thread. */
+/** Reads the message without blocking the thread. Resolves to undefined if it is no longer stored. */
 export function readInboundRaw(read: Read, key: InboundKey): Promise<Buffer | undefined> {
   return readStoredBytes(read, key, { place: placeOfInbound, bytes: rawOfInbound })
 }
@@ -175,10 +178,10 @@ export function hasInboundRaw(read: Read, key: InboundKey): boolean {
   return placeOfInbound(read, key).length > 0
 }
 
-// A literal, so that the partial index is used.
+// The condition is a literal, so that SQLite uses the partial index.
 const unprocessedStatus = sql.lit('received' as const)
 
-/** Unprocessed messages, oldest first. */
+/** Reads unprocessed messages, oldest first. */
 export const unprocessedOfWorkspace = prepareRead<{
   workspaceId: string
   afterTime: number
@@ -196,7 +199,7 @@ export const unprocessedOfWorkspace = prepareRead<{
     .limit(slot('limit')),
 )
 
-/** An unprocessed email or report. */
+/** Reads an unprocessed email or report. */
 export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
@@ -206,7 +209,7 @@ export const unprocessedById = prepareRead<{ id: string; workspaceId: string }>(
     .where('status', '=', unprocessedStatus),
 )
 
-/** The next workspace with unprocessed messages. */
+/** Reads the next workspace with unprocessed messages. */
 export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_emails')
@@ -217,7 +220,7 @@ export const nextUnprocessedWorkspace = prepareRead<{ after: string }>()(({ db, 
     .limit(1),
 )
 
-/** Whether the email or report exists and is unprocessed. */
+/** Tells whether the email or report exists and is unprocessed. */
 export function isUnprocessed(
   read: Read,
   { id, workspace_id: workspaceId }: Pick<InboundEmail, 'id' | 'workspace_id'>,

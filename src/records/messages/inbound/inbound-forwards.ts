@@ -1,10 +1,11 @@
 /**
- * Stores what became of an inbound email that forwarding rules match: a row for each address. They go with its record.
+ * Stores what became of an inbound email that forwarding rules match: a row for each address. The rows are removed with
+ * the email's record.
  */
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
-/** The first row for an address stays. */
+/** Inserts a row, unless there is one for the address. */
 export const insertForward = prepareWrite<Tables['inbound_forwards']>(({ db, slot }) =>
   db
     .insertInto('inbound_forwards')
@@ -28,7 +29,7 @@ export const removeForwards = prepareWrite<{ id: string; workspaceId: string }>(
     .where('inbound_id', '=', slot('id')),
 )
 
-/** With the state of its recipient, as long as that is stored. */
+/** Reads the rows with the state of their recipients, as long as that is stored. */
 export const forwardsOfInbound = prepareRead<{ id: string; workspaceId: string }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_forwards as forward')

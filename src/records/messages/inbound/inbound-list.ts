@@ -1,8 +1,8 @@
 /**
- * Inbound emails of a workspace, newest first, in pages.
+ * Lists inbound emails of a workspace, newest first, in pages.
  *
- * Each filter has an index in the order of the list. One filter drives the walk: one with few rows, if there is
- * any. The others are checked in its index, or in the rows on the way. A walk goes in steps
+ * Each filter has an index in the order of the list. One filter drives the walk: one with few rows, if there is any.
+ * The others are checked in its index, or in the rows that the walk passes. A walk proceeds in steps
  * (`base/storage/db/stepped-walk.ts`), so neither a large offset nor filters without a common match block anything.
  *
  * Limit: if filters match many rows each and few together, all rows of the driving filter are checked.
@@ -15,13 +15,13 @@ import { INDEX_STEP, ROW_STEP, waitForStep } from '../../../base/storage/db/step
 import type { InboundStatus, SpamStatus } from '../../../base/storage/tables/inbound-tables.js'
 import type { InboundEmail } from './inbound-record.js'
 
-/** Undefined for any. */
+/** Undefined fields match any email. */
 export interface InboundFilter {
   readonly workspaceId: string
   readonly status?: InboundStatus | undefined
   /** A recipient of the envelope. */
   readonly domain?: string | undefined
-  /** Address of the From field, in any case. */
+  /** The address of the From field. Upper and lower case are equal. */
   readonly from?: string | undefined
   readonly spamStatus?: SpamStatus | undefined
   readonly since?: number | undefined
@@ -49,10 +49,10 @@ type Cursor = Pick<InboundEmail, 'received_at' | 'id'>
 
 const START_CURSOR: Cursor = { received_at: Number.MAX_SAFE_INTEGER, id: '' }
 
-/** Filters with an index of their own, the usually narrowest first. */
+/** The filters with an index, the usually narrowest first. */
 const indexedFilters = ['from', 'domain', 'spamStatus', 'status'] as const
 
-/** Null for the index of the entire list. */
+/** Null stands for the index of the entire list. */
 type Driver = (typeof indexedFilters)[number] | null
 
 export async function listInbound(
@@ -69,7 +69,7 @@ export async function listInbound(
   return cursor === null ? [] : runQuery(read, pageQuery(filter, driver, cursor, slice.limit))
 }
 
-/** The first filter with few rows, else the usually narrowest. */
+/** Returns the first filter with few rows, else the one that is usually narrowest. */
 function chooseDriver(read: Read, filter: InboundFilter, given: readonly Exclude<Driver, null>[]): Driver {
   const few = given.find((name) => findCursorAfter(read, filter, name, START_CURSOR, INDEX_STEP - 1) === undefined)
   return few ?? given[0] ?? null
@@ -104,7 +104,7 @@ const listRowById = prepareRead<{ id: string; workspaceId: string }>()(({ db, sl
     .where('workspace_id', '=', slot('workspaceId')),
 )
 
-/** Along the driving index alone. */
+/** Walks only the driving index. */
 function findCursorAfter(
   read: Read,
   filter: InboundFilter,
@@ -120,10 +120,12 @@ function pageQuery(filter: InboundFilter, driver: Driver, cursor: Cursor, limit:
   return queryAfter(filter, driver, cursor).select(listColumns).limit(limit)
 }
 
-/** `fits`: it matches every filter. */
+/** `fits` says whether the row matches every filter. */
 type ScannedRow = Cursor & { readonly fits: number }
 
-/** The next rows of the driving index. The other filters are no condition of the walk, so it ends after its step. */
+/**
+ * Reads the next rows of the driving index. The other filters are no condition of the walk, so it ends after its step.
+ */
 function scanQuery(filter: InboundFilter, driver: Driver, cursor: Cursor): Compilable<ScannedRow> {
   const { status, domain, from, spamStatus } = filter
   const conditions = [
@@ -138,7 +140,7 @@ function scanQuery(filter: InboundFilter, driver: Driver, cursor: Cursor): Compi
     .limit(ROW_STEP)
 }
 
-/** Rows that match the driving filter, below a position. */
+/** Reads rows that match the driving filter, below a position. */
 function queryAfter(
   { workspaceId, status, domain, from, spamStatus, since }: InboundFilter,
   driver: Driver,

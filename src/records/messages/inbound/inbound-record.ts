@@ -1,6 +1,4 @@
-/**
- * The record of an inbound email as a value: before its content is known and after.
- */
+/** The record of an inbound email as a value, before its content is known and after. */
 import type { Selectable } from 'kysely'
 import { toJson } from '../../../base/storage/tables/columns.js'
 import type { Arrival } from '../../../base/storage/tables/inbound-tables.js'
@@ -46,12 +44,12 @@ export type InboundContent = Pick<
 
 export type ProcessedInbound = InboundContent & Pick<InboundEmail, 'id' | 'workspace_id'> & { readonly at: number }
 
-/** The record as it is until it is processed. `size`: of the message as stored. */
+/** Returns the record as it is until it is processed. `size` is that of the message as stored. */
 export function toUnprocessed(known: NewInbound, size: number): InboundEmail {
   return buildRecord(known, { arrival: toJson(known.arrival), size }, unprocessed, processingBegins)
 }
 
-/** A record of `toUnprocessed` as `markProcessed` would leave it. */
+/** Returns a record of `toUnprocessed` as `markProcessed` would leave it. */
 export function toProcessed(email: InboundEmail, content: ProcessedInbound): InboundEmail {
   return buildRecord(email, email, content, { status: 'processed', processed_at: content.at })
 }
@@ -76,7 +74,9 @@ const unprocessed: InboundContent = {
   spam_report: toJson([]),
 }
 
-/** Field by field: a spread of so many takes longer than all else that is done with the record. */
+/**
+ * Builds the record field by field, because a spread of so many fields takes longer than all other work on the record.
+ */
 function buildRecord(
   known: Omit<NewInbound, 'arrival'>,
   { arrival, size }: Pick<InboundEmail, 'arrival' | 'size'>,

@@ -1,6 +1,6 @@
 /**
- * Removes old inbound mail in small steps, as `retention.ts` does with sent mail: bytes after
- * `retention.messages`, records after `retention.events`. Unprocessed mail keeps its bytes, however old it is.
+ * Removes old inbound mail in small steps, as `retention.ts` does for sent mail: bytes after `retention.messages`,
+ * records after `retention.events`. Unprocessed mail keeps its bytes, however old it is.
  */
 import { sql } from 'kysely'
 import type { Store } from '../../../base/storage/db/database.js'
@@ -20,7 +20,7 @@ export class InboundPurge {
     private readonly limits: RetentionLimits,
   ) {}
 
-  /** One small step; resolves to whether there may be more to do. */
+  /** Takes one small step. Resolves to true if there may be more to do. */
   async step(): Promise<boolean> {
     const { read, commit } = this.store
     const raws = oldRaw(read, { ...this.raw, before: this.limits.messagesBefore })
@@ -44,7 +44,7 @@ interface RawCursor {
   readonly place: number
 }
 
-/** Null if its record is gone. */
+/** The record is null if it is gone. */
 const oldRaw = prepareRead<RawCursor & { before: number }>()(({ db, slot }) =>
   db
     .selectFrom('inbound_raw as raw')
@@ -74,7 +74,7 @@ const oldRecords = prepareRead<RecordCursor & { before: number }>()(({ db, slot 
     .limit(BATCH_SIZE),
 )
 
-/** It may have been deleted a moment ago: that is no miss. */
+/** Removes a record. It may have been deleted a moment ago, so this write never misses. */
 const removeRecord = prepareWrite<{ id: string; workspaceId: string }>(({ db, slot }) =>
   db.deleteFrom('inbound_emails').where('id', '=', slot('id')).where('workspace_id', '=', slot('workspaceId')),
 )

@@ -1,9 +1,10 @@
 /**
- * Reads the bodies of a message, joined, and its files, as people see them: a view of its parts (`structure/part-tree`). It
- * converts nothing: HTML is not made into text, nor text into HTML.
+ * Reads the joined bodies of a message, and its files, as people see them. It is a view of the message's parts
+ * (`structure/part-tree`). It converts nothing: HTML is not made into text, nor text into HTML.
  *
- * A text with a file name is a body and a file, because mail programs show it and offer it (`mail/file-part`). Of a message
- * that is shown in a message, the first fields stand above its bodies. A multipart whose parts cannot be found is a text.
+ * A text with a file name is a body and a file, because mail programs show it and offer it (`mail/file-part`). If a
+ * message is shown within a message, its first fields stand above its bodies. A multipart whose parts cannot be found
+ * is a text.
  *
  * Limits: a message with a header of more than 1 MB is not read. A value of a field is shown up to 8,192 characters.
  */
@@ -20,11 +21,11 @@ import { decodeText } from './structure/decode-text.js'
 import { isMessage, MAX_HEADER, type Part, PartWalker } from './structure/part-tree.js'
 import { decodeTransfer } from './structure/transfer-encoding.js'
 
-/** A text, or the head of a message that is shown. */
+/** A text, or the header of a message that is shown. */
 interface Body {
   readonly kind: 'text' | 'html' | 'head'
   readonly part: Part
-  /** It is one of several alternatives, or within one. */
+  /** True if the text is one of several alternatives, or within one. */
   readonly alternative: boolean
 }
 
@@ -77,13 +78,13 @@ export class MessageContent {
     return { ...this.readBodies(), attachments, ambiguous: this.walker.ambiguous }
   }
 
-  /** With the fields of the message. */
+  /** Reads the parts and the fields of the message. */
   readParts(): MimeParts {
     const { html, text, attachments } = this.read()
     return { html, text, attachments, headers: this.readFields() }
   }
 
-  /** `index`: among the attachments. Null: there is none. */
+  /** `index` is the place among the attachments. Returns null if there is no such attachment. */
   readFile(index: number): DecodedFile | null {
     const file = this.files[index]
     return file === undefined ? null : this.decodeFile(file)
@@ -134,8 +135,8 @@ export class MessageContent {
   }
 
   /**
-   * Bodies of both kinds stand beside each other only as alternatives: elsewhere the place of one is empty in the other.
-   * A body is null if there is none, or if it is blank.
+   * Only alternatives have bodies of both kinds for the same text. A body of one kind elsewhere has an empty place
+   * among those of the other kind. A body is null if there is none, or if it is blank.
    */
   private readBodies(): Pick<MimeContent, 'html' | 'text'> {
     const [html, text]: [string[], string[]] = [[], []]
@@ -170,8 +171,8 @@ export class MessageContent {
   }
 
   /**
-   * The line end of a body's last line belongs to the boundary after it. If the body is the entire message, it belongs to
-   * the message, and is no part of the text either.
+   * The line end of a body's last line belongs to the boundary after it. If the body is the entire message, the line
+   * end belongs to the message, and is no part of the text either.
    */
   private toBody(joined: readonly string[], separator: string): string | null {
     const body = joined.join(separator)
@@ -186,7 +187,10 @@ export class MessageContent {
   }
 }
 
-/** A uuencoded message is a file. Where no type is declared, the name of a file says it. */
+/**
+ * Decides the type of a part without parts. A uuencoded message is a file. Without a declared type, the file name
+ * decides.
+ */
 function typeOfLeaf({ type, content }: Part): string {
   if (isMessage(type) && content.encoding === 'uuencode') return 'application/octet-stream'
   if (type.startsWith('multipart/')) return 'text/plain'

@@ -1,8 +1,8 @@
 /**
- * The operating system's process that takes messages apart: how it is started and why it ended.
+ * The operating system's process that parses messages: how it is started and why it ended.
  *
- * It is a process and not a thread because a thread that runs out of memory may take its whole process with it. It
- * gets nothing of our environment.
+ * It is a process and not a thread, because a thread that runs out of memory may end its whole process. It gets nothing
+ * of our environment.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Duplex } from 'node:stream'
@@ -10,14 +10,14 @@ import { fileURLToPath } from 'node:url'
 import { FrameWriter } from '../../../base/platform/processes/byte-frames.js'
 import type { ProcessData, UnreadableReason } from './mime-parts-protocol.js'
 
-/** Characters of the child's standard error that an error message quotes. */
+/** The most characters of the child's standard error that an error message quotes. */
 const MAX_STDERR = 2_000
 
 export interface ProcessLimits {
-  /** Milliseconds for one message, and additional ones for each megabyte of it. */
+  /** Milliseconds for one message, and additional milliseconds for each megabyte of it. */
   readonly time: number
   readonly timePerMegabyte: number
-  /** Megabytes of heap. */
+  /** Megabytes of the heap. */
   readonly memory: number
   /** Megabytes of all memory of the process. */
   readonly resident: number
@@ -35,7 +35,7 @@ export interface MimeChild {
   stderrTail: string
 }
 
-/** It begins at once; `ready` resolves when its parent calls `markReady`. */
+/** Starts the process at once. `ready` resolves when its parent calls `markReady`. */
 export function startMimeChild({ memory, resident }: ProcessLimits, analysisModule: URL | null): MimeChild {
   const data: ProcessData = { analysisModule: analysisModule?.href ?? null, resident }
   const program = fileURLToPath(new URL('./mime-parts-worker.js', import.meta.url))
@@ -44,7 +44,7 @@ export function startMimeChild({ memory, resident }: ProcessLimits, analysisModu
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
     env: {},
   })
-  // The caller adds its own listener; this one is for a process without a pipe, which it never gets.
+  // The caller adds another listener. This one serves a process without a pipe, which the caller never gets.
   child.on('error', () => undefined)
   let markReady = (): void => undefined
   const ready = new Promise<void>((resolve) => {
@@ -62,15 +62,15 @@ export function startMimeChild({ memory, resident }: ProcessLimits, analysisModu
   return running
 }
 
-/** The child no longer keeps this process alive. */
+/** Lets this process end although the child is running. */
 export function unrefMimeChild({ child, stream }: MimeChild): void {
   child.unref()
   for (const each of [stream, child.stderr]) (each as { unref?: () => void } | null)?.unref?.()
 }
 
 /**
- * V8 aborts when its heap is full; Linux, and the watch thread of the child, kill a process that holds too much
- * memory.
+ * Says why the process ended. V8 aborts when its heap is full. Linux, and the watch thread of the child, kill a process
+ * that holds too much memory.
  */
 export function exitReasonOf(
   code: number | null,

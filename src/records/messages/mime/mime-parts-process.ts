@@ -1,13 +1,14 @@
 /**
- * One process that takes messages apart, started when it is first needed and again after it exits, ended when it
- * is idle for a while. It reads one message after the other, each with a time limit, within limits of its heap and of all
- * its memory. Its standard error is read, bounded, and quoted only if the process could not start.
+ * One process that parses messages. It is started when it is first needed and again after it exits, and ended when it
+ * is idle for a while. It reads one message after the other, each with a time limit, within limits of its heap and of
+ * all its memory. Its standard error is read, bounded, and quoted only if the process could not start.
  *
- * The time limit starts when the running process has answered the message before, so neither a slow start nor others count
- * against a message. If no process can start, that is a Refusal `unavailable` and says nothing about the message.
+ * The time limit starts when the running process has answered the message before, so neither a slow start nor other
+ * messages count against a message. If no process can start, that is a Refusal `unavailable` and says nothing about the
+ * message.
  *
- * Only a message that was alone in its process is blamed for the end of it: of several, those before the one that caused it
- * may have answers that were lost on their way. They are given back, to be read alone.
+ * The end of the process is blamed on a message only if it was alone there. If there were several, answers of messages
+ * before the one that caused it may be lost, so all are given back, to be read alone.
  */
 import { assertNever } from '../../../base/mail/assert-never.js'
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -45,7 +46,7 @@ type ProcessResult<Summary, Analysis> =
 /** Milliseconds for a process to start. */
 const START_TIMEOUT = 30_000
 const MB = 1_048_576
-/** Octets of a frame: room for a message of the largest size that any listener accepts, and for its result. */
+/** Octets of a frame: room for the largest message that any listener accepts, and for its result. */
 const FRAME_LIMITS = { value: 67_108_864, bytes: 1_073_741_824 }
 
 interface PendingRequest<Result> {
@@ -57,14 +58,14 @@ interface PendingRequest<Result> {
 
 export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   private running: MimeChild | null = null
-  /** In the order of their answers: the process is busy with the first. */
+  /** The requests in the order of their answers. The process is busy with the first. */
   private pending: PendingRequest<ProcessResult<Summary, Analysis>>[] = []
-  /** The summary of the first. */
+  /** The summary of the first request. */
   private summary: { readonly value: Summary } | null = null
   private timer: NodeJS.Timeout | undefined
   private isEnded = false
 
-  /** `analyzer`: needed for `analyze` alone. */
+  /** Only `analyze` needs `analyzer`. */
   constructor(
     private readonly limits: ProcessLimits,
     private readonly analyzer: ContentAnalyzer<Summary, Facts, Analysis> | null = null,
@@ -75,21 +76,24 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.running?.child.pid
   }
 
-  /** Whatever happens to a running process is a result; throws a Refusal if none can start. No call beside it. */
+  /**
+   * Parses a message. Whatever happens to a running process is a result; throws a Refusal if none can start. Make no
+   * other call until it resolves.
+   */
   async parse(raw: Buffer): Promise<MimeResult> {
     const answer = await this.request(raw, { kind: 'parts' })
     if (answer.kind === 'parts' || answer.kind === 'unreadable') return answer
     throw new Error(`the parts of a message were requested, and the process answered ${answer.kind}`)
   }
 
-  /** The same as `parse`, with bodies for an answer in JSON. */
+  /** Does what `parse` does, with bodies for an answer in JSON. */
   async parseForDisplay(raw: Buffer, display: Display): Promise<ReadableResult> {
     const answer = await this.request(raw, { kind: 'readable', ...display })
     if (answer.kind === 'readable' || answer.kind === 'unreadable') return answer
     throw new Error(`a readable message was requested, and the process answered ${answer.kind}`)
   }
 
-  /** The same as `parse`; `index`: of the attachment among those that `parse` returns. */
+  /** Reads an attachment; otherwise like `parse`. `index` is its place among those that `parse` returns. */
   async readAttachment(raw: Buffer, index: number): Promise<AttachmentResult> {
     const answer = await this.request(raw, { kind: 'attachment', index })
     if (answer.kind === 'attachment' || answer.kind === 'none' || answer.kind === 'unreadable') return answer
@@ -97,8 +101,8 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /**
-   * What the analyzer makes of the message. Several calls may be under way; null: the process ended, and this message need
-   * not be the cause.
+   * Resolves to the result of the analyzer. Several calls may be under way. Null means that the process ended, and this
+   * message need not be the cause.
    */
   async analyze(raw: Buffer, facts: Facts): Promise<AnalysisResult<Summary, Analysis> | null> {
     const answer = await this.request(raw, { kind: 'analyzed', facts })
@@ -107,27 +111,27 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     throw new Error(`an analysis was requested, and the process answered ${answer.kind}`)
   }
 
-  /** What the digester makes of the message. */
+  /** Resolves to the result of the digester. */
   async digest<DigestFacts, Digest>(
     raw: Buffer,
     { module }: MessageDigester<DigestFacts, Digest>,
     facts: DigestFacts,
   ): Promise<DigestResult<Digest>> {
     const answer = await this.request(raw, { kind: 'digested', module: module.href, facts })
-    // The digester of that module made it.
+    // The digester of that module made the value, so it has this type.
     if (answer.kind === 'digested') return { kind: 'digested', digest: answer.digest as Digest }
     if (answer.kind === 'unreadable') return answer
     throw new Error(`a digest was requested, and the process answered ${answer.kind}`)
   }
 
-  /** What the renderer makes of the message. */
+  /** Resolves to the result of the renderer. */
   async render<Facts>(raw: Buffer, { module }: MessageRenderer<Facts>, facts: Facts): Promise<RenderResult> {
     const answer = await this.request(raw, { kind: 'rendered', module: module.href, facts })
     if (answer.kind === 'rendered' || answer.kind === 'unreadable') return answer
     throw new Error(`a document was requested, and the process answered ${answer.kind}`)
   }
 
-  /** Permanently: later requests are not read. */
+  /** Ends the process permanently: later requests are not read. */
   async end(): Promise<void> {
     this.isEnded = true
     const { running } = this
@@ -196,7 +200,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     // A broken stream means that the process ended.
     stream.on('error', () => undefined)
     child.on('error', (error) => this.discardChild(running, 'broken', error.message))
-    // Not `exit`: answers that are still in the pipe come first.
+    // `exit` would come too early: answers that are still in the pipe come first.
     child.on('close', (code, signal) => this.discardChild(running, ...exitReasonOf(code, signal, running.stderrTail)))
     this.timer = setTimeout(
       () => this.discardChild(running, 'broken', `not begun within ${START_TIMEOUT} ms`),
@@ -205,7 +209,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     return running
   }
 
-  /** Messages of a discarded process are ignored: another one may have a request by now. */
+  /** Ignores messages of a discarded process, because another one may have a request by now. */
   private onMessage(running: MimeChild, frame: FromMimeProcess<Summary, Analysis>, bytes: Buffer): void {
     if (running !== this.running) return
     switch (frame.kind) {
@@ -255,12 +259,12 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     this.finishRequest(this.analysisResultOf(null) ?? { kind: 'unreadable', why, message })
   }
 
-  /** The last one first, since each goes to the front of its queue. */
+  /** Gives the last request back first, because each goes to the front of its queue. */
   private giveBack(): void {
     for (const { resolve } of this.pending.splice(0).reverse()) resolve({ kind: 'unread' })
   }
 
-  /** A message whose analysis took the process down has its summary, and no analysis. */
+  /** Returns the result of a message whose analysis ended the process: its summary, and no analysis. */
   private analysisResultOf(analysis: Analysis | null): AnalysisResult<Summary, Analysis> | null {
     return this.summary === null ? null : { kind: 'analyzed', summary: this.summary.value, analysis }
   }
@@ -276,7 +280,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     else this.startTimer(running, next.raw)
   }
 
-  /** An idle process does not keep ours alive, and ends after a while. */
+  /** Lets our process end although this one is idle, and ends this one after a while. */
   private rest(running: MimeChild): void {
     unrefMimeChild(running)
     this.timer = setTimeout(() => this.discardChild(running, 'broken', 'not needed'), this.limits.idle).unref()

@@ -7,16 +7,16 @@ import type { Header } from '../../../base/mail/header-fields.js'
 export interface MimeField {
   /** The name as it is written. */
   readonly name: string
-  /** Unfolded, encoded words decoded. */
+  /** The unfolded value, with encoded words decoded. */
   readonly value: string
 }
 
 export interface MimeAttachment {
   readonly filename: string | null
   readonly content_type: string
-  /** Bytes, decoded. */
+  /** The number of decoded bytes. */
   readonly size: number
-  /** Without its angle brackets. */
+  /** The id without its angle brackets. */
   readonly content_id: string | null
   readonly disposition: 'inline' | 'attachment'
 }
@@ -24,21 +24,21 @@ export interface MimeAttachment {
 export interface MimeParts {
   readonly html: string | null
   readonly text: string | null
-  /** In their order. */
+  /** The fields in their order. */
   readonly headers: readonly MimeField[]
   readonly attachments: readonly MimeAttachment[]
 }
 
-/** What a message consists of beside its header. */
+/** What a message consists of, except for its header. */
 export interface MimeContent extends Omit<MimeParts, 'headers'> {
-  /** Programs differ in which parts it has or in how they are decoded. */
+  /** True if programs differ in which parts the message has, or in how they decode them. */
   readonly ambiguous: boolean
 }
 
-/** `gone`: its bytes are no longer stored. */
+/** `gone` means that the bytes are no longer stored. */
 export type UnreadableReason = 'gone' | 'broken' | 'time' | 'memory'
 
-/** A message, scanned and parsed once for everything that is made of it. */
+/** A message that is scanned and parsed once, for everything that is made of it. */
 export interface ParsedMessage {
   readonly raw: Buffer
   readonly header: Header
@@ -51,36 +51,36 @@ export interface ParsedMessage {
  */
 export interface ContentAnalyzer<Summary, Facts, Analysis> {
   readonly module: URL
-  /** Sent before the analysis begins, so it is there even if the analysis takes the process down. */
+  /** The process sends this before the analysis begins, so it arrives even if the analysis ends the process. */
   readonly summarize: (message: ParsedMessage) => Summary
   readonly analyze: (message: ParsedMessage, facts: Facts) => Analysis
 }
 
-/** The same for a message that is not parsed into parts before. The module exports it as `messageDigester`. */
+/** Makes a digest of a message that was not parsed into parts before. The module exports it as `messageDigester`. */
 export interface MessageDigester<Facts, Digest> {
   readonly module: URL
   readonly digest: (raw: Buffer, facts: Facts) => Digest
 }
 
 /**
- * Another form of the HTML of a message, made in the process, within its time and its memory. The module at `module`
- * exports it as `htmlChange`. Facts cross between the processes as JSON.
+ * Changes the HTML of a message in the process, within its time and its memory. The module at `module` exports it as
+ * `htmlChange`. Facts cross between the processes as JSON.
  */
 export interface HtmlChange<Facts> {
   readonly module: URL
   readonly change: (html: string, facts: Facts) => string
 }
 
-/** A change with its facts; `module`: its URL. */
+/** A change with its facts. `module` is its URL. */
 export interface HtmlChangeRequest {
   readonly module: string
   readonly facts: unknown
 }
 
-/** A document made of a message in the process. The module exports it as `messageRenderer`. */
+/** Makes a document from a message in the process. The module exports it as `messageRenderer`. */
 export interface MessageRenderer<Facts> {
   readonly module: URL
-  /** The document in UTF-8. */
+  /** Returns the document in UTF-8. */
   readonly render: (raw: Buffer, facts: Facts) => Buffer
 }
 
@@ -100,8 +100,8 @@ export interface UnreadableResult {
 export type MimeResult = { readonly kind: 'parts'; readonly parts: MimeParts } | UnreadableResult
 
 /**
- * For display: the bodies as JSON texts, which an API answer contains as they are, because encoding megabytes as
- * JSON would block the main thread. Null if there is none.
+ * The parts for display, with the bodies as JSON texts. An API answer contains them as they are, because encoding
+ * megabytes as JSON would block the main thread. Null if there is none.
  */
 export interface ReadableParts extends Omit<MimeParts, 'html' | 'text'> {
   readonly html: Buffer | null
@@ -112,20 +112,20 @@ export type ReadableResult = { readonly kind: 'readable'; readonly parts: Readab
 
 export type RenderResult = { readonly kind: 'rendered'; readonly bytes: Buffer } | UnreadableResult
 
-/** `none`: there is no such attachment. */
+/** `none` means that there is no such attachment. */
 export type AttachmentResult =
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment; readonly bytes: Buffer }
   | { readonly kind: 'none' }
   | UnreadableResult
 
-/** How a message is read for display. */
+/** How to read a message for display. */
 export interface Display {
-  /** It is made of the HTML, if there is no text. */
+  /** If true and there is no text, one is made from the HTML. */
   readonly makesText: boolean
   readonly htmlChange: HtmlChangeRequest | null
 }
 
-/** `module`: its URL. */
+/** `module` is its URL. */
 export type MimeRequest =
   | { readonly kind: 'parts' }
   | ({ readonly kind: 'readable' } & Display)
@@ -133,9 +133,9 @@ export type MimeRequest =
   | { readonly kind: 'digested' | 'rendered'; readonly module: string; readonly facts: unknown }
   | { readonly kind: 'attachment'; readonly index: number }
 
-/** What the process is started with, as its argument. */
+/** The argument with which the process is started. */
 export interface ProcessData {
-  /** URL of the module of a `ContentAnalyzer`, or null. */
+  /** The URL of the module of a `ContentAnalyzer`, or null. */
   readonly analysisModule: string | null
   /** Megabytes of resident memory. */
   readonly resident: number
@@ -147,15 +147,15 @@ export interface ToMimeProcess {
 }
 
 /**
- * Lengths of the bodies, which are the bytes of the frame in UTF-8, for `readable` as JSON: first the HTML, then
- * the text. Null if there is none.
+ * The lengths of the bodies in the bytes of the frame, first the HTML, then the text. They are in UTF-8; for `readable`
+ * they are JSON. Null if there is none.
  */
 export interface BodyLengths {
   readonly html: number | null
   readonly text: number | null
 }
 
-/** What the process says: that it is ready for a message, then the result of each. */
+/** What the process sends: first that it is ready for a message, then the result of each. */
 export type FromMimeProcess<Summary, Analysis> =
   | { readonly kind: 'ready' }
   | {
@@ -163,13 +163,13 @@ export type FromMimeProcess<Summary, Analysis> =
       readonly parts: Omit<MimeParts, 'html' | 'text'>
       readonly bodies: BodyLengths
     }
-  /** Before the analysis, which may take the process down. */
+  /** Comes before the analysis, which may end the process. */
   | { readonly kind: 'summarized'; readonly summary: Summary }
   | { readonly kind: 'analyzed'; readonly analysis: Analysis | null }
   | { readonly kind: 'digested'; readonly digest: unknown }
   /** The bytes of the frame are the document. */
   | { readonly kind: 'rendered' }
-  /** The bytes of the frame are its content. */
+  /** The bytes of the frame are the content of the attachment. */
   | { readonly kind: 'attachment'; readonly attachment: MimeAttachment }
   | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly message: string }

@@ -1,8 +1,8 @@
 /**
- * Watches the process that takes messages apart from a thread of its own, because the process may be in a loop: it
- * is killed when its parent is gone, and when it exceeds its memory limit.
+ * Watches the process that parses messages, from a separate thread, because the process may be in a loop. It kills the
+ * process when the parent is gone, and when the process exceeds its memory limit.
  *
- * V8 limits the heap; this limit is for everything outside of it.
+ * V8 limits the heap; this limit is for all other memory.
  */
 import { workerData } from 'node:worker_threads'
 

@@ -1,10 +1,10 @@
 /**
- * The process that takes messages apart (RFC 2045 to 2047, 2231). It reads untrusted bytes: it may be slow, run
- * out of memory or die, and only its own message is affected.
+ * The process that parses messages (RFC 2045 to 2047, 2231). It reads untrusted bytes: it may be slow, run out of
+ * memory or die, and only its own message is affected.
  *
- * It sends `ready` once, then a result for each request, in their order. It ends with its parent: a busy event loop would not
- * notice that, so a thread watches (`mime-parts-watch-worker.ts`). The header is scanned once for parts, fields and
- * everything that is made of the message.
+ * It sends `ready` once, then a result for each request, in their order. It ends with its parent. A busy event loop
+ * would not notice the parent's end, so a thread watches (`mime-parts-watch-worker.ts`). The header is scanned once for
+ * parts, fields and everything else that is made of the message.
  */
 import { Worker } from 'node:worker_threads'
 import { scanHeader } from '../../../base/mail/header-fields.js'
@@ -60,7 +60,7 @@ async function runRequest(raw: Buffer, request: MimeRequest, sendFrame: SendFram
     : toPartsFrame('parts', parts, encodeUtf8)
 }
 
-/** A module of a room above exports that of them which the request is for. */
+/** A module of a room above. It exports the function that the request needs. */
 interface HookModule {
   readonly contentAnalyzer: ContentAnalyzer<unknown, unknown, unknown>
   readonly messageDigester: MessageDigester<unknown, unknown>
@@ -72,7 +72,7 @@ async function importHook(module: string): Promise<HookModule> {
   return (await import(module)) as HookModule
 }
 
-/** An analysis that throws costs the message its analysis, not its summary. */
+/** Analyzes a message. If the analysis throws, the message has no analysis, but keeps its summary. */
 function analyze(message: ParsedMessage, facts: unknown, sendFrame: SendFrame): OutgoingFrame {
   if (analyzerModule === null) throw new Error('this process was given no analyzer')
   const { contentAnalyzer } = analyzerModule
@@ -103,10 +103,13 @@ function encodeUtf8(body: string): readonly Buffer[] {
   return [Buffer.from(body)]
 }
 
-/** Characters that are encoded at once, so that the heap does not hold a large body twice. */
+/** The most characters that are encoded at once, so that the heap does not hold a large body twice. */
 const JSON_CHUNK = 65_536
 
-/** Encodes a text as a JSON text. A surrogate pair that two pieces share becomes two escapes, which are one character to a reader. */
+/**
+ * Encodes a text as a JSON text. A surrogate pair that two pieces share becomes two escapes, which readers take as one
+ * character.
+ */
 function encodeJson(body: string): readonly Buffer[] {
   const pieces = Array.from({ length: Math.ceil(body.length / JSON_CHUNK) }, (_, place) => {
     const piece = body.slice(place * JSON_CHUNK, (place + 1) * JSON_CHUNK)

@@ -1,10 +1,10 @@
 /**
- * Takes messages apart: bodies, header fields, attachments. It is done in processes of their own, because a
- * message from anywhere may take any time and any memory.
+ * Parses messages: bodies, header fields, attachments. Separate processes do the work, because an untrusted message may
+ * take any time and any memory.
  *
- * Everything is bounded: time and memory of each message, the number of processes, the number of messages that
- * wait. Turns are given by `mime-turns.ts`. A waiting message holds no bytes; they are read when its turn comes. Large
- * messages are parsed one at a time, or their memory would add up.
+ * Everything is bounded: time and memory of each message, the number of processes, the number of messages that wait.
+ * `mime-turns.ts` gives the turns. A waiting message holds no bytes; they are read when its turn comes. Large messages
+ * are parsed one at a time, because their memory would otherwise add up.
  */
 import { createSerialRunner } from '../../../base/platform/serial-runner.js'
 import type { ProcessLimits } from './mime-child.js'
@@ -25,9 +25,9 @@ import { MimeTurns } from './mime-turns.js'
 
 export interface MimeLimits extends ProcessLimits {
   readonly processes: number
-  /** Messages of this size in octets and above are large. */
+  /** Messages of at least this many octets are large. */
   readonly largeSize: number
-  /** Messages that wait, in all and of one workspace. */
+  /** The most messages that wait, in all and of one workspace. */
   readonly maxWaiting: number
   readonly maxWaitingPerWorkspace: number
 }
@@ -44,10 +44,10 @@ export const defaultMimeLimits: MimeLimits = {
   maxWaitingPerWorkspace: 1_000,
 }
 
-/** Reads the bytes of a message when its turn has come; undefined: they are gone. */
+/** Reads the bytes of a message when its turn has come. Undefined means that they are gone. */
 export type RawSource = () => Buffer | undefined | Promise<Buffer | undefined>
 
-/** Octets below which a message is small: whatever it contains, it is read in a moment. */
+/** A message with fewer octets is small: whatever it contains, it is read in a moment. */
 const SMALL_SIZE = 65_536
 
 export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
@@ -55,7 +55,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
   private readonly turns: MimeTurns<MimeProcess<Summary, Facts, Analysis>>
   private readonly runLargeAlone = createSerialRunner()
 
-  /** `analyzer`: needed for `analyze` alone. `ownerOf`: who takes turns; by default each workspace does. */
+  /** Only `analyze` needs `analyzer`. `ownerOf` returns who takes turns; by default each workspace does. */
   constructor(
     private readonly limits: MimeLimits = defaultMimeLimits,
     analyzer: ContentAnalyzer<Summary, Facts, Analysis> | null = null,
@@ -66,19 +66,19 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /**
-   * Throws a Refusal: `rate-limited` if too many messages of the owner of the workspace wait already, `unavailable` if too many
-   * wait in all or if no process can be started.
+   * Throws a Refusal: `rate-limited` if too many messages of the owner of the workspace already wait, `unavailable` if
+   * too many wait in all or if no process can be started.
    */
   async read(workspaceId: string, source: RawSource): Promise<MimeResult> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.parse(raw))
   }
 
-  /** The same as `read`, with bodies as JSON texts. */
+  /** Does what `read` does, with bodies as JSON texts. */
   async readForDisplay(workspaceId: string, source: RawSource, display = asReceived): Promise<ReadableResult> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.parseForDisplay(raw, display))
   }
 
-  /** What the renderer makes of the message, within the same limits. */
+  /** Resolves to the result of the renderer, within the same limits. */
   async render<RenderFacts>(
     workspaceId: string,
     source: RawSource,
@@ -89,8 +89,8 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 
   /**
-   * What the analyzer of this reader makes of the message, within the same limits. `size`: of the message,
-   * where it is known: a large one is not fetched before its turn.
+   * Resolves to the result of the analyzer, within the same limits. `size` is that of the message, if it is known: a
+   * large message is not fetched before its turn.
    */
   async analyze(
     workspaceId: string,
@@ -101,7 +101,7 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.analyze(raw, facts), size)
   }
 
-  /** What the digester makes of the message, within the same limits. */
+  /** Resolves to the result of the digester, within the same limits. */
   async digest<DigestFacts, Digest>(
     workspaceId: string,
     source: RawSource,
@@ -111,12 +111,12 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.digest(raw, digester, facts))
   }
 
-  /** The bytes of one attachment. Throws as `read` does, and waits in the same queue. */
+  /** Reads the bytes of one attachment. Throws like `read`, and waits in the same queue. */
   async readAttachment(workspaceId: string, source: RawSource, place: number): Promise<AttachmentResult> {
     return this.enqueueJob(workspaceId, source, (process, raw) => process.readAttachment(raw, place))
   }
 
-  /** `ask` resolves to null if the process ended before it began with the message. `size`: 0 if it is not known. */
+  /** `ask` resolves to null if the process ended before it began with the message. `size` is 0 if it is not known. */
   private async enqueueJob<Result>(
     workspaceId: string,
     source: RawSource,
@@ -150,10 +150,10 @@ export class MimeReader<Summary = unknown, Facts = never, Analysis = unknown> {
   }
 }
 
-/** What those who only read messages need. */
+/** The part of the reader for callers that only read messages. */
 export type MessageReader = Pick<MimeReader, 'digest' | 'readForDisplay' | 'readAttachment' | 'render'>
 
-/** A message that has only HTML gets a text made of it. */
+/** If a message has only HTML, a text is made from it. */
 const asReceived: Display = { makesText: true, htmlChange: null }
 
 const goneResult = { kind: 'unreadable', why: 'gone', message: 'its bytes are no longer stored' } as const

@@ -1,24 +1,25 @@
 /**
  * Decides which message gets which parsing process next.
  *
- * Turns go round among the owners of workspaces, and none ever has all processes, so an owner who is sent bombs delays
- * their own mail alone. However many messages wait in all, an owner of whom none waits may always add one.
+ * Turns go round among the owners of workspaces, and no owner ever has all processes. So an owner who receives messages
+ * that take long delays only their own mail. However many messages wait in all, an owner may always add one if none of
+ * theirs waits.
  *
  * While no other owner waits, a process that has small messages of an owner gets a few more of them before it has
- * answered, so that it need not wait for this process between two.
+ * answered, so that it need not wait for this process between two messages.
  */
 import { Refusal } from '../../../base/mail/refusal.js'
 
 interface Job<Process> {
-  /** Settles the promise of its caller; false: the process ended, and it is to be run again, alone. */
+  /** Settles the promise of its caller. Resolves to false if the process ended; the job must then run again, alone. */
   readonly run: (process: Process) => Promise<boolean>
   readonly reject: (error: unknown) => void
-  /** It takes a process a moment only. */
+  /** True if the job takes a process only a moment. */
   readonly isSmall: boolean
 }
 
 interface TurnLimits {
-  /** Messages that wait, in all and of one owner. */
+  /** The most messages that wait, in all and of one owner. */
   readonly maxWaiting: number
   readonly maxWaitingPerWorkspace: number
 }
@@ -28,17 +29,17 @@ interface Turn<Process> {
   readonly process: Process
   readonly owner: string
   jobs: number
-  /** All of them are small, and it may have more of them. */
+  /** True if all messages are small, and the process may have more of them. */
   isOpen: boolean
 }
 
-/** Small messages that a process has at a time. */
+/** The most small messages that a process has at a time. */
 const MAX_SMALL_JOBS = 4
 
 export class MimeTurns<Process> {
   private readonly idleProcesses: Process[]
   private readonly turns = new Set<Turn<Process>>()
-  /** By owner, in the order of their turns; never an empty queue. */
+  /** The waiting jobs by owner, in the order of their turns. No queue is empty. */
   private readonly queues = new Map<string, Job<Process>[]>()
   private waitingCount = 0
   private isClosed = false
@@ -50,7 +51,7 @@ export class MimeTurns<Process> {
     this.idleProcesses = [...processes]
   }
 
-  /** Throws a Refusal if too many wait. */
+  /** Throws a Refusal if too many messages wait. */
   add(owner: string, job: Job<Process>): void {
     const queue = this.queues.get(owner) ?? []
     if (this.isClosed) throw buildBusy()
@@ -62,7 +63,7 @@ export class MimeTurns<Process> {
     this.startJobs()
   }
 
-  /** Rejects what waits, and what comes. */
+  /** Rejects all waiting and all later jobs. */
   close(): void {
     this.isClosed = true
     const left = [...this.queues.values()].flat()
@@ -108,7 +109,7 @@ export class MimeTurns<Process> {
     return own.length < Math.max(this.processes.length - 1, 1)
   }
 
-  /** The owner's oldest job; the owner then goes to the end of the round. */
+  /** Takes the owner's oldest job. The owner then moves to the end of the round. */
   private takeJob(owner: string): Job<Process> | undefined {
     const queue = this.queues.get(owner) ?? []
     const job = queue.shift()
@@ -121,7 +122,8 @@ export class MimeTurns<Process> {
   private async runJob(turn: Turn<Process>, job: Job<Process>): Promise<void> {
     turn.jobs += 1
     try {
-      // Awaited even if it settled at once, so that the next job never starts inside the call stack of this one.
+      // This awaits a job even if it settled at once, so that the next job never starts inside the call stack of this
+      // one.
       if (!(await job.run(turn.process))) this.putBack(turn, job)
     } catch (error) {
       job.reject(error)
@@ -134,7 +136,7 @@ export class MimeTurns<Process> {
     this.startJobs()
   }
 
-  /** At the front; the turn ends when all of its jobs are back. */
+  /** Puts the job at the front of its queue. The turn ends when all of its jobs are back. */
   private putBack(turn: Turn<Process>, job: Job<Process>): void {
     turn.isOpen = false
     if (this.isClosed) {
@@ -147,7 +149,7 @@ export class MimeTurns<Process> {
   }
 }
 
-/** The owner caused it, and it ends as soon as its messages are read. */
+/** The refusal of too many messages: the owner caused it, and it ends as soon as their messages are read. */
 function buildTooManyWaiting(waiting: number): Refusal {
   const message = `${waiting} messages of this workspace, or of others of its owner, are waiting to be read: try again in 1 s`
   return new Refusal('rate-limited', message, { retry_after: 1 })

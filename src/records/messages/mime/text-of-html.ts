@@ -1,20 +1,19 @@
 /**
- * The plain text of an HTML body that has no text beside it: of mail that we compose, and of inbound mail for
- * display.
+ * Makes the plain text of an HTML body that has no text: for mail that this server composes, and to show inbound mail.
  *
- * The converter's parser takes quadratic time on some nestings, and some of its code one stack frame for each
- * line, so it gets only HTML with few tags and lines, which takes some tens of milliseconds at most. For other
- * HTML the tags are dropped in one linear pass: less pretty, but never slow. The text of a very long body is cut.
+ * The converter's parser takes quadratic time on some nestings, and some of its code takes one stack frame for each
+ * line. So it gets only HTML with few tags and lines, which takes some tens of milliseconds at most. For other HTML the
+ * tags are dropped in one linear pass, which is less pretty, but never slow. The text of a very long body is cut.
  */
 import { compile } from 'html-to-text'
 import { blockElements, cellElements, unrenderedElements } from '../../../base/mail/html/elements.js'
 import { type HtmlHandler, type HtmlTag, readHtml } from '../../../base/mail/html/read-html.js'
 
-/** Tags and line ends; the converter's time grows with the product of opening and closing tags. */
+/** The most tags and line ends. The converter's time grows with the product of opening and closing tags. */
 const MAX_MARKS = 3_000
-/** Characters that the converter gets. */
+/** The most characters that the converter gets. */
 const MAX_HTML = 100_000
-/** Characters whose tags are dropped; the rest is not read. */
+/** The most characters whose tags are dropped. The rest is not read. */
 const MAX_STRIPPED = 2_000_000
 const MAX_TEXT = 200_000
 
@@ -32,7 +31,7 @@ const convert = compile({
   ],
 })
 
-/** Lines end with LF; empty if the HTML shows no text. */
+/** Returns text whose lines end with LF. Empty if the HTML shows no text. */
 export function textOfHtml(html: string): string {
   if (!isSafeToConvert(html)) return toPlainText(html.slice(0, MAX_STRIPPED)).trim()
   try {
@@ -68,7 +67,7 @@ function toPlainText(html: string): string {
 
 class PlainTextReader implements HtmlHandler {
   text = ''
-  /** The unrendered element that is open; empty: none. */
+  /** The unrendered element that is open. Empty if there is none. */
   private unrendered = ''
 
   onOpenTag({ name }: HtmlTag): void {

@@ -1,4 +1,4 @@
-/** The history of attempts: never changed, read by `explain` and the API. */
+/** The history of attempts. It never changes, and `explain` and the API read it. */
 import type { Insertable } from 'kysely'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
@@ -24,7 +24,7 @@ export const insertAttempt = prepareWrite<NewAttempt>(({ db, slot }) =>
   }),
 )
 
-/** Fifty recipients with a hundred attempts each. */
+/** The most attempts that are read: those of fifty recipients with a hundred each. */
 const MAX_ATTEMPTS = 5_000
 
 export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
@@ -38,7 +38,7 @@ export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: strin
 )
 
 /**
- * Whether any server replied for this recipient in an earlier attempt, which decides between bounced and failed at
+ * Tells whether a server replied for this recipient in an earlier attempt, which decides between bounced and failed at
  * expiry.
  */
 export const reachedAttempts = prepareRead<{ emailId: string; recipientId: string }>()(({ db, slot }) =>
@@ -51,7 +51,7 @@ export const reachedAttempts = prepareRead<{ emailId: string; recipientId: strin
     .limit(1),
 )
 
-/** With the record of the email itself. */
+/** Removes the attempts together with the record of the email. */
 export const removeAttempts = prepareWrite<{ emailId: string }>(({ db, slot }) =>
   db.deleteFrom('attempts').where('email_id', '=', slot('emailId')),
 )

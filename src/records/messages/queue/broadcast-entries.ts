@@ -1,15 +1,15 @@
 /**
- * The queue entries of a broadcast: how many wait, and changes of all of them in portions, oldest attempts last.
+ * The queue entries of a broadcast: how many wait, and changes of all of them in portions.
  *
- * Each statement walks the index `queue_of_broadcast`, so its cost does not grow with the queue. An entry that is
- * being attempted is left alone: its outcome is decided on the wire, and the next portion finds it if it was deferred.
+ * Each statement walks the index `queue_of_broadcast`, so its cost does not grow with the queue. An entry that is being
+ * attempted stays as it is: its outcome is decided on the wire, and the next portion finds it if it was deferred.
  */
 import { prepareRead, prepareWrite, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'
 import type { Write } from '../../../base/storage/db/write.js'
 import { HOLD, type Hold } from '../../../base/storage/tables/hold.js'
 import type { QueueEntry } from './queue.js'
 
-/** Entries of one commit. Measured: 2.5 ms of the writer to hold or give back as many, 5 ms to cancel as many. */
+/** The entries of one commit. Measured: 2.5 ms of the writer to hold or give back this many, 5 ms to cancel them. */
 const HOLD_PORTION = 200
 const CANCEL_PORTION = 100
 
@@ -40,8 +40,8 @@ const ruledEntryAt = prepareRead<OfBroadcast & { offset: number }>()(({ db, slot
 )
 
 /**
- * Are there more than `count` entries that were never attempted and do not wait for a host that is down, or more than
- * `count` that a hold rule holds?
+ * Tells whether more than `count` entries were never attempted and wait for no host that is down, or whether a hold
+ * rule holds more than `count` entries.
  */
 export function hasFreshEntriesOver(
   read: Read,
@@ -69,12 +69,12 @@ const unleasedEntry = prepareRead<OfBroadcast & { held: Hold }>()(({ db, slot })
     .limit(1),
 )
 
-/** Is there an entry that a pause has to hold? */
+/** Tells whether there is an entry that a pause has to hold. */
 export function hasEntriesToHold(read: Read, of: OfBroadcast): boolean {
   return unleasedEntry(read, { ...of, held: HOLD.none }).length > 0
 }
 
-/** Is there an entry that a pause has held? */
+/** Tells whether there is an entry that a pause has held. */
 export function hasPausedEntries(read: Read, of: OfBroadcast): boolean {
   return unleasedEntry(read, { ...of, held: HOLD.byBroadcast }).length > 0
 }
@@ -83,7 +83,7 @@ const anyUnleased = prepareRead<OfBroadcast>()(({ db, slot }) =>
   db.selectFrom('queue').select('id').where('broadcast_id', '=', slot('broadcastId')).where('leased', '=', 0).limit(1),
 )
 
-/** Is there an entry that is not being attempted? */
+/** Tells whether there is an entry that is not being attempted. */
 export function hasRemovableEntries(read: Read, of: OfBroadcast): boolean {
   return anyUnleased(read, of).length > 0
 }
@@ -98,7 +98,7 @@ const leasedEntry = prepareRead<OfBroadcast>()(({ db, slot }) =>
     .limit(1),
 )
 
-/** Is an entry being attempted? */
+/** Tells whether an entry is being attempted. */
 export function hasAttempts(read: Read, of: OfBroadcast): boolean {
   return leasedEntry(read, of).length > 0
 }
@@ -118,17 +118,17 @@ const moveHold = prepareWrite<OfBroadcast & { from: Hold; to: Hold; limit: numbe
     ),
 )
 
-/** Holds a portion. Those that the operator holds stay as they are. */
+/** Holds a portion. Entries that the operator holds stay as they are. */
 export function holdPortion(broadcastId: string): Write {
   return moveHold({ broadcastId, from: HOLD.none, to: HOLD.byBroadcast, limit: HOLD_PORTION })
 }
 
-/** Gives back a portion of what `holdPortion` has held. They are due as before. */
+/** Gives back a portion of what `holdPortion` has held. The entries are due as before. */
 export function unholdPortion(broadcastId: string): Write {
   return moveHold({ broadcastId, from: HOLD.byBroadcast, to: HOLD.none, limit: HOLD_PORTION })
 }
 
-/** The same entries in each statement of a commit that does not change the queue before the last one. */
+/** Selects the same entries in each statement of a commit that changes the queue only with its last one. */
 function selectPortion<Values extends OfBroadcast & { limit: number }>(
   { db, slot }: StatementBuilder<Values>,
   column: 'id' | 'email_id',
@@ -153,7 +153,9 @@ const cancelRecipients = prepareWrite<OfBroadcast & { at: number; limit: number 
     .where('status', '=', 'queued'),
 )
 
-/** A message of a broadcast has one recipient, so the email has its status. */
+/**
+ * Cancels the emails too, because a message of a broadcast has one recipient, so the email has the recipient's status.
+ */
 const cancelEmails = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
   builder.db
     .updateTable('emails')
@@ -166,7 +168,7 @@ const removePortion = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
   builder.db.deleteFrom('queue').where('id', 'in', selectPortion(builder, 'id')),
 )
 
-/** Removes a portion, also of what the operator holds: recipients and emails are cancelled. No event is recorded. */
+/** Removes a portion, including what the operator holds: recipients and emails are cancelled. No event is recorded. */
 export function cancelPortion(broadcastId: string, at: number): readonly Write[] {
   const portion = { broadcastId, limit: CANCEL_PORTION }
   return [cancelRecipients({ ...portion, at }), cancelEmails(portion), removePortion(portion)]
@@ -188,7 +190,7 @@ const cancelEmail = prepareWrite<{ emailId: string }>(({ db, slot }) =>
     .where('status', '=', 'queued'),
 )
 
-/** Misses if the entry was changed since it was read, like the lease of an attempt. */
+/** Misses if the entry was changed since it was read, just like the lease of an attempt. */
 export const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' | 'next_attempt_at'>>(
   ({ db, slot }) =>
     db
@@ -200,7 +202,10 @@ export const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' |
   1,
 )
 
-/** Cancels one as `cancelPortion` does. Misses if it was changed since it was read, like the lease of an attempt. */
+/**
+ * Cancels one entry, as `cancelPortion` does. Misses if the entry was changed since it was read, like the lease of an
+ * attempt.
+ */
 export function cancelEntry(entry: QueueEntry, at: number): readonly Write[] {
   const { id, email_id: emailId } = entry
   return [cancelRecipient({ id, at }), cancelEmail({ emailId }), removeUnchanged(entry)]

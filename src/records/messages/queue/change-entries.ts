@@ -1,7 +1,7 @@
 /**
- * Acts of the operator on queue entries: hold, release, retry, delete, each with its entry in the audit log.
+ * Acts of the operator on queue entries: hold, release, retry, delete. Each act has an entry in the audit log.
  *
- * Each entry is changed in its own commit: one that is being attempted does not stop the others.
+ * Each entry is changed in its own commit, so that one that is being attempted does not stop the others.
  */
 
 import type { Commit, Write } from '../../../base/storage/db/write.js'
@@ -13,8 +13,8 @@ export const queueActs = ['hold', 'release', 'retry', 'delete'] as const
 export type QueueAct = (typeof queueActs)[number]
 
 /**
- * Milliseconds until a retried entry is due: by then the daemon, which looks four times a second, has noticed the act
- * and forgotten which hosts were down. An entry that it took up before would wait for them again.
+ * Milliseconds until a retried entry is due. By then the daemon, which looks four times a second, has noticed the act
+ * and forgotten which hosts were down. If it took the entry up before, the entry would wait for them again.
  */
 const NOTICE_TIME = 1_000
 
@@ -32,7 +32,7 @@ const rules: Readonly<Record<QueueAct, ActRules>> = {
 
 export interface ChangedEntries {
   readonly changed: readonly string[]
-  /** Those being sent now, of a paused broadcast, or not in a state that the act changes. */
+  /** The entries that are being sent, belong to a paused broadcast, or are not in a state that the act changes. */
   readonly missed: readonly string[]
 }
 

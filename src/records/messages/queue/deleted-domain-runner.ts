@@ -1,7 +1,7 @@
 /**
  * Fails the queued mail of deleted domains, in the background.
  *
- * A walk over the queue that a fault or the daemon's stop interrupts is logged and not resumed: the
+ * If a fault or the daemon's stop interrupts a walk over the queue, that is logged, and the walk is not resumed: the
  * remaining messages fail at their next attempt.
  */
 import type { Log } from '../../../base/platform/log.js'
@@ -10,7 +10,7 @@ import { type DeletedDomain, failMailOfDomain } from './fail-domain.js'
 
 interface DeletedDomainRunnerDeps extends Store {
   readonly log: Pick<Log, 'error' | 'warn'>
-  /** No mail from the domain is left in the queue, or the walk was interrupted. */
+  /** Called when no mail from the domain is left in the queue, or the walk was interrupted. */
   readonly onWalkEnd: (gone: DeletedDomain) => void
 }
 
@@ -25,7 +25,7 @@ export class DeletedDomainRunner {
     this.walks.add(walking)
   }
 
-  /** Each walk ends after the page under way. */
+  /** Stops the walks. Each ends after its present page. */
   async stop(): Promise<void> {
     this.abortController.abort()
     await Promise.all(this.walks)

@@ -10,14 +10,14 @@ import { HOLD } from '../../../base/storage/tables/hold.js'
 
 interface DueQuery {
   readonly workspaceId: string
-  /** Entries after this time and id, where the last page ended. */
+  /** The read returns entries after this time and id, where the last page ended. */
   readonly afterTime: number
   readonly afterId: string
   readonly now: number
   readonly limit: number
 }
 
-/** Due entries of one workspace in order of time. */
+/** Reads due entries of one workspace in order of time. */
 export const dueEntriesOfWorkspace = prepareRead<DueQuery>()(({ db, slot }) =>
   db
     .selectFrom('queue')
@@ -39,7 +39,7 @@ interface LaneQuery {
   readonly limit: number
 }
 
-/** Ids of due entries of one lane, oldest first: read from the index alone. */
+/** Reads ids of due entries of one lane, oldest first, only from the index. */
 export const dueIdsOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
   db
     .selectFrom('queue')
@@ -53,7 +53,7 @@ export const dueIdsOfLane = prepareRead<LaneQuery>()(({ db, slot }) =>
     .limit(slot('limit')),
 )
 
-/** The next workspace that has entries in the queue: one step of an index. */
+/** Reads the next workspace that has entries in the queue, in one step of an index. */
 export const nextWorkspaceInQueue = prepareRead<{ after: string }>()(({ db, slot }) =>
   db
     .selectFrom('queue')

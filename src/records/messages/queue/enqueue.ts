@@ -1,6 +1,6 @@
 /**
- * The only way into the queue: an email, its bytes, its recipients, their entries and the first events, as writes
- * of one commit. Once that commit is on disk, we are responsible for it.
+ * The only way into the queue: an email, its bytes, its recipients, their entries and the first events, as writes of
+ * one commit. Once that commit is on disk, this server is responsible for the email.
  */
 
 import { type Address, domainOf } from '../../../base/mail/address.js'
@@ -21,16 +21,16 @@ import { insertEntry, priorityRank, type QueueEntry } from './queue.js'
 export interface NewRecipient {
   readonly address: Address
   readonly suppressed: boolean
-  /** The reason of the suppression list; absent: the address is not on it. */
+  /** The reason on the suppression list. Absent if the address is not on it. */
   readonly suppressionReason?: SuppressionReason
-  /** RFC 3461 NOTIFY, as `SUCCESS,FAILURE`; null if not given. */
+  /** The NOTIFY of RFC 3461, such as `SUCCESS,FAILURE`. Null if the client did not give it. */
   readonly notify: string | null
   readonly orcpt: string | null
-  /** From `createRecipientIds`, if the message contains them already; otherwise made here. */
+  /** An id from `createRecipientIds`, if the message already contains it. Otherwise it is made here. */
   readonly id?: string | undefined
 }
 
-/** Sorted: ids of one millisecond have no order, and sorted they keep the recipients in the given order. */
+/** Returns sorted ids. Ids of one millisecond have no order, and sorted ids keep the recipients in the given order. */
 export function createRecipientIds(count: number, now: number): readonly string[] {
   return Array.from({ length: count }, () => uuidv7(now)).sort()
 }
@@ -65,24 +65,24 @@ export type NewEmail = Pick<
   | 'broadcast_id'
 > &
   Partial<Pick<Email, 'tls_required'>> & {
-    /** A test: it is stored as cancelled, and nothing of it is queued. */
+    /** True for a test: the email is stored as cancelled, and nothing of it is queued. */
     readonly dropped?: boolean
   }
 
 export interface EnqueuedEmail {
   readonly email: Email
-  /** Due now, or at the time of a scheduled email. */
+  /** The entries are due now, or at the time of a scheduled email. */
   readonly entries: readonly QueueEntry[]
   /** DSN requests by the ids of their entries. */
   readonly dsnRequests: ReadonlyMap<string, DsnRequest>
-  /** The message; what its commit leaves of it in memory need not be read back. */
+  /** The message. What its commit leaves of it in memory need not be read back. */
   readonly bytes: MessageBytes
   readonly writes: readonly Write[]
-  /** The one of `writes` that inserts the first entry. */
+  /** The element of `writes` that inserts the first entry. */
   readonly firstInsertion: Write | undefined
 }
 
-/** The writes of an email whose first entry is leased until then, and its first attempt counted, from the start. */
+/** Returns the writes of an email whose first entry is leased until `until`, with its first attempt counted. */
 export function writesWithLease(
   { email, entries: [entry], writes, firstInsertion }: EnqueuedEmail,
   until: number,
@@ -95,13 +95,13 @@ export function writesWithLease(
   return writes.map((write) => (write === firstInsertion ? insertEntry(leased) : write))
 }
 
-/** A message of a broadcast: its bytes are not stored, but built from what these writes store. */
+/** A message of a broadcast. Its bytes are not stored, but built from what these writes store. */
 interface FramedBytes {
   readonly size: number
   readonly writes: readonly Write[]
 }
 
-/** `recipients` holds at least one that is not suppressed. */
+/** `recipients` contains at least one that is not suppressed. */
 export function enqueue(
   newEmail: NewEmail,
   recipients: readonly NewRecipient[],
@@ -132,7 +132,7 @@ export function enqueue(
   return { email, entries, dsnRequests, bytes, writes, firstInsertion: insertions[0] }
 }
 
-/** Field by field: spreading so many fields into a new object takes V8 fifty times as long. */
+/** Copies field by field, because V8 takes fifty times as long to spread so many fields into a new object. */
 function toEmailRow(newEmail: NewEmail, recipients: readonly NewRecipient[], size: number): Email {
   const row = {
     id: newEmail.id,

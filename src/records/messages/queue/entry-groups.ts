@@ -1,10 +1,10 @@
-/** Counts entries of the queue that have something in common. */
+/** Counts entries of the queue in groups that have something in common. */
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { ListedEntry } from './queue-admin.js'
 import { type QueueStatus, queueStatuses } from './queue-status.js'
 import { queueStatusOf, type WaitReason, waitReasonOf } from './wait-reason.js'
 
-/** What is looked at of an entry. */
+/** The part of an entry that is counted. */
 type CountedEntry = Omit<
   ListedEntry,
   'email_id' | 'workspace_id' | 'recipient' | 'hold_rule' | 'from_email' | 'subject' | 'tags'
@@ -15,20 +15,20 @@ export type StateCounts = Readonly<Record<QueueStatus, number>>
 export class EntryGroup {
   total = 0
   readonly states: Record<QueueStatus, number> = { ...noEntries }
-  /** They are to be attempted now. */
+  /** The number of entries that are due now. */
   due = 0
-  /** Those of the held ones that a release frees: a hold rule and a paused broadcast free their own. */
+  /** The held entries that a release frees. A hold rule and a paused broadcast free their own. */
   releasable = 0
-  /** When the oldest of them was accepted, or became due. */
+  /** When the oldest entry was accepted, or became due. */
   oldestAt = Number.POSITIVE_INFINITY
-  /** The first next attempt of them; null: all of them are held or being sent. */
+  /** The earliest next attempt of the entries. Null if all of them are held or being sent. */
   nextAt: number | null = null
-  /** The reply that the newest of them had; null: there is none. */
+  /** The reply to the newest of them. Null if there is none. */
   lastResponse: string | null = null
-  /** The same, or what it waits for. */
+  /** The same reply, or what the entry waits for. */
   lastReply: string | null = null
 
-  /** Entries come oldest first. */
+  /** Add the oldest entries first. */
   add(entry: CountedEntry, now: number): void {
     const { held, enqueued_at, next_attempt_at: nextAt, last_response: response } = entry
     const state = queueStatusOf(entry)
@@ -44,7 +44,7 @@ export class EntryGroup {
     this.lastReply = entry.waits_for ?? response ?? this.lastReply
   }
 
-  /** Those that are not due, not held and not being sent. */
+  /** The number of entries that are not due, not held and not being sent. */
   get waiting(): number {
     const { held, sending } = this.states
     return this.total - held - sending - this.due
@@ -53,7 +53,7 @@ export class EntryGroup {
 
 const noEntries = Object.fromEntries(queueStatuses.map((status) => [status, 0])) as Record<QueueStatus, number>
 
-/** Entries that are counted together, and by reason too. */
+/** A group of entries that is also counted by reason. */
 export class ReasonedGroup extends EntryGroup {
   readonly reasons = new Map<WaitReason, EntryGroup>()
 
@@ -63,10 +63,10 @@ export class ReasonedGroup extends EntryGroup {
   }
 }
 
-/** The name of the group of all entries that found no room in one of their own. */
+/** The name of the group of all entries that found no room in another group. */
 export const OTHERS = '(others)'
 
-/** The group of this name; beyond `max` groups, that of `others`. */
+/** Returns the group of this name. Beyond `max` groups, returns that of `others`. */
 export function groupOf<Name, Group>(
   groups: Map<Name, Group>,
   name: Name,
@@ -79,7 +79,7 @@ export function groupOf<Name, Group>(
   return group
 }
 
-/** The groups that have most entries, with their names. */
+/** Returns the groups that have most entries, with their names. */
 export function listLargest<Name, Group extends { readonly total: number }>(
   groups: ReadonlyMap<Name, Group>,
   limit = Number.POSITIVE_INFINITY,

@@ -1,8 +1,8 @@
-/** Entries whose lease has ended, though no outcome of their attempt was written: only a fault of ours leaves them. */
+/** Finds entries whose lease has ended without an outcome of their attempt. Only a fault of this server leaves them. */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 
-/** Entries that are counted. */
+/** The most entries that are counted. */
 const MAX_COUNTED = 1_000
 
 /** The 1 is a literal, because the index of leased entries is not used for a parameter. */

@@ -1,10 +1,10 @@
 /**
  * Fails queued mail of a sending domain that was removed.
  *
- * Walks the workspace's part of the queue in the order of an index, a small page at a time, and yields to the
- * event loop in between, however long the queue is. Best effort: entries that are being attempted, or move out of
- * the walk's sight, fail at their next attempt, because no key signs for them any more. So the walk may also be
- * aborted between two pages.
+ * It walks the workspace's part of the queue in the order of an index, a small page at a time, and yields to the event
+ * loop between two pages, however long the queue is. It may miss entries that are being attempted or that move behind
+ * the walk. They fail at their next attempt, because no key signs for them, so you may also abort the walk between two
+ * pages.
  */
 import { type DomainName, domainOf } from '../../../base/mail/address.js'
 import type { Store } from '../../../base/storage/db/database.js'
@@ -43,11 +43,11 @@ const pageOfQueue = prepareRead<QueueCursor>()(({ db, slot }) =>
 export interface DeletedDomain {
   readonly workspaceId: string
   readonly domain: DomainName
-  /** When the domain was removed: later mail belongs to a domain that was registered again. */
+  /** When the domain was removed. Later mail belongs to a domain that was registered again. */
   readonly at: number
 }
 
-/** Resolves to the number of failed recipients; rejects with the reason of `signal` if it is aborted. */
+/** Resolves to the number of failed recipients. Rejects with the reason of `signal` if it is aborted. */
 export async function failMailOfDomain(
   { read, commit }: Store,
   gone: DeletedDomain,
@@ -70,9 +70,9 @@ export async function failMailOfDomain(
   return failed
 }
 
-/** Each in a commit of its own: an entry that is being attempted stops no other. */
+/** Fails each entry in a separate commit, so that one that is being attempted stops no other. */
 async function failEntries(commit: Commit, entries: readonly RemovedEntry[], at: number): Promise<number> {
-  // Never resolves in the same turn of the event loop, even if there is nothing to do.
+  // This never resolves in the same turn of the event loop, even if there is nothing to do.
   const outcomes = await Promise.all([
     new Promise<false>((resolve) => setImmediate(resolve, false)),
     ...entries.map((entry) => tryCommit(commit(deleteEntry(entry, at, 'domain-deleted')))),

@@ -1,22 +1,22 @@
-/** Entries that wait for a time which was computed while the clock was ahead. */
+/** Repairs entries that wait for a time which was computed while the clock was ahead. */
 import { sql } from 'kysely'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 
 interface FutureEntries {
   readonly now: number
-  /** No wait ends later than this. */
+  /** The time after which no wait ends. */
   readonly latest: number
 }
 
-/** Entries of one commit, which takes the writer a few milliseconds. */
+/** The entries of one commit, which takes the writer a few milliseconds. */
 const PORTION_SIZE = 5_000
-/** After every id. */
+/** A text that sorts after every id. */
 const END = '~'
 
 /**
- * Makes them due: those that were accepted later than now, and those that wait for longer than any wait lasts. Scheduled
- * mail keeps its time. It reads the whole queue, in portions, which is done after the clock was set back only.
+ * Makes entries due that were accepted later than now, and entries that wait for longer than any wait lasts. Scheduled
+ * mail keeps its time. It reads the whole queue, in portions, and runs only after the clock was set back.
  */
 export async function makeFutureEntriesDue({ read, commit }: Store, limits: FutureEntries): Promise<void> {
   for (let after = ''; after !== END; ) {

@@ -1,9 +1,9 @@
 /**
  * Finds the hold rule that an entry matches, in memory.
  *
- * Rules with a recipient domain are found by it, others of a workspace by that, or by its owner; those that follow a
- * sender's domain by that; each other one is compared. Patterns have no syntax but `*`, so one is matched by searching its
- * pieces from left to right.
+ * A rule with a recipient domain is found by that domain. Another rule is found by its workspace or the workspace's
+ * owner, or by the domain of its sender. Each rule without any of these is compared with the entry. Patterns have no
+ * syntax except `*`, so a pattern is matched by searching its pieces from left to right.
  */
 import { type HoldRule, workspaceOfRule } from './hold-rules.js'
 import type { QueueEntry } from './queue.js'
@@ -12,11 +12,14 @@ type Judged = Pick<QueueEntry, 'workspace_id' | 'domain' | 'recipient'>
 
 interface CompiledRule {
   readonly rule: HoldRule
-  /** The pieces between the wildcards of its pattern; null: it has none. */
+  /** The pieces between the wildcards of the rule's pattern. Null if it has no pattern. */
   readonly pieces: readonly string[] | null
 }
 
-/** Finds the oldest rule that matches, first among those with a domain, then those of a workspace, of its owner, of a sender's domain, and the others; null: none. `readSender`: called only for rules with a sender. */
+/**
+ * Finds the oldest rule that matches, first among those with a domain, then those of a workspace, of its owner, of a
+ * sender's domain, and the others. Returns null if there is none. `readSender` is called only for rules with a sender.
+ */
 export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
 
 export function compileHoldRules(
@@ -74,7 +77,9 @@ function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, senderOf: ()
   return rule.sender.includes('@') ? sender === rule.sender : sender.endsWith(`@${rule.sender}`)
 }
 
-/** The first piece begins the text, the last one ends it, the others are found between them, leftmost first. */
+/**
+ * Tells whether the first piece begins the text, the last one ends it, and the others are between them, leftmost first.
+ */
 export function matchesPieces(pieces: readonly string[], text: string): boolean {
   const [first = '', ...others] = pieces
   if (!text.startsWith(first)) return false

@@ -1,8 +1,9 @@
 /**
  * Keeps hold rules in effect: judges each entry before its attempt, holds in steps what waited when a rule was made,
- * ends rules whose time is over, and releases the entries of those that end.
+ * ends rules whose time is over, and releases the entries of rules that end.
  *
- * Without rules an entry costs one comparison. The walks are on disk (`cursor`, `ending`), so a restart continues them.
+ * Without rules an entry costs one comparison. The progress of the walks is on disk (`cursor`, `ending`), so a restart
+ * continues them.
  */
 
 import type { Clock } from '../../../base/platform/clock.js'
@@ -17,17 +18,17 @@ import { allHoldRules, endHoldRule, type HoldRule, removeHoldRule } from './hold
 import type { QueueEntry } from './queue.js'
 import { holdByRule, holdNextEntries, holdsEntries, releaseNextEntries } from './ruled-entries.js'
 
-/** Milliseconds between two looks at the ends of rules. */
+/** Milliseconds between two checks of the ends of rules. */
 const CHECK_INTERVAL = 1_000
-/** Portions after which released entries are attempted. */
+/** The portions after which released entries are attempted. */
 const PORTIONS_OF_WAKE = 20
 
 interface HoldRuleDeps extends Store {
   readonly clock: Clock
   readonly log: Log
-  /** For rules that hold all workspaces of an owner. */
+  /** Returns the owner of a workspace, for rules that hold all workspaces of an owner. */
   readonly ownerOf?: (workspaceId: string) => string
-  /** Entries are due that were held before. */
+  /** Called when entries are due that were held before. */
   readonly onReleased: () => void
 }
 
@@ -42,7 +43,7 @@ const senderOfEmail = prepareRead<{ id: string; workspaceId: string }>()(({ db, 
 )
 
 export class HoldRuleRunner {
-  /** Null: there are no rules. */
+  /** Null if there are no rules. */
   private match: MatchHoldRule | null = null
   private firstEnd = Number.POSITIVE_INFINITY
   private needsWork = false
@@ -53,13 +54,13 @@ export class HoldRuleRunner {
 
   constructor(private readonly deps: HoldRuleDeps) {}
 
-  /** From now on every entry is judged. */
+  /** Starts to judge every entry. */
   start(): void {
     this.timer = setInterval(() => this.check(), CHECK_INTERVAL).unref()
     this.reload()
   }
 
-  /** What cannot be read now is read at the next check. */
+  /** Reads the rules. What cannot be read now is read at the next check. */
   private check(): void {
     if (!this.needsWork && this.deps.clock() < this.firstEnd) return
     try {
@@ -69,7 +70,7 @@ export class HoldRuleRunner {
     }
   }
 
-  /** To be called after a change of the rules: they are in effect when it returns; waiting entries follow in steps. */
+  /** Call this after a change of the rules. They are in effect when it returns; waiting entries follow in steps. */
   reload(): void {
     const now = this.deps.clock()
     const rules = allHoldRules(this.deps.read, {})
@@ -80,7 +81,9 @@ export class HoldRuleRunner {
     if (this.needsWork && this.working === null && this.timer !== null) this.working = this.work()
   }
 
-  /** The rule that holds the entry; null: none. `sender`: of an email that is not stored yet. */
+  /**
+   * Returns the rule that holds the entry, or null if none does. `sender` is that of an email that is not stored yet.
+   */
   find(entry: Judged, sender?: string): HoldRule | null {
     if (this.match === null) return null
     const { email_id: id, workspace_id: workspaceId } = entry
@@ -89,12 +92,12 @@ export class HoldRuleRunner {
     return this.match(entry, readSender)
   }
 
-  /** Holds an entry that `find` has found a rule for, unless it has changed or the rule has ended. */
+  /** Holds an entry for which `find` has found a rule, unless the entry has changed or the rule has ended. */
   async hold(entry: Judged, rule: HoldRule): Promise<void> {
     await this.deps.commit([holdByRule(entry, rule)])
   }
 
-  /** Ends the walk under way after its portion. */
+  /** Ends the running walk after its portion. */
   async stop(): Promise<void> {
     this.isStopping = true
     if (this.timer !== null) clearInterval(this.timer)

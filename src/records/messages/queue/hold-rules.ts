@@ -1,10 +1,10 @@
 /**
- * A *hold rule* holds all entries that match it, those that wait and those to come, until it ends. It names a recipient
- * domain, a sender, a pattern of recipient addresses, or a workspace. An entry matches if all that a rule names fits.
- * Rules of the circuit breaker cannot be got around by sending from another workspace: that of a workspace holds all
- * workspaces of its owner, that of a sender's domain holds it in whatever workspace it is.
+ * A *hold rule* holds all entries that match it, now and later, until it ends. It names a recipient domain, a sender, a
+ * pattern of recipient addresses, or a workspace. An entry matches if everything that the rule names fits. Sending from
+ * another workspace does not evade a rule of the circuit breaker: the rule of a workspace holds all workspaces of its
+ * owner, and the rule of a sender's domain holds that domain in any workspace.
  *
- * Ending a rule takes two steps: it is marked, and nothing is held by it from that commit on; then its entries are
+ * Ending a rule takes two steps. First it is marked, and from that commit on it holds nothing new. Then its entries are
  * released in portions, and the row is removed (`hold-rule-runner.ts`).
  */
 import type { Selectable } from 'kysely'
@@ -19,37 +19,37 @@ import { type Actor, recordAuditEntry } from '../../../workspaces/accounts/acces
 
 export type HoldRule = Selectable<Tables['hold_rules']>
 
-/** Rules of the operator: each attempt is compared with those that have no domain and no workspace. */
+/** The most rules of the operator, because each attempt is compared with those that have no domain and no workspace. */
 const MAX_HOLD_RULES = 200
-/** Rules that the circuit breaker makes. */
+/** The most rules that the circuit breaker makes. */
 const MAX_BREAKER_RULES = 300
-/** Characters of a pattern: as many as an address may have. */
+/** The most characters of a pattern: as many as an address may have. */
 const MAX_PATTERN = 254
 const MAX_WILDCARDS = 8
 
 interface HoldCriteria {
-  /** Null: the mail of all workspaces and of the service. */
+  /** Null for the mail of all workspaces and of the service. */
   readonly workspaceId: string | null
   readonly domain: DomainName | null
-  /** Address or domain, in lower case. */
+  /** An address or domain in lower case. */
   readonly sender: string | null
-  /** From `parsePattern`. */
+  /** A pattern from `parsePattern`. */
   readonly pattern: string | null
   readonly until: number | null
-  /** Why the circuit breaker makes it; absent: the operator does. */
+  /** Why the circuit breaker makes the rule. Absent if the operator makes it. */
   readonly reason?: string
-  /** A user, all of whose workspaces it holds too. */
+  /** A user. The rule also holds all workspaces of this user. */
   readonly owner?: string | null
 }
 
-/** Is it a pattern of addresses, in which `*` stands for any characters? */
+/** Tells whether the text is a pattern of addresses, in which `*` stands for any characters. */
 export function isPattern(text: string): boolean {
   const wildcards = text.split('*').length - 1
   if (text.length > MAX_PATTERN || wildcards > MAX_WILDCARDS) return false
   return !/[\s\p{Cc}]/u.test(text) && text.length > wildcards
 }
 
-/** In lower case. Throws a Refusal. */
+/** Returns the pattern in lower case. Throws a Refusal. */
 export function parsePattern(text: string): string {
   if (isPattern(text)) return text.toLowerCase()
   const allowed = `an address in which * stands for any characters, at most ${MAX_WILDCARDS} times, such as news-*@example.org, of at most ${MAX_PATTERN} characters`
@@ -67,7 +67,7 @@ const insertRule = prepareWrite<HoldRule>(({ db, slots }) =>
     ),
 )
 
-/** Oldest first; those that are ending too. */
+/** Reads all rules, oldest first, including those that are ending. */
 export const allHoldRules = prepareRead<Record<never, never>>()(({ db }) =>
   db
     .selectFrom('hold_rules')
@@ -81,7 +81,7 @@ export const holdRuleById = prepareRead<{ id: string }>()(({ db, slot }) =>
   db.selectFrom('hold_rules').selectAll().where('id', '=', slot('id')),
 )
 
-/** The oldest rule, not one that is ending, that holds all workspaces of a user. */
+/** Reads the oldest rule that holds all workspaces of a user and is not ending. */
 export const holdRuleOfOwner = prepareRead<{ owner: string }>()(({ db, slot }) =>
   db
     .selectFrom('hold_rules')
@@ -92,13 +92,13 @@ export const holdRuleOfOwner = prepareRead<{ owner: string }>()(({ db, slot }) =
     .limit(1),
 )
 
-/** Null: the mail of any workspace matches. */
+/** Returns null if the mail of any workspace matches. */
 export function workspaceOfRule({ workspace_id, sender, reason }: HoldRule): string | null {
   const followsDomain = reason !== null && sender !== null
   return workspace_id === SERVICE_WORKSPACE || followsDomain ? null : workspace_id
 }
 
-/** Throws a Refusal if there are too many, if the rule names nothing, or if it ends in the past. */
+/** Throws a Refusal if there are too many rules, if the rule names nothing, or if it ends in the past. */
 export function createHoldRule(
   read: Read,
   criteria: HoldCriteria,
@@ -132,7 +132,7 @@ const markEnding = prepareWrite<{ id: string }>(
   1,
 )
 
-/** Misses if it is ending already. */
+/** Misses if the rule is already ending. */
 export function endHoldRule(rule: HoldRule, actor: Actor, now: number): readonly Write[] {
   return [markEnding({ id: rule.id }), recordAct(rule, actor, 'hold_rule.removed', now)]
 }
@@ -144,12 +144,12 @@ function recordAct(rule: HoldRule, actor: Actor, action: 'hold_rule.added' | 'ho
   return recordAuditEntry({ workspaceId, actor, action, target, at, details })
 }
 
-/** With the row, when all of its entries are released. */
+/** Removes the row when all entries of the rule are released. */
 export const removeHoldRule = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('hold_rules').where('id', '=', slot('id')).where('ending', '=', 1),
 )
 
-/** What it holds, in a few words: `to example.org, from a@b.test, until 2030-01-31T09:00:00.000Z`. */
+/** Describes a rule in a few words: `to example.org, from a@b.test, until 2030-01-31T09:00:00.000Z`. */
 export function describeHoldRule({ workspace_id, domain, sender, pattern, until, reason }: HoldRule): string {
   return [
     ...(domain === null ? [] : [`to ${domain}`]),

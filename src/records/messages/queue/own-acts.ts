@@ -1,6 +1,6 @@
 /**
- * Holds, releases and retries entries of the queue for members of their workspace. Each entry is changed in a commit of
- * its own with an entry in the audit log, so that one that is being attempted does not stop the others.
+ * Holds, releases and retries entries of the queue for members of their workspace. Each entry is changed in a separate
+ * commit with an entry in the audit log, so that one that is being attempted does not stop the others.
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -29,7 +29,7 @@ interface OwnEntries {
 
 /**
  * Resolves to the recipients whose entry was changed. Throws a Refusal `conflict` if there are none: they are settled,
- * being attempted, held by the operator, of a paused broadcast, or in that state already.
+ * being attempted, held by the operator, belong to a paused broadcast, or are already in that state.
  */
 export async function changeOwnEntries(
   { read, commit }: Store,

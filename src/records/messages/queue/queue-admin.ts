@@ -1,8 +1,8 @@
 /**
- * Operator commands for the queue: list, hold, release, retry, delete.
+ * Commands of the operator for the queue: list, hold, release, retry, delete.
  *
- * An entry that is being attempted (leased, and the lease not over) is left alone: its outcome is decided on the
- * wire. Every change names the status that it expects, so that it misses instead of undoing a concurrent change.
+ * An entry that is being attempted (its lease is not over) stays as it is: its outcome is decided on the wire. Every
+ * change names the status that it expects, so that it misses instead of undoing a concurrent change.
  */
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Address, DomainName } from '../../../base/mail/address.js'
@@ -31,9 +31,9 @@ export interface QueueFilter {
   readonly reason?: WaitReason | undefined
   /** One of `providerGroups`. */
   readonly provider?: string | undefined
-  /** An address or a domain, in lower case: of the From field. */
+  /** An address or a domain of the From field, in lower case. */
   readonly sender?: string | undefined
-  /** Only entries that were accepted, or became due, before this moment. */
+  /** Matches only entries that were accepted, or became due, before this moment. */
   readonly enqueuedBefore?: number | undefined
 }
 
@@ -63,12 +63,12 @@ export interface ListedEntry {
 }
 
 interface EntryPage extends Pick<QueueFilter, 'workspaceId' | 'domain' | 'status' | 'ids'> {
-  /** Only entries whose id comes after this one. */
+  /** Returns only entries whose id comes after this one. */
   readonly after: string
   readonly limit: number
 }
 
-/** One page, ordered by id. */
+/** Returns one page, ordered by id. */
 export function listEntries(read: Read, filter: EntryPage): ListedEntry[] {
   const query = queryBuilder
     .selectFrom('queue')
@@ -107,7 +107,7 @@ type EntryQuery<Row> = SelectQueryBuilder<Pick<Tables, JoinedTables>, JoinedTabl
 function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status, ids }: EntryPage): EntryQuery<Row> {
   let narrow = query
   if (workspaceId !== undefined) {
-    // No index of the workspace: that would sort all of its queue again for each page.
+    // The index of the workspace is not used, because each page would sort the workspace's whole queue again.
     narrow = narrow.where(({ fn, val }) => fn.coalesce('queue.workspace_id', val('')), '=', workspaceId)
   }
   if (domain !== undefined) narrow = narrow.where('queue.domain', '=', sql<DomainName>`${domain}`)
@@ -116,7 +116,7 @@ function applyFilter<Row>(query: EntryQuery<Row>, { workspaceId, domain, status,
     case undefined:
       return narrow
     case 'held':
-      // Literals, here and below: partial indexes are not used for parameters.
+      // The conditions here and below are literals, because SQLite does not use partial indexes for parameters.
       return narrow.where('queue.held', '<>', sql.lit(HOLD.none))
     case 'sending':
       return narrow.where('queue.leased', '=', sql.lit(1))
@@ -139,7 +139,7 @@ const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; a
       .set((eb) => ({
         held: slot('held'),
         hold_rule: null,
-        // A rule, or a restore with its queue held; a host that is down stays.
+        // This is a rule, or a restore with its queue held. A host that is down stays.
         waits_for: eb
           .case()
           .when(eb.or([eb('held', '=', HOLD.byRule), eb('waits_for', '=', RESTORED)]))
@@ -153,14 +153,14 @@ const setHeld = prepareWrite<{ id: string; held: Hold; was: Hold; orWas: Hold; a
   1,
 )
 
-/** An entry that a rule holds stays held when the rule ends. */
+/** Holds an entry. If a rule holds it, it stays held when the rule ends. */
 export const holdEntry = (id: string, at: number): Write =>
   setHeld({ id, held: HOLD.byOperator, was: HOLD.none, orWas: HOLD.byRule, at })
-/** Misses those that a rule holds: they would be held again. */
+/** Releases an entry. Misses if a rule holds it, because the rule would hold it again. */
 export const releaseEntry = (id: string, at: number): Write =>
   setHeld({ id, held: HOLD.none, was: HOLD.byOperator, orWas: HOLD.byMember, at })
 
-/** For members, who cannot release what the operator holds. */
+/** Holds an entry for members, who cannot release what the operator holds. */
 export const holdOwnEntry = (id: string, at: number): Write =>
   setHeld({ id, held: HOLD.byMember, was: HOLD.none, orWas: HOLD.none, at })
 export const releaseOwnEntry = (id: string, at: number): Write =>
@@ -178,13 +178,13 @@ const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
 )
 
 /**
- * Makes an entry due at once, held or not, scheduled or not; misses if its broadcast is paused or cancelled, or if a rule
- * holds it.
+ * Makes an entry due at once, held or not, scheduled or not. Misses if its broadcast is paused or cancelled, or if a
+ * rule holds it.
  */
 export const retryEntry = ({ id, at }: { readonly id: string; readonly at: number }): Write =>
   makeDue({ id, at, spared: HOLD.byBroadcast })
 
-/** The same for members; misses if the operator holds it. */
+/** Does the same for members. Misses if the operator holds the entry. */
 export const retryOwnEntry = (id: string, at: number): Write => makeDue({ id, at, spared: HOLD.byOperator })
 
 const removeUnleased = prepareWrite<{ id: string; at: number }>(
@@ -196,7 +196,7 @@ const removeUnleased = prepareWrite<{ id: string; at: number }>(
   1,
 )
 
-/** The reply text and event of a removed entry. */
+/** The data of a removed entry, with its reply text and the data of its event. */
 export type RemovedEntry = Pick<
   ListedEntry,
   | 'id'
@@ -210,7 +210,7 @@ export type RemovedEntry = Pick<
   | 'tags'
 >
 
-/** Removes an entry: its recipient fails, by the operator or with its sending domain. */
+/** Removes an entry. Its recipient fails because of the operator, or with its sending domain. */
 export function deleteEntry(entry: RemovedEntry, at: number, reason: 'operator' | 'domain-deleted'): Write[] {
   const { id, email_id, workspace_id, recipient, recipient_status } = entry
   const writes = [

@@ -1,9 +1,9 @@
 /**
  * The *census* of the queue counts all entries, by state, recipient domain, reason and mailbox provider.
  *
- * Entries are counted in short steps, beside other work. A short queue is counted while the caller waits; for a long
- * one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once: it
- * rests ten times as long as it took.
+ * It counts entries in short steps, so that other work continues. It counts a short queue while the caller waits; for a
+ * long one the caller gets the last complete count, or what is counted so far. A long count is not repeated at once:
+ * the census rests ten times as long as the count took.
  */
 import { providerGroupOf } from '../../../base/mail/mailbox-providers.js'
 import type { Clock } from '../../../base/platform/clock.js'
@@ -12,13 +12,13 @@ import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { EntryGroup, groupOf, OTHERS, ReasonedGroup } from './entry-groups.js'
 import { describeEntry } from './wait-reason.js'
 
-/** Domains, and reasons, that are counted; entries of further ones are counted together. */
+/** The most domains, and the most reasons, that are counted. Entries of further ones are counted together. */
 const bounded = { max: 20_000, others: OTHERS }
-/** Milliseconds that a caller waits for a count. */
+/** The most milliseconds that a caller waits for a count. */
 const MAX_WAIT = 100
 const REST = 10
 
-/** Ages by which entries are counted, in milliseconds. */
+/** The ages by which entries are counted, in milliseconds. */
 export const AGE_BOUNDS: Readonly<Record<string, number>> = {
   '5m': 300_000,
   '1h': 3_600_000,
@@ -30,15 +30,15 @@ const ageBounds = Object.entries(AGE_BOUNDS)
 
 export interface QueueCensus {
   readonly complete: boolean
-  /** When it began. */
+  /** When the count began. */
   readonly countedAt: number
   readonly all: EntryGroup
-  /** Entries that are older, by the names of the bounds. */
+  /** The number of older entries, by the names of the bounds. */
   readonly ages: Readonly<Record<string, number>>
   readonly domains: ReadonlyMap<string, EntryGroup>
-  /** Their names are the texts of `describeEntry`. */
+  /** Groups by the texts of `describeEntry`. */
   readonly reasons: ReadonlyMap<string, EntryGroup>
-  /** Their names are those of `providerGroups`. */
+  /** Groups by `providerGroups`. */
   readonly providers: ReadonlyMap<string, ReasonedGroup>
 }
 
@@ -122,7 +122,7 @@ export class QueueCounter {
       .finally(() => {
         this.running = null
       })
-    // The caller that waits gets the error; after its wait there is none.
+    // A caller that waits gets the error. After that wait there is none.
     end.catch(() => undefined)
     return { count, end }
   }

@@ -1,15 +1,15 @@
 /**
  * Counts how many recipients of a workspace wait in the queue, and for what.
  *
- * The entries are counted in steps, 10,000 of each kind of hold at most: what the counts are of a longer queue is
- * `isComplete: false`, and the counts are those of the entries that are due first.
+ * The entries are counted in steps, at most 10,000 of each kind of hold. If the queue is longer, `isComplete` is false,
+ * and the counts are those of the entries that are due first.
  */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { allHolds, type Hold } from '../../../base/storage/tables/hold.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'
 
-/** Entries that are counted of each kind of hold. */
+/** The most entries that are counted of each kind of hold. */
 const MAX_COUNTED = 10_000
 
 interface Position {
@@ -35,19 +35,19 @@ const nextEntries = prepareRead<Position>()(({ db, slot }) =>
 type Entry = ReturnType<typeof nextEntries>[number]
 
 const noCounts = {
-  /** Due, not attempted yet. */
+  /** Entries that are due, and were not attempted yet. */
   waiting: 0,
-  /** Being attempted. */
+  /** Entries that are being attempted. */
   sending: 0,
-  /** An attempt failed for now; they are retried. */
+  /** Entries whose attempt failed for now. They are retried. */
   deferred: 0,
-  /** All hosts of the recipient are known to be down, or a provider or a warm-up allows no more for now. */
+  /** Entries whose hosts are all known to be down, or for which a provider or a warm-up allows nothing more for now. */
   unreachable: 0,
-  /** To be sent later. */
+  /** Entries that will be sent later. */
   scheduled: 0,
-  /** Held by the operator, by hand or by a rule. */
+  /** Entries that the operator holds, by hand or by a rule. */
   held: 0,
-  /** Held by members of the workspace. */
+  /** Entries that members of the workspace hold. */
   heldByMembers: 0,
   /** The entries of a paused or cancelled broadcast. */
   paused: 0,
@@ -56,7 +56,7 @@ const noCounts = {
 type Counts = Readonly<typeof noCounts>
 
 interface QueueCounts extends Counts {
-  /** False: the queue is longer than what was counted. */
+  /** False if the queue is longer than what was counted. */
   readonly isComplete: boolean
 }
 
@@ -95,7 +95,10 @@ const kinds: Readonly<Partial<Record<WaitReason, keyof Counts>>> = {
   'not-tried': 'waiting',
 }
 
-/** Judged without the recipient: what was never attempted and is not due is scheduled, and a lease that is over is none. */
+/**
+ * Judges an entry without its recipient. It is scheduled if it was never attempted and is not due. A lease that is over
+ * does not count.
+ */
 function kindOf(entry: Entry, now: number): keyof Counts {
   const isLater = entry.next_attempt_at > now
   const leased = isLater ? entry.leased : 0

@@ -1,8 +1,8 @@
 /**
- * Pages of the queue with any filter, read in short steps: an index finds the entries of a domain, held entries and
- * those being sent; other filters are applied to each portion that was read.
+ * Reads pages of the queue with any filter, in short steps. An index finds the entries of a domain, held entries and
+ * those being sent; the other filters are applied to each portion that was read.
  *
- * One page looks through a limited number of entries, so it may end before it is full: the next begins there.
+ * One page looks at a limited number of entries, so it may end before it is full. The next page begins there.
  */
 import { domainOf } from '../../../base/mail/address.js'
 import { providerGroupOf } from '../../../base/mail/mailbox-providers.js'
@@ -11,19 +11,19 @@ import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'
 import { type ListedEntry, listEntries, type QueueFilter } from './queue-admin.js'
 import { queueStatusOf, waitReasonOf } from './wait-reason.js'
 
-/** Steps of one page: 5,000 entries. */
+/** The most steps of one page: 5,000 entries. */
 const MAX_STEPS = 20
 
 interface QueuePageQuery {
   readonly filter: QueueFilter
-  /** Entries whose id comes after this one; empty: all. */
+  /** Returns only entries whose id comes after this one. Empty for all. */
   readonly after: string
   readonly limit: number
 }
 
 interface QueuePage {
   readonly entries: readonly ListedEntry[]
-  /** Where the next page begins; null: this is the last. */
+  /** Where the next page begins. Null if this is the last. */
   readonly next: string | null
 }
 
@@ -43,7 +43,7 @@ export async function readQueuePage(read: Read, { filter, after, limit }: QueueP
   return { entries, next: position }
 }
 
-/** The next entries that an index finds; `matchesFilter` decides on them. */
+/** Reads the next entries that an index finds. `matchesFilter` decides on them. */
 function readPortion(read: Read, { domain, status }: QueueFilter, after: string): readonly ListedEntry[] {
   const indexed = status === 'held' || status === 'sending' ? status : undefined
   return listEntries(read, { domain, status: indexed, after, limit: ROW_STEP })
@@ -63,7 +63,10 @@ function isFrom({ from_email: from }: ListedEntry, sender: string): boolean {
   return sender.includes('@') ? from.toLowerCase() === sender : domainOf(from) === sender
 }
 
-/** All entries that match, oldest first, in portions. `onStep`: called with how many were looked at so far. */
+/**
+ * Yields all entries that match, oldest first, in portions. `onStep` gets the number of entries that were looked at so
+ * far.
+ */
 export async function* walkEntries(
   read: Read,
   filter: QueueFilter,
@@ -89,7 +92,7 @@ export async function* walkEntries(
   }
 }
 
-/** An index has not found it by its domain. */
+/** Checks the domain if an index has not found the entry by it. */
 function isWithin(entry: ListedEntry, filter: QueueFilter): boolean {
   return (filter.domain === undefined || entry.domain === filter.domain) && matchesFilter(entry, filter)
 }

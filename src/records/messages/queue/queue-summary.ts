@@ -1,5 +1,6 @@
 /**
- * The queue in groups: entries of one provider, or of one domain that no known provider has, with the same reason.
+ * Groups the entries of the queue: those of one provider, or of one domain that no known provider has, with the same
+ * reason.
  *
  * It reads the entries of a filter in short steps, so it takes long for a long queue and blocks nothing.
  */
@@ -10,13 +11,13 @@ import type { ListedEntry, QueueFilter } from './queue-admin.js'
 import { walkEntries } from './queue-pages.js'
 import { type WaitReason, waitReasonOf } from './wait-reason.js'
 
-/** Groups that are counted; entries of further ones are counted together, by reason. */
+/** The most groups that are counted. Entries of further ones are counted together, by reason. */
 const MAX_GROUPS = 10_000
 
 interface SummaryGroup {
-  /** Id of a provider; null: none of the list. */
+  /** The id of a provider. Null if the list has no such provider. */
   readonly provider: string | null
-  /** Null for a provider, whose domains are counted together. */
+  /** Null for a provider, because its domains are counted together. */
   readonly domain: string | null
   readonly reason: WaitReason
   readonly entries: EntryGroup
@@ -24,7 +25,7 @@ interface SummaryGroup {
 
 export interface QueueSummary {
   readonly total: number
-  /** Largest first. */
+  /** The largest group comes first. */
   readonly groups: readonly SummaryGroup[]
 }
 

@@ -1,8 +1,8 @@
 /**
- * An act on all queue entries that match a filter, in portions, one such work at a time.
+ * Runs an act on all queue entries that match a filter, in portions. One such work runs at a time.
  *
- * Each portion is on disk before the next is read, and then the progress. A restart of the daemon interrupts the work: it
- * is shown so afterwards, and can be started again, since entries that were changed are not changed twice.
+ * Each portion is on disk before the next is read, and then the progress. A restart of the daemon interrupts the work.
+ * It is then shown as interrupted, and can be started again, because entries that were changed are not changed twice.
  */
 
 import { Refusal } from '../../../base/mail/refusal.js'
@@ -23,14 +23,14 @@ const STATE_KEY = 'queue_work'
 export interface QueueWorkState {
   readonly act: QueueAct
   readonly filter: QueueFilter
-  /** `interrupted`: by a restart; the counts may lack its last portion. */
+  /** `interrupted` means that a restart ended the work. The counts may lack its last portion. */
   readonly state: 'running' | 'completed' | 'stopped' | 'failed' | 'interrupted'
   readonly changed: number
   readonly missed: number
   readonly startedAt: number
-  /** Null: it is running, or was interrupted. */
+  /** Null if the work is running, or was interrupted. */
   readonly endedAt: number | null
-  /** Why it failed. */
+  /** The reason why the work failed. */
   readonly error: string | null
 }
 
@@ -49,12 +49,14 @@ export class QueueWork {
     this.state = readInterrupted(deps.read)
   }
 
-  /** The present or the last one since the start, or one that the start interrupted; null: none. */
+  /**
+   * Returns the running work, the last one since the start, or one that the start interrupted. Null if there is none.
+   */
   show(): QueueWorkState | null {
     return this.state
   }
 
-  /** Rejects with a Refusal `conflict` while another is running. */
+  /** Rejects with a Refusal `conflict` while another work is running. */
   async start(act: QueueAct, filter: QueueFilter, actor: Actor): Promise<QueueWorkState> {
     if (this.state?.state === 'running') throw new Refusal('conflict', 'another act on the queue is running')
     const startedAt = this.deps.clock()
@@ -81,13 +83,13 @@ export class QueueWork {
     return begun
   }
 
-  /** Ends it after its portion. */
+  /** Ends the work after its portion. */
   async stop(): Promise<void> {
     this.ending = 'stopped'
     await this.running
   }
 
-  /** For the end of the process: the next one shows the work as interrupted. */
+  /** Stops at the end of the process. The next process shows the work as interrupted. */
   async close(): Promise<void> {
     this.ending = 'interrupted'
     await this.running
@@ -110,7 +112,7 @@ export class QueueWork {
       if (isComplete) await update({ state: 'completed', endedAt: clock() })
       else if (this.ending === 'stopped') await update({ state: 'stopped', endedAt: clock() })
     } catch (error) {
-      // On disk it is still running, so after a restart it is shown as interrupted.
+      // On disk the work is still running, so after a restart it is shown as interrupted.
       this.state = { ...state, state: 'failed', endedAt: clock(), error: errorMessageOf(error) }
     }
   }
@@ -120,7 +122,7 @@ function storeState(state: QueueWorkState): Write {
   return setServiceState({ key: STATE_KEY, value: JSON.stringify(state) })
 }
 
-/** The work that was running when the process before ended; null: none was. */
+/** Returns the work that was running when the process before ended. Null if none was. */
 function readInterrupted(read: Read): QueueWorkState | null {
   const value = readServiceState(read, { key: STATE_KEY })[0]?.value
   if (value === undefined) return null
@@ -135,7 +137,7 @@ interface Performed {
   readonly isEnding: () => boolean
 }
 
-/** Resolves to whether all were reached. */
+/** Resolves to true if all entries were reached. */
 async function changeAll(
   { read, commit, clock, onQueueChanged }: QueueWorkDeps,
   { act, filter, actor, isEnding }: Performed,

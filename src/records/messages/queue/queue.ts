@@ -1,9 +1,9 @@
 /**
- * A *queue entry* is one recipient of one message that is not settled: the outbound queue has one small row for each.
+ * A *queue entry* is one recipient of one message that is not settled. The outbound queue has one small row for each.
  *
- * A lease is a `next_attempt_at` in the future and a counted attempt, both written before the connection is made:
- * a killed process needs no cleanup of its leases, and a crash never makes us hammer a receiving host. A settled
- * entry leaves the table; its history is in `attempts`.
+ * A lease is a `next_attempt_at` in the future and a counted attempt. Both are written before the connection is made,
+ * so the leases of a killed process need no cleanup, and a crash never makes this server flood a receiving host. A
+ * settled entry leaves the table; its history is in `attempts`.
  */
 import { type Selectable, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
@@ -14,7 +14,7 @@ import type { Priority } from '../../../base/storage/tables/email-tables.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 
-/** Without the rule that holds it: what is attempted is not held. */
+/** An entry without the rule that holds it, because an entry that is attempted is not held. */
 export type QueueEntry = Omit<Selectable<Tables['queue']>, 'hold_rule'>
 
 export const priorityRank: Readonly<Record<Priority, 0 | 1 | 2>> = { high: 0, normal: 1, low: 2 }
@@ -41,7 +41,7 @@ export const insertEntry = prepareWrite<QueueEntry>(({ db, slots }) => db.insert
 
 interface Lease {
   readonly id: string
-  /** The values that the entry had when it was read: the first to change one of them wins. */
+  /** The values that the entry had when it was read: the first change of one of them wins. */
   readonly attempts: number
   readonly dueAt: number
   readonly until: number
@@ -64,7 +64,7 @@ export function leaseEntry(lease: Lease): Write {
   return updateLease({ next: lease.attempts + 1, ...lease })
 }
 
-/** The entry waits until `at`. */
+/** Makes the entry wait until `at`. */
 export const deferEntry = prepareWrite<{ id: string; at: number; noticed: Flag; lastResponse: string }>(
   ({ db, slot }) =>
     db
@@ -73,7 +73,7 @@ export const deferEntry = prepareWrite<{ id: string; at: number; noticed: Flag; 
       .where('id', '=', slot('id')),
 )
 
-/** Returns a lease as if the attempt had not been counted: nothing was sent. */
+/** Returns a lease as if the attempt had not been counted, because nothing was sent. */
 export const releaseLease = prepareWrite<{ id: string; at: number }>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -94,8 +94,8 @@ interface LanePostponement extends Omit<Postponement, 'id'> {
   readonly priority: 0 | 1 | 2
   readonly now: number
   /**
-   * Age at which an entry is tried in any case: entries whose sender was not notified of a delay yet, and all
-   * entries.
+   * The ages at which an entry is tried in any case: the first for entries whose sender was not yet notified of a
+   * delay, the second for all entries.
    */
   readonly firstLimit: number
   readonly lastLimit: number
@@ -103,8 +103,8 @@ interface LanePostponement extends Omit<Postponement, 'id'> {
 }
 
 /**
- * Postpones the due entries of one lane, oldest first, until `until` or until the limit of their age, whichever
- * comes first; those that have reached it stay due. No attempt is counted.
+ * Postpones the due entries of one lane, oldest first, until `until` or until the limit of their age, whichever comes
+ * first. Entries that have reached that limit stay due. No attempt is counted.
  */
 export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
   const limit = sql<number>`enqueued_at + case noticed when 1 then ${slot('lastLimit')} else ${slot('firstLimit')} end`
@@ -126,7 +126,7 @@ export const postponeLane = prepareWrite<LanePostponement>(({ db, slot }) => {
     )
 })
 
-/** A leased entry; its attempt is no longer counted. */
+/** Postpones a leased entry, whose attempt is no longer counted. */
 export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -140,7 +140,7 @@ export const postponeLease = prepareWrite<Postponement>(({ db, slot }) =>
     .where('leased', '=', 1),
 )
 
-/** Held for the operator: another attempt could send it again and again. */
+/** Holds an entry for the operator, because another attempt could send it again and again. */
 export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, slot }) =>
   db
     .updateTable('queue')
@@ -148,7 +148,7 @@ export const holdForOperator = prepareWrite<{ id: string; why: string }>(({ db, 
     .where('id', '=', slot('id')),
 )
 
-/** The entry is settled. */
+/** Removes a settled entry. */
 export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
   db.deleteFrom('queue').where('id', '=', slot('id')),
 )
@@ -157,9 +157,9 @@ export const removeEntry = prepareWrite<{ id: string }>(({ db, slot }) =>
 const CRASH_BACKOFF = 30_000
 
 /**
- * After a crash: an entry whose first attempt was interrupted is due at `at` again, others later the more attempts
- * there were, so that an entry that kills the process cannot do so in a tight loop. The 1 is a literal, because
- * the index of leased entries is not used for a parameter.
+ * Recovers entries after a crash. An entry whose first attempt was interrupted is due at `at` again. Others are due
+ * later the more attempts there were, so that an entry that kills the process cannot do so in a tight loop. The 1 is a
+ * literal, because the index of leased entries is not used for a parameter.
  */
 export const recoverLeases = prepareWrite<{ at: number }>(({ db, slot }) =>
   db

@@ -1,8 +1,9 @@
 /**
- * The queue entries of a hold rule: holding those that wait, one that is about to be attempted, and releasing all.
+ * The queue entries of a hold rule. It holds those that wait and one that is about to be attempted, and releases all.
  *
- * Every statement that holds asks whether the rule still lasts, in the commit itself: none is held by a rule that ends.
- * What is read on the main thread are ids in an index; the rows are compared by the writer, some hundred in a commit.
+ * Every statement that holds entries checks in the commit itself whether the rule still lasts, so a rule that ends
+ * holds nothing new. The main thread reads only ids in an index; the writer compares the rows, some hundred in a
+ * commit.
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { DomainName } from '../../../base/mail/address.js'
@@ -12,9 +13,9 @@ import { HOLD } from '../../../base/storage/tables/hold.js'
 import { describeHoldRule, type HoldRule, workspaceOfRule } from './hold-rules.js'
 import type { QueueEntry } from './queue.js'
 
-/** Entries that one commit compares, and that one commit releases. */
+/** The most entries that one commit compares, and that one commit releases. */
 const PORTION = 300
-/** Ids are hexadecimal: all of them come before this. */
+/** Ids are hexadecimal, so all of them sort before this text. */
 const AFTER_ALL_IDS = 'g'
 
 interface HeldRange {
@@ -25,16 +26,18 @@ interface HeldRange {
   readonly workspaceId: string | null
   readonly owner: string | null
   readonly sender: string | null
-  /** With the wildcards of SQL. */
+  /** The pattern with the wildcards of SQL. */
   readonly pattern: string | null
 }
 
-/** The condition that the rule has not ended. */
+/** Returns the condition that the rule has not ended. */
 function isLasting(rule: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`exists (select 1 from hold_rules where id = ${rule} and ending = 0)`
 }
 
-/** Entries of a range of ids that are not held and not being attempted, and that fit all but the domain. */
+/**
+ * Selects the entries of a range of ids that are not held and not being attempted, and that fit except for the domain.
+ */
 function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Values>) {
   const [workspaceId, sender, pattern] = [slot('workspaceId'), slot('sender'), slot('pattern')]
   const owned = sql`select workspace_id from members where user_id = ${slot('owner')} and role = 'owner'`
@@ -95,7 +98,7 @@ const moveCursor = prepareWrite<{ id: string; cursor: string | null }>(
 
 interface WalkStep {
   readonly writes: readonly Write[]
-  /** Null: it was the last step. */
+  /** Null after the last step. */
   readonly next: string | null
 }
 
@@ -118,7 +121,7 @@ function toSqlPattern(pattern: string): string {
   return pattern.replace(/[%_\\]/g, '\\$&').replaceAll('*', '%')
 }
 
-/** The text in `waits_for` of the entries that it holds. */
+/** Returns the text for `waits_for` of the entries that the rule holds. */
 function holdReasonOf(rule: HoldRule): string {
   return `hold rule ${rule.id} (${describeHoldRule(rule)})`
 }
@@ -142,12 +145,12 @@ const entryOfRule = prepareRead<{ rule: string }>()(({ db, slot }) =>
   db.selectFrom('queue').select('id').where('hold_rule', '=', slot('rule')).limit(1),
 )
 
-/** Does the rule hold any entry? */
+/** Tells whether the rule holds any entry. */
 export function holdsEntries(read: Read, { id }: HoldRule): boolean {
   return entryOfRule(read, { rule: id }).length > 0
 }
 
-/** Counted by SQLite: ten thousand rows would keep the main thread for milliseconds. */
+/** SQLite counts the rows, because reading ten thousand would block the main thread for milliseconds. */
 const countedEntries = prepareRead<{ rule: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom((eb) =>
@@ -156,7 +159,7 @@ const countedEntries = prepareRead<{ rule: string; limit: number }>()(({ db, slo
     .select(({ fn }) => fn.countAll<number>().as('count')),
 )
 
-/** How many entries the rule holds; at most `limit`. */
+/** Returns how many entries the rule holds, at most `limit`. */
 export function countHeldEntries(read: Read, { id }: HoldRule, limit: number): number {
   return countedEntries(read, { rule: id, limit })[0]?.count ?? 0
 }
@@ -170,7 +173,7 @@ const releasePortion = prepareWrite<{ rule: string; limit: number }>(({ db, slot
     ),
 )
 
-/** Releases a portion of what the rule holds. They are due as before. */
+/** Releases a portion of what the rule holds. The entries are due as before. */
 export function releaseNextEntries({ id }: HoldRule): Write {
   return releasePortion({ rule: id, limit: PORTION })
 }

@@ -21,21 +21,23 @@ import { deferEntry, type QueueEntry, removeEntry } from './queue.js'
 export interface AttemptRecord {
   readonly entry: QueueEntry
   readonly email: EmailSummary
-  /** Number of this attempt, from 1. */
+  /** The number of this attempt, from 1. */
   readonly number: number
   readonly at: number
   readonly endedAt: number
   readonly mx: string | null
   readonly address: string | null
   readonly tls: string | null
-  /** Whether a server replied. */
+  /** True if a server replied. */
   readonly reached: boolean
   readonly response: string
   readonly reason: Reason | null
   readonly transcript: string
 }
 
-/** A next hop accepted it. `final`: that hop is an MX of the recipient's domain. */
+/**
+ * Settles a recipient whose message a next hop accepted. `final` says that the hop is an MX of the recipient's domain.
+ */
 export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[] {
   const { endedAt } = attempted
   const status = final ? 'delivered' : 'sent'
@@ -48,7 +50,7 @@ export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[
   ]
 }
 
-/** Refused permanently (`hard`), or expired after temporary refusals. */
+/** Settles a recipient that was refused permanently (`hard`), or expired after temporary refusals. */
 export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] {
   return [
     ...settleRecipient(attempted, 'bounced', { sentAt: null, deliveredAt: null, bouncedAt: attempted.endedAt }),
@@ -63,7 +65,7 @@ export function settleBounced(attempted: AttemptRecord, hard: boolean): Write[] 
   ]
 }
 
-/** Expired, and no server was ever reached. */
+/** Settles a recipient that expired, and for which no server was ever reached. */
 export function settleFailed(attempted: AttemptRecord): Write[] {
   return [
     ...settleRecipient(attempted, 'failed', { sentAt: null, deliveredAt: null, bouncedAt: null }),
@@ -74,7 +76,7 @@ export function settleFailed(attempted: AttemptRecord): Write[] {
   ]
 }
 
-/** To be tried again at `next`. */
+/** Defers a recipient, to be tried again at `next`. */
 export function settleDeferred(attempted: AttemptRecord, next: number, noticed: boolean): Write[] {
   const { entry, response } = attempted
   return [
@@ -145,7 +147,7 @@ function toAttemptRow(attempted: AttemptRecord, outcome: NewAttempt['outcome'], 
   }
 }
 
-/** None for the service's own mail, which has no subscribers. */
+/** Records the event. The service's own mail has none, because it has no subscribers. */
 function recordNews({ email, entry, endedAt: at }: AttemptRecord, news: RecipientNews): Write[] {
   if (email.workspace_id === SERVICE_WORKSPACE) return []
   return [recordEvent(buildEmailEvent({ email, recipient: entry.recipient, at, news }))]

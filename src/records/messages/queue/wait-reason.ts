@@ -1,6 +1,6 @@
 /**
- * Says why an entry is in the queue, as one word of a closed list: the reason of its last attempt, or what stands before its
- * next one. Lists, filters, counts and metrics use it; `describeEntry` tells more of a single reply.
+ * Says why an entry is in the queue, as one word of a closed list: the reason of its last attempt, or what its next
+ * attempt waits for. Lists, filters, counts and metrics use it; `describeEntry` tells more of a single reply.
  */
 import { describeReason, type Reason, reasons } from '../../../base/mail/reasons.js'
 import type { RecipientStatus } from '../../../base/storage/tables/email-tables.js'
@@ -11,11 +11,11 @@ import { describeWait, isProviderPause, isWarmUpWait } from './waits-for.js'
 
 interface Judged extends Pick<QueueEntry, 'held' | 'leased' | 'attempts' | 'waits_for'> {
   readonly recipient_status: RecipientStatus
-  /** Why the last attempt failed. */
+  /** The reason why the last attempt failed. */
   readonly reason: Reason | null
 }
 
-/** The status of an entry, as lists show it. */
+/** Returns the status of an entry, as lists show it. */
 export function queueStatusOf({
   held,
   leased,
@@ -55,7 +55,7 @@ function isState(word: string): word is keyof typeof states {
 
 export const waitReasons: readonly WaitReason[] = [...Object.keys(states).filter(isState), ...reasons]
 
-/** One English sentence. */
+/** Returns one English sentence. */
 export function describeWaitReason(reason: WaitReason): string {
   return isState(reason) ? states[reason] : describeReason(reason)
 }
@@ -81,12 +81,12 @@ const words: Readonly<Partial<Record<WaitReason, string>>> = {
   scheduled: 'scheduled for later',
   'not-tried': 'not tried yet',
 }
-/** Reply code, and enhanced status code if there is one. */
+/** Matches the reply code, and the enhanced status code if there is one. */
 const codesForm = /^([245]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})\b|\b)/
-/** Characters of a reply without a code, and of what an entry waits for. */
+/** The most characters of a reply without a code, and of what an entry waits for. */
 const [MAX_REPLY, MAX_WAIT] = [80, 160]
 
-/** A reply is told by its codes: servers write texts of their own into each. */
+/** Describes a reply by its codes, because servers write different texts into each reply. */
 export function describeEntry(entry: Judged & Pick<QueueEntry, 'last_response'>): string {
   const shared = words[waitReasonOf(entry)] ?? describeWait(entry)?.slice(0, MAX_WAIT)
   if (shared !== undefined) return shared

@@ -1,13 +1,13 @@
 /**
- * The texts of `waits_for`: what an entry waits for besides its time. Writes those of a provider that has asked for a pause
- * and of a warm-up, and recognizes them.
+ * Writes and recognizes the texts of `waits_for`, which say what an entry waits for besides its time: a provider that
+ * has asked for a pause, or a warm-up.
  */
 import { nameProviderGroup, OTHER, providerGroups } from '../../../base/mail/mailbox-providers.js'
 import { HOLD } from '../../../base/storage/tables/hold.js'
 import type { QueueEntry } from './queue.js'
 
 interface ProviderPause {
-  /** An id of the known providers, or a name of hosts. */
+  /** The id of a known provider, or a name of hosts. */
   readonly provider: string
   readonly kind: 'rate' | 'block'
   readonly reply: string
@@ -22,7 +22,7 @@ export function nameProvider(provider: string): string {
   return providerGroups.includes(provider) ? nameProviderGroup(provider) : provider
 }
 
-/** Did `describePause` write this text? */
+/** Tells whether `describePause` wrote this text. */
 export function isProviderPause(waitsFor: string): boolean {
   return / (blocks our address|asked us to slow down): [45]\d\d\b/.test(waitsFor)
 }
@@ -43,7 +43,7 @@ export function describeWarmUp({ subject, provider, sent, cap }: WarmUpWait): st
   return `${subject}${WARM_UP}${name}: ${sent} of ${cap} today`
 }
 
-/** Did `describeWarmUp` write this text? */
+/** Tells whether `describeWarmUp` wrote this text. */
 export function isWarmUpWait(waitsFor: string): boolean {
   return waitsFor.includes(WARM_UP)
 }
@@ -52,13 +52,13 @@ const PAUSED = 'its broadcast, which is paused'
 
 type Waiting = Pick<QueueEntry, 'leased' | 'held' | 'waits_for'>
 
-/** A host that is down, a pause, a hold rule, or its broadcast; null: nothing. */
+/** Returns a host that is down, a pause, a hold rule, or the entry's broadcast. Null if the entry waits for nothing. */
 export function waitsForOf({ leased, held, waits_for }: Waiting): string | null {
   if (leased === 1) return null
   return held === HOLD.byBroadcast ? PAUSED : waits_for
 }
 
-/** The same as the end of a line. */
+/** Returns the same as the end of a line. */
 export function describeWait(entry: Waiting): string | null {
   const waitsFor = waitsForOf(entry)
   if (waitsFor !== null && entry.held === HOLD.byRule) return `held by ${waitsFor}`

@@ -1,10 +1,10 @@
 /**
  * Decides what a refusal means for the queue: whether to try again, what it concerns, and why.
  *
- * The code decides the class (RFC 5321 section 4.2.1), unless the text says that the problem is temporary. The text decides the reason (`reply-patterns`), then the
- * enhanced code, then the code (`status-reasons`). Invariants: before MAIL everything is temporary, since a host
- * that refuses us says nothing about the recipient; 421 always ends the session; `recipientsFault` holds only for
- * a permanent reply about a dead mailbox, to RCPT or to the message.
+ * The code decides the class (RFC 5321 section 4.2.1), unless the text says that the problem is temporary. The text
+ * decides the reason (`reply-patterns`), then the enhanced code, then the code (`status-reasons`). Invariants: before
+ * MAIL everything is temporary, because a host that refuses us says nothing about the recipient; 421 always ends the
+ * session; `recipientsFault` holds only for a permanent reply about a dead mailbox, to RCPT or to the message.
  *
  * Pure. Known limit: a server that calls every block "user unknown" (some Japanese mobile carriers do) cannot be
  * distinguished from an honest one.
@@ -23,13 +23,13 @@ interface ReplyClassification {
   /** What the reply concerns: the session as a whole, the return path, the recipient, or the message. */
   readonly scope: 'session' | 'sender' | 'recipient' | 'message'
   readonly reason: Reason
-  /** Enhanced status code of the class of `kind`; derived if the server gave none. */
+  /** The enhanced status code of the class of `kind`. It is derived if the server gave none. */
   readonly status: string
-  /** The mailbox itself is dead: suppresses the address. */
+  /** True if the mailbox itself is dead, which suppresses the address. */
   readonly recipientsFault: boolean
-  /** The text says that the problem is temporary, whatever the code says. */
+  /** True if the text says that the problem is temporary, whatever the code says. */
   readonly isTransient: boolean
-  /** What the reply says about our pace: shaping acts on it, and it is the reason where it names a limit. */
+  /** What the reply says about our pace. Shaping acts on it, and it is the reason if it names a limit. */
   readonly pace: PaceSignal | null
 }
 
@@ -63,7 +63,7 @@ export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
   const enhanced = reply.enhanced ?? findQuotedStatus(reply.text)
   const pattern = findPattern({ stage, code: reply.code, enhanced, text: reply.text })
   const named = pattern?.reason ?? reasonOfStatus(enhanced) ?? reasonOfCode(reply.code, stage) ?? 'unclassified'
-  // A reply about a mailbox at MAIL concerns the sender's.
+  // A reply to MAIL about a mailbox concerns the mailbox of the sender.
   const words = stage === 'mail' && mailboxReasons.has(named) ? 'sender-rejected' : named
   const pace = readPaceSignal(stage, reply, words)
   const reason = pace !== null && limits.has(pace) ? 'rate-limited' : words
@@ -81,10 +81,10 @@ export function classifyReply(stage: Stage, reply: Reply): ReplyClassification {
   }
 }
 
-/** A host that slows us down has not blocked us, whatever it thinks of our mail. */
+/** Limits of pace. A host that slows us down has not blocked us, whatever it says about our mail. */
 const limits: ReadonlySet<PaceSignal> = new Set(['sessions', 'messages', 'rate'])
 
-/** qmail and Cisco put the code into the text: `no mailbox here by that name. (#5.1.1)`. */
+/** Finds a code in the text, where qmail and Cisco put it: `no mailbox here by that name. (#5.1.1)`. */
 function findQuotedStatus(text: string): string | null {
   return /#([45]\.\d{1,3}\.\d{1,3})\b/.exec(text)?.[1] ?? null
 }
@@ -113,13 +113,13 @@ const defaultDetails: Readonly<Partial<Record<Reason, string>>> = {
   protocol: '5.0',
 }
 
-/** The server's code, with its class changed to ours; else the code of the reason. */
+/** Returns the server's code in our class, or the code of the reason if there is none. */
 function statusOf(permanent: boolean, enhanced: string | null, reason: Reason): string {
   const detail = enhanced === null ? (defaultDetails[reason] ?? '0.0') : enhanced.slice(2)
   return `${permanent ? 5 : 4}.${detail}`
 }
 
-/** `untrusted`: encryption or certificate are not what a policy of the domain demands. */
+/** `untrusted` means that encryption or certificate do not satisfy a policy of the domain. */
 export type Failure = 'timeout' | 'refused' | 'reset' | 'closed' | 'tls' | 'untrusted' | 'unreachable' | 'protocol'
 
 const failureReasons = {
@@ -133,7 +133,7 @@ const failureReasons = {
   protocol: 'protocol',
 } as const satisfies Readonly<Record<Failure, Reason>>
 
-/** Why an attempt failed without a reply. Always temporary. */
+/** Says why an attempt failed without a reply. Such a failure is always temporary. */
 export function classifyFailure(stage: Stage, failure: Failure): { readonly reason: Reason } {
   // A peer that closes the connection during the handshake rejects our TLS.
   if (stage === 'starttls' && (failure === 'reset' || failure === 'closed')) return { reason: 'tls' }

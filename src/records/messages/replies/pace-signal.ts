@@ -2,17 +2,17 @@
  * Decides what the reply of a server says about our pace. Pure.
  *
  * `sessions`: too many sessions at a time. `messages`: too many messages in this session. `rate`: too many messages in
- * a time. `block`: the address we come from is refused as a whole. `unnamed`: the session was refused without a reason,
- * which is a matter of sessions where others are open. Null: nothing about pace, as with greylisting, a full mailbox,
- * what the message contains, or whose it is (`isAboutSender`).
+ * a time. `block`: the address from which we come is refused as a whole. `unnamed`: the session was refused without a
+ * reason, which concerns the number of sessions if others are open. Null: the reply says nothing about pace, for
+ * example because it is about greylisting, a full mailbox, the content of the message, or its sender (`isAboutSender`).
  *
- * Only replies before the recipient, and temporary ones later, are about us and not about the message. Known limit:
- * English, as the providers reply.
+ * Only replies before the recipient, and temporary ones later, are about us and not about the message. Known limit: it
+ * recognizes only English, in which the providers reply.
  */
 import type { Reason } from '../../../base/mail/reasons.js'
 import type { Reply, Stage } from '../../../base/mail/reply.js'
 
-/** Google limits mail that fails SPF, DKIM or DMARC. */
+/** The details of Google, which limits mail that fails SPF, DKIM or DMARC. */
 const authenticationDetails = /^[45]\.7\.(?:2[67]|3[0-2]|40)$/
 
 const aboutMessage: ReadonlySet<Reason> = new Set(['spam-content', 'content', 'authentication', 'sender-rejected'])
@@ -32,7 +32,7 @@ export const paceSignals = ['sessions', 'messages', 'rate', 'block', 'unnamed'] 
 
 export type PaceSignal = (typeof paceSignals)[number]
 
-/** Characters of a reply that are read. */
+/** The most characters of a reply that are read. */
 const MAX_TEXT = 1_024
 
 const perSession = [
@@ -46,7 +46,7 @@ const ofSessions = [
   /\b(connection|session|concurrency) (count|limit)\b/i,
   /\bexceed\w{0,5} (\w{1,20} ){0,4}(connection|session)s?\b/i,
 ]
-/** Microsoft's consumer mail. */
+/** The code of Microsoft's consumer mail. */
 const sessionCodes = /\bS3115\b/
 const ofRate = [
   /\b(rate|frequency|volume|speed)\b/i,
@@ -55,14 +55,14 @@ const ofRate = [
   /\bS775\b|\[TSS?0\d\]/,
 ]
 const rateDetails = /^4\.7\.(28|65[01]|500)$/
-/** The reply names the mailbox or its owner: another recipient is not concerned. */
+/** Matches a reply that names the mailbox or its owner, and so does not concern other recipients. */
 const ofRecipient = /\b(recipient|mailbox|the user|this user|over ?quota|receiving (e-?mail|mail|messages))\b/i
 
 const ofBlock =
   /\b(your|sending|client|source) (\w{1,10} )?(address|ip|host|server|network)\b.{0,80}\b(block|list|bann|reputation)/i
 const stagesOfSession: ReadonlySet<Stage> = new Set(['banner', 'ehlo', 'starttls'])
 
-/** `reason`: what the words alone say (`classify-reply`, which hands both on). */
+/** `reason` is what the text alone says. `classify-reply` passes both on. */
 export function readPaceSignal(stage: Stage, reply: Reply, reason: Reason): PaceSignal | null {
   if (reply.code < 400 || stage === 'auth') return null
   const beforeRecipient = stagesOfSession.has(stage) || stage === 'mail'
@@ -87,12 +87,12 @@ function nameSignal({ code, enhanced }: Reply, text: string): PaceSignal | null 
   return isPolicyOrSystem(enhanced) && ofRate.some((form) => form.test(text)) ? 'rate' : null
 }
 
-/** RFC 3463: X.7 is security and policy; servers without enhanced codes have none. */
+/** Tells whether the code is about security and policy (RFC 3463: X.7). Servers without enhanced codes have none. */
 function isPolicy({ enhanced }: Reply): boolean {
   return enhanced?.startsWith('7.', 2) === true
 }
 
-/** X.1 and X.2 are about addresses and mailboxes. */
+/** Tells whether the code is about something else than addresses and mailboxes (X.1 and X.2). */
 function isPolicyOrSystem(enhanced: string | null): boolean {
   return enhanced === null || !/^4\.[12]\./.test(enhanced)
 }
@@ -102,17 +102,17 @@ const mailboxReasons: ReadonlySet<Reason> = new Set(['bad-mailbox', 'mailbox-dis
 function isAboutRecipient(stage: Stage, { enhanced }: Reply, text: string, reason: Reason): boolean {
   if (stagesOfSession.has(stage)) return false
   if (mailboxReasons.has(reason)) return true
-  // Comcast and others say with X.1.0 that we are too fast.
+  // Comcast and others say with X.1.0 that we send too fast.
   return (!isPolicyOrSystem(enhanced) && reason !== 'rate-limited') || (stage !== 'mail' && ofRecipient.test(text))
 }
 
 /**
- * Decides whether a refusal is about who has written the message, and not about the address that it came from. Pure.
+ * Decides whether a refusal is about the author of the message, and not about the address from which it came. Pure.
  *
- * One sender's domain that a provider limits, blocks or cannot authenticate says nothing about the mail of the others,
- * which comes from the same address. Known limit: English, as the providers reply.
+ * If a provider limits, blocks or cannot authenticate one sender's domain, that says nothing about the mail of other
+ * senders from the same address. Known limit: it recognizes only English, in which the providers reply.
  *
- * Judges a reply to MAIL or later. `text`: cut to a length that may be read.
+ * It judges a reply to MAIL or later. `text` is cut to a length that may be read.
  */
 function isAboutSender({ enhanced }: Reply, text: string, reason: Reason): boolean {
   if (authenticationDetails.test(enhanced ?? '') || aboutMessage.has(reason)) return true

@@ -53,7 +53,7 @@ const patternsOfReputation: readonly ReplyPattern[] = [
 
 /**
  * Codes that providers and programs put into their text, with the published meaning. They precede all phrases:
- * `AUP#CDRBL` explains a "sender rejected" beside it.
+ * `AUP#CDRBL` explains a "sender rejected" in the same reply.
  */
 const providerCodes: readonly ReplyPattern[] = [
   {
@@ -124,7 +124,7 @@ const patternsOfPace: readonly ReplyPattern[] = [
     when: { codes: [421, 450, 451, 452] },
   },
   {
-    // Slowed down because of our reputation, not because of the pace.
+    // We are slowed down because of our reputation, not because of the pace.
     reason: 'spam-block',
     texts: [
       /(rate.?limited|deferred|delayed|throttled).{0,80}(reputation|complaint|unsolicited)/i,
@@ -206,12 +206,12 @@ const replyPatterns: readonly ReplyPattern[] = [
 interface ReplyWords {
   readonly stage: Stage
   readonly code: number
-  /** For example `5.1.1`, or null. */
+  /** An enhanced code such as `5.1.1`, or null. */
   readonly enhanced: string | null
   readonly text: string
 }
 
-/** The first row that matches, or null. */
+/** Returns the first row that matches, or null. */
 export function findPattern({ stage, code, enhanced, text }: ReplyWords): ReplyPattern | null {
   const words = normalizeText(text)
   const detail = enhanced?.slice(2) ?? ''
@@ -225,7 +225,10 @@ export function findPattern({ stage, code, enhanced, text }: ReplyWords): ReplyP
   return found ?? null
 }
 
-/** Addresses contain unrelated words (`no-spam@…`); codes at the beginnings of lines split sentences. */
+/**
+ * Removes addresses, which contain unrelated words (`no-spam@…`), and codes at the start of lines, which split
+ * sentences.
+ */
 function normalizeText(text: string): string {
   return text
     .slice(0, 2048)

@@ -1,8 +1,8 @@
 /**
  * Says what a code alone means, if the text names no reason (`reply-patterns`).
  *
- * Enhanced codes: RFC 3463 and the IANA registry, plus the three-digit details that Exchange Online adds. Codes
- * that servers send without meaning (X.0.0, X.1.0, X.2.0, plain 550) are left out on purpose: they stay
+ * The enhanced codes are those of RFC 3463 and the IANA registry, and the three-digit details that Exchange Online
+ * adds. Codes that servers send without meaning (X.0.0, X.1.0, X.2.0, plain 550) are left out on purpose, so they stay
  * `unclassified`.
  */
 import type { Reason } from '../../../base/mail/reasons.js'
@@ -106,7 +106,7 @@ const reasonsByDetail: Readonly<Record<string, Reason>> = {
   '7.750': 'sender-rejected',
 }
 
-/** Exchange Online numbers its blocks in ranges. */
+/** The ranges in which Exchange Online numbers its blocks. */
 const reasonRanges: readonly (readonly [from: number, to: number, Reason])[] = [
   [501, 514, 'spam-block'],
   [606, 699, 'spam-block'],
@@ -131,7 +131,7 @@ const reasonsByCode: Readonly<Record<number, Reason>> = {
   556: 'bad-domain',
 }
 
-/** The reason that the enhanced code names, or null. */
+/** Returns the reason that the enhanced code names, or null. */
 export function reasonOfStatus(status: string | null): Reason | null {
   if (status === null) return null
   const detail = status.slice(status.indexOf('.') + 1)
@@ -141,9 +141,9 @@ export function reasonOfStatus(status: string | null): Reason | null {
   return reasonRanges.find(([from, to]) => number >= from && number <= to)?.[2] ?? null
 }
 
-/** The reason that the plain code names at this stage, or null. */
+/** Returns the reason that the plain code names at this stage, or null. */
 export function reasonOfCode(code: number, stage: Stage): Reason | null {
-  // RFC 5321: 552 is "exceeded storage allocation", of the mailbox at RCPT, by the message after it.
+  // RFC 5321: 552 means "exceeded storage allocation". At RCPT the mailbox has exceeded it, later the message.
   if (code === 552) return stage === 'rcpt' ? 'mailbox-full' : 'too-large'
   return reasonsByCode[code] ?? null
 }

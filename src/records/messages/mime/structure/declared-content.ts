@@ -1,7 +1,7 @@
 /**
- * Reads what the header of a part declares about its content, generously (RFC 2045 sections 5 and 6, RFC 2183):
- * comments, parameters without a semicolon before them, words in quotes, fields that occur twice. What programs read
- * differently is `ambiguous`.
+ * Reads what the header of a part declares about its content (RFC 2045 sections 5 and 6, RFC 2183). It is tolerant: it
+ * accepts comments, parameters without a semicolon before them, words in quotes, and fields that occur twice. A
+ * declaration that programs read differently is `ambiguous`.
  *
  * Limits: 10,000 characters of a field, 100 parameters.
  */
@@ -15,21 +15,21 @@ interface DeclaredType extends ParsedParameters {
   readonly ambiguous: boolean
 }
 
-/** Characters. */
+/** The most characters of a field. */
 const MAX_VALUE = 10_000
-/** RFC 2046 section 5.1.1 allows 70 characters. */
+/** The most characters of a boundary. RFC 2046 section 5.1.1 allows 70. */
 const MAX_BOUNDARY = 200
 
 const noType: DeclaredType = { type: '', parameters: new Map(), isExact: true, isLoose: false, ambiguous: false }
 
 export class DeclaredContent {
-  /** `type/subtype` in lower case; empty: it is not said. */
+  /** `type/subtype` in lower case. Empty if the header does not say it. */
   readonly type: string
   readonly encoding: TransferEncoding
-  /** In lower case. Empty if it is not said. */
+  /** The disposition in lower case. Empty if the header does not say it. */
   readonly disposition: string
   readonly ambiguous: boolean
-  /** Its type and its encoding are written once, and the type in the one way that all programs read alike. */
+  /** True if type and encoding are written once, and the type in the one way that all programs read alike. */
   readonly isExact: boolean
   private readonly declared: DeclaredType
   private readonly typeValue: string
@@ -61,17 +61,17 @@ export class DeclaredContent {
     return parseContentType(value, this.disposition === 'attachment')
   }
 
-  /** A parameter of the type; empty: it is not said. */
+  /** Returns a parameter of the type. Empty if it is not there. */
   parameter(name: string): string {
     return this.declared.parameters.get(name)?.[0] ?? ''
   }
 
-  /** The boundaries of a multipart, in the order in which they are to be tried. */
+  /** The boundaries of a multipart, in the order in which to try them. */
   get boundaries(): readonly string[] {
     return boundariesOf(this.declared.parameters)
   }
 
-  /** File names, decoded; empty: there is none. */
+  /** The decoded file name. Empty if there is none. */
   get dispositionName(): string {
     return readName(this.dispositionValue, 'filename')
   }
@@ -80,7 +80,7 @@ export class DeclaredContent {
     return readName(this.typeValue, 'name')
   }
 
-  /** The Content-ID without its angle brackets; empty: there is none. */
+  /** The Content-ID without its angle brackets. Empty if there is none. */
   get contentId(): string {
     return decodeHeaderText(this.id.replace(/^<|>$/g, ''))
   }
@@ -103,18 +103,23 @@ function parseContentType(written: string, isAttached: boolean): DeclaredType {
   return { ...read, type, ambiguous, isExact }
 }
 
-/** What a type of one word says: a plain text (RFC 2045 section 5.2), but for a file, or with a boundary. */
+/**
+ * Returns the meaning of a type of one word: plain text (RFC 2045 section 5.2), unless it is a file or has a boundary.
+ */
 function typeOfWord(parameters: DeclaredType['parameters'], isAttached: boolean): string {
   if (parameters.has('boundary')) return 'multipart/mixed'
   return isAttached ? 'application/octet-stream' : 'text/plain'
 }
 
-/** Whether the type decides what the text says or which parts there are. */
+/** Tells whether the type decides what the text says or which parts there are. */
 function isStructural(type: string): boolean {
   return /^(?:text|multipart|message)\//.test(type)
 }
 
-/** A boundary is tried as written, without quotes of another kind, and put together from its sections. */
+/**
+ * Returns the boundary as written, without quotes of another kind, and joined from its sections, to be tried in this
+ * order.
+ */
 function boundariesOf(parameters: DeclaredType['parameters']): readonly string[] {
   const sections = joinSections(parameters, 'boundary')
   const written = [...(parameters.get('boundary') ?? []), ...(sections === null ? [] : [sections.octets()])]
@@ -122,7 +127,9 @@ function boundariesOf(parameters: DeclaredType['parameters']): readonly string[]
   return [...new Set(candidates)].filter((value) => value !== '' && value.length <= MAX_BOUNDARY)
 }
 
-/** What looks like a comment is part of a name: programs write parentheses without quotes. */
+/**
+ * Reads a file name. Text that looks like a comment is part of it, because programs write parentheses without quotes.
+ */
 function readName(value: string, name: string): string {
   if (!value.toLowerCase().includes('name')) return ''
   const { parameters } = parseParameters(value.slice(value.search(/;|$/)), true)
@@ -133,7 +140,10 @@ function readFirstWord(value: string): string {
   return /^[\s"';]*([\w!#$&^.+-]{1,60})/.exec(value)?.[1]?.toLowerCase() ?? ''
 }
 
-/** Comments become blanks (RFC 5322 section 3.2.2); what stands in quotes stays, and so does a value with one that never ends. */
+/**
+ * Replaces comments by blanks (RFC 5322 section 3.2.2). Text in quotes stays, and so does a value with a comment that
+ * never ends.
+ */
 function withoutComments(value: string): { readonly text: string; readonly isBalanced: boolean } {
   if (!value.includes('(')) return { text: value, isBalanced: true }
   let text = ''

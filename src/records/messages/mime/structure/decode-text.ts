@@ -1,8 +1,8 @@
-/** The text of a part, from its octets: its charset, and lines that flow (RFC 3676). Lines end with LF. */
+/** Decodes the text of a part from its octets: its charset, and flowed lines (RFC 3676). Lines end with LF. */
 import { decodeCharset, UNDECLARED } from '../../../../base/mail/charset.js'
 import type { DeclaredContent } from './declared-content.js'
 
-/** What is declared as UTF-8 is read as that; what declares an unknown charset, as if it declared none. */
+/** Decodes text. An unknown charset is treated as if none were declared. */
 export function decodeText(octets: Buffer, content: DeclaredContent): string {
   const isFlowed = content.parameter('format').trim().toLowerCase() === 'flowed'
   const joined = isFlowed ? joinFlowedLines(octets, content.parameter('delsp').trim().toLowerCase() === 'yes') : octets
@@ -12,12 +12,12 @@ export function decodeText(octets: Buffer, content: DeclaredContent): string {
 }
 
 /**
- * A line that ends with a blank goes on, but for the one before a signature. `dropsBlanks`: that blank is no part of the
- * text. Sections 4.1 to 4.4.
+ * Joins flowed lines (RFC 3676 sections 4.1 to 4.4): a line that ends with a blank continues, except the one before a
+ * signature. If `dropsBlanks`, that blank is no part of the text.
  */
 function joinFlowedLines(octets: Buffer, dropsBlanks: boolean): Buffer {
   const lines = octets.toString('latin1').split(/\r?\n/)
-  // After the last line end nothing follows, not even an empty line.
+  // Nothing follows the last line end, not even an empty line.
   if (lines.at(-1) === '' && !lines.at(-2)?.endsWith(' ')) lines.pop()
   let goesOn = false
   const pieces = lines.flatMap((line, index) => {

@@ -1,11 +1,14 @@
-/** Finds the delimiter lines of a multipart (RFC 2046 section 5.1.1): blanks may stand behind them. */
+/** Finds the delimiter lines of a multipart (RFC 2046 section 5.1.1). Blanks may follow them. */
 
 export interface Delimited {
-  /** Without the line ends that belong to the delimiters. */
+  /** The parts, without the line ends that belong to the delimiters. */
   readonly parts: readonly { readonly start: number; readonly end: number }[]
-  /** More of them come after the last one. */
+  /** True if there are more delimiters after the last one. */
   readonly goesOn: boolean
-  /** Each is a line of its own between CRLF, nothing else looks like one, and the last one says so. */
+  /**
+   * True if each delimiter is a whole line between CRLF, nothing else looks like one, and the last one is marked as the
+   * last.
+   */
   readonly isExact: boolean
 }
 
@@ -13,7 +16,7 @@ interface Search {
   readonly start: number
   readonly end: number
   readonly boundary: string
-  /** Parts at most. */
+  /** The most parts. */
   readonly max: number
 }
 
@@ -21,7 +24,7 @@ const LF = 0x0a
 const CR = 0x0d
 const DASH = 0x2d
 
-/** Null: there is no such line, or there are too many parts. */
+/** Returns null if there is no such line, or if there are too many parts. */
 export function splitAtDelimiters(raw: Buffer, { start, end, boundary, max }: Search): Delimited | null {
   const mark = Buffer.from(`--${boundary}`)
   const bytes = raw.subarray(0, end)
@@ -52,7 +55,7 @@ export function splitAtDelimiters(raw: Buffer, { start, end, boundary, max }: Se
   return { parts: [...parts, { start: open, end }], goesOn: false, isExact: false }
 }
 
-/** Returns where the mark begins a line, or the body. -1 if it does not. */
+/** Returns where the mark begins a line or the body, or -1 if it does not. */
 function findAtLine(bytes: Buffer, mark: Buffer, from: number, bodyStart: number): number {
   let at = bytes.indexOf(mark, from)
   while (at > bodyStart && bytes[at - 1] !== LF) at = bytes.indexOf(mark, at + 1)
@@ -69,13 +72,13 @@ function hasDelimiter(bytes: Buffer, mark: Buffer, from: number): boolean {
 
 interface DelimiterLine {
   readonly isLast: boolean
-  /** Its end is CRLF, or that of the multipart. */
+  /** True if the line ends with CRLF, or with the multipart. */
   readonly isExact: boolean
-  /** After its line end. */
+  /** The place after its line end. */
   readonly end: number
 }
 
-/** `at`: after the boundary. Null: the line goes on. */
+/** `at` is the place after the boundary. Returns null if the line continues. */
 function readDelimiterLine(bytes: Buffer, at: number): DelimiterLine | null {
   const isLast = bytes[at] === DASH && bytes[at + 1] === DASH
   let place = isLast ? at + 2 : at
@@ -85,13 +88,16 @@ function readDelimiterLine(bytes: Buffer, at: number): DelimiterLine | null {
   return bytes[place] === LF ? { isLast, isExact: false, end: place + 1 } : null
 }
 
-/** Lines that are looked at. */
+/** The most lines that are checked. */
 const MAX_GUESSES = 1_000
 const MAX_BOUNDARY = 200
-/** Octets of the line and of the name of the field after it. */
+/** The most octets of the line and of the name of the field after it. */
 const MAX_LINES = 300
 
-/** The boundary of the first line that looks like a delimiter before the header of a part; null: there is none. */
+/**
+ * Returns the boundary of the first line that looks like a delimiter before the header of a part, or null if there is
+ * none.
+ */
 export function guessBoundary(raw: Buffer, start: number, end: number): string | null {
   const bytes = raw.subarray(0, end)
   let at = bytes.indexOf('--', start)

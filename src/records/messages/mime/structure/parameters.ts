@@ -1,19 +1,19 @@
 /**
- * Parameters of Content-Type and Content-Disposition, also in sections and with a charset (RFC 2231), read generously:
- * without a semicolon before them, twice, with blanks around the equals sign.
+ * Parses parameters of Content-Type and Content-Disposition, also in sections and with a charset (RFC 2231). It is
+ * tolerant: a parameter may lack the semicolon before it, occur twice, or have blanks around its equals sign.
  *
  * Limits: 100 parameters, names of 100 characters.
  */
 import { decodeHeaderText, decodeParameterText } from '../../../../base/mail/header-text.js'
 
-/** The values of each name in lower case, without repetitions. */
+/** The values by name in lower case, without repetitions. */
 type Parameters = ReadonlyMap<string, readonly string[]>
 
 export interface ParsedParameters {
   readonly parameters: Parameters
-  /** They are not divided by semicolons alone. */
+  /** True if something else than semicolons separates the parameters. */
   readonly isLoose: boolean
-  /** They are written in the one way that all programs read alike: each once, in one piece. */
+  /** True if they are written in the one way that all programs read alike: each once, in one piece. */
   readonly isExact: boolean
 }
 
@@ -23,7 +23,7 @@ const parameterPattern = /([^\s;="()<>@,/[\]?\\]{1,100})\s{0,100}=\s{0,100}(?:"(
 const gapPattern = /[\s;]*/y
 const restPattern = /[^;]*/y
 
-/** `reachesOver`: a value without quotes ends at the next semicolon, whatever blanks are in it. */
+/** If `reachesOver`, a value without quotes ends at the next semicolon, even if it contains blanks. */
 export function parseParameters(text: string, reachesOver = false): ParsedParameters {
   const parameters = new Map<string, string[]>()
   let isLoose = false
@@ -36,7 +36,7 @@ export function parseParameters(text: string, reachesOver = false): ParsedParame
     const [found, written = '', quoted, end = '', plain = ''] = matchAt(parameterPattern, text, at) ?? []
     if (found === undefined) {
       isExact = false
-      // No parameter: up to the next blank or semicolon.
+      // This is no parameter. It ends at the next blank or semicolon.
       const rest = text.slice(at).search(/[\s;]/)
       at = rest === -1 ? text.length : at + Math.max(rest, 1)
       continue
@@ -61,13 +61,13 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 }
 
 interface Sections {
-  /** Decoded in its charset. */
+  /** Returns the text, decoded from its charset. */
   readonly text: () => string
-  /** One character for each octet. */
+  /** Returns one character for each octet. */
   readonly octets: () => string
 }
 
-/** A value in sections or with a charset, which has precedence over a plain one; null: there is none. */
+/** Returns a value in sections or with a charset, which takes precedence over a plain one, or null if there is none. */
 export function joinSections(parameters: Parameters, name: string): Sections | null {
   const first = (key: string): string | undefined => parameters.get(key)?.[0]
   const begin = first(`${name}*`) ?? first(`${name}*0*`)

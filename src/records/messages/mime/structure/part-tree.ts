@@ -1,52 +1,53 @@
 /**
- * The one walker of the parts of a message (RFC 2045, 2046), for everything that asks which parts there are: bodies and
- * files, reports, rules, tracking. What it does not see, none of them sees.
+ * Walks the parts of a message (RFC 2045, 2046). It is the only walker, for everything that asks which parts there are:
+ * bodies and files, reports, rules, tracking. So all of them see the same parts.
  *
- * It reads as the generous parsers do: blanks behind a delimiter, delimiters of an outer multipart in an inner one that does
- * not end, a header without an empty line, a digest's parts without a type. A boundary that is missing or never comes is
- * guessed from the first line that looks like a delimiter and is followed by the header of a part. `ambiguous` tells that
- * programs would read the message in another way; `isExact`, of a part, that none can.
+ * It reads as the tolerant parsers do. It accepts blanks after a delimiter, delimiters of an outer multipart in an
+ * inner one that does not end, a header without an empty line, and parts of a digest without a type. If a boundary is
+ * missing or never occurs, the walker guesses it from the first line that looks like a delimiter and is followed by the
+ * header of a part. `ambiguous` tells that programs would read the message in another way; `isExact`, of a part, that
+ * none can.
  *
- * A part is opened when its reader asks for the parts in it, so a reader pays for what it looks at, and may wait between
- * two. Nothing is copied.
+ * A part is opened when its reader asks for the parts in it, so a reader pays only for what it reads, and may wait
+ * between two parts. Nothing is copied.
  *
- * Limits: those of the reader, by default 1,000 parts, 20 levels, 256 MB in all passes over multiparts; 1 MB of a part's
- * header. What lies beyond them is one part, and ambiguous.
+ * Limits: those of the reader, by default 1,000 parts, 20 levels, 256 MB in all passes over multiparts; 1 MB of a
+ * part's header. Everything beyond them is one part, and ambiguous.
  */
 import { type Header, scanHeaderOrEmpty } from '../../../../base/mail/header-fields.js'
 import { DeclaredContent } from './declared-content.js'
 import { type Delimited, guessBoundary, splitAtDelimiters } from './delimiters.js'
 
 export interface Part {
-  /** Its header; the places count from `start`. */
+  /** The header of the part. Its places count from `start`. */
   readonly header: Header
   readonly start: number
   /** Places in the message. */
   readonly bodyStart: number
   readonly end: number
   readonly content: DeclaredContent
-  /** In lower case: as declared, or what it means in its place. */
+  /** The type in lower case: the declared one, or the one that the part's place implies. */
   readonly type: string
-  /** 0: the message itself. */
+  /** 0 is the message itself. */
   readonly depth: number
-  /** A message in it is shown and not attached: it is the message itself, or a part of a digest. */
+  /** True if a message in the part is shown and not attached: the part is the message itself, or a part of a digest. */
   readonly showsMessage: boolean
-  /** All programs find the same header, type and content in it. */
+  /** True if all programs find the same header, type and content in the part. */
   readonly isExact: boolean
 }
 
 interface OpenedPart {
   readonly parts: readonly Part[]
-  /** All programs find the same parts. */
+  /** True if all programs find the same parts. */
   readonly isExact: boolean
 }
 
 interface WalkLimits {
   readonly parts: number
   readonly depth: number
-  /** Bytes of all passes over multiparts. */
+  /** The most bytes of all passes over multiparts. */
   readonly searched: number
-  /** Bytes of the headers of all parts but the message itself. */
+  /** The most bytes of the headers of all parts, except the message itself. */
   readonly headers: number
 }
 
@@ -56,20 +57,20 @@ const defaultLimits: WalkLimits = {
   searched: 256 * 1_048_576,
   headers: Number.POSITIVE_INFINITY,
 }
-/** Bytes of a part's header. */
+/** The most bytes of a part's header. */
 export const MAX_HEADER = 1_048_576
 
 type Place = Pick<Part, 'start' | 'end' | 'depth' | 'showsMessage'>
 
 export class PartWalker {
-  /** Whether programs differ in which parts they see in what was opened so far, or in how they decode them. */
+  /** True if programs differ in which parts they see in what was opened so far, or in how they decode them. */
   ambiguous = false
   readonly root: Part
   private partsLeft: number
   private searchLeft: number
   private headersLeft: number
 
-  /** `header`: of the message, if it is known. */
+  /** `header` is that of the message, if it is known. */
   constructor(
     readonly raw: Buffer,
     header: Header | null = null,
@@ -81,7 +82,7 @@ export class PartWalker {
     this.root = this.readPart({ start: 0, end: raw.length, depth: 0, showsMessage: true }, 'text/plain', header)
   }
 
-  /** The parts that contain no others, in their order; `opens`: whether what is in a part is looked at. */
+  /** Yields the parts that contain no others, in their order. `opens` decides whether to look into a part. */
   *leaves(opens: (part: Part) => boolean): Generator<Part> {
     const waiting: Part[] = [this.root]
     for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
@@ -91,7 +92,10 @@ export class PartWalker {
     }
   }
 
-  /** The parts of a multipart, and the message in a message that is shown. Null: it is neither, or its parts cannot be found. */
+  /**
+   * Returns the parts of a multipart, or the message in a message that is shown. Returns null if it is neither, or if
+   * its parts cannot be found.
+   */
   open(part: Part): OpenedPart | null {
     if (isShownMessage(part)) return this.openMessage(part)
     const { content, bodyStart: start, end, depth } = part
@@ -110,7 +114,9 @@ export class PartWalker {
     }
   }
 
-  /** The message in a message, shown or attached. No standard but RFC 6532 allows to encode it, and few programs show that. */
+  /**
+   * Returns the message in a message, shown or attached. Only RFC 6532 allows to encode it, and few programs show that.
+   */
   openMessage({ content, bodyStart: start, end, depth }: Part): OpenedPart | null {
     if (start >= end) return null
     if (content.encoding !== '' || depth >= this.limits.depth) return this.noted(null)
@@ -138,7 +144,7 @@ export class PartWalker {
     const { boundaries } = content
     for (const [index, boundary] of boundaries.entries()) {
       const found = this.splitAt(boundary, start, end)
-      // Another form than the written one: programs that know only that see no parts.
+      // This form differs from the written one, so programs that know only the written form see no parts.
       if (found !== null) return index === 0 ? found : this.noted({ ...found, isExact: false })
     }
     const guessed = guessBoundary(this.raw, start, end)
@@ -152,7 +158,9 @@ export class PartWalker {
     return splitAtDelimiters(this.raw, { start, end, boundary, max: this.partsLeft })
   }
 
-  /** A line of blanks or of a mailbox file in front of a good header hides it from parsers. */
+  /**
+   * Skips a line of blanks or of a mailbox file in front of a good header, because parsers would not see the header.
+   */
   private skipStrayLine(start: number, end: number): number {
     const first = this.raw[start]
     if (first !== 0x46 && first !== 0x3e && first !== 0x20 && first !== 0x09) return start
@@ -172,7 +180,10 @@ function isShownMessage({ type, content: { disposition }, showsMessage }: Part):
   return isMessage(type) && (disposition === 'inline' || (disposition === '' && showsMessage))
 }
 
-/** RFC 2046 section 5.2.1; with UTF-8 in its header (RFC 6532 section 3.7); of news (RFC 5537 section 4.1, now obsolete). */
+/**
+ * Tells whether the type is a message: plain (RFC 2046 section 5.2.1), with UTF-8 in its header (RFC 6532 section 3.7),
+ * or of news (RFC 5537 section 4.1, now obsolete).
+ */
 export function isMessage(type: string): boolean {
   return type === 'message/rfc822' || type === 'message/global' || type === 'message/news'
 }

@@ -1,9 +1,9 @@
 /**
  * Decodes the content of a part from its transfer encoding (RFC 2045 section 6), in linear passes. Nothing is refused:
- * what is no code stays or is passed over, as in other programs.
+ * text that is no code stays or is skipped, as in other programs.
  */
 
-/** Empty: the content is as it is. */
+/** Empty if the content is not encoded. */
 export type TransferEncoding = '' | 'base64' | 'quoted-printable' | 'uuencode'
 
 const encodings: ReadonlyMap<string, TransferEncoding> = new Map([
@@ -16,7 +16,10 @@ interface ReadEncoding {
   readonly ambiguous: boolean
 }
 
-/** An unknown word means that the content is as it is; one that resembles a known one is ambiguous. */
+/**
+ * Reads the name of an encoding. An unknown word means that the content is not encoded; one that resembles a known one
+ * is ambiguous.
+ */
 export function readTransferEncoding(written: string): ReadEncoding {
   const value = written.trim().toLowerCase()
   const word = /^[\s"';]*([\w!#$&^.+-]{1,60})/.exec(value)?.[1] ?? ''
@@ -24,14 +27,17 @@ export function readTransferEncoding(written: string): ReadEncoding {
   return { encoding: encodings.get(word) ?? '', ambiguous }
 }
 
-/** The body itself if it is not encoded. */
+/** Returns the body itself if it is not encoded. */
 export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Buffer {
   if (encoding === 'base64') return decodeBase64(body)
   if (encoding === 'quoted-printable') return decodeQuotedPrintable(body)
   return encoding === 'uuencode' ? (decodeUuencoded(body) ?? body) : body
 }
 
-/** Up to its padding. Characters of no meaning are passed over, and so are those of another alphabet, which Node.js takes too. */
+/**
+ * Decodes up to the padding. Characters without meaning are skipped, and so are those of base64url, which Node.js
+ * accepts.
+ */
 function decodeBase64(body: Buffer): Buffer {
   const text = body.toString('latin1')
   return Buffer.from(body.includes('-') || body.includes('_') ? text.replace(/[-_]/g, '') : text, 'base64')
@@ -43,12 +49,15 @@ const CR = 0x0d
 const SPACE = 0x20
 const EQUALS = 0x3d
 
-/** What is no escape stays, and blanks at the end of any line are dropped. An escape that a soft line break divides counts. */
+/**
+ * Decodes escapes, also one that a soft line break divides. Other text stays, but blanks at the end of a line are
+ * dropped.
+ */
 function decodeQuotedPrintable(encoded: Buffer): Buffer {
   return decodeEscapes(joinLines(encoded))
 }
 
-/** Without blanks at the ends of lines and without soft line breaks. */
+/** Removes blanks at the ends of lines, and soft line breaks. */
 function joinLines(encoded: Buffer): Buffer {
   const joined = Buffer.allocUnsafe(encoded.length)
   let length = 0
@@ -77,7 +86,7 @@ function endsLine(encoded: Buffer, at: number): boolean {
   return at >= encoded.length || encoded[at] === LF || encoded[at] === CR
 }
 
-/** After the soft line break that begins with this `=`; -1: there is none. */
+/** Returns the place after the soft line break that begins with this `=`, or -1 if there is none. */
 function softBreakEnd(encoded: Buffer, equals: number): number {
   const at = skipBlanks(encoded, equals + 1)
   if (at >= encoded.length) return at
@@ -85,7 +94,7 @@ function softBreakEnd(encoded: Buffer, equals: number): number {
   return encoded[at] === CR && encoded[at + 1] === LF ? at + 2 : -1
 }
 
-/** In place. */
+/** Decodes escapes in place. */
 function decodeEscapes(joined: Buffer): Buffer {
   let length = 0
   for (let at = 0; at < joined.length; at += 1) {
@@ -108,7 +117,10 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** Null: it has no `begin` line. Blanks at the end of a line may be missing, so a line may stand for more octets than it has. */
+/**
+ * Returns null if there is no `begin` line. Blanks at the end of a line may be missing, so a line may stand for more
+ * octets than it has.
+ */
 function decodeUuencoded(body: Buffer): Buffer | null {
   const lines = body.toString('latin1').split(/\r?\n/)
   const begin = lines.findIndex((line) => /^begin [0-7]{3,4} /.test(line))
@@ -124,7 +136,7 @@ function decodeUuencoded(body: Buffer): Buffer | null {
   return Buffer.concat(decoded)
 }
 
-/** The first character is the number of octets; each of the others has six bits. */
+/** Decodes a line. The first character is the number of octets; each of the others has six bits. */
 function decodeUuencodedLine(line: string): Buffer {
   const valueAt = (at: number): number => (line.charCodeAt(at) - 0x20) & 0x3f
   const length = line === '' ? 0 : valueAt(0)

@@ -9,12 +9,12 @@ export interface ReplyPattern {
   /** Further conditions, all of which must hold. */
   readonly when?: {
     readonly codes?: readonly number[]
-    /** Prefix of the enhanced code without its class, as `7.1`. */
+    /** The prefix of the enhanced code without its class, such as `7.1`. */
     readonly status?: string
-    /** Any of these enhanced codes, complete but for their class. */
+    /** The reply has one of these enhanced codes, which are complete except for their class. */
     readonly statuses?: readonly string[]
     readonly stages?: readonly Stage[]
   }
-  /** The provider sends 5xx for a temporary problem: try again. */
+  /** The provider sends 5xx for a temporary problem, so the message is tried again. */
   readonly temporary?: true
 }

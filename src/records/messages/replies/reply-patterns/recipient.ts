@@ -1,7 +1,7 @@
 /** Replies about the mailbox and its domain. Most replies that suppress an address are here: keep them narrow. */
 import type { ReplyPattern } from './pattern.js'
 
-/** Before a noun: it then names our mailbox, our sender or our host. */
+/** Words before a noun that then names our mailbox, our sender or our host. */
 const notOurs =
   "(?<!\\b(?:(?:for|of) (?:this|the|that|your)|your|our|sender|sender's|senders|sending|source|from|client|ip|host|hostname|server|remote|network|return|mx|dns|smtp|login|reply|reply[ -]to|web)[ -](?:e-?mail |mail )?)"
 
@@ -11,9 +11,9 @@ const nouns =
 /**
  * The vocabulary of sentences about mailboxes: names of a mailbox, and what is said of it.
  *
- * Parts of patterns, joined by `sentence`. Every repetition has a bound.
+ * The texts are parts of patterns, which `sentence` joins. Every repetition has a bound.
  *
- * `the mailbox`, `<user>`, `recipient's`.
+ * This one matches `the mailbox`, `<user>`, `recipient's`.
  */
 const mailbox = `${notOurs}\\b(?:${nouns})\\S{0,3}`
 
@@ -29,21 +29,21 @@ const linkingVerb =
 
 const negation = '(?:does|do|did|is|was|are|has) ?(?:not|n.t|no)|do[se]{1,2}n.?t|dose not|don.t|didn.t|isn.t|wasn.t'
 
-/** The mailbox does not exist. */
+/** Words that say that the mailbox does not exist. */
 const absentWords =
   '(?:unknown|undefined|non-?exist\\w{1,4}|inexist\\w{1,4}|unrouteable|un-?recogni[sz]ed|invalid|illegal|incorrect|not (?:an? )?(?:known|found|listed|recogni[sz]ed|exist\\w{0,3}|be found|defined|registered|valid|in (?:our|the|this|my)|here\\b|on this|local\\b|hosted|deliverable))'
 
-/** The mailbox no longer exists. */
+/** Words that say that the mailbox no longer exists. */
 const goneWords =
   '(?:deleted|removed|moved|renamed|retired|no longer (?:on|valid|available|exists?|in use|here|with|used|active|monitored|registered|work\\w{0,3}|employed|known))'
 
-/** The mailbox is not in use. */
+/** Words that say that the mailbox is not in use. */
 const inactiveWords =
   '(?:disabled|suspended|de-?activated|inactive|frozen|locked|discontinued|closed|expired|terminated|not (?:yet )?activ(?:e|ated)\\b|dormant|abandoned|on hold|(?:temporarily )?limited)'
 
 const spareWords = '(?:more |free |disk |storage |mail ?box |enough )?'
 
-/** Full mailboxes in words that also mean pace: to be matched before those. */
+/** Full mailboxes in words that also mean pace. Match them before the patterns of pace. */
 export const patternsOfFullMailbox: readonly ReplyPattern[] = [
   {
     reason: 'mailbox-full',
@@ -124,7 +124,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     reason: 'bad-mailbox',
     texts: [
-      // Adjective first.
+      // The adjective comes first.
       phrasePattern(
         '(?<!sender |from )\\b(unknown|unrecogni[sz]ed|invalid|illegal|wrong|incorrect|bad|non-?exist[ae]nt|no such|undefined|inexistent|unrouteable|undeliverable) ',
         '(local |final |virtual |gateway |e-?mail |mail |destination |delivery |smtp |recipient |rcpt )?',
@@ -143,7 +143,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
   {
     reason: 'bad-mailbox',
     texts: [
-      // Noun first.
+      // The noun comes first.
       phrasePattern(mailbox, gap, ' (?:', negation, ')(?: \\w{1,20})? exist'),
       phrasePattern(mailbox, gap, linkingVerb, ':? ', absentWords),
       phrasePattern(mailbox, gap, ' (?:could not|couldn.t|cannot|can.t|can not|not) be (?:found|located|identified)'),
@@ -192,7 +192,7 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     when: { status: '1.', stages: ['rcpt'], codes: [550] },
   },
   {
-    // A failed lookup on their side, to be repeated: no verdict on the domain, whatever the code.
+    // A look-up failed on their side and must be repeated. That is no verdict on the domain, whatever the code is.
     reason: 'dns',
     texts: [
       /host not found,? (please )?try again|\bservfail\b|(temporary|transient) .{0,30}\b(dns|name server|look-?up|resol)/i,
@@ -213,13 +213,13 @@ export const patternsOfRecipient: readonly ReplyPattern[] = [
     ],
   },
   {
-    // Exim puts it behind the last error, which may say why.
+    // Exim puts this after the last error, which may say why.
     reason: 'expired',
     texts: [/retry time-?out exceeded/i],
   },
 ]
 
-/** One part after another, in any case. */
+/** Matches one part after another, in upper or lower case. */
 function phrasePattern(...parts: readonly string[]): RegExp {
   return new RegExp(parts.join(''), 'i')
 }

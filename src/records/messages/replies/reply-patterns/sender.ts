@@ -10,7 +10,7 @@ export const patternsOfSender: readonly ReplyPattern[] = [
   },
   { reason: 'sender-rejected', texts: [/\b(sender|mail from|return path)\b.{0,40}null ?mx/i] },
   {
-    // Before all rows about mailboxes: Exim quotes "No Such User Here" of the *sender's* server.
+    // This precedes all rows about mailboxes, because Exim quotes "No Such User Here" of the *sender's* server.
     reason: 'sender-rejected',
     texts: [
       /sender verif|verif\w{1,30} failed for/i,

@@ -1,4 +1,7 @@
-/** Replies about the server's own rules and problems: last, since these phrases also accompany every other refusal. */
+/**
+ * Replies about the server's own rules and problems. They come last, because their phrases also occur in all other
+ * refusals.
+ */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfServer: readonly ReplyPattern[] = [
@@ -17,7 +20,7 @@ export const patternsOfServer: readonly ReplyPattern[] = [
       /(must|require)\w{0,20} .{0,40}\b(tls|encrypt)|encryption (is )?(requir|need)/i,
     ],
   },
-  // Exchange: a group or person that accepts mail only from its own organization.
+  // Exchange sends this for a group or person that accepts mail only from its own organization.
   { reason: 'policy', texts: [/\b(AuthRequired|NotAuthorized)\b/] },
   {
     reason: 'credentials',

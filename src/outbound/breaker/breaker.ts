@@ -137,7 +137,7 @@ export class Breaker {
         throw error
       }
       for (const { workspace_id: workspaceId, scope, subject, bounced, complained } of portion) {
-        // The sums of an owner need no look of their own: each workspace of the owner is judged by them too.
+        // The sums of an owner are judged together with each workspace of the owner.
         if (subject === OWNER_SUBJECT) continue
         const scopes = bounced + complained === 0 ? this.active : this.changed
         if (scopes.size < MAX_CHANGED) scopes.set(`${workspaceId} ${scope} ${subject}`, { workspaceId, scope, subject })

@@ -1,6 +1,4 @@
-/**
- * Lists what the breaker shows to people: the workspace, and each scope in it that is not ok, with its present figures.
- */
+/** Lists what the breaker shows: the workspace, and each scope in it that is not ok, with its present figures. */
 import type { Read } from '../../base/storage/db/prepared.js'
 import { type BreakerState, MAX_STATES, statesOfWorkspace } from './breaker-states.js'
 import { describeFinding, type Figures } from './judge-figures.js'

@@ -32,10 +32,7 @@ export function ownerScopeOf(read: Read, workspaceId: string): ScopeRef | null {
 
 const columns = ['workspace_id', 'scope', 'subject', 'bucket', 'settled', 'bounced', 'complained'] as const
 
-/**
- * Adds nothing if the workspace was deleted, because its rows are being erased, or if the owner of the sums was
- * deleted.
- */
+/** Adds nothing if the workspace, whose rows are being erased, or the owner of the sums was deleted. */
 export const addCounts = prepareWrite<BreakerCountsTable>(({ db, slot }) =>
   db
     .insertInto('breaker_counts')

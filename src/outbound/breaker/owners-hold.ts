@@ -18,10 +18,7 @@ export function findOwnersHold(read: Read, workspaceId: string): BreakerState | 
   return stateOfScope(read, { workspaceId: held, scope: 'workspace', subject: held })[0]
 }
 
-/**
- * Throws a Refusal `conflict` while mail of the workspace is held. `act` names what the hold forbids, such as
- * `deleted`.
- */
+/** Throws a Refusal `conflict` while mail of the workspace is held. `act` is the forbidden act, such as `deleted`. */
 export function requireNothingHeld(read: Read, workspaceId: string, act: string): void {
   const own = statesOfWorkspace(read, { workspaceId, limit: MAX_STATES }).find((state) => state.hold_rule !== null)
   const held = own ?? findOwnersHold(read, workspaceId)

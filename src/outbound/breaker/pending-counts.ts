@@ -10,9 +10,7 @@ import { OWNER_SUBJECT, type ScopeRef } from './outcome-counts.js'
 
 /** Milliseconds of one bucket. */
 export const COUNT_BUCKET = 900_000
-/**
- * The most scopes and quarters of an hour in memory. While the database takes no writes, further ones are not counted.
- */
+/** The most scopes and quarters of an hour in memory. If the database takes no writes, further ones are not counted. */
 const MAX_PENDING = 10_000
 
 /** The outcome of one recipient of a message. */
@@ -39,9 +37,7 @@ interface CountingDeps {
   readonly clock: Clock
   /** Mail to such a domain ends as the sender has asked for, so it says nothing about addresses. */
   readonly isSimulated: (domain: DomainName) => boolean
-  /**
-   * Returns the owner of a workspace. All workspaces of an owner count together. Absent if workspaces have no owners.
-   */
+  /** Returns the owner of a workspace. Workspaces of an owner count together. Absent if there are no owners. */
   readonly ownerOf?: (workspaceId: string) => string
 }
 
@@ -85,10 +81,7 @@ export class PendingCounts {
     }
   }
 
-  /**
-   * Clears the pending counts of these scopes; for a workspace, those of all scopes in it and the sums of its owner
-   * too.
-   */
+  /** Clears the pending counts of these scopes; for a workspace, also all scopes in it and the sums of its owner. */
   forget(scopes: readonly ScopeRef[]): void {
     for (const [key, one] of this.pending) {
       const isMeant = ({ workspaceId, scope, subject }: ScopeRef): boolean =>

@@ -21,10 +21,7 @@ export type RunningBroadcast = ReturnType<typeof runningPage>[number]
 
 const PAGE_SIZE = 200
 
-/**
- * Lists the broadcasts of all workspaces that are sending, paused, or cancelled with entries left in the queue, the
- * oldest first.
- */
+/** Lists all broadcasts that are sending, paused, or cancelled with entries left in the queue, the oldest first. */
 export function listRunningBroadcasts(read: Read): readonly RunningBroadcast[] {
   const running: RunningBroadcast[] = []
   for (let after = ''; ; ) {

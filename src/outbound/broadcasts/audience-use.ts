@@ -1,6 +1,4 @@
-/**
- * Keeps an audience from being deleted while a broadcast has contacts of it left to write to, or waits for its time.
- */
+/** Prevents the deletion of an audience while a broadcast has contacts of it left, or waits for its time. */
 import { sql } from 'kysely'
 import { Refusal } from '../../base/mail/refusal.js'
 import {

@@ -24,20 +24,14 @@ export interface EngineDeps extends ExpanderDeps {
 /** Milliseconds after which the engine notices due broadcasts, and room in the queue. */
 const POLL_INTERVAL = 200
 const FAULT_PAUSE = 1_000
-/**
- * Milliseconds after which the engine looks again at an exhausted limit, which may have been raised. Each `recheck`
- * looks too.
- */
+/** Milliseconds after which the engine looks again at an exhausted limit. Each `recheck` looks too. */
 const RECHECK_INTERVAL = 3_600_000
 /** The most scheduled broadcasts that one pass starts. */
 const MAX_DUE = 50
 /** The contacts of one commit. Measured: 50 are on disk after 7 ms. */
 const CHUNK = 50
 const YIELDING_CHUNK = 12
-/**
- * The most entries that wait for their first attempt. While other mail goes out, they are fewer than a lane of delivery
- * has in memory.
- */
+/** The most entries that wait for a first attempt; while other mail goes out, fewer than a lane has in memory. */
 const WINDOW = 2_000
 const YIELDING_WINDOW = 300
 /** The load of the thread from which on steps are further apart. */
@@ -78,9 +72,7 @@ export class BroadcastEngine {
     this.syncStopped()
   }
 
-  /**
-   * Continues where the last process stopped. While the disk has no space for new mail, the engine makes no messages.
-   */
+  /** Continues where the last process stopped. Makes no messages while the disk has no space for new mail. */
   start(hasDiskSpace: () => boolean): void {
     this.hasDiskSpace = hasDiskSpace
     this.loop = this.run()
@@ -144,10 +136,7 @@ export class BroadcastEngine {
     return hasMore
   }
 
-  /**
-   * Stops the broadcasts in delivery that are paused or cancelled now, and resumes the others. Returns all that are
-   * under way.
-   */
+  /** Stops paused and cancelled broadcasts in delivery, and resumes the others. Returns all that are under way. */
   private syncStopped(): readonly RunningBroadcast[] {
     const running = listRunningBroadcasts(this.deps.read)
     const byId = new Map(running.map((broadcast) => [broadcast.id, broadcast]))
@@ -216,10 +205,7 @@ export class BroadcastEngine {
     return isDue
   }
 
-  /**
-   * Pauses a broadcast whose step throws, because a bug must not stop the other broadcasts, nor be repeated without
-   * end.
-   */
+  /** Pauses a broadcast whose step throws, because a bug must not stop other broadcasts, nor repeat without end. */
   private async tryStep(ref: BroadcastRef, options: StepOptions): Promise<StepResult> {
     try {
       return await this.steps.take(ref, options)

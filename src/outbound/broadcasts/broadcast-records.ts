@@ -89,10 +89,7 @@ export const removeBroadcast = prepareWrite<Versioned>(
   1,
 )
 
-/**
- * The newest contact. The broadcast does not write to contacts that come later. This takes constant time: it reads the
- * end of an index.
- */
+/** The newest contact; later ones get no message. This takes constant time, because it is the end of an index. */
 const newestContact = sql<string>`coalesce((select max(c.id) from contacts as c
   where c.workspace_id = broadcasts.workspace_id and c.audience_id = broadcasts.audience_id), '')`
 
@@ -117,10 +114,7 @@ export const scheduleDraft = prepareWrite<Dispatch & { at: Timestamp }>(
   1,
 )
 
-/**
- * Changes `draft` to `sending`, with the audience as it is now. Misses if the broadcast has changed since `version` was
- * read.
- */
+/** Changes `draft` to `sending`, with the present audience. Misses if it has changed since `version` was read. */
 export const markSending = prepareWrite<Dispatch>(
   ({ db, slot }) =>
     db
@@ -161,9 +155,7 @@ export const startScheduled = prepareWrite<Change>(
   1,
 )
 
-/**
- * Changes `sending` to `paused`. `note` says why the service pauses the broadcast; null means that a client pauses it.
- */
+/** Changes `sending` to `paused`. `note` says why the service does it; null means that a client does. */
 export const pauseBroadcast = prepareWrite<Change & { note: string | null }>(
   ({ db, slot }) =>
     db
@@ -199,9 +191,7 @@ export const resumeBroadcast = prepareWrite<Change>(
   1,
 )
 
-/**
- * Changes `scheduled`, `sending` or `paused` to `cancelled`. A broadcast that has not started is also finished then.
- */
+/** Changes `scheduled`, `sending` or `paused` to `cancelled`. A broadcast that has not started is then finished. */
 export const cancelBroadcast = prepareWrite<Change>(
   ({ db, slot }) =>
     db

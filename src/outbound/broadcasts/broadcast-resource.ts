@@ -111,10 +111,7 @@ export function toBroadcastResource(read: Read, broadcast: Broadcast): Broadcast
   return { ...toListedBroadcast(read, broadcast), html, text }
 }
 
-/**
- * Makes totals from the numbers of emails in each status. `scheduled` is always 0, because messages are made when they
- * are due.
- */
+/** Makes totals from the emails in each status. `scheduled` is always 0, because messages are made when due. */
 export function toTotals(counts: BroadcastCounts): Totals {
   const { recipients, queued, sent, delivered, bounced, failed, cancelled, complained } = counts
   const { unsubscribed, unique_opens, unique_clicks } = counts

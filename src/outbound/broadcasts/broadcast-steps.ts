@@ -132,10 +132,7 @@ type StepFields = Pick<BroadcastSummary, 'status' | 'scheduled_for' | 'expanded'
 export interface StepOptions {
   /** The contacts for which one step makes messages. */
   readonly chunk: number
-  /**
-   * The most entries in the queue that wait for their first attempt. The step looks at more contacts while there are
-   * fewer.
-   */
+  /** The most entries that wait for their first attempt. The step looks at more contacts while there are fewer. */
   readonly window: number
   /** True if an exhausted limit may have been raised. */
   readonly isRecheck: boolean

@@ -26,10 +26,7 @@ export class BroadcastComposer {
     private readonly trackingHost: Pick<TrackingHost, 'baseFor'>,
   ) {}
 
-  /**
-   * Rejects with a Refusal: `invalid-parameter`, `invalid-template-variables` or `too-large`. Its details name the
-   * wrong field.
-   */
+  /** Rejects with a Refusal `invalid-parameter`, `invalid-template-variables` or `too-large` that names the field. */
   async compose(content: BroadcastContent, ids: BroadcastIds): Promise<ComposedBroadcast> {
     const { hostname, publicUrl } = this
     const base = this.trackingHost.baseFor(domainOf(content.sender.address))

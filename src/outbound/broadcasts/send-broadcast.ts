@@ -24,10 +24,7 @@ import type { BroadcastComposer } from './compose-broadcast.js'
 import { buildTemplateNotFound } from './draft.js'
 import { insertSentContent } from './sent-content.js'
 
-/**
- * The most broadcasts of a workspace that are scheduled or under way, because the engine looks at all of them several
- * times a second.
- */
+/** The most scheduled or running broadcasts of a workspace: the engine looks at each several times a second. */
 const MAX_ACTIVE = 100
 
 export interface SendBroadcastDeps extends Store {

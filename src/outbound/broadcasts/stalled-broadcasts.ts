@@ -1,14 +1,8 @@
-/**
- * Reads the broadcasts of a workspace that do not continue: paused ones, and those that wait because a limit is
- * exhausted.
- */
+/** Reads the broadcasts of a workspace that do not continue: paused ones, and those that wait for a limit. */
 import { sql } from 'kysely'
 import { prepareRead } from '../../base/storage/db/prepared.js'
 
-/**
- * The first conditions must be the same as in the index `broadcasts_active`, which has the broadcasts that may have
- * work.
- */
+/** The first conditions must be the same as in the index `broadcasts_active` of those that may have work. */
 export const stalledBroadcasts = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')

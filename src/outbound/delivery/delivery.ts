@@ -1,6 +1,7 @@
 /**
  * Delivery as a whole: the runner of the queue, and what its attempts use. A message passes through
- * `QueueRunner.offer`, `makeAttempt`, `MessageSender.send`, `SessionPool.send` and `AttemptSettler.settle`.
+ * `QueueRunner.offer`, `makeAttempt`, `MessageSender.send`, `SessionPool.send`, `QueueRunner.storeOutcome` and
+ * `AttemptSettler.settle`.
  */
 
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
@@ -128,9 +129,7 @@ export class Delivery {
     await this.runner.start()
   }
 
-  /**
-   * Call this after a commit of another process or a reload: caches are read again, and unreachable hosts are probed.
-   */
+  /** Call this after a commit of another process or a reload. It drops caches and probes unreachable hosts. */
   refresh(): void {
     this.unreachable.expireAll(this.deps.clock())
     this.sources.drop()

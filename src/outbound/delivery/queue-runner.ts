@@ -34,10 +34,7 @@ const SLOT_INTERVAL = 50
 const FAULT_PAUSE = 1_000
 /** Milliseconds that aborted attempts have to end. */
 const ABORT_GRACE = 2_000
-/**
- * Milliseconds between two full sweeps. A sweep keeps its position, so an entry that became due behind it needs a new
- * start.
- */
+/** Milliseconds between two full sweeps, which find entries that became due behind the position of the sweep. */
 const FULL_SWEEP_INTERVAL = 5 * 60_000
 const MAX_PER_LANE = 400
 const MAX_PER_WORKSPACE = 4_000
@@ -95,10 +92,7 @@ export class QueueRunner {
     return this.leases.claim()
   }
 
-  /**
-   * Takes a message whose commit, with this claim, is on disk. Bytes that the commit has not kept in memory are read
-   * back.
-   */
+  /** Takes a message whose commit, with this claim, is on disk. Bytes that are no longer in memory are read back. */
   offer(enqueued: EnqueuedEmail, claim: Claim | null = null, copies?: FreshCopies): void {
     const { email, entries, dsnRequests, bytes } = enqueued
     const isDue = email.scheduled_for === null
@@ -166,9 +160,7 @@ export class QueueRunner {
     await this.leases.releaseAll()
   }
 
-  /**
-   * Runs one page of the sweep at a time. If a million entries wait for one host, all but the first few are refused.
-   */
+  /** Runs one page of the sweep. If a million entries wait for one host, all but the first few are refused. */
   private runSweep(): void {
     if (this.isStopping || this.pauseTimer !== null) return
     if (this.nextSweep !== null) clearTimeout(this.nextSweep)
@@ -213,7 +205,7 @@ export class QueueRunner {
     }
     const { signal } = this.abortController
     // The commit of the outcome begins before other attempts do: until it is on disk, a crash repeats this attempt.
-    const ended = finished === 'changed' ? this.leases.release(entry, signal) : this.settle(turn, finished)
+    const ended = finished === 'changed' ? this.leases.release(entry, signal) : this.storeOutcome(turn, finished)
     this.endAttempt(turn)
     await ended
     this.lanes.forget(entry)
@@ -233,7 +225,7 @@ export class QueueRunner {
    * Stores the outcome. It is kept while the database does not take it, until the process ends. If a bug keeps it from
    * being written, the entry is held, because the message may have arrived.
    */
-  private async settle(turn: Turn, finished: FinishedAttempt): Promise<void> {
+  private async storeOutcome(turn: Turn, finished: FinishedAttempt): Promise<void> {
     const { id, email_id: email } = finished.entry
     this.leases.forget(id)
     const onStorageFault = (): void => {
@@ -249,9 +241,7 @@ export class QueueRunner {
     }
   }
 
-  /**
-   * Turns a fault of this server into a deferral like any other: counted, logged, and final when the message expires.
-   */
+  /** Makes a fault of this server a deferral like any other: counted, logged, final when the message expires. */
   private async handleFault(turn: Turn, error: unknown): Promise<FinishedAttempt | 'changed'> {
     const { entry, at, isHandedOver } = turn
     if (this.abortController.signal.aborted)

@@ -50,7 +50,7 @@ function render({ template, data, unsubscribeUrl, form }: TemplateJob): DoneJob 
   return { result: { kind: 'rendered', rendered }, transfer: memoriesOf([rendered.html, rendered.text]) }
 }
 
-/** It has at most 2 MB, which the answer encodes in steps. */
+/** Renders a preview. It has at most 2 MB, which the answer encodes in steps. */
 function preview({ words, data, unsubscribeUrl }: PreviewJob): DoneJob {
   const rendered = renderPreview(parseTemplate(words), data, unsubscribeUrl)
   return { result: { kind: 'previewed', preview: rendered }, transfer: [] }
@@ -60,7 +60,7 @@ function memoriesOf(bodies: readonly (Buffer | null)[]): readonly ArrayBuffer[] 
   return bodies.flatMap((body) => (body === null ? [] : (memoryAloneOf(body) ?? [])))
 }
 
-/** Bytes have lost their class on the way. */
+/** Makes Buffers of the bytes, which have lost their class on the way. */
 function unpack(content: ContentJob['content']): RequestedContent {
   const restore = <File extends { readonly content: Uint8Array }>(file: File): File & { readonly content: Buffer } => ({
     ...file,

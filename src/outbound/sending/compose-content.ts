@@ -1,6 +1,6 @@
 /**
- * Composes the bytes of a message from the content of an API request, with tracked links: what takes time with the size
- * of the content, and nothing that needs the database. Pure.
+ * Composes the bytes of a message from the content of an API request, with tracked links. It does the work that takes
+ * time with the size of the content, and nothing that needs the database. Pure.
  */
 
 import { textOfHtml } from '../../records/messages/mime/text-of-html.js'
@@ -15,15 +15,15 @@ export interface ContentToCompose {
   readonly content: RequestedContent
   readonly email: TrackedEmail
   readonly hostname: string
-  /** Null: the bodies have no unsubscribe link. */
+  /** Null if the bodies have no unsubscribe link. */
   readonly unsubscribe: UnsubscribeUse | null
 }
 
 /** The link of the first recipient. */
 export interface UnsubscribeUse {
-  /** Takes the place of `{{unsubscribe_url}}`; null: it stands in the bodies already. */
+  /** Replaces `{{unsubscribe_url}}`. Null if the link is already in the bodies. */
   readonly url: string | null
-  /** Added if the link stands in the bodies. */
+  /** Fields that are added if the bodies have the link. */
   readonly fields: readonly CustomField[]
 }
 
@@ -32,18 +32,18 @@ export interface ComposedContent extends ComposedMessage {
   readonly hasUnsubscribeLink: boolean
 }
 
-/** Characters and bytes of what is composed on the main thread; HTML from which a text is made takes longer. */
+/** The most characters and bytes that are composed on the main thread. HTML from which a text is made takes longer. */
 const MAX_HERE = LONG_BODY
 const MAX_CONVERTED_HERE = 16_384
 
-/** Composing it takes more than some milliseconds. */
+/** Tells whether composing the content takes more than some milliseconds. */
 export function isLargeContent({ html, text, attachments, inlineImages }: RequestedContent): boolean {
   const files = [...attachments, ...inlineImages].reduce((sum, { content }) => sum + content.length, 0)
   const htmlLength = html?.length ?? 0
   return htmlLength + (text?.length ?? 0) + files > MAX_HERE || (text === null && htmlLength > MAX_CONVERTED_HERE)
 }
 
-/** Throws a Refusal for too many unsubscribe links. */
+/** Throws a Refusal if there are too many unsubscribe links. */
 export function composeContent(
   { content, email, hostname, unsubscribe }: ContentToCompose,
   tracker: EmailTracker,
@@ -80,7 +80,7 @@ interface TrackedContent {
   readonly tracking: SubmittedTracking
 }
 
-/** Text that is made from the HTML shows the URLs as they were submitted. */
+/** Tracks the content. Text that is made from the HTML shows the URLs as they were submitted. */
 function trackContent(tracker: EmailTracker, content: MessageContent, email: TrackedEmail): TrackedContent {
   const { html, text } = content
   const { opens, clicks } = email
@@ -93,7 +93,7 @@ function trackContent(tracker: EmailTracker, content: MessageContent, email: Tra
   return { content: tracked, tracking: { opens, clicks, skipped, writes } }
 }
 
-/** Field by field: V8 takes tens of microseconds to spread them. */
+/** Copies field by field, because V8 takes tens of microseconds to spread the fields. */
 function withBodies(content: RequestedContent, html: string | null, text: string | null): MessageContent {
   const { from, to, cc, bcc, replyTo, subject, fields, attachments, inlineImages } = content
   return { from, to, cc, bcc, replyTo, subject, html, text, fields, attachments, inlineImages }

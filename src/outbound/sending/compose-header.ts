@@ -11,9 +11,7 @@ import type { MessageContent } from './message-content.js'
 import { readStructuredValue, type ValuePiece } from './structured-fields.js'
 
 const MAX_LINE_LENGTH = 76
-/**
- * The most characters of an encoded word with its delimiters. They leave room for the field's name on the first line.
- */
+/** The most characters of an encoded word. They leave room for the field's name on the first line. */
 const MAX_WORD_LENGTH = 52
 
 /** Each line ends with CRLF. */
@@ -89,9 +87,7 @@ function formatField(name: string, value: string): string {
   return `${line.length <= MAX_LINE_LENGTH ? line : foldField(name, value)}\r\n`
 }
 
-/**
- * Folds a field. The first word stays on the line of the name; blanks move to the next line with the word after them.
- */
+/** Folds a field. The first word stays on the line of the name; blanks move to the next line with their word. */
 function foldField(name: string, value: string): string {
   let text = `${name}:`
   let width = text.length

@@ -98,10 +98,7 @@ function buildBodies({ html, text }: MessageContent): Bodies {
 
 type Body = string | { readonly content: Buffer; readonly contentTransferEncoding: 'base64' }
 
-/**
- * Text with more characters is sent in base64, because quoted-printable of megabytes takes a second, and base64 a
- * tenth.
- */
+/** Longer text is sent in base64, because quoted-printable of megabytes takes a second, and base64 a tenth. */
 const LARGE_TEXT = 262_144
 
 function buildBody(text: string): Body {

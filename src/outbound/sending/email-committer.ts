@@ -110,9 +110,7 @@ function buildKeyWrites({ workspaceId, key, fingerprint, becomes }: IdempotentRe
   ]
 }
 
-/**
- * Handles a failed commit: returns the result of an equal request, or throws the quota's Refusal or the error itself.
- */
+/** Handles a failed commit: returns the result of an equal request, or throws the quota's Refusal or the error. */
 function resolveFailedCommit(
   read: Read,
   error: unknown,

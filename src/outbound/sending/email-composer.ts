@@ -32,10 +32,7 @@ export interface RequestedEmail {
   readonly templateId: string | null
   /** One id for each recipient of To, Cc and Bcc, in this order. */
   readonly recipientIds: readonly string[]
-  /**
-   * True if the template has put the unsubscribe link of the first recipient into the bodies. Bodies of a client get it
-   * here.
-   */
+  /** True if the template has put the first recipient's unsubscribe link into the bodies. Other bodies get it here. */
   readonly hasUnsubscribeLink: boolean
 }
 

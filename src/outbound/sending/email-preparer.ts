@@ -83,10 +83,7 @@ function holdBytes(pieces: readonly Buffer[]): MessageBytes {
   return moved.length < MOVE_FROM_BYTES ? MessageBytes.lent(joinPieces(pieces, moved.length)) : moved
 }
 
-/**
- * Holds the bytes from which the copies are made later, so the caller must not free them. A large message is not
- * copied.
- */
+/** Holds the bytes for copies that are made later, so do not free them. A large message is not copied. */
 function holdForCopies(pieces: readonly Buffer[]): MessageBytes {
   const last = pieces.findLast(({ length }) => length > 0)
   const joined = last !== undefined && hasHeadroom(last) ? joinInPlace(pieces) : null

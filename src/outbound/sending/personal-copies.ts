@@ -16,10 +16,7 @@ import type { UnsubscribeLinks } from './unsubscribe-links.js'
 
 /** 32 MB: the most bytes that the copies of one email do not share with the first recipient's message. */
 const MAX_COPIES = 32 * 1_048_576
-/**
- * 1 MB: the most encoded bytes of text and HTML in an email that has copies, because they are searched and copied as a
- * whole.
- */
+/** 1 MB: the most encoded bytes of text and HTML in an email with copies. They are searched and copied as a whole. */
 const MAX_COPIED_BODIES = 1_048_576
 /** Bytes that are copied in one turn of the event loop. */
 const STEP_BYTES = 524_288

@@ -9,9 +9,7 @@ const MAX_AHEAD = 30 * 24 * 3_600_000
 
 const isoPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})$/i
 
-/**
- * Converts ISO 8601 with an offset or `Z` to epoch milliseconds. Returns null for any other text, such as 30 February.
- */
+/** Converts ISO 8601 with an offset or `Z` to epoch milliseconds. Returns null for other text, such as 30 February. */
 export function parseTimestamp(text: string): number | null {
   const at = Date.parse(text)
   const [, day] = isoPattern.exec(text) ?? []

@@ -59,10 +59,7 @@ const syntaxByName: ReadonlyMap<string, Syntax> = new Map(
   keysOf(namesBySyntax).flatMap((syntax) => namesBySyntax[syntax].map((name): [string, Syntax] => [name, syntax])),
 )
 
-/**
- * Returns the pieces of a value, or what is wrong with it. Returns null if the field is not structured, or is all
- * ASCII.
- */
+/** Returns the pieces of a value, or what is wrong with it, or null if the field is unstructured or all ASCII. */
 export function readStructuredValue(name: string, value: string): readonly ValuePiece[] | string | null {
   const syntax = syntaxByName.get(name.toLowerCase())
   if (syntax === undefined || isAscii(value)) return null

@@ -17,10 +17,7 @@ import { IDEMPOTENCY_FIELD, isServiceField, readServiceFields } from './service-
 import type { SubmittedMessage } from './submitted-message.js'
 
 interface AcceptedEmail {
-  /**
-   * The names of fields that occurred more than once. Only the last occurrence of each is sent. Absent if there are
-   * none.
-   */
+  /** The names of fields that occurred more than once. Only the last of each is sent. Absent if there are none. */
   readonly repeated?: readonly string[]
   readonly emailId: string
 }

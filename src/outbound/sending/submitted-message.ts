@@ -1,6 +1,4 @@
-/**
- * A *submission* is a message that a client hands in over SMTP or REST: envelope, unchanged bytes, and sending options.
- */
+/** A *submission* is a message that a client hands in over SMTP or REST: envelope, bytes, and sending options. */
 import type { Address } from '../../base/mail/address.js'
 import type { DsnNotify } from '../../base/mail/dsn-parameters.js'
 import type { Header } from '../../base/mail/header-fields.js'

@@ -85,10 +85,7 @@ export function mayHaveUnsubscribeUrl({ html, text }: Pick<RequestedContent, 'ht
   return [html, text].some((body) => Buffer.isBuffer(body) || body?.includes(UNSUBSCRIBE_URL) === true)
 }
 
-/**
- * Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal if there are too many of them, or too many
- * bytes.
- */
+/** Replaces `{{unsubscribe_url}}` and no other variable. Throws a Refusal for too many of them, or too many bytes. */
 export function insertUnsubscribeUrls({ html, text }: Bodies, url: string): Bodies & Linked {
   const filled = { html: fillBody(html, url, 'html'), text: fillBody(text, url, 'text') }
   return { ...filled, hasUnsubscribeLink: filled.html !== html || filled.text !== text }

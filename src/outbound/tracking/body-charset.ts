@@ -20,9 +20,7 @@ const asciiBased: ReadonlySet<string> = new Set(['big5', 'cp949', 'euc-jp', 'gb1
 const utf8 = (text: string): Buffer => Buffer.from(text)
 const ascii = (text: string): Buffer => Buffer.from(text, 'latin1')
 
-/**
- * `charset` is the declared one, or empty. Returns null if the bytes are not valid in it, or if it cannot be encoded.
- */
+/** `charset` is the declared one, or empty. Returns null if the bytes are not valid in it, or cannot be encoded. */
 export function decodeBody(bytes: Buffer, charset: string): BodyText | null {
   const label = charset.trim().toLowerCase()
   const encoding = label === '' ? UNDECLARED : encodingOf(label)

@@ -11,9 +11,7 @@ interface BroadcastEmail {
   readonly broadcastId: string
 }
 
-/**
- * `token` is that of a target that only this email has (`mail/click-token.ts`). Null if the target is the broadcast's.
- */
+/** `token` names a target that only this email has (`mail/click-token.ts`). Null for a target of the broadcast. */
 export function buildBroadcastClickUrl(
   { base, emailId, broadcastId }: BroadcastEmail,
   target: string,

@@ -26,9 +26,7 @@ const eventTypes = { open: 'email.opened', click: 'email.clicked' } as const
 
 const isMachine = sql<number>`json_extract(data, '$.machine')`
 
-/**
- * The most clicks of machines of one message. Beyond it, those of a person stay a person's, so that the log is bounded.
- */
+/** The most clicks of machines of one message. Beyond it, clicks count as a person's, so that the log is bounded. */
 const MAX_MACHINES = 5
 
 const recordedEvents = prepareRead<{ emailId: string; type: (typeof eventTypes)[Kind] }>()(({ db, slot }) =>
@@ -59,10 +57,7 @@ export class FirstHits {
     else recorded.person = eventId
   }
 
-  /**
-   * Returns the event of a person that was a machine's, because it is among these clicks of a machine, or null if it is
-   * not.
-   */
+  /** Returns the event that counted as a person's, if it is among these clicks of a machine, else null. */
   moveClick(emailId: string, eventIds: readonly string[]): string | null {
     const recorded = this.find({ emailId, kind: 'click' })
     const { person, machines } = recorded

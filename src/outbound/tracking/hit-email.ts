@@ -9,9 +9,7 @@ interface EmailId {
   readonly id: string
 }
 
-/**
- * Reads an email of any workspace: its id is the secret of its pixel, just as the id of a link is the link's secret.
- */
+/** Reads an email of any workspace: its id is the secret of its pixel, as a link's id is the link's secret. */
 const emailOfAnyWorkspace = prepareRead<EmailId>()(({ db, slot }) =>
   db
     .selectFrom('emails')

@@ -9,9 +9,9 @@ import { isInSomeNetwork, type Network, parseNetwork } from '../../base/platform
 
 /**
  * Egress networks of Apple's Mail Privacy Protection, which shares them with iCloud Private Relay. Source:
- * https://mask-api.icloud.com/egress-ip-ranges.csv, as of February 2026: its 280,000 entries of three operators
- * (Akamai, Cloudflare, Fastly) in the smallest common networks. They also hold people who browse with Private
- * Relay, so a network alone decides nothing: see `machine.ts`.
+ * https://mask-api.icloud.com/egress-ip-ranges.csv of February 2026: its 280,000 entries of three operators (Akamai,
+ * Cloudflare, Fastly) in the smallest common networks. People who browse with Private Relay use them too, so a network
+ * alone decides nothing.
  */
 const APPLE_EGRESS_NETWORKS = parseAll([
   '104.28.0.0/16',

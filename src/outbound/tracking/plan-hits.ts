@@ -131,10 +131,7 @@ function planSweep(email: EmailKey, recorded: Write, earlier: readonly { readonl
   return { writes: [recorded, markMachineClicks({ ...email, eventIds })], recount: email }
 }
 
-/**
- * Plans a hit on a message of a broadcast. Returns null if it is not the first, and shows nothing new about earlier
- * ones.
- */
+/** Plans a hit on a broadcast's message. Returns null if it is not the first, and shows nothing about earlier ones. */
 function planFirstHit(deps: PlanDeps, hit: Hit, email: HitEmail, eventId: string): PlannedHit | null {
   const { id: emailId } = email
   if (hit.kind === 'click') return planFirstClick(deps, { hit, email, eventId })

@@ -99,9 +99,7 @@ export class HitRecorder {
     this.timer ??= setTimeout(() => void this.start(), BATCH_DELAY)
   }
 
-  /**
-   * Records the waiting hits. Full batches follow each other at once; the rest waits for more hits, except at the end.
-   */
+  /** Records the waiting hits. Full batches follow each other at once; the rest waits for more, except at the end. */
   private async recordWaiting(): Promise<void> {
     do await this.recordBatch(this.takeBatch())
     while (this.waiting.length >= MAX_BATCH || (this.stopping.signal.aborted && this.waiting.length > 0))
@@ -139,9 +137,7 @@ export class HitRecorder {
     if (events.length > opens) this.deps.onRecorded?.('click', events.length - opens)
   }
 
-  /**
-   * Repeats an attempt after a fault of the database. Rejects with any other error, and with every error after `stop`.
-   */
+  /** Repeats an attempt after a fault of the database. Rejects with any other error, and after `stop` with any. */
   private async retry<Result>(attempt: () => Promise<Result>): Promise<Result> {
     const { retryDelay = RETRY_DELAY } = this.deps
     for (;;) {

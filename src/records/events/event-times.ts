@@ -38,10 +38,7 @@ export function findLogRange(read: Read): LogRange {
   return { first: first?.seq ?? 0, end: (last?.seq ?? -1) + 1 }
 }
 
-/**
- * Returns the `seq` of the first event of all workspaces at this time or later, or one above the newest if there is
- * none.
- */
+/** Returns the `seq` of the first event of all workspaces at this time or later, or one above the newest. */
 export function seqAtTime(read: Read, time: number): number {
   let { first: low, end: high } = findLogRange(read)
   // Every event below `low` is earlier. The event at `high`, if there is one, is not.

@@ -10,10 +10,7 @@ import type { SuppressionReason } from '../../base/storage/tables/content-tables
 import type { EventType, InternalEventType } from '../../base/storage/tables/email-tables.js'
 import type { SmsEncoding, SmsFault } from '../../base/storage/tables/sms-tables.js'
 
-/**
- * What every event about a recipient of an email contains. It is a type and not an interface, because it is a JSON
- * object.
- */
+/** What every event about a recipient of an email contains. Only a type, not an interface, can be a JSON object. */
 export type EmailData = {
   readonly email_id: string
   readonly from: string

@@ -6,14 +6,15 @@
  * After a fault it is tried again later; after three faults of this server it fails. While the database takes no
  * writes, it waits.
  */
-
+import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
+import { threadOptions } from '../../base/platform/processes/thread-options.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { StorageFault, tryCommit } from '../../base/storage/db/write.js'
 import type { ExportFault } from '../../base/storage/tables/export-tables.js'
 import { createExportFolder, exportFile, removeExportFile, removeOrphanExports } from './export-file.js'
-import type { ExportProgress } from './export-protocol.js'
+import type { ExportJob, ExportProgress, ExportReport } from './export-protocol.js'
 import {
   advanceExport,
   completeExport,
@@ -22,7 +23,6 @@ import {
   failExport,
   listUnfinishedExports,
 } from './export-records.js'
-import { runExportThread } from './export-thread.js'
 import type { ExportOutcome } from './write-export.js'
 
 interface RunnerDeps extends Store {
@@ -216,4 +216,51 @@ export class ExportRunner {
     if (exportById(this.deps.read, ref).length === 0) await removeExportFile(this.deps.folder, ref.id)
     return 'ended'
   }
+}
+
+/** A step holds some hundred rows. A thread that needs more memory than this limit is ended. */
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 8 }
+
+interface ThreadCallbacks {
+  /** Stores what is on disk. Resolves to false if the thread must end here. */
+  readonly onProgress: (progress: ExportProgress) => Promise<boolean>
+  /** Ends the thread at once. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs one export on a separate thread, which ends with it. Whatever happens to the thread, the daemon continues, and
+ * the next export begins with a new thread. Resolves to null if the thread was ended. Rejects with the error that ended
+ * it, or with that of `onProgress`.
+ */
+export function runExportThread(
+  job: ExportJob,
+  { onProgress, signal }: ThreadCallbacks,
+): Promise<ExportOutcome | null> {
+  return new Promise((resolve, reject) => {
+    let outcome: ExportOutcome | null = null
+    let isEnded = signal.aborted
+    if (isEnded) return resolve(null)
+    const url = new URL('./export-worker.js', import.meta.url)
+    const worker = new Worker(url, { ...threadOptions, resourceLimits, workerData: job })
+    const end = (): void => {
+      isEnded = true
+      void worker.terminate()
+    }
+    signal.addEventListener('abort', end, { once: true })
+    const fail = (error: unknown): void => {
+      reject(error)
+      end()
+    }
+    worker.on('message', (report: ExportReport) => {
+      if (report.kind !== 'progress') outcome = report
+      else onProgress(report.progress).then((goesOn) => (goesOn ? worker.postMessage(null) : end()), fail)
+    })
+    worker.once('error', reject)
+    worker.once('exit', () => {
+      signal.removeEventListener('abort', end)
+      if (outcome !== null || isEnded) resolve(outcome)
+      else reject(new Error('the thread of an export has exited'))
+    })
+  })
 }

@@ -30,10 +30,7 @@ export const broadcastOfEmail = prepareRead<{ emailId: string }>()(({ db, slot }
   db.selectFrom('broadcast_messages').select('broadcast_id').where('email_id', '=', slot('emailId')),
 )
 
-/**
- * Reads the contact as the audience has it now. There is no row if the broadcast was deleted, or the message is
- * unknown.
- */
+/** Reads the contact as it is now. There is no row if the broadcast was deleted, or the message is unknown. */
 const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string }>()(({ db, slot }) =>
   db
     .selectFrom('broadcast_messages as message')
@@ -51,10 +48,7 @@ const subscriptionOfMessage = prepareRead<{ workspaceId: string; emailId: string
     .where('message.workspace_id', '=', slot('workspaceId')),
 )
 
-/**
- * Tells whether the contact of the message is still subscribed to the audience. Returns true if the broadcast was
- * deleted.
- */
+/** Tells whether the message's contact is still subscribed to the audience. True if the broadcast was deleted. */
 export function isInAudience(read: Read, message: { readonly workspaceId: string; readonly emailId: string }): boolean {
   const [found] = subscriptionOfMessage(read, message)
   return found === undefined || found.subscribed === 1

@@ -42,16 +42,10 @@ export interface RecipientDetails {
   readonly reason: Reason | null
   readonly mx: string | null
   readonly next_attempt_at: string | null
-  /**
-   * The host that is not contacted until then, and why, or a paused broadcast. Null if the entry waits only for its
-   * time.
-   */
+  /** The host that is not called until then, and why, or a paused broadcast. Null if the entry waits for its time. */
   readonly waits_for: string | null
   readonly held: boolean
-  /**
-   * Null if the entry is not held. `workspace`: a member holds it. `rule`: the hold rule holds it that `waits_for`
-   * names.
-   */
+  /** Null if the entry is not held. `workspace`: a member holds it. `rule`: `waits_for` names the hold rule. */
   readonly held_by: 'operator' | 'workspace' | 'rule' | null
   readonly delivered_at: string | null
   readonly transcript: string | null
@@ -159,10 +153,7 @@ function trackingOf({ track_opens, track_clicks, tracking_skipped }: Email): Ema
   return tracking_skipped === null ? asked : { ...asked, skipped: tracking_skipped }
 }
 
-/**
- * Returns the status that follows from the recipients that are shown. Complaint and cancellation belong to the email
- * itself.
- */
+/** Returns the status that follows from the recipients. Complaint and cancellation belong to the email itself. */
 function statusOf({ status }: Email, recipients: readonly Recipient[]): Email['status'] {
   if (status === 'complained') return status
   if (status === 'cancelled' && recipients.some((recipient) => recipient.status === status)) return status

@@ -6,8 +6,8 @@
  * without the changes of tracking. If the bytes are gone, or cannot be parsed, `html` and `text` are null and the rest
  * is empty.
  *
- * `headers` are the fields that an app chose to set, by their names as written. Fields with a place of their own (From,
- * Subject, Message-ID and the like) are left out, and so are those about structure and transport (Content-*,
+ * `headers` are the fields that an app chose to set, by their names as written. Fields with another place in the record
+ * (From, Subject, Message-ID and the like) are left out, and so are those about structure and transport (Content-*,
  * MIME-Version, Received, signatures). If a name occurs several times, a comma and a blank join its values.
  */
 import { type Address, formatForDisplay } from '../../base/mail/address.js'

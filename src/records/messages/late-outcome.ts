@@ -36,9 +36,7 @@ interface FailureDetails {
   readonly diagnostic: string
 }
 
-/**
- * `refused` is permanent. `given-up` follows temporary refusals. `delayed` means that delivery is still being tried.
- */
+/** `refused` is permanent. `given-up` follows temporary refusals. `delayed`: delivery is still being tried. */
 export type LateOutcome =
   | (FailureDetails & { readonly kind: 'refused' | 'given-up' | 'delayed' })
   | { readonly kind: 'delivered'; readonly diagnostic: string }
@@ -133,10 +131,7 @@ function toBounceDetails(type: 'hard' | 'soft', { reason, diagnostic }: FailureD
   return { bounce_type: type, bounce_subtype: reason, bounce_reason: diagnostic }
 }
 
-/**
- * Builds the changes of the recipient and its email. A recipient that was given up keeps its status, but shows the
- * reason.
- */
+/** Builds the changes of the recipient and its email. `given-up` keeps the status, but shows the reason. */
 function buildStatusWrites(
   { recipient, email }: OutcomeSubject,
   news: LateOutcome,

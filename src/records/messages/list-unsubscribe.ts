@@ -43,9 +43,7 @@ export function canUndo(read: Read, recipient: BroadcastRecipient, now: number):
   return contactById(read, workspaceId, id)?.subscribed === 0
 }
 
-/**
- * Subscribes the contact again. Misses if something has changed since it was read. Call it only if `canUndo` allows it.
- */
+/** Subscribes the contact again, if `canUndo` allows it. Misses if something has changed since it was read. */
 export function undoListUnsubscription(recipient: BroadcastRecipient, now: number): readonly Write[] {
   const { email_id, workspace_id: workspaceId, unsubscribed_at: at, unsubscribed_contact: id } = recipient
   if (at === null || id === null) throw new Error(`${email_id} has unsubscribed no contact`)

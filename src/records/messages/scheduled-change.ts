@@ -44,10 +44,7 @@ export function sendScheduledNow(deps: Store, viewer: Viewer, id: string, now: n
   ])
 }
 
-/**
- * The most tries. Others may change the email, and the operator its entries, between read and write; it is then read
- * again.
- */
+/** The most tries. After a change of the email or its entries between read and write, it is read again. */
 const MAX_TRIES = 5
 
 interface EmailRef {

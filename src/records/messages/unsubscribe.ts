@@ -39,10 +39,7 @@ export interface LinkRecipient {
   readonly canUndo: boolean
 }
 
-/**
- * Finds the recipient whom the holder of a token may unsubscribe. Null if no records are left, or the workspace is
- * gone.
- */
+/** Finds the recipient whom the holder of a token may unsubscribe. Null if no records or no workspace is left. */
 export function findLinkRecipient(read: Read, recipientId: string, now: number): LinkRecipient | null {
   const listed = findListed(read, recipientId)
   if (listed !== null) {
@@ -57,10 +54,7 @@ export function findLinkRecipient(read: Read, recipientId: string, now: number):
   return { address, sender, scope: 'mail', isUnsubscribed: isSuppressed(read, workspaceId, address), canUndo: false }
 }
 
-/**
- * `ignored` means that the writes repeat what the event of an earlier request tells; `why` is that of
- * `late-outcome.ts`.
- */
+/** `ignored` means that the writes repeat an earlier request's event; `why` is that of `late-outcome.ts`. */
 type Unsubscription =
   | { readonly kind: 'acts'; readonly writes: readonly Write[] }
   | { readonly kind: 'ignored'; readonly why: 'state' | 'repeated'; readonly writes: readonly Write[] }

@@ -113,9 +113,7 @@ async function addUp(read: Read, { workspaceId, domain, days, urls }: SumRequest
   return sums
 }
 
-/**
- * URLs with the clicks that were found so far. If they take too much memory, those with the fewest clicks are dropped.
- */
+/** URLs with the clicks found so far. If they take too much memory, those with the fewest clicks are dropped. */
 class Candidates {
   private clicks = new Map<string, number>()
   private characters = 0

@@ -39,10 +39,7 @@ export class AttemptSources {
     return this.assignment?.destination ?? this.found
   }
 
-  /**
-   * Marks an outage that concerns one of our addresses only: entries that leave from another address need not wait for
-   * it.
-   */
+  /** Marks an outage of only one of our addresses: entries that leave from another address need not wait for it. */
   narrow(outage: Outage | null): Outage | null {
     return outage !== null && this.assignment?.isOfEntry === true ? { ...outage, isOfEntry: true } : outage
   }

@@ -26,9 +26,7 @@ export interface DestinationDeps {
   readonly resolver: Resolver
   readonly settings: () => Pick<Config['outbound'], 'routes' | 'port' | 'allowed_private_networks'>
   readonly random: RandomSource
-  /**
-   * Names under which this server may itself be an MX. It sends mail to them only for domains whose mail it receives.
-   */
+  /** Names under which this server may be an MX. It sends mail to them only for domains that it serves. */
   readonly ownNames: ReadonlySet<string>
   readonly receiving: Pick<ReceivingDomainCache, 'receives'>
   /** Adds the TLS policies of the domain. Null if policies are not looked up. */

@@ -40,10 +40,7 @@ export class Leavers {
   }
 }
 
-/**
- * Releases the email too, which may be scheduled and is due now. Misses if the entry was changed since it was read, or
- * was cancelled.
- */
+/** Releases the email too, which may be scheduled. Misses if the entry was changed since it was read, or cancelled. */
 function suppressEntry(entry: QueueEntry, at: number): readonly Write[] {
   const { id, email_id: emailId } = entry
   return [

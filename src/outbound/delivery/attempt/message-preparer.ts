@@ -120,10 +120,7 @@ function withFields(fields: string, { pieces }: OwnMessage): readonly Buffer[] {
   return fields === '' ? pieces : [Buffer.from(fields, 'latin1'), ...pieces]
 }
 
-/**
- * Reads the requests of a fresh message from memory, else from the database, where its recipients may still be
- * scheduled.
- */
+/** Reads the requests from memory, else from the database, where the recipients may still be scheduled. */
 function findDsnRequests({ read }: PreparerDeps, cached: CachedMessage, entry: QueueEntry): DsnRequestLookup {
   const known = cached.dsnRequests?.get(entry.id)
   if (known !== undefined) return { dsnRequests: known, writes: [] }
@@ -139,10 +136,7 @@ const deletedDomainRefusal: Destination = {
   recipientsFault: false,
 }
 
-/**
- * Tells whether the sending domain was deleted. A sending domain always has a signing key, and both are deleted
- * together.
- */
+/** Tells whether the sending domain was deleted. A domain and its signing key are deleted together. */
 function isOrphan(keys: Pick<SigningKeyCache, 'find'>, { workspace_id, from_email }: Email): boolean {
   return workspace_id !== SERVICE_WORKSPACE && keys.find(workspace_id, domainOf(from_email)) === undefined
 }

@@ -77,10 +77,7 @@ function storedSignature(field: string): SignedBytes {
   return { signature: Promise.resolve(field), isSignatureStored: true }
 }
 
-/**
- * Signs the message once. If signing fails, the next attempt tries again. Resolves to null if no key signs for the
- * message.
- */
+/** Signs the message once. If that fails, the next attempt tries again. Resolves to null if no key signs for it. */
 export async function ensureSignature(
   deps: SignDeps,
   message: CachedMessage,

@@ -58,10 +58,7 @@ interface AssignDeps {
 }
 
 export class SourceAssigner {
-  /**
-   * Returns the pools, or null if no source address is configured. A reload replaces all settings at once, changed or
-   * not.
-   */
+  /** Returns the pools, or null if no source address is configured. A reload replaces all settings at once. */
   private readonly pools: () => SourcePools | null
 
   constructor(private readonly deps: AssignDeps) {

@@ -10,14 +10,9 @@ export interface Host {
   /** An IPv4 or IPv6 address. */
   readonly address: string
   readonly port: number
-  /**
-   * `opportunistic` uses STARTTLS where the host offers it; `implicit` uses TLS from the start and verifies the
-   * certificate.
-   */
+  /** `opportunistic` uses STARTTLS if the host offers it; `implicit` uses TLS from the start, with verification. */
   readonly tls: 'opportunistic' | 'implicit'
-  /**
-   * The login of a smarthost that requires AUTH. It is sent only over TLS with a verified certificate, or to loopback.
-   */
+  /** The login of a smarthost that requires AUTH. It is sent only over verified TLS, or to loopback. */
   readonly auth: { readonly user: string; readonly pass: string } | null
   /** True for an MX of the recipient's domain, or the route for exactly that domain; false for a smarthost. */
   readonly final: boolean
@@ -42,17 +37,12 @@ export type Destination =
       readonly response: string
       readonly recipientsFault: boolean
     }
-  /**
-   * The simulator plays the attempt, and no host is called (`delivery/simulator`). Attempts share slots under the name
-   * `host`.
-   */
+  /** The simulator plays the attempt (`delivery/simulator`). Attempts share slots under the name `host`. */
   | { readonly kind: 'scripted'; readonly host: DomainName }
   /** DNS does not answer, a route has no address, or policies exclude all hosts. `status` is an enhanced code. */
   | { readonly kind: 'temporary'; readonly reason: Reason; readonly response: string; readonly status?: string }
 
-/**
- * Names the host and the address of ours from which it is called. Sessions and paces are counted for each such pair.
- */
+/** Names the host and our address from which it is called. Sessions and paces are counted for each such pair. */
 export function pathOf({ mx, source }: Host): string {
   return source === undefined ? mx : `${mx} from ${source}`
 }

@@ -7,10 +7,7 @@
 import type { Reply } from '../../../base/mail/reply.js'
 import type { Host } from './destination.js'
 
-/**
- * Tells whether the reply names IPv6 and a rule about the sender's address (RFC 3463: X.7.X), or what such a rule
- * demands.
- */
+/** Tells whether the reply names IPv6 and a rule about the sender's address (RFC 3463: X.7.X), or its demand. */
 export function isIpv6Refusal({ address }: Pick<Host, 'address'>, { code, enhanced, text }: Reply): boolean {
   if (!address.includes(':') || code < 400 || !/\bipv6\b/i.test(text)) return false
   return /^[45]\.7\./.test(enhanced ?? '') || /\b(?:ptr|reverse)\b/i.test(text)

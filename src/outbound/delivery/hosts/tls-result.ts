@@ -1,7 +1,4 @@
-/**
- * The result of one session with an MX host for the TLS policies of its domain, as TLS reports count it (RFC 8460,
- * section 4.3).
- */
+/** The result of one session with an MX host for the TLS policies of its domain (RFC 8460 section 4.3). */
 
 export interface TlsSessionResult {
   /** The recipient's domain. */

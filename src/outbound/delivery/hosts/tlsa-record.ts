@@ -20,9 +20,7 @@ const sizes = [0, 32, 64] as const
 /** The most records of one host that are read. */
 const MAX_RECORDS = 100
 
-/**
- * Returns the strongest digests of each usage and selector (RFC 7671 section 9), and the records that are no digests.
- */
+/** Returns the strongest digests of each usage and selector (RFC 7671 section 9), and all that are no digests. */
 export function listUsableRecords(texts: readonly string[]): readonly TlsaRecord[] {
   const usable = texts.slice(0, MAX_RECORDS).flatMap((text) => parseTlsa(text) ?? [])
   return usable.filter(

@@ -79,10 +79,7 @@ export class BulkPace {
   }
 }
 
-/**
- * Returns the next rate. It falls faster than it grows, because a busy moment delays other mail, and an idle one delays
- * only the broadcast.
- */
+/** Returns the next rate. It falls faster than it grows, because a busy moment delays other mail than broadcasts. */
 export function nextRate(rate: number, load: number): number {
   return load > TARGET_LOAD ? Math.max(MIN_BULK_RATE, rate * 0.7) : Math.min(MAX_RATE, rate * 1.1)
 }

@@ -25,10 +25,7 @@ const MAX_DOMAINS = 10_000
 const ENTRIES_PER_SLOT = 2
 
 interface HostLimits {
-  /**
-   * The most sessions that send to one host at a time. A reload may change it; waiting attempts notice when the next
-   * slot is freed.
-   */
+  /** The most sessions that send to one host at a time. A reload may change it; waiters notice at the next slot. */
   readonly perHost: number
 }
 

@@ -17,9 +17,7 @@ import { type Commit, StorageFault, type Write, WriteConflict } from '../../../b
 import type { EnqueuedEmail } from '../../../records/messages/queue/enqueue.js'
 import { leaseEntry, postponeLease, type QueueEntry, releaseLease } from '../../../records/messages/queue/queue.js'
 
-/**
- * Milliseconds of a lease: longer than an attempt with its waits for slots. `leased` detects a crash, not this time.
- */
+/** Milliseconds of a lease: longer than an attempt with its waits. `leased` detects a crash, not this time. */
 const LEASE_TIME = 60 * 60_000
 const CLAIM_TIME = 5_000
 const RETRY_DELAY = 1_000
@@ -75,10 +73,7 @@ export class Leases {
     }
   }
 
-  /**
-   * Postpones the entry without counting an attempt, because no host was called. The next attempt is not before
-   * `until`.
-   */
+  /** Postpones the entry until `until` at least. No attempt is counted, because no host was called. */
   async postpone({ id }: QueueEntry, until: number, waitsFor: string): Promise<void> {
     await this.deps.commit([postponeLease({ id, until, waitsFor })])
     this.leasedEntries.delete(id)

@@ -125,10 +125,7 @@ export class MessageCache {
     }
   }
 
-  /**
-   * Adds a message that an entry has read back, even if the cache is full, because it is in memory already. `room` was
-   * reserved for it.
-   */
+  /** Adds a message that was read back, even if the cache is full: it is in memory. `room` was reserved for it. */
   addReadBack(message: CachedMessage, entryId: string, room: Room): void {
     const size = memorySizeOf(message)
     this.store({ message, holders: new Set([entryId]), isReadBack: true, size, room, mayBeInUse: false })
@@ -149,10 +146,7 @@ export class MessageCache {
     }
   }
 
-  /**
-   * Drops all messages, because another process changed the queue: entries that it removed never release their
-   * messages.
-   */
+  /** Drops all messages: another process changed the queue, and entries that it removed never release theirs. */
   clear(): void {
     for (const id of [...this.messages.keys()]) this.drop(id)
   }

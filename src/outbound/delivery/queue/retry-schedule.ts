@@ -44,10 +44,7 @@ export function scheduleRetry(entry: DeferredEntry, policy: RetryPolicy, now: nu
   }
 }
 
-/**
- * Returns the step of an entry that has waited for each of the steps before. An age below zero says nothing, because
- * the clock was set back.
- */
+/** Returns the step of an entry that has waited for all steps before. An age below zero comes from a clock set back. */
 function stepOfAge(age: number, steps: RetryPolicy['retry_schedule']): number {
   if (age < 0) return steps.length - 1
   let waited = 0

@@ -22,10 +22,7 @@ export class WaitingRoom {
     return (waitingByHost.get(host) ?? 0) >= this.perHost()
   }
 
-  /**
-   * Tells whether a workspace with this many waiting entries has room for enough more to justify a read of the
-   * database.
-   */
+  /** Tells whether a workspace with this many waiting entries has enough room to justify a read of the database. */
   hasRoom(waitingCount: number): boolean {
     const maxWaiting = this.perWorkspace()
     return waitingCount <= Math.max(maxWaiting - this.limits().perLane, Math.floor(maxWaiting / 2))

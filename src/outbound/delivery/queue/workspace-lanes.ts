@@ -1,7 +1,4 @@
-/**
- * The lanes of one workspace: its due entries in memory by priority and domain. Also decides which workspace comes
- * next.
- */
+/** The lanes of one workspace: its due entries in memory by priority and domain. Also decides whose turn it is. */
 
 import type { QueueEntry } from '../../../records/messages/queue/queue.js'
 import type { WorkspaceOwners } from '../../../workspaces/accounts/workspace/workspace-owners.js'
@@ -28,9 +25,7 @@ export interface WorkspaceLanes {
 
 export type ShortLane = Pick<Lane, 'workspaceId' | 'domain' | 'priority'>
 
-/**
- * The workspaces with entries in memory, in the order of service: round their owners, and round the workspaces of each.
- */
+/** The workspaces with entries in memory, in the order of service: round the owners, and round their workspaces. */
 export class WorkspaceRound {
   private readonly byId = new Map<string, WorkspaceLanes>()
   private readonly byOwner = new Map<string, Map<string, WorkspaceLanes>>()

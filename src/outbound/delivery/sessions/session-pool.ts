@@ -172,9 +172,7 @@ export class SessionPool {
     }
   }
 
-  /**
-   * Waits until the provider has room for another session, and ends idle sessions of the provider at any of its hosts.
-   */
+  /** Waits for room for another session at the provider, and ends idle sessions at any of its hosts. */
   private async waitForRoom(pace: PaceControl, signal: AbortSignal): Promise<void> {
     for (let waits = 0; !pace.hasSessionRoom && waits < MAX_ROOM_WAITS; waits++) {
       this.idleSessions.evict((host) => this.paces.of(host) === pace)
@@ -218,9 +216,7 @@ export class SessionPool {
   }
 }
 
-/**
- * Judges an exchange. A refusal of IPv6 does not change the pace, because the provider may take the message over IPv4.
- */
+/** Judges an exchange. A refusal of IPv6 does not change the pace, because IPv4 may be open. */
 function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passage): JudgedExchange {
   const { sent } = exchange
   if (sent.kind === 'refused' && isIpv6Refusal(host, sent.reply)) return { exchange, verdict: { kind: 'none' } }
@@ -228,10 +224,7 @@ function judge(exchange: Exchange, { host, pace }: OpenSessionOf, passage: Passa
   return { exchange: verdict.kind === 'retry' ? { ...exchange, retryAt: verdict.at } : exchange, verdict }
 }
 
-/**
- * Tells whether to send again at once over a fresh session: the kept one was stale, or has had as many messages as
- * allowed.
- */
+/** Tells whether to send again at once over a fresh session, because the kept one was stale, or full. */
 function mayResend(sent: SendResult, { kind }: PaceVerdict): boolean {
   return kind === 'resend' || (kind === 'none' && isStaleSession(sent))
 }

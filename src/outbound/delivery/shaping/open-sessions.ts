@@ -6,10 +6,7 @@
  */
 import type { PaceTimer } from './pace-state.js'
 
-/**
- * Milliseconds until a place is free. They double if that was too short, because a busy server counts sessions for
- * longer.
- */
+/** Milliseconds until a place is free. They double if that was too short for a busy server. */
 const FIRST_LINGER = 30
 const MAX_LINGER = 240
 /** Milliseconds after which half of the time is tried again. */
@@ -48,9 +45,7 @@ export class OpenSessions {
     return new Promise((resolve) => this.waiters.add(resolve))
   }
 
-  /**
-   * Notes that a session was refused. Returns true if one ended a moment ago; places are then kept longer from now on.
-   */
+  /** Notes a refused session. Returns true if one ended a moment ago; places are then kept longer from now on. */
   waitLonger(): boolean {
     if (this.linger >= MAX_LINGER || this.timer.now() - this.closedAt > 2 * this.linger + LATE_TIME) return false
     this.setLinger(this.linger * 2)

@@ -228,9 +228,7 @@ export class PaceControl {
     return { kind: 'retry', at: this.deps.timer.toWall(this.pauseNow?.until ?? now) }
   }
 
-  /**
-   * The server may still have counted a session that has ended. That is no reason to make the window smaller at once.
-   */
+  /** The server may still have counted a session that has ended, which is no reason to shrink the window at once. */
   private noteSessionRefused(others: number, now: number): void {
     if (this.window.ceiling === null || !this.sessions.waitLonger()) this.window.noteRefused(others, now)
     this.deps.onChange(this)

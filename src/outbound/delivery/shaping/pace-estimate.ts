@@ -12,9 +12,7 @@
 
 /** The pace as a share of the estimate. */
 const MARGIN = 0.97
-/**
- * Growth per second, as a share of the rate at the last refusal: once a refusal has confirmed an estimate, and before.
- */
+/** Growth per second, as a share of the rate at the last refusal: after an estimate was confirmed, and before. */
 const CREEP = 0.0005
 const ROUGH_CREEP = 0.005
 /** An estimate is confirmed by one that differs by less than this share. */
@@ -29,10 +27,7 @@ const DOUBLING_TIME = 45_000
 const MAX_CREEP = 0.01
 /** After this many milliseconds without a refusal there is no limit. */
 const FORGET_TIME = 86_400_000
-/**
- * A cycle starts over if nothing was sent for this many milliseconds, because that time says nothing about the
- * provider.
- */
+/** A cycle starts over after this many milliseconds without messages, which say nothing about the provider. */
 const IDLE_TIME = 5_000
 /** A cycle leaves out what lies further back than one to two of these spans. */
 const SPAN = 60_000

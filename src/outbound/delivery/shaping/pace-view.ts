@@ -16,9 +16,7 @@ interface PaceView {
   readonly messages_per_session: number | null
   /** Messages per second. Null if no limit is known. */
   readonly rate: number | null
-  /**
-   * `limited`: a rate is kept. `probing`: a pause is over, and one message shows whether the provider takes mail again.
-   */
+  /** `limited`: a rate is kept. `probing`: a pause is over, and one message tests whether the provider takes mail. */
   readonly state: (typeof paceStates)[number]
   readonly reason: string | null
   readonly until: string | null

@@ -104,10 +104,7 @@ export class Paces {
     await this.tryWrite(ids)
   }
 
-  /**
-   * Turns away entries that wait for a permit: they are due at the next start, so a slow provider does not delay the
-   * stop.
-   */
+  /** Turns away entries that wait for a permit, so that a slow provider does not delay the stop. */
   stopWaiting(): void {
     const outage = { kind: 'outage', until: this.deps.clock(), why: 'the next start of the service' } as const
     for (const control of this.controls.values()) control.stopWaiting(outage)

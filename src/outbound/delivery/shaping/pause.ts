@@ -26,10 +26,7 @@ export function pauseTimeOf(kind: PauseKind, probes: number): number {
 /** The most characters of a reply that are kept. */
 const MAX_REPLY = 400
 
-/**
- * Returns the reply without addresses. It is shown to all owners whose mail waits, and may name another's sender or
- * recipient.
- */
+/** Returns the reply without addresses, because other owners whose mail waits see it too. */
 export function quoteForAll(reply: Reply): string {
   const words = formatReply(reply).slice(0, MAX_REPLY).split(' ')
   return words.map((word) => (word.includes('@') ? '(address)' : word)).join(' ')

@@ -27,9 +27,7 @@ export type AttemptOutcome =
       readonly reached: boolean
       /** The enhanced code, if a server's reply has one. */
       readonly status?: string
-      /**
-       * When the provider takes messages again, in epoch milliseconds. This may be sooner than the retry schedule says.
-       */
+      /** When the provider takes messages again, in epoch milliseconds. The retry schedule may say a later time. */
       readonly retryAt?: number
       /** Replaces the retry schedule. `never` ends the message now, as if it had expired. */
       readonly retry?: { readonly after: number } | 'never'

@@ -119,9 +119,7 @@ export class SmtpConnection {
     this.watcher = watcher
   }
 
-  /**
-   * Starts TLS. An unfinished reply in plain text is dropped. `judge` checks the certificates before anything is sent.
-   */
+  /** Starts TLS. Drops an unfinished reply in plain text. `judge` checks the certificates before anything is sent. */
   async upgradeToTls(
     dialer: Dialer,
     options: Parameters<Dialer['upgrade']>[1],

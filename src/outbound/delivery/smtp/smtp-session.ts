@@ -83,9 +83,7 @@ export class SmtpClientSession {
     if (this.connection.hasUnread) this.connection.fail(unsolicitedReply)
   }
 
-  /**
-   * Calls `onEnd` when the server closes the idle session or sends something. The session can no longer be used then.
-   */
+  /** Calls `onEnd` when the server closes the idle session or sends something, which makes it unusable. */
   watch(onEnd: () => void): void {
     this.connection.watch(onEnd)
   }

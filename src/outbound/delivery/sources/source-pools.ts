@@ -25,10 +25,7 @@ export interface Source {
 export interface SourcePool {
   readonly name: string
   readonly sources: readonly Source[]
-  /**
-   * True only for `outbound.source_addresses`: mail to a host of another family leaves from an address that the system
-   * chooses.
-   */
+  /** True only for `outbound.source_addresses`: the system chooses the address for mail to hosts of another family. */
   readonly isLenient: boolean
 }
 

@@ -1,6 +1,4 @@
-/**
- * The rows of the warm-up. The daemon counts in memory and writes later; changes of the operator raise the revision.
- */
+/** The rows of the warm-up. The daemon counts in memory and writes later. The operator's changes raise the revision. */
 import { type Selectable, sql } from 'kysely'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'

@@ -79,9 +79,7 @@ export class WarmUps {
     return { kind: 'outage', until: endOfDay(progress.day), why }
   }
 
-  /**
-   * Claims a transaction. Call it at once after `findWait` has returned null. Returns null if the warm-up has ended.
-   */
+  /** Claims a transaction. Call it right after `findWait` has returned null. Returns null if the warm-up has ended. */
   claim(key: WarmUpKey): WarmUpClaim | null {
     const counted = this.find(key)
     const cap = capOf(counted.progress, this.deps.readPlan())

@@ -87,9 +87,7 @@ export class TlsReportRunner {
     }
   }
 
-  /**
-   * Plans the days that have ended. All of their sessions are stored, because the counter was flushed after their end.
-   */
+  /** Plans the days that have ended. Their sessions are stored, because the counter was flushed after their end. */
   private async plan(): Promise<void> {
     const { read, clock } = this.deps
     const today = dateOf(clock())

@@ -68,9 +68,7 @@ export class TlsResultCounter {
     private readonly limits = defaultLimits,
   ) {}
 
-  /**
-   * Counts a session without waiting. Returns false if there are too many domains or rows, and the session is left out.
-   */
+  /** Counts a session without waiting. Returns false if it is left out, because there are too many domains or rows. */
   count(result: TlsSessionResult): boolean {
     const day = dateOf(result.at)
     if (day !== this.day) this.beginDay(day)

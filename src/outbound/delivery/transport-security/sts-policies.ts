@@ -24,10 +24,7 @@ import type { TlsFailure } from '../hosts/tls-result.js'
 import type { FetchStsPolicy } from './fetch-sts-policy.js'
 import { readStsId, type StsPolicy } from './sts-policy.js'
 
-/**
- * The MTA-STS policies in the database, which are valid until they expire, across restarts. They belong to no
- * workspace.
- */
+/** The MTA-STS policies in the database, which are valid across restarts. They belong to no workspace. */
 const listStsPolicies = prepareRead<{ limit: number }>()(({ db, slot }) =>
   db.selectFrom('sts_policies').selectAll().orderBy('domain').limit(slot('limit')),
 )

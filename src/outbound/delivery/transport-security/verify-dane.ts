@@ -15,10 +15,7 @@ import type { TlsaRecord } from '../hosts/tlsa-record.js'
 
 const VERSION_TAG = 0xa0
 
-/**
- * The most records with a whole certificate or key of an issuer that are tried. Each may cost a verification of a
- * signature.
- */
+/** The most records with a whole certificate or key of an issuer that are tried. Each may cost a verification. */
 const MAX_ANCHORS = 2
 
 interface DaneDemand {

@@ -16,10 +16,7 @@ import { type ExportRange, type ExportSource, formatExportedTime, progressOf } f
 /** The events of a step. */
 const STEP = 500
 
-/**
- * The inner select reads only the index by type. With the other columns SQLite would take the index of events of all
- * types.
- */
+/** The inner select reads only the index by type. With more columns SQLite would take the index of all types. */
 const eventsFrom = prepareRead<{ workspaceId: string; type: EventsTable['type']; from: number; before: number }>()(
   ({ db, slot }) =>
     db

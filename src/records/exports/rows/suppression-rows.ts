@@ -1,6 +1,4 @@
-/**
- * The rows of `suppressions`: one for each address that was added to the list in the range, in the order of their ids.
- */
+/** The rows of `suppressions`: one for each address that was added in the range, in the order of their ids. */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import type { SuppressionsTable } from '../../../base/storage/tables/content-tables.js'
 import { type ExportRange, type ExportSource, formatExportedTime, progressOf } from './export-source.js'

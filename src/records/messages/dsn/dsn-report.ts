@@ -37,7 +37,7 @@ export interface DsnReport {
 }
 
 /**
- * Wraps words in lines of at most 76 characters, each with `indent`. A longer word has a line of its own; a word over
+ * Wraps words in lines of at most 76 characters, each with `indent`. A longer word has a whole line; a word over
  * 900 octets is cut.
  */
 export function wrapText(text: string, indent: string): readonly string[] {

@@ -21,7 +21,7 @@ export function formatDsnSubject({ kind, recipients }: DsnReport): string {
 }
 
 /**
- * Returns lines of at most 76 characters (a longer word has a line of its own) with CRLF line ends. `attached` says
+ * Returns lines of at most 76 characters (a longer word has a whole line) with CRLF line ends. `attached` says
  * what follows in the report.
  */
 export function formatDsnText(report: DsnReport, attached: 'message' | 'header'): string {

@@ -39,10 +39,7 @@ export function buildEmailEvent({ email, recipient, at, news: { type, more } }: 
   return { workspaceId, type, emailId: id, recipient, at, data } as RecipientEvent
 }
 
-/**
- * Returns tags as events show them: an object by name. The values of several tags of one name are a list, in their
- * order.
- */
+/** Returns tags as events show them: an object by name. Several tags of one name are a list, in their order. */
 export function toTagObject(tags: Email['tags']): Record<string, string | readonly string[]> {
   if (tags === '[]') return {}
   const byName = Map.groupBy(parseJson(tags), ({ name }) => name)

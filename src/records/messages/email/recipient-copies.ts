@@ -9,9 +9,7 @@ import { orLost } from '../../../base/storage/db/write.js'
 import type { Tables } from '../../../base/storage/tables/tables.js'
 import { HEAD_BYTES, readHead } from './raw-message.js'
 
-/**
- * A message that replaces everything between the first `prefix` and the last `suffix` bytes of another one by `bytes`.
- */
+/** A message with `bytes` between the first `prefix` and the last `suffix` bytes of another one. */
 export interface RecipientCopy {
   readonly prefix: number
   readonly suffix: number

@@ -115,9 +115,7 @@ export const markFailed = prepareWrite<{ id: string; workspaceId: string; at: nu
   1,
 )
 
-/**
- * Marks a report that was read and changed nothing. It stays until retention removes it. Misses like `markProcessed`.
- */
+/** Marks a report that changed nothing. It stays until retention removes it. Misses like `markProcessed`. */
 export const markReportProcessed = prepareWrite<{ id: string; workspaceId: string; at: number }>(
   ({ db, slot }) =>
     db

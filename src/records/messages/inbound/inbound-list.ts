@@ -123,9 +123,7 @@ function pageQuery(filter: InboundFilter, driver: Driver, cursor: Cursor, limit:
 /** `fits` says whether the row matches every filter. */
 type ScannedRow = Cursor & { readonly fits: number }
 
-/**
- * Reads the next rows of the driving index. The other filters are no condition of the walk, so it ends after its step.
- */
+/** Reads the next rows of the driving index. Other filters do not limit the walk, so it ends after its step. */
 function scanQuery(filter: InboundFilter, driver: Driver, cursor: Cursor): Compilable<ScannedRow> {
   const { status, domain, from, spamStatus } = filter
   const conditions = [

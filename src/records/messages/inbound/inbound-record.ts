@@ -74,9 +74,7 @@ const unprocessed: InboundContent = {
   spam_report: toJson([]),
 }
 
-/**
- * Builds the record field by field, because a spread of so many fields takes longer than all other work on the record.
- */
+/** Builds the record field by field, because a spread of so many fields takes longer than all other work on it. */
 function buildRecord(
   known: Omit<NewInbound, 'arrival'>,
   { arrival, size }: Pick<InboundEmail, 'arrival' | 'size'>,

@@ -1,4 +1,4 @@
-/** The part of html-to-text 10 that we use: it ships no types of its own. */
+/** The part of html-to-text 10 that we use: it ships no types. */
 declare module 'html-to-text' {
   export interface Element {
     readonly attribs?: Readonly<Record<string, string>>

@@ -187,10 +187,7 @@ export class MessageContent {
   }
 }
 
-/**
- * Decides the type of a part without parts. A uuencoded message is a file. Without a declared type, the file name
- * decides.
- */
+/** Returns the type of a leaf. A uuencoded message is a file. Without a declared type, the file name decides. */
 function typeOfLeaf({ type, content }: Part): string {
   if (isMessage(type) && content.encoding === 'uuencode') return 'application/octet-stream'
   if (type.startsWith('multipart/')) return 'text/plain'

@@ -100,10 +100,7 @@ export class MimeProcess<Summary = unknown, Facts = never, Analysis = unknown> {
     throw new Error(`an attachment was requested, and the process answered ${answer.kind}`)
   }
 
-  /**
-   * Resolves to the result of the analyzer. Several calls may be under way. Null means that the process ended, and this
-   * message need not be the cause.
-   */
+  /** Resolves to the analysis, or null if the process ended, perhaps for another message. Calls may overlap. */
   async analyze(raw: Buffer, facts: Facts): Promise<AnalysisResult<Summary, Analysis> | null> {
     const answer = await this.request(raw, { kind: 'analyzed', facts })
     if (answer.kind === 'unread') return null

@@ -106,10 +106,7 @@ function encodeUtf8(body: string): readonly Buffer[] {
 /** The most characters that are encoded at once, so that the heap does not hold a large body twice. */
 const JSON_CHUNK = 65_536
 
-/**
- * Encodes a text as a JSON text. A surrogate pair that two pieces share becomes two escapes, which readers take as one
- * character.
- */
+/** Encodes a text as a JSON text. A surrogate pair across two pieces becomes two escapes, which mean one character. */
 function encodeJson(body: string): readonly Buffer[] {
   const pieces = Array.from({ length: Math.ceil(body.length / JSON_CHUNK) }, (_, place) => {
     const piece = body.slice(place * JSON_CHUNK, (place + 1) * JSON_CHUNK)

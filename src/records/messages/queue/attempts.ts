@@ -37,10 +37,7 @@ export const attemptsOfEmail = prepareRead<{ workspaceId: string; emailId: strin
     .limit(MAX_ATTEMPTS),
 )
 
-/**
- * Tells whether a server replied for this recipient in an earlier attempt, which decides between bounced and failed at
- * expiry.
- */
+/** Tells whether a server replied in an earlier attempt, which decides between bounced and failed at expiry. */
 export const reachedAttempts = prepareRead<{ emailId: string; recipientId: string }>()(({ db, slot }) =>
   db
     .selectFrom('attempts')

@@ -153,9 +153,7 @@ const cancelRecipients = prepareWrite<OfBroadcast & { at: number; limit: number 
     .where('status', '=', 'queued'),
 )
 
-/**
- * Cancels the emails too, because a message of a broadcast has one recipient, so the email has the recipient's status.
- */
+/** Cancels the emails too: a broadcast's message has one recipient, so the email has the recipient's status. */
 const cancelEmails = prepareWrite<OfBroadcast & { limit: number }>((builder) =>
   builder.db
     .updateTable('emails')
@@ -202,10 +200,7 @@ export const removeUnchanged = prepareWrite<Pick<QueueEntry, 'id' | 'attempts' |
   1,
 )
 
-/**
- * Cancels one entry, as `cancelPortion` does. Misses if the entry was changed since it was read, like the lease of an
- * attempt.
- */
+/** Cancels one entry, as `cancelPortion` does. Misses if it was changed since it was read, like an attempt's lease. */
 export function cancelEntry(entry: QueueEntry, at: number): readonly Write[] {
   const { id, email_id: emailId } = entry
   return [cancelRecipient({ id, at }), cancelEmail({ emailId }), removeUnchanged(entry)]

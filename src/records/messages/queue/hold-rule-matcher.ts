@@ -77,9 +77,7 @@ function matchesRule({ rule, pieces }: CompiledRule, entry: Judged, senderOf: ()
   return rule.sender.includes('@') ? sender === rule.sender : sender.endsWith(`@${rule.sender}`)
 }
 
-/**
- * Tells whether the first piece begins the text, the last one ends it, and the others are between them, leftmost first.
- */
+/** Tells whether the first piece begins the text, the last ends it, and the others follow each other in between. */
 export function matchesPieces(pieces: readonly string[], text: string): boolean {
   const [first = '', ...others] = pieces
   if (!text.startsWith(first)) return false

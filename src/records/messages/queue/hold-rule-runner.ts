@@ -81,9 +81,7 @@ export class HoldRuleRunner {
     if (this.needsWork && this.working === null && this.timer !== null) this.working = this.work()
   }
 
-  /**
-   * Returns the rule that holds the entry, or null if none does. `sender` is that of an email that is not stored yet.
-   */
+  /** Returns the rule that holds the entry, or null. `sender` is that of an email that is not stored yet. */
   find(entry: Judged, sender?: string): HoldRule | null {
     if (this.match === null) return null
     const { email_id: id, workspace_id: workspaceId } = entry

@@ -177,10 +177,7 @@ const makeDue = prepareWrite<{ id: string; at: number; spared: Hold }>(
   1,
 )
 
-/**
- * Makes an entry due at once, held or not, scheduled or not. Misses if its broadcast is paused or cancelled, or if a
- * rule holds it.
- */
+/** Makes an entry due at once, even a held or scheduled one. Misses if a rule or its broadcast holds it. */
 export const retryEntry = ({ id, at }: { readonly id: string; readonly at: number }): Write =>
   makeDue({ id, at, spared: HOLD.byBroadcast })
 

@@ -95,10 +95,7 @@ const kinds: Readonly<Partial<Record<WaitReason, keyof Counts>>> = {
   'not-tried': 'waiting',
 }
 
-/**
- * Judges an entry without its recipient. It is scheduled if it was never attempted and is not due. A lease that is over
- * does not count.
- */
+/** Judges an entry alone: it is scheduled if it was never attempted and is not due. An expired lease does not count. */
 function kindOf(entry: Entry, now: number): keyof Counts {
   const isLater = entry.next_attempt_at > now
   const leased = isLater ? entry.leased : 0

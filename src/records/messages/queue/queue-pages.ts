@@ -63,10 +63,7 @@ function isFrom({ from_email: from }: ListedEntry, sender: string): boolean {
   return sender.includes('@') ? from.toLowerCase() === sender : domainOf(from) === sender
 }
 
-/**
- * Yields all entries that match, oldest first, in portions. `onStep` gets the number of entries that were looked at so
- * far.
- */
+/** Yields all entries that match, oldest first, in portions. `onStep` gets the number of entries seen so far. */
 export async function* walkEntries(
   read: Read,
   filter: QueueFilter,

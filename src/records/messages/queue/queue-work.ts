@@ -49,9 +49,7 @@ export class QueueWork {
     this.state = readInterrupted(deps.read)
   }
 
-  /**
-   * Returns the running work, the last one since the start, or one that the start interrupted. Null if there is none.
-   */
+  /** Returns the running work, the last one since the start, or one that the start interrupted, or null. */
   show(): QueueWorkState | null {
     return this.state
   }

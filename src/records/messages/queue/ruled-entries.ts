@@ -35,9 +35,7 @@ function isLasting(rule: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`exists (select 1 from hold_rules where id = ${rule} and ending = 0)`
 }
 
-/**
- * Selects the entries of a range of ids that are not held and not being attempted, and that fit except for the domain.
- */
+/** Selects entries of a range of ids that are not held, not being attempted, and fit except for the domain. */
 function selectRange<Values extends HeldRange>({ db, slot }: StatementBuilder<Values>) {
   const [workspaceId, sender, pattern] = [slot('workspaceId'), slot('sender'), slot('pattern')]
   const owned = sql`select workspace_id from members where user_id = ${slot('owner')} and role = 'owner'`

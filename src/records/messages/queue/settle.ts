@@ -35,9 +35,7 @@ export interface AttemptRecord {
   readonly transcript: string
 }
 
-/**
- * Settles a recipient whose message a next hop accepted. `final` says that the hop is an MX of the recipient's domain.
- */
+/** Settles a recipient whose message the next hop accepted. `final`: the hop is an MX of the recipient's domain. */
 export function settleAccepted(attempted: AttemptRecord, final: boolean): Write[] {
   const { endedAt } = attempted
   const status = final ? 'delivered' : 'sent'

@@ -225,10 +225,7 @@ export function findPattern({ stage, code, enhanced, text }: ReplyWords): ReplyP
   return found ?? null
 }
 
-/**
- * Removes addresses, which contain unrelated words (`no-spam@…`), and codes at the start of lines, which split
- * sentences.
- */
+/** Removes addresses, which contain unrelated words (`no-spam@…`), and codes at line starts, which split sentences. */
 function normalizeText(text: string): string {
   return text
     .slice(0, 2048)

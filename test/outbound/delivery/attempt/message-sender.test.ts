@@ -6,9 +6,8 @@ import {
   judgeSendResult,
   mayTryAnother,
   pickMoreInformative,
-} from '../../../../src/outbound/delivery/attempt/attempt-decision.js'
-import { CallLimiter } from '../../../../src/outbound/delivery/attempt/call-limit.js'
-import { type Call, MessageSender } from '../../../../src/outbound/delivery/attempt/message-sender.js'
+} from '../../../../src/outbound/delivery/attempt/judge-exchange.js'
+import { type Call, CallLimiter, MessageSender } from '../../../../src/outbound/delivery/attempt/message-sender.js'
 import type { Destination, Host } from '../../../../src/outbound/delivery/hosts/destination.js'
 import { HostConcurrency } from '../../../../src/outbound/delivery/queue/host-concurrency.js'
 import type { SessionPool } from '../../../../src/outbound/delivery/sessions/session-pool.js'

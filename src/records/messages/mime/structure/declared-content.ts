@@ -103,9 +103,7 @@ function parseContentType(written: string, isAttached: boolean): DeclaredType {
   return { ...read, type, ambiguous, isExact }
 }
 
-/**
- * Returns the meaning of a type of one word: plain text (RFC 2045 section 5.2), unless it is a file or has a boundary.
- */
+/** Returns what a type of one word means: plain text (RFC 2045 section 5.2), unless it is a file or has a boundary. */
 function typeOfWord(parameters: DeclaredType['parameters'], isAttached: boolean): string {
   if (parameters.has('boundary')) return 'multipart/mixed'
   return isAttached ? 'application/octet-stream' : 'text/plain'
@@ -116,10 +114,7 @@ function isStructural(type: string): boolean {
   return /^(?:text|multipart|message)\//.test(type)
 }
 
-/**
- * Returns the boundary as written, without quotes of another kind, and joined from its sections, to be tried in this
- * order.
- */
+/** Returns the boundary as written, without other quotes, and joined from its sections, to be tried in order. */
 function boundariesOf(parameters: DeclaredType['parameters']): readonly string[] {
   const sections = joinSections(parameters, 'boundary')
   const written = [...(parameters.get('boundary') ?? []), ...(sections === null ? [] : [sections.octets()])]
@@ -127,9 +122,7 @@ function boundariesOf(parameters: DeclaredType['parameters']): readonly string[]
   return [...new Set(candidates)].filter((value) => value !== '' && value.length <= MAX_BOUNDARY)
 }
 
-/**
- * Reads a file name. Text that looks like a comment is part of it, because programs write parentheses without quotes.
- */
+/** Reads a file name. What looks like a comment is part of it: programs write parentheses without quotes. */
 function readName(value: string, name: string): string {
   if (!value.toLowerCase().includes('name')) return ''
   const { parameters } = parseParameters(value.slice(value.search(/;|$/)), true)
@@ -140,10 +133,7 @@ function readFirstWord(value: string): string {
   return /^[\s"';]*([\w!#$&^.+-]{1,60})/.exec(value)?.[1]?.toLowerCase() ?? ''
 }
 
-/**
- * Replaces comments by blanks (RFC 5322 section 3.2.2). Text in quotes stays, and so does a value with a comment that
- * never ends.
- */
+/** Replaces comments by blanks (RFC 5322 section 3.2.2), except in quotes and in a value with an endless comment. */
 function withoutComments(value: string): { readonly text: string; readonly isBalanced: boolean } {
   if (!value.includes('(')) return { text: value, isBalanced: true }
   let text = ''

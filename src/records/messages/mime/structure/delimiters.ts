@@ -5,10 +5,7 @@ export interface Delimited {
   readonly parts: readonly { readonly start: number; readonly end: number }[]
   /** True if there are more delimiters after the last one. */
   readonly goesOn: boolean
-  /**
-   * True if each delimiter is a whole line between CRLF, nothing else looks like one, and the last one is marked as the
-   * last.
-   */
+  /** True if each delimiter is a whole line between CRLF, nothing else looks like one, and the last is marked. */
   readonly isExact: boolean
 }
 
@@ -94,10 +91,7 @@ const MAX_BOUNDARY = 200
 /** The most octets of the line and of the name of the field after it. */
 const MAX_LINES = 300
 
-/**
- * Returns the boundary of the first line that looks like a delimiter before the header of a part, or null if there is
- * none.
- */
+/** Returns the boundary of the first line that looks like a delimiter before a part's header, or null. */
 export function guessBoundary(raw: Buffer, start: number, end: number): string | null {
   const bytes = raw.subarray(0, end)
   let at = bytes.indexOf('--', start)

@@ -114,9 +114,7 @@ export class PartWalker {
     }
   }
 
-  /**
-   * Returns the message in a message, shown or attached. Only RFC 6532 allows to encode it, and few programs show that.
-   */
+  /** Returns the message in a message, shown or attached. Only RFC 6532 lets it be encoded; few programs show that. */
   openMessage({ content, bodyStart: start, end, depth }: Part): OpenedPart | null {
     if (start >= end) return null
     if (content.encoding !== '' || depth >= this.limits.depth) return this.noted(null)
@@ -158,9 +156,7 @@ export class PartWalker {
     return splitAtDelimiters(this.raw, { start, end, boundary, max: this.partsLeft })
   }
 
-  /**
-   * Skips a line of blanks or of a mailbox file in front of a good header, because parsers would not see the header.
-   */
+  /** Skips a line of blanks or of a mailbox file in front of a good header, which hides the header from parsers. */
   private skipStrayLine(start: number, end: number): number {
     const first = this.raw[start]
     if (first !== 0x46 && first !== 0x3e && first !== 0x20 && first !== 0x09) return start

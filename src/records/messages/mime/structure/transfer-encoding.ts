@@ -34,10 +34,7 @@ export function decodeTransfer(body: Buffer, encoding: TransferEncoding): Buffer
   return encoding === 'uuencode' ? (decodeUuencoded(body) ?? body) : body
 }
 
-/**
- * Decodes up to the padding. Characters without meaning are skipped, and so are those of base64url, which Node.js
- * accepts.
- */
+/** Decodes up to the padding. Skips characters without meaning, and those of base64url, which Node.js accepts. */
 function decodeBase64(body: Buffer): Buffer {
   const text = body.toString('latin1')
   return Buffer.from(body.includes('-') || body.includes('_') ? text.replace(/[-_]/g, '') : text, 'base64')
@@ -49,10 +46,7 @@ const CR = 0x0d
 const SPACE = 0x20
 const EQUALS = 0x3d
 
-/**
- * Decodes escapes, also one that a soft line break divides. Other text stays, but blanks at the end of a line are
- * dropped.
- */
+/** Decodes escapes, also across a soft line break. Other text stays, except for blanks at the ends of lines. */
 function decodeQuotedPrintable(encoded: Buffer): Buffer {
   return decodeEscapes(joinLines(encoded))
 }

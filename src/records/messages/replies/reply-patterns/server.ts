@@ -1,7 +1,4 @@
-/**
- * Replies about the server's own rules and problems. They come last, because their phrases also occur in all other
- * refusals.
- */
+/** Replies about the server's own rules and problems. They come last, because other refusals use their phrases too. */
 import type { ReplyPattern } from './pattern.js'
 
 export const patternsOfServer: readonly ReplyPattern[] = [

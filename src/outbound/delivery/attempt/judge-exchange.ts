@@ -91,10 +91,7 @@ function judgeReply(stage: Stage, reply: Reply, host: Host): Verdict {
   }
 }
 
-/**
- * Tells whether a reply is about our configuration or protocol ("log in first", "bad sequence"). Such a reply must not
- * bounce mail.
- */
+/** Tells whether a reply is about our configuration or protocol ("log in first"), and so must not bounce mail. */
 function isOurFault(stage: Stage, { code }: Reply, reason: Reason, { final }: Host): boolean {
   if (loginCodes.has(code) || reason === 'tls') return true
   // Such a reply of an MX is about the message (SPF, DMARC, a closed group); that of a smarthost is about our route.

@@ -24,7 +24,7 @@ export function requireNothingHeld(read: Read, workspaceId: string, act: string)
   const held = own ?? findOwnersHold(read, workspaceId)
   if (held === undefined) return
   const message =
-    `the circuit breaker holds mail of this workspace, which cannot be ${act} meanwhile: wait until it has cooled, or ` +
+    `the circuit breaker holds mail of this workspace, which cannot be ${act} now: wait until it has cooled, or ` +
     `release it with POST /v1/breakers/${held.subject}/release, with a key of ${held.workspace_id}`
   throw new Refusal('conflict', message, { workspace_id: held.workspace_id, id: held.subject })
 }

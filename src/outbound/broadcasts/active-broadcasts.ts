@@ -1,6 +1,6 @@
 /**
  * Reads that find the broadcasts with work to do, and the contacts of one. Each read walks an index, so its cost grows
- * with the broadcasts that are under way, not with those that wait for their time or are over.
+ * with the broadcasts that are under way, not with waiting or finished ones.
  */
 import { sql } from 'kysely'
 import { prepareRead, type Read } from '../../base/storage/db/prepared.js'

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { prepareRead } from '../../base/storage/db/prepared.js'
 
-/** The first conditions must be the same as in the index `broadcasts_active` of those that may have work. */
+/** The first conditions must be the same as in the index `broadcasts_active`. */
 export const stalledBroadcasts = prepareRead<{ workspaceId: string; limit: number }>()(({ db, slot }) =>
   db
     .selectFrom('broadcasts')

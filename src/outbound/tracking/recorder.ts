@@ -164,7 +164,7 @@ export class HitRecorder {
     return planned
   }
 
-  /** Counts only hits of emails that exist, because invented ids would displace those of a flood from memory. */
+  /** Counts only hits of emails that exist, because invented ids would displace flooded ones from memory. */
   private takeOfEmail(hit: Hit): boolean {
     const now = this.deps.clock()
     const isAllowed = this.ofEmail.take(emailKeyOf(hit), now, Math.ceil(sizeOfHit(hit) / USUAL_SIZE)) === 0

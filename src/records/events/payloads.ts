@@ -195,7 +195,7 @@ const meanings: Readonly<Record<EventType, string>> = {
   'email.sent': 'A server took over the email for this recipient.',
   'email.delivered': "A mail server of the recipient's domain took over the email.",
   'email.deferred': 'An attempt failed for now; the email is tried again.',
-  'email.bounced': 'The email was refused for good (`hard`), or given up after temporary refusals (`soft`).',
+  'email.bounced': 'The email was refused permanently (`hard`), or given up after temporary refusals (`soft`).',
   'email.failed': 'The email was given up and no server was reached, or it was removed from the queue.',
   'email.complained': 'The recipient reported the email as spam.',
   'email.opened': 'The open pixel was loaded.',

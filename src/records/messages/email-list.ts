@@ -1,5 +1,5 @@
 /**
- * Lists emails of a workspace, newest first, in pages: those of one broadcast, or those that belong to none.
+ * Lists emails of a workspace, newest first, in pages: emails of one broadcast, or emails that belong to none.
  *
  * Each read walks one index backwards (`emails_listed`, or one of a status) and sorts nothing. Triggers maintain
  * counters for the totals, so no list counts rows. The total of a broadcast does not fall when its old emails are

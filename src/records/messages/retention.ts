@@ -1,10 +1,9 @@
 /**
  * Removes old messages and records in small steps, so that no step delays the mail.
  *
- * The bytes of a message, or the values from which those of a broadcast's message are built, are removed
- * `retention.messages` after it was accepted, once all of its recipients are settled. Its record, attempts and events
- * are removed after `retention.events`. A step reads no more than `STEP` rows of a kind, including those that still
- * wait in the queue.
+ * The bytes of a message, or the values from which a broadcast's message is built, are removed `retention.messages`
+ * after it was accepted, once all of its recipients are settled. Its record, attempts and events are removed after
+ * `retention.events`. A step reads no more than `STEP` rows of a kind, including those that still wait in the queue.
  */
 import { sql } from 'kysely'
 import type { Store } from '../../base/storage/db/database.js'

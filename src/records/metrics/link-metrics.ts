@@ -1,8 +1,8 @@
 /**
  * Lists the links that persons clicked most in the emails of some days.
  *
- * The time does not grow with the number of URLs: an index gives the most clicked ones of each day, and only those that
- * lead by these counts are added up over all days. So the list is exact among the URLs that are in the first 200 of
+ * The time does not grow with the number of URLs: an index gives the most clicked ones of each day, and only the
+ * leaders by these counts are added up over all days. So the list is exact among the URLs that are in the first 200 of
  * some day (500 of each in up to 40 days). A URL that never is may be missing, even if it has clicks on many days.
  */
 

@@ -3,7 +3,7 @@
  *
  * RFC 5321 section 5.1 is the source, RFC 7505 that of null MX. The result is `temporary` whenever a look-up failed; a
  * refusal needs authoritative answers. A domain is refused if none of its MX hosts has an address, which is the default
- * of Postfix too. Addresses from DNS must pass the guard; those of a route need not.
+ * of Postfix too. Addresses from DNS must pass the guard; addresses of a route need not.
  *
  * Known limits: at most 10 hosts and 20 addresses; a chain of routes is not followed.
  */

@@ -1,5 +1,5 @@
 /**
- * Finds the bytes that one recipient gets, and signs them: those of the email, or those of the recipient's own copy.
+ * Finds the bytes that one recipient gets, and signs them: the bytes of the email, or of the recipient's own copy.
  *
  * A copy shares the memory of what it has in common with the message of the first recipient. It is joined only for its
  * signature. Large copies are joined one after the other, so that only one of them is in memory as a whole at a time.

@@ -196,8 +196,9 @@ function fromSources(hosts: readonly Host[], { sources }: ChosenSources): readon
 
 function describeNone({ name }: SourcePool, { missing }: ChosenSources): string {
   const [source] = missing
-  if (source !== undefined) return `the source address ${source.address} of the pool "${name}" is none of this machine`
-  return `no source address of the pool "${name}" is of the family of the hosts' addresses`
+  if (source !== undefined)
+    return `this machine does not have the source address ${source.address} of the pool "${name}"`
+  return `no source address of the pool "${name}" has the address family of the hosts`
 }
 
 /** Sends by the hosts of the overflow. Their reputation is not ours, so nothing is counted. */

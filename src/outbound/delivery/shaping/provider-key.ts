@@ -1,5 +1,5 @@
 /**
- * Decides which hosts share one pace: those of a known mailbox provider, else those whose names end in the same
+ * Decides which hosts share one pace: the hosts of a known mailbox provider, else hosts whose names end in the same
  * registrable domain. The host of a route has a pace for itself.
  *
  * A machine that a provider lets to a customer, and the name that it gives to a customer's line, also have a pace for

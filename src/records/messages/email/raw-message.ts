@@ -30,8 +30,8 @@ export const insertRaw = prepareWrite<RawKey & { readonly raw: Buffer | MessageB
 )
 
 /**
- * Copies the bytes of a stored inbound message from `start` (the first byte is 1), with fields put on top, as those of
- * an email. The writer copies them in the database, so they do not pass through the main thread. Misses if they are
+ * Copies the bytes of a stored inbound message from `start` (the first byte is 1), with fields put on top, as the bytes
+ * of an email. The writer copies them in the database, so they do not pass through the main thread. Misses if they are
  * gone.
  */
 export const copyInboundRaw = prepareWrite<

@@ -1,7 +1,7 @@
 /**
- * Decides which emails a filter by status finds: those with this status, and for `bounced` and `failed` also those with
- * one recipient of this status. The conditions of these two must be the same as in the indexes `emails_bounced` and
- * `emails_failed`.
+ * Decides which emails a filter by status finds: emails with this status, and for `bounced` and `failed` also emails
+ * with one recipient of this status. The conditions of these two must be the same as in the indexes `emails_bounced`
+ * and `emails_failed`.
  */
 import { type Compilable, type InferResult, type RawBuilder, sql } from 'kysely'
 import { prepareRead, type Read, type StatementBuilder } from '../../../base/storage/db/prepared.js'

@@ -17,8 +17,8 @@ interface CompiledRule {
 }
 
 /**
- * Finds the oldest rule that matches, first among those with a domain, then those of a workspace, of its owner, of a
- * sender's domain, and the others. Returns null if there is none. `readSender` is called only for rules with a sender.
+ * Finds the oldest rule that matches, first by recipient domain, then by workspace, owner and sender's domain, and then
+ * among the others. Returns null if there is none. `readSender` is called only for rules with a sender.
  */
 export type MatchHoldRule = (entry: Judged, readSender: () => string | null) => HoldRule | null
 

@@ -2,7 +2,7 @@
  * Counts how many recipients of a workspace wait in the queue, and for what.
  *
  * The entries are counted in steps, at most 10,000 of each kind of hold. If the queue is longer, `isComplete` is false,
- * and the counts are those of the entries that are due first.
+ * and only the entries that are due first are counted.
  */
 import { prepareRead, type Read } from '../../../base/storage/db/prepared.js'
 import { ROW_STEP, waitForStep } from '../../../base/storage/db/stepped-walk.js'

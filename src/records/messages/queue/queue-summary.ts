@@ -1,6 +1,5 @@
 /**
- * Groups the entries of the queue: those of one provider, or of one domain that no known provider has, with the same
- * reason.
+ * Groups the entries of the queue by provider and reason. Entries for no known provider are grouped by domain.
  *
  * It reads the entries of a filter in short steps, so it takes long for a long queue and blocks nothing.
  */

@@ -1,5 +1,6 @@
 /**
- * The queue entries of a hold rule. It holds those that wait and one that is about to be attempted, and releases all.
+ * Changes the queue entries of a hold rule. Holds waiting entries and an entry that is about to be attempted, and
+ * releases them.
  *
  * Every statement that holds entries checks in the commit itself whether the rule still lasts, so a rule that ends
  * holds nothing new. The main thread reads only ids in an index; the writer compares the rows, some hundred in a

@@ -11,7 +11,7 @@
  * A part is opened when its reader asks for the parts in it, so a reader pays only for what it reads, and may wait
  * between two parts. Nothing is copied.
  *
- * Limits: those of the reader, by default 1,000 parts, 20 levels, 256 MB in all passes over multiparts; 1 MB of a
+ * Limits: the reader sets them, by default 1,000 parts, 20 levels, 256 MB in all passes over multiparts; 1 MB of a
  * part's header. Everything beyond them is one part, and ambiguous.
  */
 import { type Header, scanHeaderOrEmpty } from '../../../../base/mail/header-fields.js'

@@ -5,7 +5,7 @@ import { DataFolderHeld } from '../../../base/storage/db/data-lock.js'
 import { DevelopmentDatabase, EarlierDatabase, NewerDatabase } from '../../../base/storage/db/schema-errors.js'
 import { StorageFault } from '../../../base/storage/db/write.js'
 import { CommandFailed, UsageError } from './command.js'
-import { adviseUser, currentUser } from './process-user.js'
+import { adviseUser, currentUser, startedAsRoot } from './process-user.js'
 
 const fixableErrors = [Refusal, CommandFailed, DataFolderHeld, DevelopmentDatabase, EarlierDatabase, NewerDatabase]
 
@@ -43,8 +43,8 @@ function describeStorageFault({ message, code }: StorageFault): string {
 /** A command that was started as root works as the daemon's user, so the text names the user without rights. */
 function describeMissingRights(syscall: string): string {
   const isPort = syscall === 'listen' || syscall === 'bind'
-  const cure = isPort ? 'a port below 1024 needs more rights' : adviseUser()
-  return `not permitted for the user ${currentUser()}: ${cure}`
+  const cure = isPort ? ': a port below 1024 needs more rights' : startedAsRoot ? '' : `: ${adviseUser()}`
+  return `not permitted for the user ${currentUser()}${cure}`
 }
 
 /** A failed system call, with its usual fix. */

@@ -11,6 +11,9 @@ import { userInfo } from 'node:os'
 import { errorCodeOf } from '../../../base/platform/errors.js'
 import { CommandFailed } from './command.js'
 
+/** A command that root has started works as the user of the daemon afterwards. */
+export const startedAsRoot = process.getuid?.() === 0
+
 /** The user of the systemd unit. */
 const UNIT_USER = 'posthorn'
 

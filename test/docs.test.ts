@@ -37,6 +37,30 @@ const projectPath =
 const npmScript = /npm run ([\w:-]+)/g
 const link = /\]\((?!https?:)([^)\s]+)\)/g
 
+/** A name between backquotes with an ending, or with a folder. */
+const fileInComment =
+  /`((?:[a-z][a-z0-9-]*\/)*[a-z][a-z0-9-]*(?:\.test)?(?:\.tsx?|\.mjs)|(?:[a-z][a-z0-9-]*\/)+[a-z][a-z0-9-]*)`/g
+/** A file of src/ or test/, as scripts import it from the build. */
+const builtFile = /['"`](?:\.{1,2}\/)*(?:dist\/)?((?:src|test)\/[\w/.-]+\.js)['"`]/g
+
+function commentsOf(text: string): string {
+  return (text.match(/\/\*\*[\s\S]*?\*\/|\/\/[^\n]*/g) ?? []).join('\n')
+}
+
+/** Each ending of a path, since a comment may leave out the first folders. */
+function endingsOf(path: string): readonly string[] {
+  const parts = path.split('/')
+  return parts.map((_part, at) => parts.slice(at).join('/'))
+}
+
+function foldersOf(path: string): readonly string[] {
+  const folder = dirname(path)
+  return folder === '.' ? [] : [folder, ...foldersOf(folder)]
+}
+
+/** The key type of a DKIM query (RFC 6376 section 3.5). */
+const noFiles: ReadonlySet<string> = new Set(['dns/txt'])
+
 function existsInSource(path: string): boolean {
   return ['', '.ts', '.tsx', '.d.ts'].some((ending) => existsSync(join('src', `${path}${ending}`)))
 }
@@ -148,6 +172,35 @@ t.test('the boundaries of docs/security.md name tests that exist', async (t) => 
     const source = existsSync(file) ? readFileSync(file, 'utf8') : ''
     t.ok(name !== '' && [`'${name}'`, `"${name}"`].some((quoted) => source.includes(quoted)), row)
   }
+})
+
+t.test('comments name files that exist', async (t) => {
+  const code = [...readSources('src'), ...readSources('test')]
+  const files = [...code, ...readSources('scripts', /./)].map(({ path }) => path.replace(/\.[a-z]+$/, ''))
+  const folders = new Set(files.flatMap(foldersOf).flatMap(endingsOf))
+  const known = new Set([...files.flatMap(endingsOf), ...folders, ...noFiles])
+  // A path without an ending names a file if it begins with a folder: a media type does not.
+  const isFile = (name: string): boolean => name.includes('.') || folders.has(name.slice(0, name.indexOf('/')))
+  const faultsOf = (path: string, text: string): readonly string[] =>
+    matchesOf(commentsOf(text), fileInComment)
+      .filter((name) => isFile(name) && !known.has(name.replace(/\.[a-z]+$/, '')))
+      .map((name) => `${path}: ${name}: ${suggestionFor(name)}`)
+  t.same(
+    code.flatMap(({ path, text }) => faultsOf(path, text)),
+    [],
+  )
+  const names = ['mail/adress.ts', 'base/mail/adress', 'adress.ts', 'mail/address', 'text/plain']
+  const stale = faultsOf('a.ts', `// ${names.map((name) => `\`${name}\``).join(' ')}`)
+  t.equal(stale.length, 3, 'the first three are found')
+})
+
+t.test('scripts import files of the build that exist', async (t) => {
+  const faults = readSources('scripts', /./).flatMap(({ path, text }) =>
+    matchesOf(text, builtFile)
+      .filter((file) => !['.ts', '.tsx', '.d.ts'].some((ending) => existsSync(file.replace(/\.js$/, ending))))
+      .map((file) => `${path}: ${file}`),
+  )
+  t.same(faults, [])
 })
 
 t.test('npm scripts that pages name exist', async (t) => {

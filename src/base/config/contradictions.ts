@@ -5,13 +5,10 @@
  * the default of another key.
  */
 import type { Network } from '../platform/ip-address.js'
-import { findBreakerContradictions } from './breaker-contradictions.js'
-import { findInboundContradictions } from './inbound-contradictions.js'
 import { formatListenerAddress, listListeners } from './listeners.js'
 import { builtInPlans, limitsOfPlan, type PlanLimits, type Plans, UNLIMITED } from './plans.js'
 import type { Problem } from './problems.js'
 import type { Settings } from './schema.js'
-import { findSmsContradictions } from './sms-contradictions.js'
 import { findSourceContradictions } from './source-contradictions.js'
 
 /** The content of the file, after validation. */
@@ -189,4 +186,82 @@ function findInvalidBurst(plan: string, { burst, requests_per_second }: PlanLimi
   }
   if (burst >= requests_per_second) return []
   return [{ key, message: `found ${burst}; allowed: at least requests_per_second, ${requests_per_second}` }]
+}
+
+function findInboundContradictions({ dnsbl, dnswl, greylisting }: Settings['inbound']): readonly Problem[] {
+  return [
+    ...findRepeatedLists('inbound.dnsbl', dnsbl),
+    ...findRepeatedLists('inbound.dnswl', dnswl),
+    ...findShortTimes(greylisting),
+  ]
+}
+
+/** A list that is queried twice would count twice. */
+function findRepeatedLists(name: string, lists: readonly { readonly zone: string }[]): readonly Problem[] {
+  return lists.flatMap(({ zone }, at) => {
+    const first = lists.findIndex((other) => other.zone === zone)
+    const message = `found ${JSON.stringify(zone)}, as in ${name}[${first}]; allowed: each zone once`
+    return first === at ? [] : [{ key: `${name}[${at}].zone`, message }]
+  })
+}
+
+/** If a client may no longer come back at the time when it may come again, none would ever pass. */
+function findShortTimes({ delay, retry_window, remember }: Settings['inbound']['greylisting']): readonly Problem[] {
+  const limit = 'allowed: longer than inbound.greylisting.delay'
+  return Object.entries({ retry_window, remember }).flatMap(([key, time]) =>
+    time > delay ? [] : [{ key: `inbound.greylisting.${key}`, message: `found ${time / 1_000} s; ${limit}` }],
+  )
+}
+
+type Sms = Settings['sms']
+
+function findSmsContradictions(sms: Sms): readonly Problem[] {
+  return [...findIncompleteProvider(sms), ...findForeignSender(sms), ...findBadTemplate(sms.http)]
+}
+
+function findIncompleteProvider({ provider, http, smpp }: Sms): readonly Problem[] {
+  const lack = (key: string): Problem => ({ key, message: `found nothing; needed by sms.provider = "${provider}"` })
+  if (provider === 'http') return http.url === null ? [lack('sms.http.url')] : []
+  if (provider !== 'smpp') return []
+  return [
+    ...(smpp.url === null ? [lack('sms.smpp.url')] : []),
+    ...(smpp.system_id === '' ? [lack('sms.smpp.system_id')] : []),
+  ]
+}
+
+/** Only Twilio has messaging services. */
+function findForeignSender({ provider, sender, http }: Sms): readonly Problem[] {
+  if (!/^MG[0-9a-f]{32}$/.test(sender) || provider === '') return []
+  if (provider === 'http' && http.style === 'twilio') return []
+  const message = 'found the id of a messaging service; allowed: with sms.provider = "http" and its style "twilio"'
+  return [{ key: 'sms.sender', message }]
+}
+
+/** The template may hold a password, so no message repeats it. */
+function findBadTemplate({ style, body_template: template }: Sms['http']): readonly Problem[] {
+  if (style !== 'template') return []
+  const key = 'sms.http.body_template'
+  const absent = ['{to}', '{text}'].filter((placeholder) => !template.includes(placeholder))
+  if (absent.length > 0) return [{ key, message: `found none of ${absent.join(', ')}; allowed: a text with both` }]
+  if (!/^\s*[{[]/.test(template) || isJson(template.replaceAll(/\{[a-z_]+\}/g, 'x'))) return []
+  return [{ key, message: 'found no JSON; allowed: JSON with its placeholders inside of strings, XML, or a form' }]
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A hold below its warning would never be warned of. */
+function findBreakerContradictions({ breaker }: Settings['limits']): readonly Problem[] {
+  return (['bounce', 'complaint'] as const).flatMap((cause) => {
+    const [warn, hold] = [breaker[`${cause}_warn_percent`], breaker[`${cause}_hold_percent`]]
+    if (warn <= hold) return []
+    const message = `found ${hold}; allowed: at least limits.breaker.${cause}_warn_percent, ${warn}`
+    return [{ key: `limits.breaker.${cause}_hold_percent`, message }]
+  })
 }

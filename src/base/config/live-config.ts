@@ -21,12 +21,6 @@ export interface StartSettings extends Pick<Config, 'service' | 'dns' | 'metrics
   readonly log: Pick<Config['log'], 'format'>
 }
 
-export interface LiveConfig {
-  readonly settings: ReadSettings
-  /** Puts a loaded configuration in force. */
-  readonly apply: (next: Config) => ReloadedSettings
-}
-
 /** Names of settings such as `inbound.max_size`, in the order of the sections. */
 export interface ReloadedSettings {
   /** Settings that are in force from now on. */
@@ -91,20 +85,26 @@ function settingsOf(section: string, keys: readonly string[]): readonly string[]
 /** Tables whose keys are data of the operator: such a table is one setting. */
 export const tables: ReadonlySet<string> = new Set(['outbound.routes', 'limits.plans', 'log.levels'])
 
-export function createLiveConfig(started: Config): LiveConfig {
-  let loaded = started
-  let inForce = started
-  return {
-    settings: () => inForce,
-    apply: (next) => {
-      const before = loaded
-      loaded = next
-      inForce = merge(started, next)
-      return {
-        applied: listDifferences(before, next).filter(isReloadable),
-        pending: listDifferences(started, next).filter((name) => !isReloadable(name)),
-      }
-    },
+export class LiveConfig {
+  private loaded: Config
+  private inForce: Config
+
+  constructor(private readonly started: Config) {
+    this.loaded = started
+    this.inForce = started
+  }
+
+  readonly settings: ReadSettings = () => this.inForce
+
+  /** Puts a loaded configuration in force. */
+  apply(next: Config): ReloadedSettings {
+    const before = this.loaded
+    this.loaded = next
+    this.inForce = merge(this.started, next)
+    return {
+      applied: listDifferences(before, next).filter(isReloadable),
+      pending: listDifferences(this.started, next).filter((name) => !isReloadable(name)),
+    }
   }
 }
 

@@ -9,14 +9,6 @@
 import { createHmac, hkdfSync, type KeyObject } from 'node:crypto'
 import { createLruCache } from './lru-cache.js'
 
-export interface AddressHider {
-  /** From now on, hides with hashes of this secret. Before that, all local parts become the same mark. */
-  readonly useKey: (secret: KeyObject) => void
-  readonly setEnabled: (isEnabled: boolean) => void
-  /** A line as pino writes it, with its end of line. */
-  readonly hide: (line: string) => string
-}
-
 const MAX_KNOWN_HASHES = 10_000
 /**
  * Characters. Longer local parts are hidden in part, but no server takes them (RFC 5321 section 4.5.3.1.1 allows 64
@@ -34,26 +26,33 @@ const ownTexts: ReadonlySet<string> = new Set(['msg', 'sentence'])
 /** Returns the mark that replaces the local part of this address. */
 type HashAddress = (address: string) => string
 
-export function createAddressHider(isEnabledAtStart: boolean): AddressHider {
-  const known = createLruCache<string>({ max: MAX_KNOWN_HASHES })
-  let isEnabled = isEnabledAtStart
-  let key: Buffer | null = null
-  const hash: HashAddress = (address) => {
-    if (key === null) return '~'
-    const cached = known.get(address)
-    if (cached !== undefined) return cached
-    const made = `~${createHmac('sha256', key).update(address).digest('hex').slice(0, HASH_DIGITS)}`
-    known.set(address, made)
-    return made
+export class AddressHider {
+  private readonly known = createLruCache<string>({ max: MAX_KNOWN_HASHES })
+  private key: Buffer | null = null
+
+  constructor(private isEnabled: boolean) {}
+
+  /** From now on, hides with hashes of this secret. Before that, all local parts become the same mark. */
+  useKey(secret: KeyObject): void {
+    this.key = Buffer.from(hkdfSync('sha256', secret, '', KEY_CONTEXT, 32))
   }
-  return {
-    useKey: (secret) => {
-      key = Buffer.from(hkdfSync('sha256', secret, '', KEY_CONTEXT, 32))
-    },
-    setEnabled: (now) => {
-      isEnabled = now
-    },
-    hide: (line) => (isEnabled && mayHoldAddress(line) ? hideInLine(line, hash) : line),
+
+  setEnabled(isEnabled: boolean): void {
+    this.isEnabled = isEnabled
+  }
+
+  /** A line as pino writes it, with its end of line. */
+  hide(line: string): string {
+    return this.isEnabled && mayHoldAddress(line) ? hideInLine(line, (address) => this.hash(address)) : line
+  }
+
+  private hash(address: string): string {
+    if (this.key === null) return '~'
+    const cached = this.known.get(address)
+    if (cached !== undefined) return cached
+    const made = `~${createHmac('sha256', this.key).update(address).digest('hex').slice(0, HASH_DIGITS)}`
+    this.known.set(address, made)
+    return made
   }
 }
 

@@ -18,34 +18,35 @@ interface TailLine {
   readonly fields: Readonly<Record<string, unknown>>
 }
 
-export interface LogTail {
+export class LogTail {
+  private readonly lines: { readonly seq: number; readonly text: string }[] = []
+  private seq = 0
+
   /** Adds a line as pino writes it. */
-  readonly write: (line: string) => void
+  write(line: string): void {
+    this.seq += 1
+    this.lines.push({ seq: this.seq, text: line.length > MAX_LINE ? shorten(line) : line })
+    // They are removed in portions, because each removal moves all lines that stay.
+    if (this.lines.length >= MAX_LINES * 2) this.lines.splice(0, MAX_LINES)
+  }
+
   /** The newest lines of at least this level with a `seq` before `before`, newest first. */
-  readonly read: (query: { readonly minLevel: number; readonly before: number; readonly limit: number }) => TailLine[]
+  read({ minLevel, before, limit }: TailQuery): TailLine[] {
+    const found: TailLine[] = []
+    for (const { seq, text } of this.lines.slice(-MAX_LINES).reverse()) {
+      if (found.length === limit) break
+      if (seq >= before) continue
+      const line = parseLogLine(text)
+      if (line !== null && line.level >= minLevel) found.push({ seq, ...line })
+    }
+    return found
+  }
 }
 
-export function createLogTail(): LogTail {
-  const lines: { readonly seq: number; readonly text: string }[] = []
-  let seq = 0
-  return {
-    write: (line) => {
-      seq += 1
-      lines.push({ seq, text: line.length > MAX_LINE ? shorten(line) : line })
-      // They are removed in portions, because each removal moves all lines that stay.
-      if (lines.length >= MAX_LINES * 2) lines.splice(0, MAX_LINES)
-    },
-    read: ({ minLevel, before, limit }) => {
-      const found: TailLine[] = []
-      for (const { seq, text } of lines.slice(-MAX_LINES).reverse()) {
-        if (found.length === limit) break
-        if (seq >= before) continue
-        const line = parseLogLine(text)
-        if (line !== null && line.level >= minLevel) found.push({ seq, ...line })
-      }
-      return found
-    },
-  }
+interface TailQuery {
+  readonly minLevel: number
+  readonly before: number
+  readonly limit: number
 }
 
 function shorten(line: string): string {

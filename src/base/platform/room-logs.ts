@@ -28,20 +28,24 @@ type LogRoom = (typeof logRooms)[number]
 
 type RoomLevels = Readonly<Partial<Record<LogRoom, LogLevel>>>
 
-export interface RoomLogs {
-  readonly of: (room: LogRoom) => Log
-  /** Sets the level of the entire log, and of each room in `levels`. */
-  readonly setLevels: (level: LogLevel, levels: RoomLevels) => void
-}
+export class RoomLogs {
+  private readonly logs: ReadonlyMap<LogRoom, Log>
 
-/** `root` keeps its level at first. */
-export function createRoomLogs(root: Log, levels: RoomLevels): RoomLogs {
-  const logs = new Map(logRooms.map((room) => [room, root.child({}, { level: levels[room] ?? root.level })]))
-  return {
-    of: (room) => logs.get(room) ?? root,
-    setLevels: (level, ofRooms) => {
-      root.level = level
-      for (const [room, log] of logs) log.level = ofRooms[room] ?? level
-    },
+  /** `root` keeps its level at first. */
+  constructor(
+    private readonly root: Log,
+    levels: RoomLevels,
+  ) {
+    this.logs = new Map(logRooms.map((room) => [room, root.child({}, { level: levels[room] ?? root.level })]))
+  }
+
+  of(room: LogRoom): Log {
+    return this.logs.get(room) ?? this.root
+  }
+
+  /** Sets the level of the entire log, and of each room in `levels`. */
+  setLevels(level: LogLevel, levels: RoomLevels): void {
+    this.root.level = level
+    for (const [room, log] of this.logs) log.level = levels[room] ?? level
   }
 }

@@ -3,51 +3,50 @@
  *
  * Every `acquire` that returned true must be followed by one `release`.
  */
-export interface Semaphore {
+export class Semaphore {
+  private readonly waiters = new Set<Waiter>()
+  private takenSlots = 0
+  private closed = false
+
+  constructor(
+    private readonly slots: number,
+    private readonly maxWaiting: number,
+  ) {}
+
   /** False if no slot became free within `maxWait` milliseconds, the queue is full, or the semaphore is closed. */
-  readonly acquire: (maxWait: number) => Promise<boolean>
-  readonly release: () => void
+  async acquire(maxWait: number): Promise<boolean> {
+    if (this.closed) return false
+    if (this.takenSlots < this.slots) {
+      this.takenSlots += 1
+      return true
+    }
+    return this.waiters.size < this.maxWaiting && (await this.waitForSlot(maxWait))
+  }
+
+  release(): void {
+    const [next] = this.waiters
+    // The slot passes to the next caller.
+    if (next === undefined) this.takenSlots -= 1
+    else next(true)
+  }
+
   /** All waiting and later calls of `acquire` return false. */
-  readonly close: () => void
-}
+  close(): void {
+    this.closed = true
+    for (const admit of [...this.waiters]) admit(false)
+  }
 
-type Waiter = (admitted: boolean) => void
-
-export function createSemaphore(slots: number, maxWaiting: number): Semaphore {
-  const waiters = new Set<Waiter>()
-  let takenSlots = 0
-  let closed = false
-
-  return {
-    acquire: async (maxWait) => {
-      if (closed) return false
-      if (takenSlots < slots) {
-        takenSlots += 1
-        return true
+  private waitForSlot(maxWait: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const admit: Waiter = (admitted) => {
+        clearTimeout(timer)
+        this.waiters.delete(admit)
+        resolve(admitted)
       }
-      return waiters.size < maxWaiting && (await waitForSlot(waiters, maxWait))
-    },
-    release: () => {
-      const [next] = waiters
-      // The slot passes to the next caller.
-      if (next === undefined) takenSlots -= 1
-      else next(true)
-    },
-    close: () => {
-      closed = true
-      for (const admit of [...waiters]) admit(false)
-    },
+      const timer = setTimeout(admit, maxWait, false)
+      this.waiters.add(admit)
+    })
   }
 }
 
-function waitForSlot(waiters: Set<Waiter>, maxWait: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const admit: Waiter = (admitted) => {
-      clearTimeout(timer)
-      waiters.delete(admit)
-      resolve(admitted)
-    }
-    const timer = setTimeout(admit, maxWait, false)
-    waiters.add(admit)
-  })
-}
+type Waiter = (admitted: boolean) => void

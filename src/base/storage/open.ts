@@ -24,7 +24,7 @@ import {
 import { migrations as ours } from './db/migrations.js'
 import type { Read } from './db/prepared.js'
 import { EarlierDatabase } from './db/schema-errors.js'
-import { createStatementCache } from './db/statement-cache.js'
+import { StatementCache } from './db/statement-cache.js'
 import { toStorageError } from './health/faults.js'
 import { ReadThread } from './read-thread.js'
 import { describeWayBack } from './upgrade/upgrade-copies.js'
@@ -188,10 +188,10 @@ async function useWal(db: SQLite.Database): Promise<void> {
 }
 
 export function createRead(db: SQLite.Database): Read {
-  const statement = createStatementCache(db)
+  const statements = new StatementCache(db)
   return <Row>(sql: string, parameters: readonly unknown[]): Row[] => {
     try {
-      return statement(sql).all(parameters) as Row[]
+      return statements.prepare(sql).all(parameters) as Row[]
     } catch (error) {
       throw toStorageError(error)
     }

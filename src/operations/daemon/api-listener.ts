@@ -5,13 +5,13 @@
  * routes.
  */
 import { join } from 'node:path'
-import { followSetting } from '../../base/config/follow-setting.js'
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
 import { addressKeyOf } from '../../base/platform/connections/client-address.js'
 import { ClientLog } from '../../base/platform/connections/client-log.js'
+import { isInSomeNetwork } from '../../base/platform/ip-address.js'
 import type { Log } from '../../base/platform/log.js'
-import { createMemoryBudget } from '../../base/platform/memory/budget.js'
+import { MemoryBudget } from '../../base/platform/memory/budget.js'
 import { runOnce } from '../../base/platform/run-once.js'
 import { openSpool, type Spool } from '../../base/platform/spool-file.js'
 import type { ListenerTls } from '../../base/platform/tls-files.js'
@@ -20,7 +20,6 @@ import type { Database } from '../../base/storage/db/database.js'
 import { nameOfLargeBody } from '../../servers/api/bodies/large-bodies.js'
 import { Connections } from '../../servers/api/http/context/connections.js'
 import { KeyIdentities } from '../../servers/api/http/context/request-identity.js'
-import { createProxyCheck } from '../../servers/api/http/context/request-source.js'
 import { BodyThread } from '../../servers/api/http/input/body-thread.js'
 import { bodyPace } from '../../servers/api/http/input/read-body.js'
 import { LargeAnswers } from '../../servers/api/http/output/large-answer.js'
@@ -31,19 +30,19 @@ import { Readiness } from '../../servers/api/http/pipeline/readiness.js'
 import type { Route } from '../../servers/api/http/route/route.js'
 import { listenerTimeouts } from '../../servers/api/http/server/api-server.js'
 import { ApiListener } from '../../servers/api/http/server/listener.js'
-import { createValidations } from '../../servers/api/http/server/validations.js'
+import { Validations } from '../../servers/api/http/server/validations.js'
 import { buildOpenApiDocument } from '../../servers/api/openapi/openapi.js'
 import { appFolder, loadAppFiles } from '../../servers/pages/app-files.js'
-import { createUiPages } from '../../servers/pages/ui-pages.js'
+import { UiPages } from '../../servers/pages/ui-pages.js'
 import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
-import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
+import type { WorkspaceLimits } from '../../workspaces/accounts/limits/workspace-limits.js'
+import type { PolicyFinder } from '../../workspaces/domains/mta-sts/find-policy.js'
 import type { ChallengeAnswers } from '../certificates/challenge-answers.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import { readinessProbe } from '../upkeep/storage-watch.js'
 import { buildApiRoutes, type RouteParts } from './api-routes.js'
 import { wireBrowserApi } from './browser-api.js'
 import type { MessageMemory } from './message-memory.js'
-import type { Limits } from './workspace-limits.js'
 
 const MB = 1_048_576
 /** Milliseconds after which a connection without a request may be evicted. */
@@ -66,12 +65,12 @@ interface ApiDeps {
   readonly challengeAnswers: ChallengeAnswers
   readonly database: Database
   readonly apiKeyCache: ApiKeyCache
-  readonly limits: Limits
+  readonly limits: WorkspaceLimits
   /** False if the disk is nearly full. */
   readonly hasDiskSpace: () => boolean
   readonly memory: Pick<MessageMemory, 'requests'>
   readonly observers: Observers | null
-  readonly findPolicy: FindPolicy
+  readonly policies: PolicyFinder
   /** The files of the dashboard. Undefined if they are where the build puts them. */
   readonly uiFolder: string | undefined
 }
@@ -92,15 +91,14 @@ export interface ServedRoutes {
 
 export async function openApiListener(deps: ApiDeps): Promise<Api> {
   const { config, settings, log, tls } = deps
-  const proxyCheck = followSetting(() => settings().api.trusted_proxies, createProxyCheck)
-  const isProxy = (address: string): boolean => proxyCheck()(address)
+  const isProxy = (address: string): boolean => isInSomeNetwork(settings().api.trusted_proxies, address)
   const lines = new ClientLog(log, addressKeyOf)
   const connections = admitConnections(deps, isProxy, lines)
   const spool = await openSpool(join(config.service.data_dir, 'answers'))
   const files = config.ui.enabled ? await loadAppFiles(deps.uiFolder ?? appFolder) : null
   const bodies = new BodyThread()
   const app = buildApp(deps, { connections, isProxy, lines, spool, bodies })
-  const validations = createValidations(deps.challengeAnswers, listenerTimeouts.handshake)
+  const validations = new Validations(deps.challengeAnswers, listenerTimeouts.handshake)
   const serverDeps = { app, connections, tls, validations, timeouts: listenerTimeouts, log }
   const listener = await ApiListener.open(config.api.listen, serverDeps)
   return {
@@ -112,7 +110,7 @@ export async function openApiListener(deps: ApiDeps): Promise<Api> {
     serve: (parts) => {
       const routes = buildApiRoutes(parts)
       const buildDocument = (): object => buildOpenApiDocument(routes, { version, server: config.service.public_url })
-      const pages = createUiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
+      const pages = new UiPages({ acceptDeps: parts.people.acceptDeps, buildDocument, files })
       const browser = config.ui.enabled ? wireBrowserApi(parts) : undefined
       const readDocument = runOnce(() => JSON.stringify(buildDocument()))
       app.serve({ routes, readDocument, pages, browser })
@@ -155,17 +153,16 @@ interface AppDeps {
 }
 
 function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool, bodies }: AppDeps): ApiApp {
-  const { clock, log, apiKeyCache, hasDiskSpace, database, findPolicy, limits } = deps
-  const { shareByOwner } = limits
+  const { clock, log, apiKeyCache, hasDiskSpace, database, policies, limits } = deps
   const probe = (): Promise<void> => database.commit([readinessProbe(clock())])
   const answers = new LargeAnswers({
     ...ANSWER_LIMITS,
-    memory: shareByOwner(createMemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
-    held: shareByOwner(createMemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
+    memory: limits.shareByOwner(new MemoryBudget(ANSWER_LIMITS.all), ANSWER_LIMITS.share),
+    held: limits.shareByOwner(new MemoryBudget(UNREAD_ANSWER_LIMITS.all), UNREAD_ANSWER_LIMITS.share),
     spool,
   })
   const sender = new AnswerSender(answers, {
-    slots: shareByOwner(createMemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
+    slots: limits.shareByOwner(new MemoryBudget(STREAM_LIMITS.all), STREAM_LIMITS.share),
     patience: STREAM_LIMITS.milliseconds,
     pace: ANSWER_LIMITS.pace,
   })
@@ -173,10 +170,10 @@ function buildApp(deps: ApiDeps, { connections, isProxy, lines, spool, bodies }:
     keys: new KeyIdentities(apiKeyCache, limits, isProxy, clock),
     readiness: new Readiness(hasDiskSpace, probe, clock),
     accessLog: new AccessLog(log, lines, clock),
-    memory: shareByOwner(createMemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
+    memory: limits.shareByOwner(new MemoryBudget(BODY_LIMITS.all, deps.memory.requests), BODY_LIMITS.share),
     pace: bodyPace,
     bodies: { nameOf: nameOfLargeBody, thread: bodies },
     onRequest: deps.observers?.onRequest,
-    ...{ connections, sender, clock, log, findPolicy },
+    ...{ connections, sender, clock, log, policies },
   })
 }

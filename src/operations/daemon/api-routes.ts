@@ -1,7 +1,7 @@
 /** Builds all routes of the REST interface, in the order of its document. */
 
 import { createAddressGuard } from '../../base/platform/address-guard.js'
-import { createMemoryBudget } from '../../base/platform/memory/budget.js'
+import { MemoryBudget } from '../../base/platform/memory/budget.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { StoredBroadcasts } from '../../outbound/broadcasts/broadcast-switch.js'
 import { BroadcastComposer } from '../../outbound/broadcasts/compose-broadcast.js'
@@ -62,8 +62,8 @@ import { workspaceRoutes } from '../../servers/api/workspaces/workspaces.js'
 import { renderForwardPage } from '../../servers/pages/forward-page.js'
 import { renderNotePage } from '../../servers/pages/layout.js'
 import { renderUnsubscribePage, unknownUnsubscribePage } from '../../servers/pages/unsubscribe-page.js'
-import { createCheckLimiter } from '../../workspaces/domains/verify-domain.js'
-import { type CheckUrl, createUrlCheck } from '../../workspaces/webhooks/webhook-url.js'
+import { CheckLimiter } from '../../workspaces/domains/verify-domain.js'
+import { UrlCheck } from '../../workspaces/webhooks/webhook-url.js'
 import type { StartOptions } from './daemon-options.js'
 import type { Operator } from './operator.js'
 import type { Sending } from './sending.js'
@@ -100,7 +100,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
   const reading = { read, mime: parts.mime, findHtmlChange: createHtmlChangeFinder(read) }
   const changing = { ...parts, ...reading }
   const linking = { ...parts, publicUrl, secret: identity.linkSecret }
-  const webhooks = { ...parts, checkUrl: buildUrlCheck(parts) }
+  const webhooks = { ...parts, urls: buildUrlCheck(parts) }
   const ofMail = { read, commit, secret: identity.returnPathSecret, unknownLinkPage }
   return [
     ...apiKeyRoutes(parts),
@@ -118,13 +118,13 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     ...audienceFileRoutes(importing),
     ...broadcastRoutes(parts),
     ...broadcastActRoutes({ ...parts, ...buildBroadcastParts(parts) }),
-    ...breakerRoutes({ read, commit, broadcasts: new StoredBroadcasts(read), onReleased: parts.breaker.onReleased }),
+    ...breakerRoutes({ read, commit, broadcasts: new StoredBroadcasts(read), breaker: parts.breaker }),
     ...templateRoutes({ ...parts, sampleUnsubscribeUrl: buildUnsubscribeUrl(publicUrl, 'preview') }),
     ...fileRoutes(parts),
     ...forwardRoutes({ ...parts, ...people.requestForwards }),
     ...domainRoutes({
       ...{ ...parts.domainChecks.rotationDeps, changes: parts.changes },
-      ...{ names: config.service, countLookup: createCheckLimiter() },
+      ...{ names: config.service, lookups: new CheckLimiter() },
     }),
     ...eventRoutes(parts),
     ...suppressionRoutes(parts),
@@ -151,17 +151,17 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     ...deliveryRoutes(webhooks),
     ...exportRoutes(exporting),
     exportDownloadRoute(exporting),
-    ...verifyRoutes(parts.sms),
+    ...verifyRoutes(parts),
     ...trackingRoutes({ ...ofMail, record: (hit) => parts.hits.record(hit) }),
     ...unsubscribeRoutes({ ...ofMail, showPage: renderUnsubscribePage, unknownLinkPage: unknownUnsubscribePage }),
     ...forwardTargetRoutes({ ...ofMail, secret: identity.linkSecret, showPage: renderForwardPage }),
-    ...receiptRoutes({ secret: identity.smsSecret, applyReceipt: parts.sms.applyReceipt }),
+    ...receiptRoutes({ secret: identity.smsSecret, sms: parts.sms }),
   ]
 }
 
 function buildCreateDeps(parts: RouteParts): CreateDeps {
   const { config, read, limits, templates, identity, trackingHost } = parts
-  const memory = limits.shareByOwner(createMemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
+  const memory = limits.shareByOwner(new MemoryBudget(CONTENT_MEMORY.all), CONTENT_MEMORY.share)
   const links = new UnsubscribeLinks(identity.returnPathSecret, trackingHost)
   const storedParts = { read, templates, memory, filler: new ContentFiller(links, parts.composing) }
   const { hostname, public_url: publicUrl } = config.service
@@ -173,7 +173,7 @@ function buildCreateDeps(parts: RouteParts): CreateDeps {
 }
 
 function buildImportDeps(parts: RouteParts): ImportRouteDeps {
-  const memory = parts.limits.shareByOwner(createMemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share)
+  const memory = parts.limits.shareByOwner(new MemoryBudget(IMPORT_MEMORY.all), IMPORT_MEMORY.share)
   return { ...parts, files: { memory, hasDiskSpace: parts.hasDiskSpace } }
 }
 
@@ -187,8 +187,8 @@ function buildBroadcastParts({
   return { composing, contactMessages: new ContactMessages(identity.returnPathSecret, publicUrl) }
 }
 
-function buildUrlCheck({ settings, domainChecks }: RouteParts): CheckUrl {
-  return createUrlCheck({
+function buildUrlCheck({ settings, domainChecks }: RouteParts): UrlCheck {
+  return new UrlCheck({
     mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
     resolveAddresses: domainChecks.rotationDeps.resolver.resolveAddresses,
   })

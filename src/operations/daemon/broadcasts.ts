@@ -8,9 +8,9 @@ import { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
 import { ContactMessages } from '../../outbound/broadcasts/contact-message.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import type { WorkspaceLimits } from '../../workspaces/accounts/limits/workspace-limits.js'
 import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import type { ServiceIdentity } from '../../workspaces/domains/service-identity.js'
-import type { Limits } from './workspace-limits.js'
 
 interface BroadcastsDeps {
   readonly config: StartSettings
@@ -20,7 +20,7 @@ interface BroadcastsDeps {
   readonly identity: ServiceIdentity
   readonly suppressions: SuppressionCache
   readonly domains: SendingDomainCache
-  readonly limits: Limits
+  readonly limits: WorkspaceLimits
   readonly delivery: Delivery
 }
 

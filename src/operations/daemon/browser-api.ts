@@ -75,6 +75,6 @@ export function wireBrowserApi(parts: RouteParts): BrowserApi {
     readDocument: runOnce(() =>
       JSON.stringify(buildBrowserDocument(routes, { version, server: config.service.public_url })),
     ),
-    sessions: new SessionIdentities(read, people.checkSession, limits, clock),
+    sessions: new SessionIdentities(read, people.sessions, limits, clock),
   }
 }

@@ -6,15 +6,10 @@
  */
 import { mkdir } from 'node:fs/promises'
 import type { Config } from '../../base/config/complete.js'
-import {
-  createLiveConfig,
-  type LiveConfig,
-  type ReloadedSettings,
-  type StartSettings,
-} from '../../base/config/live-config.js'
+import { LiveConfig, type ReloadedSettings, type StartSettings } from '../../base/config/live-config.js'
 import type { ListenAddress } from '../../base/config/network-values.js'
 import type { Log } from '../../base/platform/log.js'
-import { createRoomLogs } from '../../base/platform/room-logs.js'
+import { RoomLogs } from '../../base/platform/room-logs.js'
 import type { TlsFiles } from '../../base/platform/tls-files.js'
 import { createChangeAcknowledger } from '../../base/storage/db/change-acknowledgement.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
@@ -73,9 +68,9 @@ export interface Daemon extends ServedRoutes {
 
 export async function startDaemon(started: DaemonOptions): Promise<Daemon> {
   const { clock, log } = started
-  const live = createLiveConfig(started.config)
+  const live = new LiveConfig(started.config)
   const monitoring = buildMonitoring(started)
-  const logs = createRoomLogs(log, started.config.log.levels)
+  const logs = new RoomLogs(log, started.config.log.levels)
   const options: StartOptions = { ...started, settings: live.settings, logs, observers: monitoring?.observers ?? null }
   const stopSteps: StopSteps = []
   const stop = (): Promise<void> => stopAll(stopSteps, log)

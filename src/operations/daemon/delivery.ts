@@ -10,14 +10,17 @@ import {
 } from '../../base/platform/dns/resolver.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Database } from '../../base/storage/db/database.js'
+import type { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
+import type { Breaker } from '../../outbound/breaker/breaker.js'
+import type { OnAttempt } from '../../outbound/delivery/attempt/attempt-settler.js'
 import { Delivery } from '../../outbound/delivery/delivery.js'
 import { Paces } from '../../outbound/delivery/shaping/paces.js'
+import type { TlsReports } from '../../outbound/delivery/tls-reports/tls-reports.js'
 import { createPolicyFetcher } from '../../outbound/delivery/transport-security/fetch-sts-policy.js'
 import { DestinationSecurer } from '../../outbound/delivery/transport-security/secure-destination.js'
 import { type OnTlsResult, toPolicyFailureResult } from '../../outbound/delivery/transport-security/session-result.js'
 import { StsPolicies } from '../../outbound/delivery/transport-security/sts-policies.js'
 import type { Observers } from '../monitoring/monitoring.js'
-import type { BreakerService } from './breaker.js'
 import type { StopSteps } from './daemon-options.js'
 import type { Edges } from './edges.js'
 
@@ -29,23 +32,36 @@ interface DeliveryDeps extends Omit<ConstructorParameters<typeof Delivery>[0], O
   readonly edges: Edges
   readonly database: Database
   readonly observers: Observers | null
-  readonly breaker: Pick<BreakerService, 'countAttempt'>
+  readonly breaker: Breaker
+  readonly receivers: MailReceivers
+  readonly tlsReports: TlsReports
 }
 
-type OpenedHere = 'read' | 'commit' | 'random' | 'dialer' | 'timeouts' | 'resolver' | 'security' | 'paces' | 'onAttempt'
+type OpenedHere =
+  | 'read'
+  | 'commit'
+  | 'random'
+  | 'dialer'
+  | 'timeouts'
+  | 'resolver'
+  | 'security'
+  | 'paces'
+  | 'onAttempt'
+  | 'onTlsResult'
 
 /** `limit` is the number of milliseconds that attempts have to end when the daemon stops. */
 export function openDelivery(deps: DeliveryDeps, stopSteps: StopSteps, limit: number): Delivery {
-  const { config, clock, edges, database, observers, breaker } = deps
+  const { config, clock, edges, database, observers, breaker, receivers } = deps
   const paces = openPaces(deps)
   stopSteps.push(() => paces.stop())
   const onTlsResult: OnTlsResult = (result) => {
     observers?.onTlsResult(result)
-    deps.onTlsResult(result)
+    deps.tlsReports.onTlsResult(result)
   }
-  const onAttempt: BreakerService['countAttempt'] = (attempt) => {
+  const onAttempt: OnAttempt = (attempt) => {
     observers?.onAttempt(attempt)
-    breaker.countAttempt(attempt)
+    breaker.counts.countAttempt(attempt)
+    receivers.noteAttempt(attempt)
   }
   const ended = new AbortController()
   const own = openResolver({ ...defaultResolverSettings, servers: config.dns.servers }, clock, ended.signal)

@@ -3,8 +3,15 @@
  * Tests replace it.
  */
 
+import type { StartSettings } from '../../base/config/live-config.js'
+import type { Clock } from '../../base/platform/clock.js'
 import { createDialer, type Dialer } from '../../base/platform/dialer.js'
-import type { RecordResolver, Resolver } from '../../base/platform/dns/resolver.js'
+import {
+  defaultResolverSettings,
+  openResolver,
+  type RecordResolver,
+  type Resolver,
+} from '../../base/platform/dns/resolver.js'
 import { type RandomSource, systemRandom } from '../../base/platform/random.js'
 import { defaultTimeouts, type Timeouts } from '../../outbound/delivery/smtp/timeouts.js'
 
@@ -19,6 +26,16 @@ export interface Edges {
   readonly authorities: string | undefined
   /** Port of the hosts of MTA-STS policies. */
   readonly policyPort: number
+}
+
+/** A resolver that asks the configured servers until the signal strikes, unless a test has replaced it. */
+export function resolverOf(
+  { resolver }: Edges,
+  { dns }: StartSettings,
+  clock: Clock,
+  signal: AbortSignal,
+): Resolver & RecordResolver {
+  return resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
 }
 
 export function systemEdges(): Edges {

@@ -10,6 +10,7 @@ import type { TlsFiles } from '../../base/platform/tls-files.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { ComposeThread } from '../../outbound/sending/compose-thread.js'
 import { SubmissionAcceptor } from '../../outbound/sending/submission-acceptor.js'
+import { Changes } from '../../servers/api/changes.js'
 import type { ApiListener } from '../../servers/api/http/server/listener.js'
 import type { ZoneListener } from '../../servers/dns/zone-listener.js'
 import type { MxListener } from '../../servers/smtp/mx/mx-listener.js'
@@ -17,14 +18,12 @@ import type { SubmissionListener } from '../../servers/smtp/submission/submissio
 import type { Certificates } from '../certificates/certificates.js'
 import { startStatusFile } from '../upkeep/status-file.js'
 import { openApiListener, type ServedRoutes } from './api-listener.js'
-import { ProcessChanges } from './changes.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
-import { createMessageMemory, type MessageMemory } from './message-memory.js'
-import { openMxListener } from './mx-listener.js'
+import { MessageMemory } from './message-memory.js'
 import { type Operator, wireOperator } from './operator.js'
 import { wireSending } from './sending.js'
 import type { Services } from './services.js'
-import { openSubmissionListener } from './submission-listener.js'
+import { openMxListener, openSubmissionListener } from './smtp-listeners.js'
 import { openZoneListener, type PublishedZone } from './zone-listener.js'
 
 export interface Listeners extends ServedRoutes {
@@ -73,9 +72,9 @@ export async function openListeners(
   const certificateOf = (): string => served.cert
   const stop = runOnce(() => stopListeners(open, stopTimeout))
   const composing = startComposing(stopSteps, stop)
-  const { apiKeyCache, domains, findPolicy, limits, receiving, disk } = services
+  const { apiKeyCache, domains, policies, limits, receiving, disk } = services
   const hasDiskSpace = disk.hasRoom
-  const memory = createMessageMemory(settings)
+  const memory = new MessageMemory(settings)
   const common = {
     config,
     settings,
@@ -87,7 +86,7 @@ export async function openListeners(
     hasDiskSpace,
     memory,
     observers,
-    findPolicy,
+    policies,
   }
   const api = await openApiListener({ ...common, log: logs.of('api'), challengeAnswers, database, limits, uiFolder })
   open.push({ stop: api.drain })
@@ -99,7 +98,7 @@ export async function openListeners(
   const others = await openOtherListeners({ ...common, ...behind }, open)
   const listeners = { ...others, api: api.listener }
   const operator = await openOperator({ ...common, logTail, database, served, listeners }, services, stopSteps)
-  const changes = new ProcessChanges(services, others.submission, log)
+  const changes = new Changes(services, others.submission, log)
   const parts = { ...common, ...database, ...services, ...sending, operator, changes, certificateOf }
   return {
     ...{ ...listeners, ...api.serve(parts), served, stop },

@@ -7,7 +7,7 @@
  * Large messages of all listeners wait in one queue for released memory.
  */
 import type { ReadSettings } from '../../base/config/live-config.js'
-import { createBudgetShare, createMemoryBudget, type MemoryBudget } from '../../base/platform/memory/budget.js'
+import { MemoryBudget } from '../../base/platform/memory/budget.js'
 
 const MB = 1_048_576
 const TOTAL = 120 * MB
@@ -20,20 +20,18 @@ const SUBMISSION_COPIES = 3
 /** The body, its text, the decoded parts, and the composed message. */
 const REQUEST_COPIES = 4
 
-export interface MessageMemory {
+export class MessageMemory {
   readonly mx: MemoryBudget
   readonly submission: MemoryBudget
   readonly requests: MemoryBudget
-}
 
-/** The sizes are read each time, because a reload may change them. */
-export function createMessageMemory(settings: ReadSettings): MessageMemory {
-  const mxShare = (): number => Math.max(SHARE, settings().inbound.max_size * MX_COPIES)
-  const submissionShare = (): number => Math.max(SHARE, settings().submission.max_size * SUBMISSION_COPIES)
-  const total = createMemoryBudget(() => Math.max(TOTAL, mxShare(), submissionShare()))
-  return {
-    mx: createBudgetShare(total, mxShare, MX_COPIES),
-    submission: createBudgetShare(total, submissionShare, SUBMISSION_COPIES),
-    requests: createBudgetShare(total, SHARE, REQUEST_COPIES),
+  /** The sizes are read each time, because a reload may change them. */
+  constructor(settings: ReadSettings) {
+    const mxShare = (): number => Math.max(SHARE, settings().inbound.max_size * MX_COPIES)
+    const submissionShare = (): number => Math.max(SHARE, settings().submission.max_size * SUBMISSION_COPIES)
+    const total = new MemoryBudget(() => Math.max(TOTAL, mxShare(), submissionShare()))
+    this.mx = new MemoryBudget(mxShare, total, MX_COPIES)
+    this.submission = new MemoryBudget(submissionShare, total, SUBMISSION_COPIES)
+    this.requests = new MemoryBudget(SHARE, total, REQUEST_COPIES)
   }
 }

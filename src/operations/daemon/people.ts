@@ -4,15 +4,15 @@ import type { ReadSettings, StartSettings } from '../../base/config/live-config.
 import type { Clock } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
 import type { Database } from '../../base/storage/db/database.js'
-import { createErasureRunner, type ErasureRunner } from '../../base/storage/maintenance/erasure-runner.js'
+import { ErasureRunner } from '../../base/storage/maintenance/erasure-runner.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
 import type { PasswordDeps } from '../../servers/api/account/password.js'
 import type { ForwardRouteDeps } from '../../servers/api/domains/forwards.js'
 import { createPasswordHasher } from '../../workspaces/accounts/people/passwords.js'
 import { type AcceptDeps, AttemptLimits } from '../../workspaces/accounts/sessions/accept-invitation.js'
-import { type CheckSession, createSessionCheck } from '../../workspaces/accounts/sessions/session-check.js'
+import { SessionCheck } from '../../workspaces/accounts/sessions/session-check.js'
 import type { SessionTimes } from '../../workspaces/accounts/sessions/session-records.js'
-import { AccountLimit, SignInLimits } from '../../workspaces/accounts/sessions/sign-in-limits.js'
+import { SignInLimits } from '../../workspaces/accounts/sessions/sign-in-limits.js'
 import type { ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { createAccountNotices } from '../notices/account-notice.js'
 import { createForwardNotices } from '../notices/forward-notice.js'
@@ -29,15 +29,12 @@ interface PeopleDeps {
   readonly delivery: Delivery
 }
 
-/** Links to set a password that are sent to one mail address. */
-const PASSWORD_LINK_LIMITS = { requests_per_minute: 3, requests_per_day: 10 }
-
 export interface People {
   readonly acceptDeps: AcceptDeps
   readonly accountDeps: PasswordDeps
-  readonly checkSession: CheckSession
-  readonly notices: Pick<NoticeWriter, 'wake'>
-  readonly erasures: Pick<ErasureRunner, 'begin'>
+  readonly sessions: SessionCheck
+  readonly notices: NoticeWriter
+  readonly erasures: ErasureRunner
   /** The mails that ask the addresses of forwarding rules. */
   readonly requestForwards: Pick<ForwardRouteDeps, 'buildRequests' | 'offer'>
   /** Begins to write notices, and resumes interrupted erasures. */
@@ -57,17 +54,16 @@ export function wirePeople({ config, settings, clock, log, database, identity, d
   const offer: ConstructorParameters<typeof NoticeWriter>[0]['offer'] = (enqueued) => delivery.runner.offer(enqueued)
   const mailing = { read, commit, publicUrl, hostname, mailFrom, offer }
   const notices = new NoticeWriter({ ...mailing, clock, log, secret })
-  const erasing = createErasureRunner({ database, log, onPassEnd: () => delivery.runner.wake() })
+  const erasing = new ErasureRunner({ database, log, onPassEnd: () => delivery.runner.wake() })
   return {
     acceptDeps: { read, commit, secret, passwords, attempts: new AttemptLimits() },
     accountDeps: {
       ...{ read, commit, passwords, attempts: new SignInLimits(), names: { hostname, publicUrl }, sessionTimes },
       provedPasswords: createPasswordHasher(),
-      linkLimit: new AccountLimit(PASSWORD_LINK_LIMITS),
       sendPasswordLink: createPasswordMailer(mailing),
       prepareNotice: createAccountNotices(mailing),
     },
-    checkSession: createSessionCheck({ read, commit, clock, sessionTimes }),
+    sessions: new SessionCheck({ read, commit, clock, sessionTimes }),
     notices,
     erasures: erasing,
     requestForwards: { buildRequests: createForwardNotices({ ...mailing, secret }), offer },

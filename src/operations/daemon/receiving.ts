@@ -1,14 +1,13 @@
 /** Opens receiving: a separate resolver, and the observers of what happens to inbound mail. */
 import type { StartSettings } from '../../base/config/live-config.js'
 import type { Clock } from '../../base/platform/clock.js'
-import { defaultResolverSettings, openResolver } from '../../base/platform/dns/resolver.js'
 import type { RoomLogs } from '../../base/platform/room-logs.js'
 import type { Database } from '../../base/storage/db/database.js'
 import { Receiving, type ReceivingDeps } from '../../inbound/receiving/receiving.js'
+import type { Breaker } from '../../outbound/breaker/breaker.js'
 import type { Observers } from '../monitoring/monitoring.js'
-import type { BreakerService } from './breaker.js'
 import type { StopSteps } from './daemon-options.js'
-import type { Edges } from './edges.js'
+import { type Edges, resolverOf } from './edges.js'
 
 type OpenedHere = keyof Database | 'log' | 'spamLog' | 'resolver' | `on${string}`
 
@@ -19,20 +18,19 @@ interface OpenDeps extends Omit<ReceivingDeps, OpenedHere> {
   readonly edges: Edges
   readonly database: Database
   readonly observers: Observers | null
-  readonly breaker: Pick<BreakerService, 'countReport'>
+  readonly breaker: Breaker
 }
 
 export function openReceiving(deps: OpenDeps, stopSteps: StopSteps): Receiving {
   const { config, clock, logs, edges, database, observers, breaker } = deps
   const ended = new AbortController()
-  const settings = { ...defaultResolverSettings, servers: config.dns.servers }
   const receiving = new Receiving({
     ...deps,
     ...database,
     log: logs.of('receiving'),
     spamLog: logs.of('spam'),
-    resolver: edges.resolver ?? openResolver(settings, clock, ended.signal),
-    onLateOutcome: breaker.countReport,
+    resolver: resolverOf(edges, config, clock, ended.signal),
+    onLateOutcome: (subject, kind) => breaker.counts.countReport(subject, kind),
     onAuthenticated: observers?.onAuthenticated,
     onSpamVerdict: observers?.onSpamVerdict,
     onGreylisted: observers?.onGreylisted,

@@ -1,14 +1,15 @@
 /** Builds everything behind the listeners, once: caches, the queue, threads, and periodic work. */
 
-import type { DomainName } from '../../base/mail/address.js'
 import type { Database } from '../../base/storage/db/database.js'
 import type { DiskGuard } from '../../base/storage/health/disk-guard.js'
 import { databaseFile } from '../../base/storage/open.js'
 import { contentAnalyzer, type InboundReader } from '../../inbound/receiving/analysis/inbound-analyzer.js'
 import { MailReceivers } from '../../inbound/receiving/domain-reports/mail-receivers.js'
 import type { Receiving } from '../../inbound/receiving/receiving.js'
+import type { Breaker } from '../../outbound/breaker/breaker.js'
 import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
 import type { Delivery } from '../../outbound/delivery/delivery.js'
+import { TlsReports } from '../../outbound/delivery/tls-reports/tls-reports.js'
 import { HitRecorder } from '../../outbound/tracking/recorder.js'
 import { exportFolder } from '../../records/exports/export-file.js'
 import { ExportRunner } from '../../records/exports/export-runner.js'
@@ -16,7 +17,9 @@ import { defaultMimeLimits, MimeReader } from '../../records/messages/mime/mime-
 import { DeletedDomainRunner } from '../../records/messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
 import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import { type DomainRef, forgetDomain } from '../../servers/api/changes.js'
 import { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
+import { WorkspaceLimits } from '../../workspaces/accounts/limits/workspace-limits.js'
 import { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
 import { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
 import {
@@ -27,31 +30,26 @@ import { TemplateCache } from '../../workspaces/content/template-cache.js'
 import { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
 import { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
 import { ForwardRuleCache } from '../../workspaces/domains/forwards/forward-rule-cache.js'
-import type { FindPolicy } from '../../workspaces/domains/mta-sts/find-policy.js'
+import type { PolicyFinder } from '../../workspaces/domains/mta-sts/find-policy.js'
 import { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
 import { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { ImportRunner } from '../../workspaces/imports/import-runner.js'
+import { SmsService } from '../../workspaces/sms/service/sms-service.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
 import { DailyChecks } from '../doctor/daily/daily-checks.js'
 import { Housekeeping } from '../upkeep/housekeeping.js'
 import { watchSetBack } from '../upkeep/set-back-clock.js'
 import { watchDisk } from '../upkeep/storage-watch.js'
-import { type BreakerService, wireBreaker } from './breaker.js'
+import { wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { openDelivery } from './delivery.js'
-import { type DomainChecks, wireDomainChecks } from './domain-checks.js'
+import { type DomainChecks, wireDomainChecks, wireOwnPolicy } from './domains.js'
 import { type Edges, systemEdges } from './edges.js'
-import { wireOwnPolicy } from './own-policy.js'
 import { type People, wirePeople } from './people.js'
 import { openReceiving } from './receiving.js'
-import { type Sms, wireSms } from './sms.js'
-import { wireTlsReports } from './tls-reports.js'
 import { type Webhooks, wireWebhooks } from './webhooks.js'
-import { type Limits, openWorkspaceLimits } from './workspace-limits.js'
-
-type CountAttempt = BreakerService['countAttempt']
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -66,7 +64,7 @@ export interface Services {
   readonly signing: SigningThread
   readonly delivery: Delivery
   readonly receiving: Receiving
-  readonly limits: Limits
+  readonly limits: WorkspaceLimits
   readonly disk: DiskGuard
   readonly mime: InboundReader
   readonly templates: TemplateCache
@@ -78,14 +76,14 @@ export interface Services {
   readonly people: People
   readonly imports: ImportRunner
   readonly broadcasts: BroadcastEngine
-  readonly breaker: BreakerService
+  readonly breaker: Breaker
   readonly exports: ExportRunner
   /** Records opens and clicks. */
   readonly hits: HitRecorder
-  readonly sms: Sms
+  readonly sms: SmsService
   readonly doctor: DailyChecks
   /** Finds our own MTA-STS policy. */
-  readonly findPolicy: FindPolicy
+  readonly policies: PolicyFinder
 }
 
 export async function openServices(
@@ -102,7 +100,7 @@ export async function openServices(
   const logAs = (room: Parameters<typeof logs.of>[0]): typeof common => ({ ...common, log: logs.of(room) })
   const caches = openCaches(common)
   const disk = await watchDisk({ config, log: logs.of('storage') }, stopSteps)
-  const limits = registerStop(stopSteps, openWorkspaceLimits({ ...common, ...caches, disk }))
+  const limits = registerStop(stopSteps, new WorkspaceLimits({ ...common, ...caches, disk }))
   const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
   const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
   const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
@@ -114,7 +112,7 @@ export async function openServices(
   const removals = openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
-  const domainChecks = registerStop(stopSteps, wireDomainChecks({ ...logAs('domains'), onDomainChanged }))
+  const domainChecks = registerStop(stopSteps, wireDomainChecks(logAs('domains'), onDomainChanged))
   const exports = registerStop(stopSteps, openExports(logAs('exports'), caches))
   const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
@@ -123,7 +121,7 @@ export async function openServices(
     wireBroadcasts({ ...logAs('broadcasts'), ...caches, delivery, limits, suppressions }),
   )
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
-  const sms = registerStop(stopSteps, await wireSms(logAs('sms')))
+  const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
   const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
@@ -142,6 +140,15 @@ function openRemovals({ database, log, logs }: CommonDeps, delivery: Delivery, s
 function openHitRecorder({ clock, log, database, observers }: CommonDeps): HitRecorder {
   const { onHitsRecorded: onRecorded, onHitLeftOut: onLeftOut } = observers ?? {}
   return new HitRecorder({ ...database, clock, log, onRecorded, onLeftOut })
+}
+
+function openSms({ edges, identity: { smsSecret: secret }, observers, ...common }: CommonDeps): Promise<SmsService> {
+  return SmsService.open({ ...common, ...edges, secret, onSend: observers?.onSmsSend, onCheck: observers?.onSmsCheck })
+}
+
+function openTlsReports({ logs, edges, database, observers, ...common }: CommonDeps): TlsReports {
+  const log = logs.of('delivery')
+  return new TlsReports({ ...common, ...database, ...edges, log, onReport: observers?.onTlsReport })
 }
 
 function openImports({ clock, log, database }: CommonDeps, { workspaceOwners: { ownerOf } }: Caches): ImportRunner {
@@ -188,38 +195,27 @@ type Caches = Pick<
   | 'signingKeys'
   | 'templates'
 >
-type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'findPolicy'>
+type Engines = Pick<Services, 'signing' | 'delivery' | 'mime' | 'receiving' | 'policies'>
 type OfEngines = Pick<Services, 'suppressions' | 'breaker' | 'webhooks'>
 
 async function openEngines(
-  own: CommonDeps & Caches & Pick<Limits, 'inboundBytes'> & OfEngines,
+  own: CommonDeps & Caches & Pick<WorkspaceLimits, 'inboundBytes'> & OfEngines,
   stopSteps: StopSteps,
   stopTimeouts: NonNullable<DaemonOptions['stopTimeouts']>,
 ): Promise<Engines> {
   const signing = registerStop(stopSteps, new SigningThread())
-  const tlsReports = registerStop(stopSteps, wireTlsReports({ ...own, log: own.logs.of('delivery') }))
-  const { onTlsResult } = tlsReports
+  const tlsReports = registerStop(stopSteps, openTlsReports(own))
   const receivers = new MailReceivers({ ...own, ...own.database, log: own.logs.of('receiving') })
   registerStop(stopSteps, receivers)
-  const breaker = { countAttempt: noteReceivers(own.breaker.countAttempt, receivers) }
-  const room = { ...own, breaker, log: own.logs.of('delivery'), owners: own.workspaceOwners, signing, onTlsResult }
+  const room = { ...own, receivers, log: own.logs.of('delivery'), owners: own.workspaceOwners, signing, tlsReports }
   const delivery = openDelivery(room, stopSteps, stopTimeouts.delivery)
-  registerStop(stopSteps, tlsReports.startSending(delivery))
+  tlsReports.startSending(delivery.runner)
+  stopSteps.push(() => tlsReports.stopSending())
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
   stopSteps.push(() => mime.close())
   const receiving = openReceiving({ ...own, mime, queue: delivery.runner, signing }, stopSteps)
-  const { find: findPolicy } = registerStop(stopSteps, wireOwnPolicy(own))
-  return { signing, delivery, mime, receiving, findPolicy }
-}
-
-function noteReceivers(countAttempt: CountAttempt, receivers: MailReceivers): CountAttempt {
-  return (attempt) => {
-    countAttempt(attempt)
-    const { outcome, entry, email, mx } = attempt
-    if (outcome !== 'accepted') return
-    const senderDomain = email.from_email.slice(email.from_email.lastIndexOf('@') + 1)
-    receivers.note({ workspaceId: entry.workspace_id, senderDomain, recipientDomain: entry.domain, mx })
-  }
+  const { policies } = registerStop(stopSteps, wireOwnPolicy(own, own.receivingDomains))
+  return { signing, delivery, mime, receiving, policies }
 }
 
 /** Returns the service. Its end becomes one of the stop steps. */
@@ -229,42 +225,4 @@ function registerStop<Service extends { readonly stop: () => Promise<void> }>(
 ): Service {
   stopSteps.push(() => service.stop())
   return service
-}
-
-type DomainRef = Pick<DeletedDomain, 'workspaceId'> & { readonly domain: DomainName }
-
-/** Call it when this process has changed a domain. It drops what is cached of it, and nothing else. */
-export function forgetDomain(
-  {
-    domains,
-    receivingDomains,
-    forwardRules,
-    signingKeys,
-  }: Pick<Services, 'domains' | 'receivingDomains' | 'forwardRules' | 'signingKeys'>,
-  { workspaceId, domain }: DomainRef,
-): void {
-  domains.forget(workspaceId, domain)
-  receivingDomains.forget(domain)
-  forwardRules.forget(workspaceId, domain)
-  signingKeys.forget(workspaceId, domain)
-}
-
-/** Call it after a foreign commit, which may have changed keys, domains, plans or the queue. */
-export function forgetAll(services: Services): void {
-  services.apiKeyCache.drop()
-  services.operatorWorkspace.drop()
-  services.workspaceOwners.drop()
-  services.domains.drop()
-  services.receivingDomains.drop()
-  services.forwardRules.drop()
-  services.signingKeys.drop()
-  services.signing.forgetKeys()
-  services.suppressions.drop()
-  services.templates.drop()
-  services.limits.plans.drop()
-  services.delivery.refresh()
-  services.domainChecks.wake()
-  services.webhooks.reload()
-  services.broadcasts.recheck()
-  services.exports.refresh()
 }

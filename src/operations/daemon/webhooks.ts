@@ -3,7 +3,6 @@
 import type { ReadSettings, StartSettings } from '../../base/config/live-config.js'
 import { createAddressGuard } from '../../base/platform/address-guard.js'
 import type { Clock } from '../../base/platform/clock.js'
-import { defaultResolverSettings, openResolver } from '../../base/platform/dns/resolver.js'
 import type { Log } from '../../base/platform/log.js'
 import { version } from '../../base/platform/version.js'
 import type { Database } from '../../base/storage/db/database.js'
@@ -11,7 +10,7 @@ import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/worksp
 import { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
 import { RequestThread } from '../../workspaces/webhooks/request-thread.js'
 import type { Observers } from '../monitoring/monitoring.js'
-import type { Edges } from './edges.js'
+import { type Edges, resolverOf } from './edges.js'
 
 /** Milliseconds that requests have to end. Requests that are cut off are made again after the next start. */
 const MAX_STOP = 3_000
@@ -36,11 +35,10 @@ export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload
 /** `stopTimeout` is the number of milliseconds that attempts under way have to end when the daemon stops. */
 export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
   const { config, settings, clock, log, edges, observers } = deps
-  const { dns } = config
   const { read, commit } = deps.database
   const abortController = new AbortController()
   const { signal } = abortController
-  const resolver = edges.resolver ?? openResolver({ ...defaultResolverSettings, servers: dns.servers }, clock, signal)
+  const resolver = resolverOf(edges, config, clock, signal)
   const threadData = { userAgent: `Posthorn/${version}`, authorities: edges.authorities }
   const thread = new RequestThread(threadData, (err) =>
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),

@@ -5,7 +5,7 @@
  * `MAX_CHECK_TIME` and a moment, also when no question is answered.
  */
 import { errorMessageOf } from '../../base/platform/errors.js'
-import { createSemaphore } from '../../base/platform/semaphore.js'
+import { Semaphore } from '../../base/platform/semaphore.js'
 import type { Check, CheckDeps } from './check.js'
 import { type Finding, good, type Judgement, type Remedy, undecided, warning } from './finding.js'
 
@@ -29,7 +29,7 @@ export async function runChecks(
   { maxTime = MAX_CHECK_TIME, stopped }: RunOptions = {},
 ): Promise<readonly Finding[]> {
   const ended = new AbortController()
-  const slots = createSemaphore(MAX_CONCURRENT_CHECKS, checks.length)
+  const slots = new Semaphore(MAX_CONCURRENT_CHECKS, checks.length)
   const deps = openDeps(ended.signal)
   let timer: NodeJS.Timeout | undefined
   const timeUp = new Promise<'late'>((resolve) => {
@@ -45,7 +45,7 @@ export async function runChecks(
 async function runCheck(
   check: Check,
   deps: CheckDeps,
-  slots: ReturnType<typeof createSemaphore>,
+  slots: Semaphore,
   timeUp: Promise<'late'>,
   maxTime: number,
 ): Promise<readonly Finding[]> {

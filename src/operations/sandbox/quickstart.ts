@@ -16,8 +16,8 @@ import { destination, pino } from 'pino'
 import type { Config } from '../../base/config/complete.js'
 import { type Clock, formatTimestamp } from '../../base/platform/clock.js'
 import type { Log } from '../../base/platform/log.js'
-import { type AddressHider, createAddressHider } from '../../base/platform/log-privacy.js'
-import { createLogTail, type LogTail } from '../../base/platform/log-tail.js'
+import { AddressHider } from '../../base/platform/log-privacy.js'
+import { LogTail } from '../../base/platform/log-tail.js'
 import { ownValueOf } from '../../base/platform/records.js'
 import { loadTlsFiles, type TlsFiles } from '../../base/platform/tls-files.js'
 import { lockDataFolder } from '../../base/storage/db/data-lock.js'
@@ -104,8 +104,8 @@ async function startSandbox(
     onArrival: (arrival) => print(arrivalLine(arrival)),
   })
   stopSteps.push(sink.stop)
-  const logTail = createLogTail()
-  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const logTail = new LogTail()
+  const addressHider = new AddressHider(config.log.hash_local_parts)
   const log = openLogFile(paths.log, config, clock, { tail: logTail, hider: addressHider })
   const daemon = await startDaemon({ config, clock, log, logTail, addressHider })
   stopSteps.push(daemon.stop)

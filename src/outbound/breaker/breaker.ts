@@ -75,6 +75,11 @@ export class Breaker {
 
   constructor(private readonly deps: BreakerDeps) {}
 
+  /** Where outcomes are counted. */
+  get counts(): PendingCounts {
+    return this.deps.counts
+  }
+
   start(): void {
     this.storedAt = this.deps.clock()
     this.timer = setInterval(() => void this.wake(), LOOK_INTERVAL).unref()
@@ -96,6 +101,12 @@ export class Breaker {
     if (this.timer !== null) clearInterval(this.timer)
     await this.working
     await this.guard(() => this.store())
+  }
+
+  /** Call it when these scopes were released: their outcomes that are not stored yet no longer count. */
+  onReleased(scopes: readonly ScopeRef[]): void {
+    this.deps.counts.forget(scopes)
+    this.deps.onHoldsChanged()
   }
 
   private async look(): Promise<void> {

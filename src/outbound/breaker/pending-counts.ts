@@ -24,7 +24,20 @@ export interface Outcome {
   readonly kind: 'accepted' | 'bounced' | 'returned' | 'complained'
 }
 
-type CountOutcome = (outcome: Outcome) => void
+/** An attempt of delivery that has ended. */
+interface EndedAttempt {
+  readonly outcome: string
+  /** It bounced because the address is dead. */
+  readonly recipientsFault: boolean
+  readonly entry: { readonly workspace_id: string; readonly broadcast_id: string | null; readonly domain: DomainName }
+  readonly email: { readonly from_email: string }
+}
+
+/** A recipient about whom a report has come. */
+interface ReportedRecipient {
+  readonly recipient: { readonly domain: DomainName }
+  readonly email: { readonly workspace_id: string; readonly from_domain: string; readonly broadcast_id: string | null }
+}
 
 const added = {
   accepted: { settled: 1, bounced: 0, complained: 0 },
@@ -52,7 +65,30 @@ export class PendingCounts {
     return this.failures > 0
   }
 
-  readonly count: CountOutcome = (outcome) => {
+  /** Counts what an attempt has settled. */
+  countAttempt({ outcome, recipientsFault, entry, email }: EndedAttempt): void {
+    if (outcome !== 'accepted' && !recipientsFault) return
+    this.count({
+      workspaceId: entry.workspace_id,
+      senderDomain: email.from_email.slice(email.from_email.lastIndexOf('@') + 1),
+      broadcastId: entry.broadcast_id,
+      recipientDomain: entry.domain,
+      kind: outcome === 'accepted' ? 'accepted' : 'bounced',
+    })
+  }
+
+  /** Counts what a report has changed. */
+  countReport({ recipient, email }: ReportedRecipient, kind: 'returned' | 'complained'): void {
+    this.count({
+      workspaceId: email.workspace_id,
+      senderDomain: email.from_domain,
+      broadcastId: email.broadcast_id,
+      recipientDomain: recipient.domain,
+      kind,
+    })
+  }
+
+  count(outcome: Outcome): void {
     const { workspaceId, senderDomain, broadcastId, recipientDomain, kind } = outcome
     if (workspaceId === SERVICE_WORKSPACE || this.deps.isSimulated(recipientDomain)) return
     const now = this.deps.clock()

@@ -1,8 +1,37 @@
-/** Routes tell the rest of the process of a change once it is on disk: caches, sessions, work in the background. */
+/**
+ * Puts changes into force in this process once they are on disk: drops what is cached of what was changed, ends
+ * sessions, begins work.
+ */
+import type { DomainName } from '../../base/mail/address.js'
+import type { Log } from '../../base/platform/log.js'
+import type { ErasureRunner } from '../../base/storage/maintenance/erasure-runner.js'
+import type { NoticeWriter } from '../../operations/notices/notice-writer.js'
+import type { BroadcastEngine } from '../../outbound/broadcasts/broadcast-engine.js'
+import type { Delivery } from '../../outbound/delivery/delivery.js'
+import type { ExportRunner } from '../../records/exports/export-runner.js'
+import type { DeletedDomainRunner } from '../../records/messages/queue/deleted-domain-runner.js'
 import type { DeletedDomain } from '../../records/messages/queue/fail-domain.js'
+import type { SuppressionCache } from '../../records/suppressions/suppression-cache.js'
+import type { Principal } from '../../workspaces/accounts/access/principal.js'
+import type { ApiKeyCache } from '../../workspaces/accounts/keys/api-key-cache.js'
+import type { WorkspaceLimits } from '../../workspaces/accounts/limits/workspace-limits.js'
+import type { OperatorWorkspaceCache } from '../../workspaces/accounts/workspace/operator-workspace.js'
+import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/workspace-owners.js'
+import type { TemplateCache } from '../../workspaces/content/template-cache.js'
+import type { SigningKeyCache } from '../../workspaces/domains/dkim/signing-keys.js'
+import type { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
+import type { ForwardRuleCache } from '../../workspaces/domains/forwards/forward-rule-cache.js'
+import type { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
+import type { RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
+import type { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
+import type { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
+import type { WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
 
 /** A domain of a workspace. */
-export type DomainRef = Pick<DeletedDomain, 'workspaceId' | 'domain'>
+export interface DomainRef {
+  readonly workspaceId: string
+  readonly domain: DomainName
+}
 
 interface ChangedMember {
   readonly workspaceId: string
@@ -16,15 +45,127 @@ interface ChangedWebhook {
   readonly id: string
 }
 
-export interface Changes {
-  keyRevoked(keyId: string): void
-  memberInvited(): void
-  memberChanged(member: ChangedMember): void
-  workspaceClosed(workspaceId: string): void
-  domainChanged(domain: DomainRef): void
-  domainDeleted(domain: DeletedDomain): void
+interface DomainCaches {
+  readonly domains: SendingDomainCache
+  readonly receivingDomains: ReceivingDomainCache
+  readonly forwardRules: ForwardRuleCache
+  readonly signingKeys: SigningKeyCache
+}
+
+interface ChangedParts extends DomainCaches {
+  readonly apiKeyCache: ApiKeyCache
+  readonly operatorWorkspace: OperatorWorkspaceCache
+  readonly workspaceOwners: WorkspaceOwners
+  readonly signing: SigningThread
+  readonly suppressions: SuppressionCache
+  readonly templates: TemplateCache
+  readonly limits: WorkspaceLimits
+  readonly delivery: Delivery
+  readonly domainChecks: Pick<RecheckRunner, 'wake'>
+  readonly webhooks: Pick<Dispatcher, 'refresh' | 'reload' | 'closeWorkspace'>
+  readonly broadcasts: BroadcastEngine
+  readonly exports: ExportRunner
+  readonly deletedDomains: DeletedDomainRunner
+  readonly deletedWebhooks: WebhookRemovalRunner
+  readonly people: { readonly notices: NoticeWriter; readonly erasures: ErasureRunner }
+}
+
+/** Sessions of submission, which end when their principal may no longer send. */
+interface Sessions {
+  endSessions(where: (principal: Principal) => boolean): void
+}
+
+export class Changes {
+  constructor(
+    private readonly parts: ChangedParts,
+    private readonly submission: Sessions,
+    private readonly log: Log,
+  ) {}
+
+  keyRevoked(keyId: string): void {
+    this.parts.apiKeyCache.forget(keyId)
+    this.submission.endSessions((principal) => principal.keyId === keyId)
+  }
+
+  memberInvited(): void {
+    this.parts.people.notices.wake()
+  }
+
+  /** Members change rarely, so all keys leave the cache. */
+  memberChanged({ workspaceId, userId, removed }: ChangedMember): void {
+    this.parts.apiKeyCache.drop()
+    this.parts.workspaceOwners.forget(workspaceId)
+    if (!removed) return
+    this.submission.endSessions((principal) => principal.workspaceId === workspaceId && principal.userId === userId)
+  }
+
+  workspaceClosed(workspaceId: string): void {
+    this.anything()
+    this.submission.endSessions((principal) => principal.workspaceId === workspaceId)
+    this.parts.webhooks.closeWorkspace(workspaceId)
+    this.parts.people.erasures.begin(workspaceId)
+  }
+
+  domainChanged(domain: DomainRef): void {
+    forgetDomain(this.parts, domain)
+  }
+
+  /** Begins to fail its queued mail, which goes on by itself. */
+  domainDeleted(domain: DeletedDomain): void {
+    forgetDomain(this.parts, domain)
+    this.parts.deletedDomains.start(domain)
+  }
+
   /** Its URL, types or state changed, or it is new or has deliveries that are due. */
-  webhookChanged(webhook: ChangedWebhook): void
+  webhookChanged(webhook: ChangedWebhook): void {
+    this.parts.webhooks.refresh(webhook)
+  }
+
   /** Resolves when its deliveries are removed, or after a while; then the removal goes on by itself. */
-  webhookDeleted(webhook: ChangedWebhook): Promise<void>
+  webhookDeleted(webhook: ChangedWebhook): Promise<void> {
+    this.parts.webhooks.refresh(webhook)
+    return this.parts.deletedWebhooks.start(webhook)
+  }
+
+  /** Another process has made a commit, which may have changed anything, or a workspace is closed. */
+  anything(): void {
+    const { parts } = this
+    parts.apiKeyCache.drop()
+    parts.operatorWorkspace.drop()
+    parts.workspaceOwners.drop()
+    parts.domains.drop()
+    parts.receivingDomains.drop()
+    parts.forwardRules.drop()
+    parts.signingKeys.drop()
+    parts.signing.forgetKeys()
+    parts.suppressions.drop()
+    parts.templates.drop()
+    parts.limits.plans.drop()
+    parts.delivery.refresh()
+    parts.domainChecks.wake()
+    parts.webhooks.reload()
+    parts.broadcasts.recheck()
+    parts.exports.refresh()
+    this.endRevoked()
+  }
+
+  private endRevoked(): void {
+    try {
+      this.submission.endSessions((principal) => !this.parts.apiKeyCache.isStillValid(principal))
+    } catch (error) {
+      // Each session checks its key again at its next message.
+      this.log.error({ err: error }, 'keys cannot be read')
+    }
+  }
+}
+
+/** Call it when this process has changed a domain. It drops what is cached of it, and nothing else. */
+export function forgetDomain(
+  { domains, receivingDomains, forwardRules, signingKeys }: DomainCaches,
+  { workspaceId, domain }: DomainRef,
+): void {
+  domains.forget(workspaceId, domain)
+  receivingDomains.forget(domain)
+  forwardRules.forget(workspaceId, domain)
+  signingKeys.forget(workspaceId, domain)
 }

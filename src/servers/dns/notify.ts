@@ -7,7 +7,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
-import { createDnsTransport, type DnsServer } from '../../base/platform/dns/transport.js'
+import { type DnsServer, DnsTransport } from '../../base/platform/dns/transport.js'
 import type { Log } from '../../base/platform/log.js'
 import type { ServiceZone } from '../../workspaces/domains/zone/zone.js'
 
@@ -23,7 +23,7 @@ const CHECK_INTERVAL = 1000
 const NOTIFY_TIMEOUTS = [2000, 4000, 8000, 16_000]
 
 export function startNotifier({ zone, notify, log }: NotifierDeps): { readonly stop: () => void } {
-  const transport = createDnsTransport()
+  const transport = new DnsTransport()
   let [notifiedSerial, stopped] = [-1, false]
 
   async function notifyServer(server: DnsServer, serial: number): Promise<void> {

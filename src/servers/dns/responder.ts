@@ -36,65 +36,69 @@ export interface ResponderDeps {
   readonly log: Pick<Log, 'error'>
 }
 
-export interface Responder {
-  /** Null if nothing is sent. */
-  readonly respondOverUdp: (message: Buffer, client: string) => Buffer | null
-  /** Empty if the message was no query. A transfer has many replies; it throws when it cannot continue. */
-  readonly respondOverTcp: (message: Buffer, client: string) => Iterable<Buffer>
-}
-
 const FAULT_LOG_INTERVAL = 10_000
 
-export function createResponder(deps: ResponderDeps): Responder {
-  const { zone, rateLimiter, clock, secondaries } = deps
-  const logFault = createFaultLogger(deps)
-  const isSecondary = (client: string): boolean => isInSomeNetwork(secondaries, client)
-  const answerSafely = (answer: () => DnsResponse): DnsResponse => answerOrServfail(answer, logFault)
+export class Responder {
+  private lastLoggedAt = Number.NEGATIVE_INFINITY
 
-  return {
-    respondOverUdp: (message, client) => {
-      const incoming = parseQuery(message)
-      if (incoming.kind === 'drop') return null
-      const head = incoming.kind === 'query' ? incoming.query : incoming.head
-      const reply =
-        incoming.kind === 'fault'
-          ? buildErrorReply(incoming.code)
-          : answerSafely(() => answerUdpQuery(zone, incoming.query, () => isSecondary(client)))
-      const verdict = rateLimiter.check(client, rateKeyOf(reply), clock())
-      if (verdict === 'drop') return null
-      return verdict === 'truncate'
-        ? encodeTruncatedReply(head, reply)
-        : encodeReply(head, reply, udpSizeLimitOf(head.edns))
-    },
-    respondOverTcp: (message, client) => {
-      const incoming = parseQuery(message)
-      if (incoming.kind === 'drop') return []
-      if (incoming.kind === 'fault')
-        return [encodeReply(incoming.head, buildErrorReply(incoming.code), MAX_TCP_MESSAGE)]
-      const { query } = incoming
-      if (isTransfer(query) && isOfZone(zone, query) && isSecondary(client))
-        return streamTransfer(zone, query, logFault)
-      const reply = isTransfer(query) ? buildErrorReply('REFUSED') : answerSafely(() => answerQuery(zone, query))
-      return [encodeReply(query, reply, MAX_TCP_MESSAGE)]
-    },
+  constructor(private readonly deps: ResponderDeps) {}
+
+  /** Null if nothing is sent. */
+  respondOverUdp(message: Buffer, client: string): Buffer | null {
+    const { zone, rateLimiter, clock } = this.deps
+    const incoming = parseQuery(message)
+    if (incoming.kind === 'drop') return null
+    const head = incoming.kind === 'query' ? incoming.query : incoming.head
+    const reply =
+      incoming.kind === 'fault'
+        ? buildErrorReply(incoming.code)
+        : this.answerSafely(() => answerUdpQuery(zone, incoming.query, () => this.isSecondary(client)))
+    const verdict = rateLimiter.check(client, rateKeyOf(reply), clock())
+    if (verdict === 'drop') return null
+    return verdict === 'truncate'
+      ? encodeTruncatedReply(head, reply)
+      : encodeReply(head, reply, udpSizeLimitOf(head.edns))
   }
-}
 
-function answerOrServfail(answer: () => DnsResponse, logFault: LogFault): DnsResponse {
-  try {
-    return answer()
-  } catch (error) {
-    logFault(error)
-    return buildErrorReply('SERVFAIL')
+  /** Empty if the message was no query. A transfer has many replies; it throws when it cannot continue. */
+  respondOverTcp(message: Buffer, client: string): Iterable<Buffer> {
+    const { zone } = this.deps
+    const incoming = parseQuery(message)
+    if (incoming.kind === 'drop') return []
+    if (incoming.kind === 'fault') return [encodeReply(incoming.head, buildErrorReply(incoming.code), MAX_TCP_MESSAGE)]
+    const { query } = incoming
+    if (isTransfer(query) && isOfZone(zone, query) && this.isSecondary(client)) return this.streamTransfer(query)
+    const reply = isTransfer(query) ? buildErrorReply('REFUSED') : this.answerSafely(() => answerQuery(zone, query))
+    return [encodeReply(query, reply, MAX_TCP_MESSAGE)]
   }
-}
 
-function* streamTransfer(zone: ServiceZone, query: Query, logFault: LogFault): Generator<Buffer> {
-  try {
-    yield* encodeTransfer(zone, query)
-  } catch (error) {
-    if (!(error instanceof TransferOutdated)) logFault(error)
-    throw error
+  private isSecondary(client: string): boolean {
+    return isInSomeNetwork(this.deps.secondaries, client)
+  }
+
+  private answerSafely(answer: () => DnsResponse): DnsResponse {
+    try {
+      return answer()
+    } catch (error) {
+      this.logFault(error)
+      return buildErrorReply('SERVFAIL')
+    }
+  }
+
+  private *streamTransfer(query: Query): Generator<Buffer> {
+    try {
+      yield* encodeTransfer(this.deps.zone, query)
+    } catch (error) {
+      if (!(error instanceof TransferOutdated)) this.logFault(error)
+      throw error
+    }
+  }
+
+  private logFault(error: unknown): void {
+    const { clock, log } = this.deps
+    if (clock() - this.lastLoggedAt < FAULT_LOG_INTERVAL) return
+    this.lastLoggedAt = clock()
+    log.error({ err: error }, 'a question to the service zone could not be answered')
   }
 }
 
@@ -117,17 +121,6 @@ function answerUdpQuery(zone: ServiceZone, query: Query, isSecondary: () => bool
 /** Replies with the same key share a rate limit. */
 function rateKeyOf({ code, answers: [first] }: DnsResponse): string {
   return first === undefined ? code : `${first.data.type} ${first.name}`
-}
-
-type LogFault = (error: unknown) => void
-
-function createFaultLogger({ log, clock }: ResponderDeps): LogFault {
-  let lastLoggedAt = Number.NEGATIVE_INFINITY
-  return (error) => {
-    if (clock() - lastLoggedAt < FAULT_LOG_INTERVAL) return
-    lastLoggedAt = clock()
-    log.error({ err: error }, 'a question to the service zone could not be answered')
-  }
 }
 
 type QuestionFields = Pick<Query, 'name' | 'type' | 'class'>

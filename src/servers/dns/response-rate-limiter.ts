@@ -17,23 +17,24 @@ export const defaultResponseRate: BucketSettings = { perSecond: 50, burst: 100, 
 
 type RateVerdict = 'send' | 'truncate' | 'drop'
 
-export interface ResponseRateLimiter {
-  /** `rateKeyOf` in `responder.ts` makes `answer`. `now` is in milliseconds. */
-  readonly check: (address: string, answer: string, now: number) => RateVerdict
-  readonly countBuckets: () => number
-}
+export class ResponseRateLimiter {
+  private readonly buckets: TokenBuckets
 
-export function createResponseRateLimiter(settings: BucketSettings): ResponseRateLimiter {
-  const buckets = new TokenBuckets(settings)
-  return {
-    check: (address, answer, now) => {
-      const network = networkOf(address)
-      if (network === null) return 'send'
-      const refusals = buckets.take(`${network} ${answer}`, now)
-      if (refusals === 0) return 'send'
-      return refusals % 2 === 0 ? 'truncate' : 'drop'
-    },
-    countBuckets: () => buckets.size,
+  constructor(settings: BucketSettings) {
+    this.buckets = new TokenBuckets(settings)
+  }
+
+  /** `rateKeyOf` in `responder.ts` makes `answer`. `now` is in milliseconds. */
+  check(address: string, answer: string, now: number): RateVerdict {
+    const network = networkOf(address)
+    if (network === null) return 'send'
+    const refusals = this.buckets.take(`${network} ${answer}`, now)
+    if (refusals === 0) return 'send'
+    return refusals % 2 === 0 ? 'truncate' : 'drop'
+  }
+
+  countBuckets(): number {
+    return this.buckets.size
   }
 }
 

@@ -30,7 +30,7 @@ const EVICTABLE_AFTER = 1_000
 export function serveConnection(
   socket: Socket,
   client: string,
-  { respondOverTcp }: Responder,
+  responder: Pick<Responder, 'respondOverTcp'>,
   limit = IDLE_TIMEOUT,
 ): DnsConnection {
   const deadline = startDeadline(socket, limit)
@@ -43,7 +43,7 @@ export function serveConnection(
     for await (const message of readMessages(socket)) {
       ;[busy, asked] = [true, true]
       let sent = 0
-      for (const reply of respondOverTcp(message, client)) {
+      for (const reply of responder.respondOverTcp(message, client)) {
         deadline.extend()
         await sendReply(socket, reply)
         sent += 1

@@ -3,9 +3,8 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { boundAddressOf } from '../../base/platform/bound-address.js'
 import { originOf } from '../../base/platform/connections/client-address.js'
 import {
-  type ConnectionLimiter,
+  ConnectionLimiter,
   type ConnectionSlot,
-  createConnectionLimiter,
   type ReachedLimit,
 } from '../../base/platform/connections/connection-limiter.js'
 import { parseIpAddress } from '../../base/platform/ip-address.js'
@@ -32,7 +31,7 @@ export async function openTcpListener(
   responder: Responder,
   log: Pick<Log, 'error'>,
 ): Promise<DnsListener> {
-  const limiter = createConnectionLimiter(() => connectionLimits)
+  const limiter = new ConnectionLimiter(() => connectionLimits)
   const connections = new Map<Socket, DnsConnection>()
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const { remoteAddress } = socket

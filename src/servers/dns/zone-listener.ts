@@ -10,8 +10,8 @@ import type { Clock } from '../../base/platform/clock.js'
 import type { DnsServer } from '../../base/platform/dns/transport.js'
 import type { Log } from '../../base/platform/log.js'
 import { startNotifier } from './notify.js'
-import { createResponder, type Responder, type ResponderDeps } from './responder.js'
-import { createResponseRateLimiter, defaultResponseRate } from './response-rate-limiter.js'
+import { Responder, type ResponderDeps } from './responder.js'
+import { defaultResponseRate, ResponseRateLimiter } from './response-rate-limiter.js'
 import { type DnsEndpoint, type DnsListener, openTcpListener } from './tcp-listener.js'
 
 /** Octets that the system holds while the thread is busy. */
@@ -37,7 +37,7 @@ export interface ZoneListener {
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startZoneListener(deps: ZoneListenerDeps): Promise<ZoneListener> {
-  const responder = createResponder({ ...deps, rateLimiter: createResponseRateLimiter(defaultResponseRate) })
+  const responder = new Responder({ ...deps, rateLimiter: new ResponseRateLimiter(defaultResponseRate) })
   const listeners: DnsListener[] = []
   const stop = async (limit: number): Promise<void> => {
     await Promise.all(listeners.splice(0).map((listener) => listener.stop(limit)))
@@ -90,7 +90,7 @@ async function openListenerPair(
  */
 async function openUdpListener(
   { host, port }: DnsEndpoint,
-  { respondOverUdp }: Responder,
+  responder: Responder,
   log: Pick<Log, 'error'>,
 ): Promise<DnsListener> {
   const ipv6 = host.includes(':')
@@ -103,7 +103,7 @@ async function openUdpListener(
   await bindSocket(socket, { host, port })
   socket.on('error', (error) => log.error({ err: error }, 'a socket of the service zone has a fault'))
   socket.on('message', (message: Buffer, { address, port }: RemoteInfo) => {
-    const reply = respondOverUdp(message, address)
+    const reply = responder.respondOverUdp(message, address)
     // Port 0 cannot be answered. A failure to send needs no handling: the client asks again.
     if (reply !== null && port !== 0) socket.send(reply, port, address, () => undefined)
   })

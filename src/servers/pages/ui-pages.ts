@@ -20,14 +20,6 @@ interface PageRequest {
   readonly now: number
 }
 
-interface UiPages {
-  readonly findFile: (path: string) => AppFile | null
-  readonly find: (path: string) => { readonly form: boolean } | null
-  /** Throws a Refusal. */
-  readonly show: (request: PageRequest) => Promise<Page> | Page
-  readonly showError: (status: number, message: string, request: PageRequest | null) => Page
-}
-
 interface UiPagesDeps {
   readonly acceptDeps: AcceptDeps
   /** Builds the OpenAPI document, which takes a tenth of a second. */
@@ -66,29 +58,41 @@ const START_PAGES: readonly (readonly [path: string, page: Page])[] = [
 const ASSETS_PATH = '/ui/assets/'
 const INVITATION_PATH = '/ui/invitation'
 
-export function createUiPages({ acceptDeps, buildDocument, files }: UiPagesDeps): UiPages {
-  const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
-  const fixedPages = new Map<string, () => Page>([
-    ...startPages.map(([path, page]) => [path, () => page] as const),
-    [DOCS_PATH, runOnce(() => renderDocsPage(buildDocument()))],
-  ])
-  return {
-    findFile: (path) => {
-      if (files === null || !path.startsWith('/ui/') || path === INVITATION_PATH || fixedPages.has(path)) return null
-      return files.find(path) ?? (path.startsWith(ASSETS_PATH) ? null : files.shell)
-    },
-    find: (path) => (path === INVITATION_PATH ? { form: true } : fixedPages.has(path) ? { form: false } : null),
-    show: (request) => {
-      const { path, form } = request
-      const getPage = fixedPages.get(path)
-      if (getPage !== undefined) return getPage()
-      return form === null ? renderInvitation(acceptDeps, request) : submitInvitation(acceptDeps, { ...request, form })
-    },
-    showError: (status, message, request) => {
-      if (request?.path !== INVITATION_PATH) return renderNotePage(status, 'This page cannot be shown', `${message}.`)
-      const { form, now } = request
-      const again = form === null ? null : renderFormAgain(acceptDeps, { form, now }, status, message)
-      return again ?? renderInvitationError(status, message)
-    },
+export class UiPages {
+  private readonly fixedPages: ReadonlyMap<string, () => Page>
+
+  constructor(private readonly deps: UiPagesDeps) {
+    const { buildDocument, files } = deps
+    const startPages = START_PAGES.filter(([path]) => files === null || path !== '/ui/')
+    this.fixedPages = new Map<string, () => Page>([
+      ...startPages.map(([path, page]) => [path, () => page] as const),
+      [DOCS_PATH, runOnce(() => renderDocsPage(buildDocument()))],
+    ])
+  }
+
+  findFile(path: string): AppFile | null {
+    const { files } = this.deps
+    if (files === null || !path.startsWith('/ui/') || this.find(path) !== null) return null
+    return files.find(path) ?? (path.startsWith(ASSETS_PATH) ? null : files.shell)
+  }
+
+  find(path: string): { readonly form: boolean } | null {
+    return path === INVITATION_PATH ? { form: true } : this.fixedPages.has(path) ? { form: false } : null
+  }
+
+  /** Throws a Refusal. */
+  async show(request: PageRequest): Promise<Page> {
+    const { path, form } = request
+    const { acceptDeps } = this.deps
+    const getPage = this.fixedPages.get(path)
+    if (getPage !== undefined) return getPage()
+    return form === null ? renderInvitation(acceptDeps, request) : submitInvitation(acceptDeps, { ...request, form })
+  }
+
+  showError(status: number, message: string, request: PageRequest | null): Page {
+    if (request?.path !== INVITATION_PATH) return renderNotePage(status, 'This page cannot be shown', `${message}.`)
+    const { form, now } = request
+    const again = form === null ? null : renderFormAgain(this.deps.acceptDeps, { form, now }, status, message)
+    return again ?? renderInvitationError(status, message)
   }
 }

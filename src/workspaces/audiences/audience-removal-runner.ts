@@ -1,7 +1,7 @@
 /** Removes the contacts of deleted audiences: see `base/storage/db/removal-runner.ts`. */
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
-import { createRemovalRunner, type RemovalRunner } from '../../base/storage/db/removal-runner.js'
+import { RemovalRunner } from '../../base/storage/db/removal-runner.js'
 import { type DeletedAudience, listPendingRemovals, removeAudienceContacts } from './audience-removal.js'
 
 interface AudienceRemovalRunnerDeps extends Store {
@@ -16,7 +16,7 @@ export type AudienceRemovalRunner = RemovalRunner<DeletedAudience>
 
 export function createAudienceRemovalRunner(deps: AudienceRemovalRunnerDeps): AudienceRemovalRunner {
   const { read, commit, log, maxWait, retryDelay } = deps
-  return createRemovalRunner<DeletedAudience>({
+  return new RemovalRunner<DeletedAudience>({
     listPending: () => listPendingRemovals(read, {}),
     remove: (audience, signal) => removeAudienceContacts({ read, commit }, audience, signal),
     onFault: (err, { workspaceId: workspace, audienceId: audience }) =>

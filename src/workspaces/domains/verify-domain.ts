@@ -81,16 +81,15 @@ function buildUnprovedRefusal(
 const MAX_CHECKS_PER_MINUTE = 60
 const MAX_DOMAINS = 10_000
 
-/** Counts a check of a domain; throws a Refusal `rate-limited` if the minute's checks are used up. */
-export type CheckLimiter = (domainId: string, now: number) => void
+export class CheckLimiter {
+  private readonly checks = createLruCache<readonly number[]>({ max: MAX_DOMAINS })
 
-export function createCheckLimiter(): CheckLimiter {
-  const checks = createLruCache<readonly number[]>({ max: MAX_DOMAINS })
-  return (domainId, now) => {
-    const recent = (checks.get(domainId) ?? []).filter((at) => at > now - MINUTE && at <= now)
+  /** Counts a check of a domain; throws a Refusal `rate-limited` if the minute's checks are used up. */
+  count(domainId: string, now: number): void {
+    const recent = (this.checks.get(domainId) ?? []).filter((at) => at > now - MINUTE && at <= now)
     const [oldest] = recent
     if (oldest !== undefined && recent.length >= MAX_CHECKS_PER_MINUTE) throw buildRateRefusal(oldest + MINUTE, now)
-    checks.set(domainId, [...recent, now])
+    this.checks.set(domainId, [...recent, now])
   }
 }
 

@@ -30,7 +30,7 @@ interface CheckRequest {
   readonly code: string
 }
 
-interface CodeCheckerDeps extends Store {
+export interface CodeCheckerDeps extends Store {
   readonly clock: Clock
   readonly log: Log
   /** From `deriveCodeKey`. */

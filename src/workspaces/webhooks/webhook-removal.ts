@@ -8,7 +8,7 @@
 import type { Log } from '../../base/platform/log.js'
 import type { Store } from '../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../base/storage/db/prepared.js'
-import { createRemovalRunner, type RemovalRunner } from '../../base/storage/db/removal-runner.js'
+import { RemovalRunner } from '../../base/storage/db/removal-runner.js'
 import type { Write } from '../../base/storage/db/write.js'
 import type { Tables } from '../../base/storage/tables/tables.js'
 import type { WebhookRef } from './webhook-records.js'
@@ -95,7 +95,7 @@ interface WebhookRemovalDeps extends Store {
 
 export function createWebhookRemovalRunner(deps: WebhookRemovalDeps): WebhookRemovalRunner {
   const { read, commit, log, maxWait, retryDelay } = deps
-  return createRemovalRunner<WebhookRef>({
+  return new RemovalRunner<WebhookRef>({
     listPending: () => pendingRemovals(read, {}),
     remove: (webhook, signal) => removeDeliveries({ read, commit }, webhook, signal),
     onFault: (err, { workspaceId: workspace, id: webhook }) =>

@@ -43,27 +43,28 @@ const PRIVATE = 'must lead to a public address, or to a network of webhooks.allo
 /** Look-ups of one workspace at a time. A host whose DNS is silent holds each for up to 21 s. */
 const MAX_LOOKUPS = 4
 
-/** Throws a Refusal for the field `url`. */
-export type CheckUrl = (text: string, workspaceId: string) => Promise<URL>
+export class UrlCheck {
+  private readonly lookups = new Map<string, number>()
 
-/**
- * As `checkWebhookUrl`, and a name that resolves must have an address that may be dialled. A name that does not resolve
- * now is accepted, and so is one that comes while the workspace has `MAX_LOOKUPS` under way: each attempt judges again.
- */
-export function createUrlCheck({ mayConnect, resolveAddresses }: UrlRules): CheckUrl {
-  const lookups = new Map<string, number>()
-  const count = (workspaceId: string, change: 1 | -1): void => {
-    const underWay = (lookups.get(workspaceId) ?? 0) + change
-    if (underWay === 0) lookups.delete(workspaceId)
-    else lookups.set(workspaceId, underWay)
-  }
-  return async (text, workspaceId) => {
-    const url = checkWebhookUrl(text, mayConnect)
-    if ((lookups.get(workspaceId) ?? 0) >= MAX_LOOKUPS) return url
-    count(workspaceId, 1)
-    const found = await findHostAddresses(url, { mayConnect, resolveAddresses }).finally(() => count(workspaceId, -1))
+  constructor(private readonly rules: UrlRules) {}
+
+  /**
+   * As `checkWebhookUrl`, and a name that resolves must have an address that may be dialled. A name that does not resolve
+   * now is accepted, and so is one that comes while the workspace has `MAX_LOOKUPS` under way: each attempt judges again.
+   */
+  async check(text: string, workspaceId: string): Promise<URL> {
+    const url = checkWebhookUrl(text, this.rules.mayConnect)
+    if ((this.lookups.get(workspaceId) ?? 0) >= MAX_LOOKUPS) return url
+    this.count(workspaceId, 1)
+    const found = await findHostAddresses(url, this.rules).finally(() => this.count(workspaceId, -1))
     if (found.kind === 'refused') throw refuseUrl(text, PRIVATE)
     return url
+  }
+
+  private count(workspaceId: string, change: 1 | -1): void {
+    const underWay = (this.lookups.get(workspaceId) ?? 0) + change
+    if (underWay === 0) this.lookups.delete(workspaceId)
+    else this.lookups.set(workspaceId, underWay)
   }
 }
 

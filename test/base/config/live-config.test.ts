@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import type { Config } from '../../../src/base/config/complete.js'
 import { followSetting } from '../../../src/base/config/follow-setting.js'
-import { createLiveConfig, isReloadable, settingsByEffect } from '../../../src/base/config/live-config.js'
+import { isReloadable, LiveConfig, settingsByEffect } from '../../../src/base/config/live-config.js'
 import { parseConfig } from '../../../src/base/config/load.js'
 import { listSettings } from '../../helpers/config-settings.js'
 
@@ -13,8 +13,8 @@ function config(text: string): Config {
 }
 
 t.test('in force is what a reload applies, and the rest as it was at the start', async (t) => {
-  const { settings, apply } = createLiveConfig(config(''))
-  t.same(settings(), config(''))
+  const live = new LiveConfig(config(''))
+  t.same(live.settings(), config(''))
   const next = config(`
 [outbound]
 max_connections = 7
@@ -30,7 +30,7 @@ password = "new"
 [limits.plans.pro]
 credits = 1
 `)
-  t.same(apply(next), {
+  t.same(live.apply(next), {
     applied: [
       'inbound.refuse_listed_from',
       'outbound.routes',
@@ -40,14 +40,18 @@ credits = 1
     ],
     pending: ['dns.servers', 'sms.smpp.password'],
   })
-  const { outbound, dns, sms, limits, inbound } = settings()
+  const { outbound, dns, sms, limits, inbound } = live.settings()
   t.match([outbound.max_connections, sms.limits.per_phone_per_hour, limits.plans['pro']], [7, 2, { credits: 1 }])
   t.match(outbound.routes, { 'a.test': { host: '192.0.2.1' } })
   t.equal(inbound.refuse_listed_from, 2)
   t.same([dns.servers, sms.smpp.password], [[], ''])
-  t.same(apply(next), { applied: [], pending: ['dns.servers', 'sms.smpp.password'] }, 'what waits is named each time')
-  t.same(apply(config('')).pending, [], 'back to what the daemon was started with')
-  t.same(settings(), config(''))
+  t.same(
+    live.apply(next),
+    { applied: [], pending: ['dns.servers', 'sms.smpp.password'] },
+    'what waits is named each time',
+  )
+  t.same(live.apply(config('')).pending, [], 'back to what the daemon was started with')
+  t.same(live.settings(), config(''))
 })
 
 t.test('each setting of the schema is either applied by a reload or needs a restart', async (t) => {
@@ -93,7 +97,7 @@ t.test('a setting that is not named needs a restart', async (t) => {
 })
 
 t.test('what is built from a setting is built anew when a reload replaces it', async (t) => {
-  const live = createLiveConfig(config(''))
+  const live = new LiveConfig(config(''))
   let built = 0
   const now = followSetting(
     () => live.settings().outbound.routes,

@@ -2,18 +2,18 @@ import { createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { createLog } from '../../../src/base/platform/log.js'
-import { createAddressHider } from '../../../src/base/platform/log-privacy.js'
+import { AddressHider } from '../../../src/base/platform/log-privacy.js'
 
 const secret = createSecretKey(Buffer.alloc(32, 1))
 
 function hidden(fields: object, msg = 'accepted', key = secret): Record<string, unknown> {
-  const hider = createAddressHider(true)
+  const hider = new AddressHider(true)
   hider.useKey(key)
   const lines: string[] = []
   const log = createLog(
     { write: (line) => void lines.push(line) },
     { level: 'info', format: 'json' },
-    { hide: hider.hide },
+    { hide: (line) => hider.hide(line) },
   )
   log.info(fields, msg)
   t.equal(lines[0]?.endsWith('}\n'), true)
@@ -57,7 +57,7 @@ t.test('the local part of every address becomes a hash, wherever it stands', asy
 })
 
 t.test('lines without an address stay as they are, and all of them without the setting', async (t) => {
-  const hider = createAddressHider(true)
+  const hider = new AddressHider(true)
   hider.useKey(secret)
   const plain = '{"level":30,"time":"2026-11-21T00:00:00.000Z","msg":"serving","n":1.50}\n'
   t.equal(hider.hide(plain), plain)
@@ -67,7 +67,7 @@ t.test('lines without an address stay as they are, and all of them without the s
   hider.setEnabled(true)
   t.notMatch(hider.hide(about), /bob/)
   t.equal(
-    createAddressHider(true).hide(about),
+    new AddressHider(true).hide(about),
     '{"level":30,"to":"~@example.org","msg":"x"}\n',
     'before the key is known',
   )
@@ -75,7 +75,7 @@ t.test('lines without an address stay as they are, and all of them without the s
 })
 
 t.test('no local part remains, whatever surrounds it', async (_t) => {
-  const hider = createAddressHider(true)
+  const hider = new AddressHider(true)
   hider.useKey(secret)
   const around = fc.string({
     unit: fc.constantFrom('<', '>', ' ', ',', ':', '"', '@', '.', 'é', '(', '%40', '\\', 'a'),

@@ -1,15 +1,19 @@
 /** The newest log lines in memory: order, levels, bounds. */
 import t from 'tap'
 import { createLog } from '../../../src/base/platform/log.js'
-import { createLogTail } from '../../../src/base/platform/log-tail.js'
+import { LogTail } from '../../../src/base/platform/log-tail.js'
 
 const everything = { minLevel: 0, before: Number.MAX_SAFE_INTEGER, limit: 5_000 }
 
 t.test('createLog hands each line to the tail as JSON, whatever the format', async (t) => {
   for (const format of ['json', 'pretty'] as const) {
-    const tail = createLogTail()
+    const tail = new LogTail()
     const written: string[] = []
-    const log = createLog({ write: (line) => written.push(line) }, { level: 'info', format }, { tail: tail.write })
+    const log = createLog(
+      { write: (line) => written.push(line) },
+      { level: 'info', format },
+      { tail: (line) => tail.write(line) },
+    )
     log.debug('not logged')
     log.info({ ms: 3 }, 'one')
     log.warn('two')
@@ -32,7 +36,7 @@ t.test('createLog hands each line to the tail as JSON, whatever the format', asy
 })
 
 t.test('1,000 lines are kept, and long ones are cut', async (t) => {
-  const tail = createLogTail()
+  const tail = new LogTail()
   for (let at = 1; at <= 5_500; at += 1) tail.write(JSON.stringify({ level: 30, time: 't', msg: String(at) }))
   const kept = tail.read(everything)
   t.equal(kept.length, 1_000)

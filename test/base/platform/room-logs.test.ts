@@ -1,11 +1,11 @@
 import t from 'tap'
 import { createLog } from '../../../src/base/platform/log.js'
-import { createRoomLogs } from '../../../src/base/platform/room-logs.js'
+import { RoomLogs } from '../../../src/base/platform/room-logs.js'
 
 t.test('a room has its own level, which changes while the daemon runs', async (t) => {
   const lines: string[] = []
   const root = createLog({ write: (line) => void lines.push(line) }, { level: 'info', format: 'json' }, {})
-  const logs = createRoomLogs(root, { delivery: 'debug', api: 'warn' })
+  const logs = new RoomLogs(root, { delivery: 'debug', api: 'warn' })
   const writeAll = (): string[] => {
     lines.length = 0
     for (const [name, log] of [

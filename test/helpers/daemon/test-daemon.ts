@@ -20,8 +20,8 @@ import { parseConfig } from '../../../src/base/config/load.js'
 import { systemClock } from '../../../src/base/platform/clock.js'
 import { createDialer } from '../../../src/base/platform/dialer.js'
 import { logOptions } from '../../../src/base/platform/log.js'
-import { createAddressHider } from '../../../src/base/platform/log-privacy.js'
-import { createLogTail } from '../../../src/base/platform/log-tail.js'
+import { AddressHider } from '../../../src/base/platform/log-privacy.js'
+import { LogTail } from '../../../src/base/platform/log-tail.js'
 import { databaseFile, openDatabase } from '../../../src/base/storage/open.js'
 import { run } from '../../../src/operations/cli/run.js'
 import { type Daemon, startDaemon } from '../../../src/operations/daemon/daemon.js'
@@ -127,8 +127,8 @@ export async function testDaemon(t: Test, options: TestDaemonOptions = {}): Prom
   const founded = await copySeed(options.folder === undefined ? databaseFile(config.service.data_dir) : null)
   const lines: string[] = []
   const errors: string[] = []
-  const logTail = createLogTail()
-  const addressHider = createAddressHider(config.log.hash_local_parts)
+  const logTail = new LogTail()
+  const addressHider = new AddressHider(config.log.hash_local_parts)
   const write = (written: string): void => {
     const line = addressHider.hide(written)
     lines.push(line)

@@ -10,13 +10,13 @@ import { Refusal } from '../../../src/base/mail/refusal.js'
 import { systemClock } from '../../../src/base/platform/clock.js'
 import { addressKeyOf } from '../../../src/base/platform/connections/client-address.js'
 import { ClientLog } from '../../../src/base/platform/connections/client-log.js'
-import { createMemoryBudget, type MemoryBudget } from '../../../src/base/platform/memory/budget.js'
-import { createMemoryShares } from '../../../src/base/platform/memory/shares.js'
+import { isInSomeNetwork } from '../../../src/base/platform/ip-address.js'
+import { MemoryBudget } from '../../../src/base/platform/memory/budget.js'
+import { MemoryShares } from '../../../src/base/platform/memory/shares.js'
 import { openSpool, type Spool } from '../../../src/base/platform/spool-file.js'
 import { json } from '../../../src/servers/api/http/answer.js'
 import { Connections } from '../../../src/servers/api/http/context/connections.js'
 import { KeyIdentities } from '../../../src/servers/api/http/context/request-identity.js'
-import { createProxyCheck } from '../../../src/servers/api/http/context/request-source.js'
 import { MAX_BODY } from '../../../src/servers/api/http/input/json-body.js'
 import { type BodyPace, bodyPace } from '../../../src/servers/api/http/input/read-body.js'
 import { LargeAnswers } from '../../../src/servers/api/http/output/large-answer.js'
@@ -28,7 +28,7 @@ import { type Route, type RouteSpec, route } from '../../../src/servers/api/http
 import { type ListenerTimeouts, listenerTimeouts } from '../../../src/servers/api/http/server/api-server.js'
 import { type ApiEndpoint, ApiListener } from '../../../src/servers/api/http/server/listener.js'
 import type { Principal } from '../../../src/workspaces/accounts/access/principal.js'
-import { createRateLimit } from '../../../src/workspaces/accounts/limits/rate-limit.js'
+import { RateLimit } from '../../../src/workspaces/accounts/limits/rate-limit.js'
 import { type Certificate, createSelfSigned } from '../certificates.js'
 import { networks } from '../config-values.js'
 import { temporaryFolder } from '../database/database.js'
@@ -154,7 +154,7 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
   const { listen = [{ kind: 'tls', host: '127.0.0.1', port: 0 }], times = {}, routes = testRoutes } = options
   const lines: LogLine[] = []
   const log = pino({ level: 'debug' }, { write: (line) => lines.push(JSON.parse(line) as LogLine) })
-  const isProxy = createProxyCheck(networks(...(options.trustedProxies ?? [])))
+  const isProxy = (address: string): boolean => isInSomeNetwork(networks(...(options.trustedProxies ?? [])), address)
   const { maxConnections = 100, maxConnectionsPerAddress = 100 } = options
   const clientLines = new ClientLog(log, addressKeyOf)
   const connections = new Connections({
@@ -169,7 +169,7 @@ export async function startTestApi(t: Pick<Test, 'teardown'>, options: TestApiOp
     onShortage: (reason, client) => clientLines.info({ client, reason }, 'an API client was turned away'),
   })
   const spool = await openSpool(options.spoolFolder ?? temporaryFolder(t))
-  const app = buildApp(options, { connections, log, lines: clientLines, spool })
+  const app = buildApp(options, { connections, isProxy, log, lines: clientLines, spool })
   const deps = { app, connections, tls, log, timeouts: { ...listenerTimeouts, checkInterval: 10, ...times } }
   const listener = await ApiListener.open(listen, deps)
   t.teardown(() => listener.close())
@@ -204,10 +204,11 @@ interface AppParts {
   readonly connections: Connections
   readonly log: pino.Logger
   readonly lines: ClientLog
+  readonly isProxy: (address: string) => boolean
   readonly spool: Spool
 }
 
-function buildApp(options: TestApiOptions, { connections, log, lines, spool }: AppParts): ApiApp {
+function buildApp(options: TestApiOptions, { connections, isProxy, log, lines, spool }: AppParts): ApiApp {
   const { requests = 1000, unauthenticatedRequests = 1000, openRequests = 1000, clock = systemClock } = options
   const keyCheck = {
     authenticate: (secret: string): Principal => {
@@ -216,13 +217,13 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
     },
   }
   const limits = {
-    requests: createRateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
-    clients: createRateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
-    open: createRateLimit({ limitsOf: () => ({ requests_per_minute: openRequests }) }),
+    requests: new RateLimit({ limitsOf: () => ({ requests_per_minute: requests }) }),
+    clients: new RateLimit({ limitsOf: () => ({ requests_per_minute: unauthenticatedRequests }) }),
+    open: new RateLimit({ limitsOf: () => ({ requests_per_minute: openRequests }) }),
   }
   const answers = new LargeAnswers({
-    memory: createMemoryShares(options.answers ?? createMemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
-    held: createMemoryShares(options.unread ?? createMemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
+    memory: new MemoryShares(options.answers ?? new MemoryBudget(100_000_000), Number.POSITIVE_INFINITY),
+    held: new MemoryShares(options.unread ?? new MemoryBudget(1_000_000_000), Number.POSITIVE_INFINITY),
     spool,
     spoolAfter: options.answerMoment ?? 60_000,
     patience: options.answerLimit ?? 60_000,
@@ -230,17 +231,17 @@ function buildApp(options: TestApiOptions, { connections, log, lines, spool }: A
   })
   const { hasRoom = () => true, probe = () => Promise.resolve(), streamSlots = 2 } = options
   return new ApiApp({
-    keys: new KeyIdentities(keyCheck, limits, createProxyCheck(networks(...(options.trustedProxies ?? []))), clock),
+    keys: new KeyIdentities(keyCheck, limits, isProxy, clock),
     bodies: { nameOf: () => null, thread: { parse: () => Promise.reject(new Error('there is no thread for bodies')) } },
     readiness: new Readiness(hasRoom, probe, clock),
-    findPolicy: async () => ({ kind: 'none' }),
-    memory: createMemoryShares(
-      options.memory ?? createMemoryBudget(100_000_000),
+    policies: { find: async () => ({ kind: 'none' }) },
+    memory: new MemoryShares(
+      options.memory ?? new MemoryBudget(100_000_000),
       options.share ?? Number.POSITIVE_INFINITY,
     ),
     pace: { ...bodyPace, ...options.pace },
     sender: new AnswerSender(answers, {
-      slots: createMemoryShares(createMemoryBudget(streamSlots), streamSlots),
+      slots: new MemoryShares(new MemoryBudget(streamSlots), streamSlots),
       patience: options.streamPatience ?? 1_000,
       pace: options.streamPace ?? 1_000_000_000,
     }),

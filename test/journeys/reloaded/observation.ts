@@ -5,7 +5,7 @@
  * `ReloadedDaemon.observe` reloads twice, so an observation fails where a value is kept from the start or from the reload before.
  */
 import type { Test } from 'tap'
-import { createLiveConfig, type ReadSettings } from '../../../src/base/config/live-config.js'
+import { LiveConfig, type ReadSettings } from '../../../src/base/config/live-config.js'
 import { type TestDaemon, testDaemon, writeConfiguration } from '../../helpers/daemon/test-daemon.js'
 import type { Zone } from '../../helpers/dns/zone-resolver.js'
 
@@ -53,7 +53,7 @@ export class ReloadedDaemon {
     readonly app: TestDaemon,
     private readonly base: Values,
   ) {
-    this.live = createLiveConfig(app.config)
+    this.live = new LiveConfig(app.config)
   }
 
   static async start(t: Test, base: Values, zone: Zone, authorities?: string): Promise<ReloadedDaemon> {

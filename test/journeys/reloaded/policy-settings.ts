@@ -1,8 +1,7 @@
 /** Observes the settings of delivery that say how TLS is demanded, and what is reported. */
 import { pino } from 'pino'
 import { parseDomainName } from '../../../src/base/mail/address.js'
-import { systemEdges } from '../../../src/operations/daemon/edges.js'
-import { wireTlsReports } from '../../../src/operations/daemon/tls-reports.js'
+import { TlsReports } from '../../../src/outbound/delivery/tls-reports/tls-reports.js'
 import { DestinationSecurer } from '../../../src/outbound/delivery/transport-security/secure-destination.js'
 import { dsn } from '../../helpers/receiving/report-text.js'
 import type { MxClients } from './mx-clients.js'
@@ -50,9 +49,10 @@ function securitySettings({ settings }: ReloadedDaemon): Observations {
 
 function reportSettings(here: ReloadedDaemon, mx: MxClients, { one }: Sinks): Observations {
   const { app, settings } = here
-  const reports = wireTlsReports({
-    ...{ config: app.config, settings, clock: app.now, log: pino({ level: 'silent' }), observers: null },
-    ...{ database: app.daemon.database, edges: systemEdges() },
+  const { database } = app.daemon
+  const reports = new TlsReports({
+    ...{ config: app.config, settings, clock: app.now, log: pino({ level: 'silent' }) },
+    ...{ ...database, resolver: null, authorities: undefined },
   })
   return {
     'outbound.tls_reports': {

@@ -1,7 +1,7 @@
 /** Many large messages at all listeners at once, more than their memory holds: clients that wait are served. */
 import t from 'tap'
-import { createBudgetShare, createMemoryBudget } from '../../../src/base/platform/memory/budget.js'
-import { createMessageMemory } from '../../../src/operations/daemon/message-memory.js'
+import { MemoryBudget } from '../../../src/base/platform/memory/budget.js'
+import { MessageMemory } from '../../../src/operations/daemon/message-memory.js'
 import { post, startTestApi } from '../../helpers/http/test-api.js'
 import type { Dialogue } from '../../helpers/smtp/smtp-dialogue.js'
 import { waitUntil } from '../../helpers/wait-until.js'
@@ -38,8 +38,8 @@ function left(client: Dialogue): string {
 t.test(
   'when more large messages arrive than fit, all that wait are accepted, and every byte is released',
   async (t) => {
-    const whole = createMemoryBudget(SIZE * 6)
-    const [mx, submission, requests] = [2, 3, 4].map((copies) => createBudgetShare(whole, SIZE * 5, copies))
+    const whole = new MemoryBudget(SIZE * 6)
+    const [mx, submission, requests] = [2, 3, 4].map((copies) => new MemoryBudget(SIZE * 5, whole, copies))
     if (mx === undefined || submission === undefined || requests === undefined) throw new Error('three shares')
     const incoming = await runMx(t, { maxWaitingPerAddress: CLIENTS }, { memory: mx })
     const outgoing = await runSubmission(t, {}, { trusted: () => printer, memory: submission })
@@ -81,7 +81,7 @@ t.test(
 t.test('a reload that raises the size of messages makes room for one of that size', (t) => {
   const MB = 1_048_576
   const config = { inbound: { max_size: 25 * MB }, submission: { max_size: 25 * MB } }
-  const memory = createMessageMemory((() => config) as unknown as Parameters<typeof createMessageMemory>[0])
+  const memory = new MessageMemory((() => config) as unknown as ConstructorParameters<typeof MessageMemory>[0])
   const sizes = [60 * MB, 200 * MB]
   for (const part of [memory.mx, memory.submission]) for (const size of sizes) t.notOk(part.hasRoomFor(size))
   Object.assign(config.inbound, { max_size: 200 * MB })

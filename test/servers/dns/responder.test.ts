@@ -3,8 +3,8 @@ import { type Answer, type DecodedPacket, decode, encode, type Packet } from 'dn
 import fc from 'fast-check'
 import t from 'tap'
 import { parseQuery } from '../../../src/servers/dns/query.js'
-import { createResponder, type Responder } from '../../../src/servers/dns/responder.js'
-import { createResponseRateLimiter, defaultResponseRate } from '../../../src/servers/dns/response-rate-limiter.js'
+import { Responder } from '../../../src/servers/dns/responder.js'
+import { defaultResponseRate, ResponseRateLimiter } from '../../../src/servers/dns/response-rate-limiter.js'
 import type { ServiceZone } from '../../../src/workspaces/domains/zone/zone.js'
 import { networks } from '../../helpers/config-values.js'
 import { largeKey, literalZone } from '../../helpers/dns/literal-zone.js'
@@ -19,10 +19,10 @@ const client = '198.51.100.7'
 const secondary = '203.0.113.5'
 
 function responderOf({ zone = literalZone(), faults = [], burst = 1_000_000 }: Options = {}): Responder {
-  return createResponder({
+  return new Responder({
     zone,
     secondaries: networks('203.0.113.0/24'),
-    rateLimiter: createResponseRateLimiter({ ...defaultResponseRate, burst }),
+    rateLimiter: new ResponseRateLimiter({ ...defaultResponseRate, burst }),
     clock: () => 0,
     log: { error: (found: unknown) => void faults.push(found) },
   })
@@ -272,7 +272,7 @@ t.test('equal replies to one network are limited, whatever source address is for
 })
 
 t.test('the rate limit refills with time, and is bounded in memory', async (t) => {
-  const rate = createResponseRateLimiter({ perSecond: 10, burst: 2, maxKeys: 3 })
+  const rate = new ResponseRateLimiter({ perSecond: 10, burst: 2, maxKeys: 3 })
   const judge = (now: number, from = '192.0.2.1'): string => rate.check(from, 'a', now)
   t.same([judge(0), judge(0), judge(0)], ['send', 'send', 'drop'])
   t.same([judge(100), judge(100)], ['send', 'drop'], 'a tenth of a second is one answer')

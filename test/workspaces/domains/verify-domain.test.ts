@@ -25,7 +25,7 @@ import {
   verdictOf,
 } from '../../../src/workspaces/domains/verification/judge-records.js'
 import { lookUpRecords } from '../../../src/workspaces/domains/verification/look-up-records.js'
-import { createCheckLimiter } from '../../../src/workspaces/domains/verify-domain.js'
+import { CheckLimiter } from '../../../src/workspaces/domains/verify-domain.js'
 import { type Zone, zoneResolver } from '../../helpers/dns/zone-resolver.js'
 
 const HOUR = 3_600_000
@@ -501,12 +501,16 @@ t.test('how long a retired key stays follows a reload, also through a copy of th
 })
 
 t.test('sixty checks of a domain in a minute', (t) => {
-  const count = createCheckLimiter()
-  for (let n = 0; n < 60; n += 1) count('one', 1000 + n)
-  t.throws(() => count('one', 2000), { name: 'Refusal', kind: 'rate-limited', details: { limit: 60, retry_after: 59 } })
-  count('other', 2000)
-  count('one', 61_000)
-  t.throws(() => count('one', 61_000), { name: 'Refusal', kind: 'rate-limited' })
-  count('one', 500)
+  const limiter = new CheckLimiter()
+  for (let n = 0; n < 60; n += 1) limiter.count('one', 1000 + n)
+  t.throws(() => limiter.count('one', 2000), {
+    name: 'Refusal',
+    kind: 'rate-limited',
+    details: { limit: 60, retry_after: 59 },
+  })
+  limiter.count('other', 2000)
+  limiter.count('one', 61_000)
+  t.throws(() => limiter.count('one', 61_000), { name: 'Refusal', kind: 'rate-limited' })
+  limiter.count('one', 500)
   t.end()
 })

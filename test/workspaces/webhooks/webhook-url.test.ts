@@ -4,7 +4,7 @@ import t from 'tap'
 import { createAddressGuard } from '../../../src/base/platform/address-guard.js'
 import { literalAddressOf } from '../../../src/base/platform/http/host-addresses.js'
 import { type Network, parseNetwork } from '../../../src/base/platform/ip-address.js'
-import { checkWebhookUrl, createUrlCheck, MAX_URL_LENGTH } from '../../../src/workspaces/webhooks/webhook-url.js'
+import { checkWebhookUrl, MAX_URL_LENGTH, UrlCheck } from '../../../src/workspaces/webhooks/webhook-url.js'
 import { catchRefusal } from '../../helpers/catch-refusal.js'
 
 const mayConnect = createAddressGuard([])
@@ -158,10 +158,10 @@ t.test('a name is judged by what it resolves to now', async (t) => {
     'nowhere.test': { kind: 'no-domain' },
     'silent.test': { kind: 'failure', detail: 'TIMEOUT' },
   } as const
-  const resolveAddresses: Parameters<typeof createUrlCheck>[0]['resolveAddresses'] = async (name) =>
+  const resolveAddresses: ConstructorParameters<typeof UrlCheck>[0]['resolveAddresses'] = async (name) =>
     answers[name as keyof typeof answers] as Awaited<ReturnType<typeof resolveAddresses>>
   const judge = (name: string, networks: readonly Network[]): Promise<unknown> =>
-    createUrlCheck({ mayConnect: createAddressGuard(networks), resolveAddresses })(`https://${name}/`, 'ws_1').then(
+    new UrlCheck({ mayConnect: createAddressGuard(networks), resolveAddresses }).check(`https://${name}/`, 'ws_1').then(
       () => 'accepted',
       (error: Error) => error.message,
     )
@@ -180,23 +180,23 @@ t.test('a name is judged by what it resolves to now', async (t) => {
 
 t.test('a workspace has four look-ups under way at most, and beyond them none is made', async (t) => {
   const endings: (() => void)[] = []
-  const checkUrl = createUrlCheck({
+  const urls = new UrlCheck({
     mayConnect,
     resolveAddresses: () =>
       new Promise((resolve) => endings.push(() => resolve({ kind: 'records', records: ['10.0.0.1'] }))),
   })
-  const refused = Array.from({ length: 4 }, () => checkUrl(base, 'ws_1').catch((error: Error) => error.message))
-  t.match(await checkUrl(base, 'ws_1'), { href: base }, 'the attempts judge its addresses')
-  await t.rejects(checkUrl('http://10.0.0.1/', 'ws_1'), /public address/, 'what needs no DNS is judged at once')
+  const refused = Array.from({ length: 4 }, () => urls.check(base, 'ws_1').catch((error: Error) => error.message))
+  t.match(await urls.check(base, 'ws_1'), { href: base }, 'the attempts judge its addresses')
+  await t.rejects(urls.check('http://10.0.0.1/', 'ws_1'), /public address/, 'what needs no DNS is judged at once')
   t.equal(endings.length, 4)
-  refused.push(checkUrl(base, 'ws_2').catch((error: Error) => error.message))
+  refused.push(urls.check(base, 'ws_2').catch((error: Error) => error.message))
   t.equal(endings.length, 5, 'other workspaces are judged')
   for (const end of endings) end()
   t.same(
     new Set(await Promise.all(refused)),
     new Set(['url: must lead to a public address, or to a network of webhooks.allowed_private_networks']),
   )
-  const again = checkUrl(base, 'ws_1')
+  const again = urls.check(base, 'ws_1')
   endings.at(-1)?.()
   await t.rejects(again, /public address/)
 })

@@ -54,11 +54,6 @@ export interface ConnectionSlot {
 
 export type ReachedLimit = 'full' | 'too-many-of-address' | 'too-many-of-network'
 
-export interface ConnectionLimiter {
-  acquire(origin: ConnectionOrigin | null, occupant: LimitedConnection): ConnectionSlot | ReachedLimit
-  countOpen(): number
-}
-
 /** A network loses a fresh connection only to one that holds at least this many slots fewer. */
 const MIN_CROWDING = 10
 
@@ -71,56 +66,56 @@ interface Candidate {
   readonly state: ConnectionState
 }
 
-export function createConnectionLimiter(settings: () => ConnectionLimitSettings): ConnectionLimiter {
-  const allSlots = new Set<HeldSlot>()
-  const slotsByAddress = new SlotGroups()
-  const slotsByNetwork = new SlotGroups()
+export class ConnectionLimiter {
+  private readonly allSlots = new Set<HeldSlot>()
+  private readonly slotsByAddress = new SlotGroups()
+  private readonly slotsByNetwork = new SlotGroups()
 
-  function addSlot(origin: ConnectionOrigin | null, connection: LimitedConnection): HeldSlot {
+  constructor(private readonly settings: () => ConnectionLimitSettings) {}
+
+  acquire(origin: ConnectionOrigin | null, occupant: LimitedConnection): ConnectionSlot | ReachedLimit {
+    const { max_connections: max, max_connections_per_address: maxOfAddress, ...limits } = this.settings()
+    const maxOfNetwork = Math.max(limits.max_connections_per_network, maxOfAddress)
+    const neighbours = this.slotsByAddress.slotsOf(origin?.address)
+    if (neighbours.size >= maxOfAddress && !evictOne(neighbours, findNone)) return 'too-many-of-address'
+    const network = this.slotsByNetwork.slotsOf(origin?.network)
+    if (network.size >= maxOfNetwork && !evictOne(network, findNone)) return 'too-many-of-network'
+    if (this.allSlots.size >= max && !evictOne(this.allSlots, () => this.findFreshToEvict(origin))) return 'full'
+    return this.addSlot(origin, occupant)
+  }
+
+  countOpen(): number {
+    return this.allSlots.size
+  }
+
+  private addSlot(origin: ConnectionOrigin | null, connection: LimitedConnection): HeldSlot {
     const held: HeldSlot = {
       origin,
       connection,
       release: () => {
-        allSlots.delete(held)
-        slotsByAddress.delete(origin?.address, held)
-        slotsByNetwork.delete(origin?.network, held)
+        this.allSlots.delete(held)
+        this.slotsByAddress.delete(origin?.address, held)
+        this.slotsByNetwork.delete(origin?.network, held)
       },
     }
-    allSlots.add(held)
-    slotsByAddress.add(origin?.address, held)
-    slotsByNetwork.add(origin?.network, held)
+    this.allSlots.add(held)
+    this.slotsByAddress.add(origin?.address, held)
+    this.slotsByNetwork.add(origin?.network, held)
     return held
   }
 
-  function findFreshToEvict(origin: ConnectionOrigin | null): HeldSlot | null {
-    const own = origin === null ? 0 : slotsByNetwork.slotsOf(origin.network).size
-    return findCrowdedFresh(allSlots, (held) => slotsByNetwork.slotsOf(held.origin?.network).size - own - MIN_CROWDING)
+  private findFreshToEvict(origin: ConnectionOrigin | null): HeldSlot | null {
+    const sizeOf = (network: string | null | undefined): number => this.slotsByNetwork.slotsOf(network).size
+    const own = origin === null ? 0 : sizeOf(origin.network)
+    return findCrowdedFresh(this.allSlots, (held) => sizeOf(held.origin?.network) - own - MIN_CROWDING)
   }
+}
 
-  function evictOne(among: ReadonlySet<HeldSlot>, otherwise: () => HeldSlot | null): boolean {
-    const candidate = findLongestIdle(among) ?? otherwise()
-    candidate?.release()
-    candidate?.connection.evict()
-    return candidate !== null
-  }
-
-  return {
-    acquire(origin, occupant) {
-      const {
-        max_connections: maxConnections,
-        max_connections_per_address: maxConnectionsPerAddress,
-        ...limits
-      } = settings()
-      const maxConnectionsPerNetwork = Math.max(limits.max_connections_per_network, maxConnectionsPerAddress)
-      const neighbours = slotsByAddress.slotsOf(origin?.address)
-      if (neighbours.size >= maxConnectionsPerAddress && !evictOne(neighbours, findNone)) return 'too-many-of-address'
-      const network = slotsByNetwork.slotsOf(origin?.network)
-      if (network.size >= maxConnectionsPerNetwork && !evictOne(network, findNone)) return 'too-many-of-network'
-      if (allSlots.size >= maxConnections && !evictOne(allSlots, () => findFreshToEvict(origin))) return 'full'
-      return addSlot(origin, occupant)
-    },
-    countOpen: () => allSlots.size,
-  }
+function evictOne(among: ReadonlySet<HeldSlot>, otherwise: () => HeldSlot | null): boolean {
+  const candidate = findLongestIdle(among) ?? otherwise()
+  candidate?.release()
+  candidate?.connection.evict()
+  return candidate !== null
 }
 
 const findNone = (): null => null

@@ -13,18 +13,11 @@
  */
 import { getServers } from 'node:dns'
 import { isLoopback } from '../ip-address.js'
-import { createSemaphore, type Semaphore } from '../semaphore.js'
+import { Semaphore } from '../semaphore.js'
 import { type ChainSoFar, type DnsAnswer, findAnswer, noChain } from './chain.js'
 import { buildQuery, type DnsReply, isReplyTo, isTruncated, type Question, rcodeOf, readDnsReply } from './message.js'
 import { isQueryable } from './name.js'
-import {
-  createDnsTransport,
-  type DnsServer,
-  type DnsTransport,
-  type ExchangeOptions,
-  type ExchangeResult,
-  parseDnsServer,
-} from './transport.js'
+import { type DnsServer, DnsTransport, type ExchangeOptions, type ExchangeResult, parseDnsServer } from './transport.js'
 
 interface DnsClientSettings {
   /** Empty if the servers of the system are used. */
@@ -50,12 +43,12 @@ const MAX_ALIAS_QUERIES = 8
 
 /** Queries under way fail when `signal` is aborted. */
 export function openDnsClient({ servers, timeout, tries }: DnsClientSettings, signal: AbortSignal): DnsClient {
-  const transport = createDnsTransport()
+  const transport = new DnsTransport()
   const tryServers = createServerFailover(servers.length > 0 ? servers : listSystemServers(), {
     timeout,
     tries,
   })
-  const querySlots = createSemaphore(MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES)
+  const querySlots = new Semaphore(MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES)
   const withSlot = createSlotHolder(querySlots)
   const maxWait = timeout * (2 ** tries - 1)
   const stop = (): void => {
@@ -164,15 +157,15 @@ async function queryServer(
 }
 
 async function exchangeQuery(
-  { overUdp, overTcp }: DnsTransport,
+  transport: DnsTransport,
   server: DnsServer,
   query: Buffer,
   timeout: number,
 ): Promise<ExchangeResult> {
   const options: ExchangeOptions = { timeout, accepts: (reply) => isReplyTo(query, reply) }
-  const replied = await overUdp(server, query, options)
+  const replied = await transport.overUdp(server, query, options)
   if (!hasTruncatedReply(replied)) return replied
-  const overTcpResult = await overTcp(server, query, options)
+  const overTcpResult = await transport.overTcp(server, query, options)
   return hasTruncatedReply(overTcpResult) ? { fault: 'BADRESP' } : overTcpResult
 }
 

@@ -32,55 +32,50 @@ export interface ExchangeOptions {
   readonly accepts: (reply: Buffer) => boolean
 }
 
-type Exchange = (server: DnsServer, query: Buffer, options: ExchangeOptions) => Promise<ExchangeResult>
-
-export interface DnsTransport {
-  readonly overUdp: Exchange
-  readonly overTcp: Exchange
-  /** All queries under way, and all later ones, end as `CANCELLED`. */
-  readonly cancel: () => void
-}
-
 type Settle = (outcome: ExchangeResult) => void
 /** Returns how to end the exchange. */
 type BeginExchange = (settle: Settle) => () => void
 
-export function createDnsTransport(): DnsTransport {
-  const pendingExchanges = new Set<() => void>()
-  let cancelled = false
+export class DnsTransport {
+  private readonly pendingExchanges = new Set<() => void>()
+  private cancelled = false
 
-  function runWithTimeout(timeout: number, begin: BeginExchange): Promise<ExchangeResult> {
-    if (cancelled) return Promise.resolve({ fault: 'CANCELLED' })
+  overUdp(server: DnsServer, query: Buffer, { timeout, accepts }: ExchangeOptions): Promise<ExchangeResult> {
+    return this.runWithTimeout(timeout, (settle) => beginUdp(server, query, accepts, settle))
+  }
+
+  overTcp(server: DnsServer, query: Buffer, { timeout, accepts }: ExchangeOptions): Promise<ExchangeResult> {
+    return this.runWithTimeout(timeout, (settle) => beginTcp(server, query, accepts, settle))
+  }
+
+  /** All queries under way, and all later ones, end as `CANCELLED`. */
+  cancel(): void {
+    this.cancelled = true
+    for (const cancel of [...this.pendingExchanges]) cancel()
+  }
+
+  private runWithTimeout(timeout: number, begin: BeginExchange): Promise<ExchangeResult> {
+    if (this.cancelled) return Promise.resolve({ fault: 'CANCELLED' })
+    const pending = this.pendingExchanges
     return new Promise((resolve) => {
       const exchange: { end?: () => void } = {}
       const settle: Settle = (outcome) => {
-        if (!pendingExchanges.delete(cancel)) return
+        if (!pending.delete(cancel)) return
         clearTimeout(timer)
         exchange.end?.()
         resolve(outcome)
       }
       const cancel = (): void => settle({ fault: 'CANCELLED' })
       const timer = setTimeout(settle, timeout, { fault: 'TIMEOUT' })
-      pendingExchanges.add(cancel)
+      pending.add(cancel)
       try {
         exchange.end = begin(settle)
-        if (!pendingExchanges.has(cancel)) exchange.end()
+        if (!pending.has(cancel)) exchange.end()
       } catch (error) {
         // The system provides no socket.
         settle({ fault: faultOf(error) })
       }
     })
-  }
-
-  return {
-    overUdp: (server, query, { timeout, accepts }) =>
-      runWithTimeout(timeout, (settle) => beginUdp(server, query, accepts, settle)),
-    overTcp: (server, query, { timeout, accepts }) =>
-      runWithTimeout(timeout, (settle) => beginTcp(server, query, accepts, settle)),
-    cancel: () => {
-      cancelled = true
-      for (const cancel of [...pendingExchanges]) cancel()
-    },
   }
 }
 

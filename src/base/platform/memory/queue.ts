@@ -28,17 +28,6 @@ export interface WaitOptions {
   readonly signal?: AbortSignal
 }
 
-interface MemoryQueue {
-  /**
-   * True if all levels had room and `acquire` succeeded. False if the wait timed out or was aborted, too many requests
-   * wait already, or a level is too small even when empty.
-   */
-  waitForRoom(levels: readonly MemoryLevel[], acquire: () => boolean, wait: WaitOptions): Promise<boolean>
-  /** Call it after memory was released. After a pause, waiting requests get it. */
-  admit(): void
-  length(): number
-}
-
 interface WaitingRequest {
   /** Milliseconds of a monotonic clock. */
   readonly since: number
@@ -62,72 +51,82 @@ function hasRoom({ usedBytes, bytes, limit, evictSlowest }: MemoryLevel, mayFree
   return true
 }
 
-/** After `evictAfter` milliseconds of waiting, slow transfers are evicted. */
-export function createMemoryQueue(evictAfter = EVICT_AFTER): MemoryQueue {
-  const queue = new Set<WaitingRequest>()
-  let pauseTimer: NodeJS.Timeout | null = null
-  let checkTimer: NodeJS.Timeout | null = null
+export class MemoryQueue {
+  private readonly queue = new Set<WaitingRequest>()
+  private pauseTimer: NodeJS.Timeout | null = null
+  private checkTimer: NodeJS.Timeout | null = null
 
-  function admitLater(): void {
-    if (queue.size === 0 || pauseTimer !== null) return
-    pauseTimer = setTimeout(() => {
-      pauseTimer = null
-      admit()
+  /** After `evictAfter` milliseconds of waiting, slow transfers are evicted. */
+  constructor(private readonly evictAfter = EVICT_AFTER) {}
+
+  get length(): number {
+    return this.queue.size
+  }
+
+  /**
+   * True if all levels had room and `acquire` succeeded. False if the wait timed out or was aborted, too many requests
+   * wait already, or a level is too small even when empty.
+   */
+  waitForRoom(
+    levels: readonly MemoryLevel[],
+    acquire: () => boolean,
+    { timeout, signal }: WaitOptions,
+  ): Promise<boolean> {
+    const hopeless = levels.some((level) => level.bytes > level.limit || this.isFull(level))
+    if (hopeless || signal?.aborted === true) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        waiting.settle(false)
+        this.admit() // later requests may fit
+      }
+      const timer = setTimeout(giveUp, timeout)
+      const settle = (taken: boolean): void => {
+        this.queue.delete(waiting)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', giveUp)
+        resolve(taken)
+      }
+      const waiting: WaitingRequest = { levels, acquire, settle, since: performance.now() }
+      signal?.addEventListener('abort', giveUp)
+      this.queue.add(waiting)
+      this.checkTimer ??= setInterval(() => this.check(), Math.min(CHECK_INTERVAL, this.evictAfter)).unref()
+      this.admit()
+    })
+  }
+
+  /** Call it after memory was released. After a pause, waiting requests get it. */
+  admitLater(): void {
+    if (this.queue.size === 0 || this.pauseTimer !== null) return
+    this.pauseTimer = setTimeout(() => {
+      this.pauseTimer = null
+      this.admit()
     }, ADMIT_PAUSE)
   }
 
-  function admit(): void {
-    if (pauseTimer !== null) return
+  private admit(): void {
+    if (this.pauseTimer !== null) return
     const full = new Set<unknown>()
-    for (const waiting of queue) {
-      const { levels, acquire, settle, since } = waiting
+    for (const { levels, acquire, settle, since } of this.queue) {
       if (levels.some(({ key }) => full.has(key))) continue
-      const isLong = performance.now() - since >= evictAfter
+      const isLong = performance.now() - since >= this.evictAfter
       const lacking = levels.find((level) => !hasRoom(level, isLong))
       if (lacking === undefined) settle(acquire())
       else full.add(lacking.key)
     }
   }
 
-  function checkQueue(): void {
-    if (queue.size > 0) {
-      admit()
+  private check(): void {
+    if (this.queue.size > 0) {
+      this.admit()
       return
     }
-    if (checkTimer !== null) clearInterval(checkTimer)
-    checkTimer = null
+    if (this.checkTimer !== null) clearInterval(this.checkTimer)
+    this.checkTimer = null
   }
 
-  function isFull({ key, maxWaiting }: MemoryLevel): boolean {
+  private isFull({ key, maxWaiting }: MemoryLevel): boolean {
     let waiting = 0
-    for (const { levels } of queue) if (levels.some((level) => level.key === key)) waiting += 1
+    for (const { levels } of this.queue) if (levels.some((level) => level.key === key)) waiting += 1
     return waiting >= maxWaiting
-  }
-
-  return {
-    waitForRoom(levels, acquire, { timeout, signal }) {
-      const hopeless = levels.some((level) => level.bytes > level.limit || isFull(level))
-      if (hopeless || signal?.aborted === true) return Promise.resolve(false)
-      return new Promise((resolve) => {
-        const giveUp = (): void => {
-          waiting.settle(false)
-          admit() // later requests may fit
-        }
-        const timer = setTimeout(giveUp, timeout)
-        const settle = (taken: boolean): void => {
-          queue.delete(waiting)
-          clearTimeout(timer)
-          signal?.removeEventListener('abort', giveUp)
-          resolve(taken)
-        }
-        const waiting: WaitingRequest = { levels, acquire, settle, since: performance.now() }
-        signal?.addEventListener('abort', giveUp)
-        queue.add(waiting)
-        checkTimer ??= setInterval(checkQueue, Math.min(CHECK_INTERVAL, evictAfter)).unref()
-        admit()
-      })
-    },
-    admit: admitLater,
-    length: () => queue.size,
   }
 }

@@ -9,16 +9,28 @@ import type { ReservableMemory } from './reservation.js'
 /** Requests of one owner that may wait, so that one owner cannot fill the queue. */
 const MAX_WAITING = 25
 
-export interface MemoryShares {
-  readonly forOwner: (owner: string) => ReservableMemory
+interface ShareOptions {
+  readonly maxWaiting?: number
+  /** Names with the same owner have one share. */
+  readonly ownerOf?: (name: string) => string
 }
 
-export function createMemoryShares(budget: ReservableMemory, share: number, maxWaiting = MAX_WAITING): MemoryShares {
-  const used = new Map<string, number>()
-  const name = randomUUID() // an owner may have shares of several parts of one budget
+export class MemoryShares {
+  private readonly used = new Map<string, number>()
+  /** An owner may have shares of several parts of one budget. */
+  private readonly name = randomUUID()
 
-  return {
-    forOwner: (owner) => ({
+  constructor(
+    private readonly budget: ReservableMemory,
+    private readonly share: number,
+    private readonly options: ShareOptions = {},
+  ) {}
+
+  forOwner(name: string): ReservableMemory {
+    const { budget, used, share } = this
+    const { maxWaiting = MAX_WAITING, ownerOf } = this.options
+    const owner = ownerOf?.(name) ?? name
+    return {
       addHolder: (holder) => budget.addHolder(holder),
       acquire: (bytes) => {
         const after = (used.get(owner) ?? 0) + bytes
@@ -33,10 +45,10 @@ export function createMemoryShares(budget: ReservableMemory, share: number, maxW
         budget.release(bytes)
       },
       waitForTurn: ({ bytes, levels, acquire }, wait) => {
-        const usedByOwner = (): number => used.get(owner) ?? 0
-        const own = { key: `${name} ${owner}`, bytes, limit: share, usedBytes: usedByOwner, maxWaiting }
+        const usedBytes = (): number => used.get(owner) ?? 0
+        const own = { key: `${this.name} ${owner}`, bytes, limit: share, usedBytes, maxWaiting }
         return budget.waitForTurn({ bytes, levels: [...levels, own], acquire }, wait)
       },
-    }),
+    }
   }
 }

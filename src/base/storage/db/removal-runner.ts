@@ -19,49 +19,42 @@ interface RemovalRunnerDeps<Deleted> {
   readonly retryDelay?: number | undefined
 }
 
-export interface RemovalRunner<Deleted> {
-  /** Resolves when the rows are removed, or after `maxWait`. */
-  readonly start: (deleted: Deleted) => Promise<void>
-  /** Each removal ends after the commit under way. */
-  readonly stop: () => Promise<void>
-}
-
 const MAX_WAIT = 10_000
 const RETRY_DELAY = 60_000
 
-/** Resumes the removals that the last stop interrupted. */
-export function createRemovalRunner<Deleted>(deps: RemovalRunnerDeps<Deleted>): RemovalRunner<Deleted> {
-  const { listPending, maxWait = MAX_WAIT, retryDelay = RETRY_DELAY } = deps
-  const abortController = new AbortController()
-  const { signal } = abortController
-  const removals = new Set<Promise<void>>()
+export class RemovalRunner<Deleted> {
+  private readonly stopped = new AbortController()
+  private readonly removals = new Set<Promise<void>>()
 
-  async function remove(deleted: Deleted): Promise<void> {
+  /** Resumes the removals that the last stop interrupted. */
+  constructor(private readonly deps: RemovalRunnerDeps<Deleted>) {
+    for (const deleted of deps.listPending()) void this.start(deleted)
+  }
+
+  /** Resolves when the rows are removed, or after `maxWait`. */
+  start(deleted: Deleted): Promise<void> {
+    const removing = this.remove(deleted).finally(() => this.removals.delete(removing))
+    this.removals.add(removing)
+    return waitAtMost(removing, this.deps.maxWait ?? MAX_WAIT)
+  }
+
+  /** Each removal ends after the commit under way. */
+  async stop(): Promise<void> {
+    this.stopped.abort()
+    await Promise.all(this.removals)
+  }
+
+  private async remove(deleted: Deleted): Promise<void> {
+    const { signal } = this.stopped
     while (!signal.aborted) {
       try {
-        return await deps.remove(deleted, signal)
+        return await this.deps.remove(deleted, signal)
       } catch (err) {
         if (signal.aborted) return
-        deps.onFault(err, deleted)
+        this.deps.onFault(err, deleted)
       }
-      await sleep(retryDelay, undefined, { signal, ref: false }).catch(() => undefined)
+      await sleep(this.deps.retryDelay ?? RETRY_DELAY, undefined, { signal, ref: false }).catch(() => undefined)
     }
-  }
-
-  function start(deleted: Deleted): Promise<void> {
-    const removing = remove(deleted).finally(() => removals.delete(removing))
-    removals.add(removing)
-    return waitAtMost(removing, maxWait)
-  }
-
-  for (const deleted of listPending()) void start(deleted)
-
-  return {
-    start,
-    stop: async () => {
-      abortController.abort()
-      await Promise.all(removals)
-    },
   }
 }
 

@@ -6,18 +6,24 @@
  */
 
 import type SQLite from 'better-sqlite3'
-import { createLruCache } from '../../platform/lru-cache.js'
+import { createLruCache, type LruCache } from '../../platform/lru-cache.js'
 
-export type StatementCache = (sql: string) => SQLite.Statement<unknown[]>
+export class StatementCache {
+  private readonly statements: LruCache<SQLite.Statement<unknown[]>>
 
-export function createStatementCache(db: SQLite.Database, limit = 1000): StatementCache {
-  const statements = createLruCache<SQLite.Statement<unknown[]>>({ max: limit })
-  return (sql) => {
-    const cached = statements.get(sql)
+  constructor(
+    private readonly db: SQLite.Database,
+    limit = 1000,
+  ) {
+    this.statements = createLruCache({ max: limit })
+  }
+
+  prepare(sql: string): SQLite.Statement<unknown[]> {
+    const cached = this.statements.get(sql)
     if (cached !== undefined) return cached
 
-    const statement = db.prepare<unknown[]>(sql)
-    statements.set(sql, statement)
+    const statement = this.db.prepare<unknown[]>(sql)
+    this.statements.set(sql, statement)
     return statement
   }
 }

@@ -20,61 +20,61 @@ interface ErasureRunnerDeps {
   readonly onPassEnd: (workspaceId: string) => void
 }
 
-export interface ErasureRunner {
-  /** Resumes what the last stop interrupted. */
-  readonly start: () => void
-  /** Call it once the closing is on disk. */
-  readonly begin: (workspaceId: string) => void
-  /** Resolves after the commit under way. */
-  readonly stop: () => Promise<void>
-}
-
 type Pass = 'first' | 'last'
 
-export function createErasureRunner({ database, log, onPassEnd }: ErasureRunnerDeps): ErasureRunner {
-  const abortController = new AbortController()
-  const timers = new Set<NodeJS.Timeout>()
-  let running: Promise<void> = Promise.resolve()
+export class ErasureRunner {
+  private readonly stopped = new AbortController()
+  private readonly timers = new Set<NodeJS.Timeout>()
+  private running: Promise<void> = Promise.resolve()
 
-  function schedulePass(milliseconds: number, workspaceId: string, pass: Pass): void {
-    if (abortController.signal.aborted) return
+  constructor(private readonly deps: ErasureRunnerDeps) {}
+
+  /** Resumes what the last stop interrupted. */
+  start(): void {
+    for (const { id } of listClosedWorkspaces(this.deps.database.read, {})) this.queuePass(id, 'last')
+  }
+
+  /** Call it once the closing is on disk. */
+  begin(workspaceId: string): void {
+    this.queuePass(workspaceId, 'first')
+  }
+
+  /** Resolves after the commit under way. */
+  async stop(): Promise<void> {
+    this.stopped.abort()
+    for (const timer of this.timers) clearTimeout(timer)
+    await this.running
+  }
+
+  private schedulePass(milliseconds: number, workspaceId: string, pass: Pass): void {
+    if (this.stopped.signal.aborted) return
     const timer = setTimeout(() => {
-      timers.delete(timer)
-      queuePass(workspaceId, pass)
+      this.timers.delete(timer)
+      this.queuePass(workspaceId, pass)
     }, milliseconds).unref()
-    timers.add(timer)
+    this.timers.add(timer)
   }
 
-  function queuePass(workspaceId: string, pass: Pass): void {
-    running = running.then(() => erase(workspaceId, pass))
+  private queuePass(workspaceId: string, pass: Pass): void {
+    this.running = this.running.then(() => this.erase(workspaceId, pass))
   }
 
-  async function erase(workspaceId: string, pass: Pass): Promise<void> {
-    if (abortController.signal.aborted) return
+  private async erase(workspaceId: string, pass: Pass): Promise<void> {
+    const { database, log, onPassEnd } = this.deps
+    const { signal } = this.stopped
+    if (signal.aborted) return
     try {
-      await eraseWorkspace(database, workspaceId, abortController.signal)
-      await purgeSpool(database, abortController.signal)
-      await purgeLog(database, abortController.signal)
+      await eraseWorkspace(database, workspaceId, signal)
+      await purgeSpool(database, signal)
+      await purgeLog(database, signal)
       if (pass === 'last') await database.commit([endErasure({ id: workspaceId })])
-      else schedulePass(LAST_PASS_DELAY, workspaceId, 'last')
+      else this.schedulePass(LAST_PASS_DELAY, workspaceId, 'last')
       log.info({ workspace: workspaceId, pass }, 'a deleted workspace is erased')
     } catch (err) {
-      if (abortController.signal.aborted) return
+      if (signal.aborted) return
       log.error({ err, workspace: workspaceId }, 'a deleted workspace cannot be erased now')
-      schedulePass(RETRY_DELAY, workspaceId, pass)
+      this.schedulePass(RETRY_DELAY, workspaceId, pass)
     }
     onPassEnd(workspaceId)
-  }
-
-  return {
-    start: () => {
-      for (const { id } of listClosedWorkspaces(database.read, {})) queuePass(id, 'last')
-    },
-    begin: (workspaceId) => queuePass(workspaceId, 'first'),
-    stop: async () => {
-      abortController.abort()
-      for (const timer of timers) clearTimeout(timer)
-      await running
-    },
   }
 }

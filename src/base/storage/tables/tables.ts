@@ -23,6 +23,7 @@ import type {
   BroadcastMessagesTable,
   BroadcastsTable,
 } from './broadcast-tables.js'
+import type { Flag, Json, Timestamp } from './columns.js'
 import type {
   AudienceRemovalsTable,
   AudiencesTable,
@@ -37,7 +38,6 @@ import type {
   TemplatesTable,
 } from './content-tables.js'
 import type { StsPoliciesTable } from './delivery-tables.js'
-import type { DoctorFindingsTable } from './doctor-tables.js'
 import type { DomainReportRowsTable, DomainReportsTable, MailReceiversTable } from './domain-report-tables.js'
 import type { DkimKeysTable, DomainsTable, ZoneSerialTable } from './domain-tables.js'
 import type {
@@ -68,12 +68,10 @@ import type {
   InboundTotalsTable,
 } from './inbound-tables.js'
 import type { EmailMetricsTable, LinkMetricsTable } from './metrics-tables.js'
-import type { ProviderPacesTable } from './pace-tables.js'
 import type { KnownBrowsersTable, PasswordLinksTable, RecoveryCodesTable, SessionsTable } from './session-tables.js'
 import type { SmsCodesTable, SmsHoldsTable, SmsPartsTable } from './sms-tables.js'
 import type { TlsPoliciesTable, TlsReportsTable, TlsResultsTable } from './tls-report-tables.js'
 import type { HtmlEditsTable, LinksTable, RecipientCopiesTable, UnsubscribeLinksTable } from './tracking-tables.js'
-import type { WarmUpsTable } from './warm-up-tables.js'
 import type {
   WebhookDeliveriesTable,
   WebhookRemovalsTable,
@@ -181,4 +179,71 @@ export interface Tables {
   breaker_counts: BreakerCountsTable
   breaker_states: BreakerStatesTable
   spool_holes: SpoolHolesTable
+}
+
+/** A fault that a daily check found. The row is removed when it is right again. */
+export interface DoctorFindingsTable {
+  /** `SERVICE_WORKSPACE`. */
+  workspace_id: string
+  check_name: string
+  subject: string
+  state: 'warn' | 'fail'
+  text: string
+  remedy: Json<readonly string[]>
+  /** When it was found first. */
+  failed_at: Timestamp
+  checked_at: Timestamp
+  /** A notice has named it. */
+  noticed: Flag
+}
+
+/** The rows belong to the installation, and to no workspace. A provider that has never refused anything for its pace has no row. */
+export interface ProviderPacesTable {
+  /** An id of the known providers, the registrable domain of the MX hosts, or the host and port of a route. */
+  provider: string
+  /** One of our addresses. Empty if the system chooses it. */
+  source: string
+  /** Null if there is no limit. */
+  sessions: number | null
+  ceiling: number | null
+  ceiling_at: Timestamp
+  /** The messages of one session. Null if none was learned. */
+  messages: number | null
+  messages_at: Timestamp | null
+  /** Messages in 1,000 seconds, or null if no limit is known. */
+  rate: number | null
+  rate_refused_at: Timestamp
+  pause_kind: 'rate' | 'block' | null
+  pause_reply: string | null
+  pause_since: Timestamp | null
+  pause_until: Timestamp | null
+  /** Messages that were refused since it began. */
+  pause_probes: number | null
+  updated_at: Timestamp
+  /** The operator wants it to be forgotten. */
+  reset: Flag
+}
+
+/** One new source address or domain at one provider. */
+export interface WarmUpsTable {
+  /** The workspace of the domain; `SERVICE_WORKSPACE` for a source address. */
+  workspace_id: string
+  /** A source address in its canonical form, or a domain. */
+  subject: string
+  /** One of `providerGroups`, or `*` if all of them, in a row that says that the operator has ended the warm-up. */
+  provider: string
+  /** Index into the plan. */
+  step: number
+  /** The day that is counted, in UTC and in days since 1970-01-01. */
+  day: number
+  /** Transactions of that day, and those of them that the provider deferred or refused because of us. */
+  sent: number
+  deferred: number
+  /** Transactions that may have been made before a crash. They are never fewer than those that were. */
+  reserved: number
+  /** No cap applies any longer. */
+  ended: Flag
+  /** Each change of the operator raises it. Numbers that the daemon counted before it are not written. */
+  revision: number
+  updated_at: Timestamp
 }

@@ -19,7 +19,7 @@ import type SQLite from 'better-sqlite3'
 import { joinInPlace } from '../../platform/memory/byte-pieces.js'
 import { freeMemory } from '../../platform/memory/free-memory.js'
 import { MessageBytes, TRANSFER_FROM_BYTES } from '../db/message-bytes.js'
-import { createStatementCache, type StatementCache } from '../db/statement-cache.js'
+import { StatementCache } from '../db/statement-cache.js'
 import { StorageFault, type Write, WriteConflict } from '../db/write.js'
 import { toStorageError, toStorageFault } from '../health/faults.js'
 import type { SpoolWriter } from '../spool/spool-writer.js'
@@ -60,7 +60,7 @@ function withJoinedBytes<Result>(parameters: Write['parameters'], run: (bound: r
 }
 
 export class GroupCommit {
-  private readonly statement: StatementCache
+  private readonly statements: StatementCache
   private readonly spooled: SpooledBatch
   private isCommitting = false
   /** COMMIT statements since the start. */
@@ -73,7 +73,7 @@ export class GroupCommit {
     private readonly db: SQLite.Database,
     spool: SpoolWriter | null = null,
   ) {
-    this.statement = createStatementCache(db)
+    this.statements = new StatementCache(db)
     this.spooled = new SpooledBatch(spool)
   }
 
@@ -103,7 +103,7 @@ export class GroupCommit {
     try {
       for (const write of request) {
         const { sql, parameters, rows } = this.spooled.toStored(write)
-        const { changes } = withJoinedBytes(parameters, (bound) => this.statement(sql).run(bound))
+        const { changes } = withJoinedBytes(parameters, (bound) => this.statements.prepare(sql).run(bound))
         touched ||= changes > 0
         if (rows !== undefined && changes !== rows)
           throw new WriteConflict(`${changes} rows changed, ${rows} expected: ${sql}`)
@@ -130,25 +130,25 @@ export class GroupCommit {
   }
 
   private runInSavepoint(request: WriteRequest): WriteOutcome {
-    this.statement('savepoint request').run()
+    this.statements.prepare('savepoint request').run()
     const failure = this.applyRequest(request)
-    if (failure !== undefined) this.statement('rollback to request').run()
-    this.statement('release request').run()
+    if (failure !== undefined) this.statements.prepare('rollback to request').run()
+    this.statements.prepare('release request').run()
     return failure?.error
   }
 
   private runTransaction<Result>(body: () => Result | undefined): Result | undefined {
-    this.statement('begin immediate').run()
+    this.statements.prepare('begin immediate').run()
     const result = body()
     if (result === undefined) {
-      this.statement('rollback').run()
+      this.statements.prepare('rollback').run()
       this.spooled.undoAll()
       return result
     }
     this.spooled.sync()
     const begun = performance.now()
     this.isCommitting = true
-    this.statement('commit').run()
+    this.statements.prepare('commit').run()
     this.syncTime = performance.now() - begun
     this.commits += 1
     return result

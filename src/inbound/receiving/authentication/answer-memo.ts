@@ -11,16 +11,6 @@ import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { MessageQueries } from './dns-queries.js'
 import { type FoundAnswer, octetsOf, toAnswerKey } from './kept-answers.js'
 
-export interface AnswerMemo<T> {
-  /** `input` is all that the check reads, except DNS. */
-  readonly run: (
-    input: string,
-    queries: MessageQueries,
-    resolver: DNSResolver,
-    check: (resolver: DNSResolver) => Promise<T>,
-  ) => Promise<T>
-}
-
 /**
  * Approximate octets of all results of one check, with the answers that they keep in memory. That is over a thousand
  * results.
@@ -36,25 +26,32 @@ interface Remembered<T> {
   readonly basis: readonly (readonly [key: string, answer: FoundAnswer])[]
 }
 
-export function createAnswerMemo<T>(isLasting: (value: T) => boolean): AnswerMemo<T> {
-  const results = createLruCache<Remembered<T>>({ max: MAX_OCTETS, weightOf: weigh })
-  return {
-    run: async (input, queries, resolver, check) => {
-      const known = results.get(input)
-      if (known?.basis.every(([key, answer]) => queries.findKept(key) === answer) === true) return known.value
-      const asked = new Set<string>()
-      const value = await check((name, type) => {
-        asked.add(toAnswerKey(name, type))
-        return resolver(name, type)
-      })
-      if (input.length > MAX_INPUT || asked.size > MAX_ANSWERS || !isLasting(value)) return value
-      const basis = [...asked].flatMap((key) => {
-        const answer = queries.findUsed(key)
-        return answer === undefined ? [] : [[key, answer] as const]
-      })
-      if (basis.length === asked.size) results.set(input, { value, basis })
-      return value
-    },
+export class AnswerMemo<T> {
+  private readonly results = createLruCache<Remembered<T>>({ max: MAX_OCTETS, weightOf: weigh })
+
+  constructor(private readonly isLasting: (value: T) => boolean) {}
+
+  /** `input` is all that the check reads, except DNS. */
+  async run(
+    input: string,
+    queries: MessageQueries,
+    resolver: DNSResolver,
+    check: (resolver: DNSResolver) => Promise<T>,
+  ): Promise<T> {
+    const known = this.results.get(input)
+    if (known?.basis.every(([key, answer]) => queries.findKept(key) === answer) === true) return known.value
+    const asked = new Set<string>()
+    const value = await check((name, type) => {
+      asked.add(toAnswerKey(name, type))
+      return resolver(name, type)
+    })
+    if (input.length > MAX_INPUT || asked.size > MAX_ANSWERS || !this.isLasting(value)) return value
+    const basis = [...asked].flatMap((key) => {
+      const answer = queries.findUsed(key)
+      return answer === undefined ? [] : [[key, answer] as const]
+    })
+    if (basis.length === asked.size) this.results.set(input, { value, basis })
+    return value
   }
 }
 

@@ -27,12 +27,12 @@ import { defaultHashBudget } from './bounded-verifier.js'
 import { checkDkim, createKeyResolver, type DkimLimits, MIN_KEY_BITS } from './check-dkim.js'
 import { checkDmarc, prefetchDmarc, readAuthorAddresses, toDmarcKey } from './check-dmarc.js'
 import { checkIprev } from './check-iprev.js'
-import { type CheckMemory, createCheckMemory } from './check-memory.js'
+import { CheckMemory } from './check-memory.js'
 import { checkSpf, toSpfKey, toSpfVerdict } from './check-spf.js'
 import {
-  createMessageQueries,
   defaultQueryLimits,
   type KeepingResolver,
+  MessageQueries,
   NoDnsAnswer,
   type QueryLimits,
 } from './dns-queries.js'
@@ -72,13 +72,13 @@ const MAX_HEADER = 2_097_152
 export async function authenticate(
   raw: Buffer,
   connection: Connection,
-  { resolver, clock, memory = createCheckMemory(), limits = defaultLimits }: AuthenticateDeps,
+  { resolver, clock, memory = new CheckMemory(), limits = defaultLimits }: AuthenticateDeps,
   header: Header = scanHeader(raw),
 ): Promise<Authentication> {
   if (header.end > MAX_HEADER) {
     throw new Refusal('malformed-message', `a header of ${header.end} octets, more than ${MAX_HEADER}`)
   }
-  const questions = createMessageQueries(resolver, limits, clock)
+  const questions = new MessageQueries(resolver, limits, clock)
   const signatures = selectSignatures(raw, header)
   const authors = readAuthorAddresses(raw, header)
   const fromFields = findFields(header, 'from').length

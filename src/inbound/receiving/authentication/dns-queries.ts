@@ -44,54 +44,56 @@ export class NoDnsAnswer extends Error {
   }
 }
 
-export interface MessageQueries {
-  /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
-  readonly createResolver: (maxQueries: number) => DNSResolver
-  /** The answer to a question (`toAnswerKey`) that this message has asked. Undefined if none came in time. */
-  readonly findUsed: (key: string) => FoundAnswer | undefined
-  /** The answer that is at hand. Once it was, it is so for this message until its end, however long that takes. */
-  readonly findKept: (key: string) => FoundAnswer | undefined
-}
-
 type MailauthRecords = readonly unknown[]
 
-export function createMessageQueries(resolver: KeepingResolver, limits: QueryLimits, clock: Clock): MessageQueries {
-  const until = clock() + limits.perMessage
-  const answers = new Map<string, Promise<MailauthRecords>>()
-  const used = new Map<string, FoundAnswer>()
-  const pinned = new Map<string, FoundAnswer>()
-  const findKept = (key: string): FoundAnswer | undefined => {
-    const kept = pinned.get(key) ?? resolver.findKept?.(key)
-    if (kept !== undefined) pinned.set(key, kept)
+export class MessageQueries {
+  private readonly until: number
+  private readonly answers = new Map<string, Promise<MailauthRecords>>()
+  private readonly used = new Map<string, FoundAnswer>()
+  private readonly pinned = new Map<string, FoundAnswer>()
+
+  constructor(
+    private readonly resolver: KeepingResolver,
+    private readonly limits: QueryLimits,
+    private readonly clock: Clock,
+  ) {
+    this.until = clock() + limits.perMessage
+  }
+
+  /** A resolver for one check: at most `maxQueries` queries that no other check has made. */
+  createResolver(maxQueries: number): DNSResolver {
+    let left = maxQueries
+    const ask = async (name: string, type: string): Promise<MailauthRecords> => {
+      const key = toAnswerKey(name, type)
+      const known = this.answers.get(key)
+      if (known !== undefined) return known
+      if (left === 0) throw new NoDnsAnswer('ELOOKUPLIMIT', `more than ${maxQueries} DNS questions`)
+      left -= 1
+      const asked = this.answer(key, name, type)
+      this.answers.set(key, asked)
+      return asked
+    }
+    // mailauth's types declare lists of text for all record types, but it reads objects for MX.
+    return async (name, type) => [...(await ask(name, type))] as string[]
+  }
+
+  /** The answer to a question (`toAnswerKey`) that this message has asked. Undefined if none came in time. */
+  findUsed(key: string): FoundAnswer | undefined {
+    return this.used.get(key)
+  }
+
+  /** The answer that is at hand. Once it was, it is so for this message until its end, however long that takes. */
+  findKept(key: string): FoundAnswer | undefined {
+    const kept = this.pinned.get(key) ?? this.resolver.findKept?.(key)
+    if (kept !== undefined) this.pinned.set(key, kept)
     return kept
   }
 
-  async function answer(key: string, name: string, type: string): Promise<MailauthRecords> {
-    const kept = findKept(key)
-    const time = Math.min(limits.perQuery, until - clock())
-    const found = kept ?? (await withTimeout(() => query(resolver, name, type), time, key))
-    used.set(key, found)
+  private async answer(key: string, name: string, type: string): Promise<MailauthRecords> {
+    const time = Math.min(this.limits.perQuery, this.until - this.clock())
+    const found = this.findKept(key) ?? (await withTimeout(() => query(this.resolver, name, type), time, key))
+    this.used.set(key, found)
     return toMailauth(found, name, type)
-  }
-
-  return {
-    createResolver: (maxQueries) => {
-      let left = maxQueries
-      const ask = async (name: string, type: string): Promise<MailauthRecords> => {
-        const key = toAnswerKey(name, type)
-        const known = answers.get(key)
-        if (known !== undefined) return known
-        if (left === 0) throw new NoDnsAnswer('ELOOKUPLIMIT', `more than ${maxQueries} DNS questions`)
-        left -= 1
-        const asked = answer(key, name, type)
-        answers.set(key, asked)
-        return asked
-      }
-      // mailauth's types declare lists of text for all record types, but it reads objects for MX.
-      return async (name, type) => [...(await ask(name, type))] as string[]
-    },
-    findUsed: (key) => used.get(key),
-    findKept,
   }
 }
 

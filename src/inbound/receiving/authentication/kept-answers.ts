@@ -16,13 +16,6 @@ export interface DnsQuery {
 
 export type FoundAnswer = LookupResult<string> | LookupResult<MxRecord>
 
-interface KeptAnswers {
-  /** The same object for as long as it is valid at `now`, in epoch milliseconds. */
-  readonly find: (key: string, now: number) => FoundAnswer | undefined
-  /** `freshUntil` is in epoch milliseconds. */
-  readonly keep: (key: string, answer: FoundAnswer, freshUntil: number, now: number) => void
-}
-
 /** Approximate octets of all keys and answers. */
 const MAX_KEPT_OCTETS = 4_194_304
 /** Octets of an entry without its records, and of a record without its text. */
@@ -40,17 +33,19 @@ export function toAnswerKey(name: string, type: string): string {
   return `${type} ${toCanonicalName(name)}`
 }
 
-export function createKeptAnswers(): KeptAnswers {
-  const answers = createLruCache<KeptAnswer>({ max: MAX_KEPT_OCTETS, weightOf: ({ octets }) => octets })
-  return {
-    find: (key, now) => {
-      const kept = answers.get(key)
-      return kept !== undefined && kept.freshUntil > now && kept.keptAt <= now ? kept.answer : undefined
-    },
-    keep: (key, answer, freshUntil, now) => {
-      const octets = key.length + octetsOf(answer)
-      if (freshUntil > now) answers.set(key, { answer, freshUntil, keptAt: now, octets })
-    },
+export class KeptAnswers {
+  private readonly answers = createLruCache<KeptAnswer>({ max: MAX_KEPT_OCTETS, weightOf: ({ octets }) => octets })
+
+  /** The same object for as long as it is valid at `now`, in epoch milliseconds. */
+  find(key: string, now: number): FoundAnswer | undefined {
+    const kept = this.answers.get(key)
+    return kept !== undefined && kept.freshUntil > now && kept.keptAt <= now ? kept.answer : undefined
+  }
+
+  /** `freshUntil` is in epoch milliseconds. */
+  keep(key: string, answer: FoundAnswer, freshUntil: number, now: number): void {
+    const octets = key.length + octetsOf(answer)
+    if (freshUntil > now) this.answers.set(key, { answer, freshUntil, keptAt: now, octets })
   }
 }
 

@@ -19,6 +19,7 @@ import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite, type Read } from '../../../base/storage/db/prepared.js'
 import type { MailReceiversTable } from '../../../base/storage/tables/domain-report-tables.js'
 import { SERVICE_WORKSPACE } from '../../../base/storage/tables/tables.js'
+import type { OnAttempt } from '../../../outbound/delivery/attempt/attempt-settler.js'
 import type { DomainReport } from './report-records.js'
 
 const STORED_AFTER = 1_000
@@ -109,6 +110,13 @@ export class MailReceivers {
   private timer: NodeJS.Timeout | null = null
 
   constructor(private readonly deps: MailReceiversDeps) {}
+
+  /** Notes what a server has taken by an attempt of delivery. */
+  noteAttempt({ outcome, entry, email, mx }: Parameters<OnAttempt>[0]): void {
+    if (outcome !== 'accepted') return
+    const senderDomain = email.from_email.slice(email.from_email.lastIndexOf('@') + 1)
+    this.note({ workspaceId: entry.workspace_id, senderDomain, recipientDomain: entry.domain, mx })
+  }
 
   note({ workspaceId, senderDomain, recipientDomain, mx }: TakenMessage): void {
     this.noteOne(workspaceId, senderDomain, recipientDomain)

@@ -17,7 +17,7 @@ import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import type { InboundPolicy } from '../../../base/storage/tables/domain-tables.js'
-import { createRateLimit } from '../../../workspaces/accounts/limits/rate-limit.js'
+import { RateLimit } from '../../../workspaces/accounts/limits/rate-limit.js'
 import { decideGreylisting, type GreylistDecision, type GreylistEntry } from './greylist-policy.js'
 import { readGreylistEntry, removeExcess, storeGreylistEntry } from './greylist-records.js'
 
@@ -51,7 +51,7 @@ const MAX_NETWORKS = 10_000
 export class Greylist {
   private readonly entries = createLruCache<GreylistEntry>({ max: MAX_ENTRIES })
   private readonly unwritten = new Map<string, GreylistEntry>()
-  private readonly newTuples = createRateLimit({
+  private readonly newTuples = new RateLimit({
     limitsOf: () => ({ requests_per_minute: MAX_NEW_PER_MINUTE }),
     maxKeys: MAX_NETWORKS,
   })

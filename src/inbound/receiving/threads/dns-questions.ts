@@ -4,62 +4,60 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../../../base/platform/clock.js'
-import type { LookupResult, MxRecord } from '../../../base/platform/dns/resolver.js'
+import type { LookupResult, MxRecord, RecordType } from '../../../base/platform/dns/resolver.js'
 import type { KeepingResolver } from '../authentication/dns-queries.js'
-import { createKeptAnswers, type DnsQuery, type FoundAnswer, toAnswerKey } from '../authentication/kept-answers.js'
+import { type DnsQuery, type FoundAnswer, KeptAnswers, toAnswerKey } from '../authentication/kept-answers.js'
 import type { DatedAnswer, FromMessageThread } from './thread-protocol.js'
 
-export interface ThreadResolver {
-  readonly resolver: KeepingResolver
-  readonly onAnswers: (answers: readonly DatedAnswer[]) => void
-}
+export class ThreadResolver implements KeepingResolver {
+  private readonly kept = new KeptAnswers()
+  private readonly waiting = new Map<number, (answer: AnswerUntil) => void>()
+  private lastId = 0
+  private pendingQueries: (readonly [number, DnsQuery])[] = []
 
-export function createThreadResolver(port: MessagePort, clock: Clock): ThreadResolver {
-  const kept = createKeptAnswers()
-  const { ask, onAnswers } = createQuestions(port)
-  async function resolve(query: DnsQuery): Promise<FoundAnswer> {
-    const [answer, freshUntil] = await ask(query)
-    kept.keep(toAnswerKey(query.name, query.type), answer, freshUntil, clock())
+  constructor(
+    private readonly port: MessagePort,
+    private readonly clock: Clock,
+  ) {}
+
+  findKept(key: string): FoundAnswer | undefined {
+    return this.kept.find(key, this.clock())
+  }
+
+  async resolveRecords(name: string, type: RecordType): Promise<LookupResult<string>> {
+    return (await this.resolve({ name, type })) as LookupResult<string>
+  }
+
+  async resolveMx(name: string): Promise<LookupResult<MxRecord>> {
+    return (await this.resolve({ name, type: 'MX' })) as LookupResult<MxRecord>
+  }
+
+  onAnswers(answers: readonly DatedAnswer[]): void {
+    for (const [question, answer, freshUntil] of answers) {
+      this.waiting.get(question)?.([answer, freshUntil])
+      this.waiting.delete(question)
+    }
+  }
+
+  private async resolve(query: DnsQuery): Promise<FoundAnswer> {
+    const [answer, freshUntil] = await this.ask(query)
+    this.kept.keep(toAnswerKey(query.name, query.type), answer, freshUntil, this.clock())
     return answer
   }
-  return {
-    resolver: {
-      findKept: (key) => kept.find(key, clock()),
-      resolveRecords: async (name, type) => (await resolve({ name, type })) as LookupResult<string>,
-      resolveMx: async (name) => (await resolve({ name, type: 'MX' })) as LookupResult<MxRecord>,
-    },
-    onAnswers,
+
+  private ask(query: DnsQuery): Promise<AnswerUntil> {
+    return new Promise((resolve) => {
+      this.lastId += 1
+      this.waiting.set(this.lastId, resolve)
+      if (this.pendingQueries.length === 0) setImmediate(() => this.postQueries())
+      this.pendingQueries.push([this.lastId, query])
+    })
+  }
+
+  private postQueries(): void {
+    this.port.postMessage({ kind: 'questions', questions: this.pendingQueries } satisfies FromMessageThread)
+    this.pendingQueries = []
   }
 }
 
-interface Questions {
-  readonly ask: (query: DnsQuery) => Promise<readonly [answer: FoundAnswer, freshUntil: number]>
-  readonly onAnswers: ThreadResolver['onAnswers']
-}
-
-function createQuestions(port: MessagePort): Questions {
-  const waiting = new Map<number, (answer: readonly [FoundAnswer, number]) => void>()
-  let lastId = 0
-  let pendingQueries: (readonly [number, DnsQuery])[] = []
-
-  function postQueries(): void {
-    port.postMessage({ kind: 'questions', questions: pendingQueries } satisfies FromMessageThread)
-    pendingQueries = []
-  }
-
-  return {
-    ask: (query) =>
-      new Promise((resolve) => {
-        lastId += 1
-        waiting.set(lastId, resolve)
-        if (pendingQueries.length === 0) setImmediate(postQueries)
-        pendingQueries.push([lastId, query])
-      }),
-    onAnswers: (answers) => {
-      for (const [question, answer, freshUntil] of answers) {
-        waiting.get(question)?.([answer, freshUntil])
-        waiting.delete(question)
-      }
-    },
-  }
-}
+type AnswerUntil = readonly [answer: FoundAnswer, freshUntil: number]

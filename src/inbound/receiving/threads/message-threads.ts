@@ -11,7 +11,7 @@ import { availableParallelism } from 'node:os'
 import type { Connection } from '../../../base/mail/authentication-results.js'
 import type { Header } from '../../../base/mail/header-fields.js'
 import { Refusal } from '../../../base/mail/refusal.js'
-import { createSemaphore, type Semaphore } from '../../../base/platform/semaphore.js'
+import { Semaphore } from '../../../base/platform/semaphore.js'
 import type { MessageBytes } from '../../../base/storage/db/message-bytes.js'
 import type { TraceFacts } from '../authentication/trace-fields.js'
 import { type CheckedMessage, MessageThread, type MessageThreadDeps } from './message-thread.js'
@@ -31,7 +31,7 @@ export function countThreads(cores: number): number {
 
 export class MessageThreads {
   private readonly threads: readonly MessageThread[]
-  private readonly largeHeaders: Semaphore = createSemaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
+  private readonly largeHeaders = new Semaphore(LARGE_HEADER_LIMITS.slots, LARGE_HEADER_LIMITS.maxWaiting)
   private isStopped = false
   /** Milliseconds in which each thread was busy, since its start. 0 until it is started. */
   readonly busyTimes: readonly (() => number)[]

@@ -10,8 +10,8 @@ import { type Clock, systemClock } from '../../../base/platform/clock.js'
 import { freeMemory } from '../../../base/platform/memory/free-memory.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
 import { authenticate } from '../authentication/authenticate.js'
-import { type CheckMemory, createCheckMemory } from '../authentication/check-memory.js'
-import { createThreadResolver, type ThreadResolver } from './dns-questions.js'
+import { CheckMemory } from '../authentication/check-memory.js'
+import { ThreadResolver } from './dns-questions.js'
 import { packForm } from './packed-form.js'
 import { makeStoredForm } from './stored-form.js'
 import type {
@@ -63,7 +63,7 @@ async function handleMessage(message: MessageToCheck, { clock, dns, memory, post
   try {
     const raw = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const header = scanHeader(raw)
-    const deps = { resolver: dns.resolver, clock: clock.read, memory }
+    const deps = { resolver: dns, clock: clock.read, memory }
     const authentication = await authenticate(raw, connection, deps, header)
     const form = trace === null ? null : makeStoredForm({ raw, header }, trace, authentication, connection)
     post({
@@ -86,9 +86,9 @@ if (port === null) throw new Error('inbound mail is looked at in a worker thread
 const clock = createMainClock()
 const thread: Thread = {
   clock,
-  dns: createThreadResolver(port, clock.read),
+  dns: new ThreadResolver(port, clock.read),
   post: createPost(port),
-  memory: createCheckMemory(),
+  memory: new CheckMemory(),
 }
 port.on('message', (message: ToMessageThread) => {
   if (message.kind === 'answers') thread.dns.onAnswers(message.answers)

@@ -12,7 +12,7 @@ import type { Clock } from '../../../base/platform/clock.js'
 import { createHttpClient, type HttpAnswer } from '../../../base/platform/http/http-client.js'
 import { HttpFault } from '../../../base/platform/http/http-fault.js'
 import type { Log } from '../../../base/platform/log.js'
-import { createMemoryBudget, type MemoryBudget } from '../../../base/platform/memory/budget.js'
+import { MemoryBudget } from '../../../base/platform/memory/budget.js'
 import type { SpamOrigin } from '../facts/spam-message.js'
 import { parseRspamdVerdict, type RspamdVerdict } from './rspamd-answer.js'
 
@@ -62,7 +62,7 @@ export class RspamdClient {
   constructor({ url, clock, log, limits = defaultRspamdLimits }: RspamdDeps) {
     const where = buildCheckUrl(url)
     this.post = createPost(where, limits)
-    this.memory = createMemoryBudget(limits.memoryBytes)
+    this.memory = new MemoryBudget(limits.memoryBytes)
     this.breaker = createCircuitBreaker(clock, (reason, messages) => {
       const at = `${where.protocol}//${where.host}${where.pathname}`
       log.warn({ rspamd: at, reason, messages }, 'rspamd gives no verdict: the spam score is our own alone')

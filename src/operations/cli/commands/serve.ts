@@ -7,8 +7,8 @@
 import type { LoadedConfig } from '../../../base/config/load.js'
 import type { Problem } from '../../../base/config/problems.js'
 import { type Log, openLog } from '../../../base/platform/log.js'
-import { createAddressHider } from '../../../base/platform/log-privacy.js'
-import { createLogTail } from '../../../base/platform/log-tail.js'
+import { AddressHider } from '../../../base/platform/log-privacy.js'
+import { LogTail } from '../../../base/platform/log-tail.js'
 import { limitHeapGrowth } from '../../../base/platform/memory/heap.js'
 import { certificateExpiry } from '../../../base/platform/tls-files.js'
 import { version } from '../../../base/platform/version.js'
@@ -37,9 +37,13 @@ export async function serve(
 ): Promise<void> {
   refuseExtraWords(words, 0)
   limitHeapGrowth()
-  const logTail = createLogTail()
-  const addressHider = createAddressHider(config.log.hash_local_parts)
-  const log = openLog(config.log, { journal, tail: logTail.write, hide: addressHider.hide })
+  const logTail = new LogTail()
+  const addressHider = new AddressHider(config.log.hash_local_parts)
+  const log = openLog(config.log, {
+    journal,
+    tail: (line) => logTail.write(line),
+    hide: (line) => addressHider.hide(line),
+  })
   const systemd = new SystemdNotices(env, log)
   const stopped = waitForSignal()
   const reloads = listenForReloads()

@@ -9,7 +9,7 @@ import { formatTimestamp } from '../../../base/platform/clock.js'
 import { createLog } from '../../../base/platform/log.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { listHolds, type PrefixHold, releaseHolds } from '../../../workspaces/sms/holds.js'
-import type { Sms } from '../../daemon/sms.js'
+import type { SmsService } from '../../../workspaces/sms/service/sms-service.js'
 import {
   type Answer,
   type Call,
@@ -26,21 +26,20 @@ const DEFAULT_LENGTH = 6
 const DEFAULT_EXPIRY = 10
 
 /** Runs with a provider that is stopped afterwards. */
-async function withSms<T>(call: Call, work: (sms: Sms, workspaceId: string) => Promise<T>): Promise<T> {
+async function withSms<T>(call: Call, work: (sms: SmsService, workspaceId: string) => Promise<T>): Promise<T> {
   const database = await call.database()
   const workspaceId = chooseWorkspace(database.read, call.options)
   // They are loaded here: other commands start faster without the providers and the metadata of phone numbers.
-  const [{ ensureServiceIdentity }, { systemEdges }, { wireSms }] = await Promise.all([
+  const [{ ensureServiceIdentity }, { systemEdges }, { SmsService: Service }] = await Promise.all([
     import('../../../workspaces/domains/service-identity.js'),
     import('../../daemon/edges.js'),
-    import('../../daemon/sms.js'),
+    import('../../../workspaces/sms/service/sms-service.js'),
   ])
   const { config, clock } = call
   const identity = await ensureServiceIdentity(database, config.service.mail_from, clock())
   const log = createLog(destination({ dest: 2, sync: true }), { level: 'info', format: 'pretty' }, {})
-  const sms = await wireSms({
-    ...{ config, settings: () => config, clock, log, database, identity },
-    ...{ edges: systemEdges(), observers: null },
+  const sms = await Service.open({
+    ...{ config, settings: () => config, clock, log, database, secret: identity.smsSecret, ...systemEdges() },
   })
   try {
     return await work(sms, workspaceId)

@@ -15,7 +15,7 @@ import type { Clock } from '../../../base/platform/clock.js'
 import type { DnssecResolver } from '../../../base/platform/dns/resolver.js'
 import type { Log } from '../../../base/platform/log.js'
 import { createLruCache } from '../../../base/platform/lru-cache.js'
-import { createSemaphore } from '../../../base/platform/semaphore.js'
+import { Semaphore } from '../../../base/platform/semaphore.js'
 import type { Store } from '../../../base/storage/db/database.js'
 import { prepareRead, prepareWrite } from '../../../base/storage/db/prepared.js'
 import { parseJson, toJson } from '../../../base/storage/tables/columns.js'
@@ -95,7 +95,7 @@ export class StsPolicies {
   private readonly checkedUntil = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
   private readonly retryAt = createLruCache<number>({ max: MAX_CHECKED_DOMAINS })
   private readonly running = new Map<string, Promise<void>>()
-  private readonly fetchSlots = createSemaphore(MAX_FETCHES, MAX_WAITING_FETCHES)
+  private readonly fetchSlots = new Semaphore(MAX_FETCHES, MAX_WAITING_FETCHES)
   private readonly abortController = new AbortController()
   private readonly timer: NodeJS.Timeout
 

@@ -10,7 +10,7 @@ import { type Address, toLowerCaseAddress } from '../../../base/mail/address.js'
 import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
 import { userByEmail } from '../../../workspaces/accounts/people/users.js'
 import { changeOwnPassword, setPasswordByLink } from '../../../workspaces/accounts/sessions/own-account.js'
-import { type AccountLimit, takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
+import { takeAttempt } from '../../../workspaces/accounts/sessions/sign-in-limits.js'
 import { json, noContent } from '../http/answer.js'
 import { address, password } from '../http/input/values.js'
 import { openRoute, type Route, sessionRoute } from '../http/route/route.js'
@@ -19,7 +19,6 @@ import { sessionView } from './session-view.js'
 
 export interface PasswordDeps extends AccountDeps {
   /** Links that are sent to one mail address. */
-  readonly linkLimit: AccountLimit
   /** Sends a link to the account of that address; does nothing if there is none. */
   readonly sendPasswordLink: (email: Address, now: number) => Promise<void>
 }
@@ -66,7 +65,7 @@ export function passwordRoutes(deps: PasswordDeps): readonly Route[] {
   ]
 }
 
-function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordDeps): Route {
+function requestRoute({ read, attempts, sendPasswordLink }: PasswordDeps): Route {
   return openRoute({
     method: 'POST',
     path: '/password-links',
@@ -80,7 +79,7 @@ function requestRoute({ read, attempts, linkLimit, sendPasswordLink }: PasswordD
     run: async ({ body, remoteAddress, now }) => {
       const email = toLowerCaseAddress(body.email)
       takeAttempt(attempts.clients, addressKeyOf(remoteAddress), now)
-      linkLimit.take({ email, userId: userByEmail(read, { email })[0]?.id ?? null }, now)
+      attempts.links.take({ email, userId: userByEmail(read, { email })[0]?.id ?? null }, now)
       await Promise.all([sendPasswordLink(email, now), sleep(ANSWER_AFTER)])
       return json(202, {})
     },

@@ -1,8 +1,8 @@
 /** The routes of the circuit breaker: what it has found about the workspace's mail, and releasing what it holds. */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
+import type { Breaker } from '../../../outbound/breaker/breaker.js'
 import { listScopes, type ShownScope, showOk } from '../../../outbound/breaker/list-scopes.js'
-import type { ScopeRef } from '../../../outbound/breaker/outcome-counts.js'
 import { createReleaseLimit, type ReleaseLimit } from '../../../outbound/breaker/release-limit.js'
 import { type ReleaseDeps, releaseById } from '../../../outbound/breaker/release-scope.js'
 import { actorOf } from '../../../workspaces/accounts/access/audit-log.js'
@@ -44,8 +44,7 @@ const breaker = z
 const breakerList = z.strictObject({ data: z.array(breaker) })
 
 interface BreakerRouteDeps extends ReleaseDeps {
-  /** These scopes were released: their pending mail counts no more and goes out. */
-  readonly onReleased: (scopes: readonly ScopeRef[]) => void
+  readonly breaker: Breaker
 }
 
 export function breakerRoutes(deps: BreakerRouteDeps): readonly Route[] {
@@ -85,7 +84,7 @@ function releaseRoute(deps: BreakerRouteDeps, limit: ReleaseLimit): Route {
       limit.check(owner, now)
       const released = await releaseById(deps, { workspaceId, id, actor: actorOf(principal), now })
       limit.count(owner, now)
-      deps.onReleased(released)
+      deps.breaker.onReleased(released)
       return json(200, { data: released.map((ref) => toResource(showOk(deps.read, ref, now))) })
     },
   })

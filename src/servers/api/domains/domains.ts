@@ -36,7 +36,7 @@ interface DomainDeps extends RotationDeps {
   readonly changes: Changes
   readonly names: ServiceNames & ZoneNames
   /** Called before DNS is queried about a domain. Throws a Refusal `rate-limited`. */
-  readonly countLookup: CheckLimiter
+  readonly lookups: CheckLimiter
 }
 
 const tag = 'Domains'
@@ -168,7 +168,7 @@ function verifyRoute(deps: DomainDeps): Route {
     run: async (call): Promise<Answer> => {
       const row = domainOfCall(deps.read, call)
       const { principal, now } = call
-      deps.countLookup(row.id, now)
+      deps.lookups.count(row.id, now)
       const verified = await verifyDomain(deps, row, actorOf(principal), now).finally(() =>
         deps.changes.domainChanged(domainRefOf(row)),
       )
@@ -192,7 +192,7 @@ function rotateRoute(deps: DomainDeps): Route {
     run: async (call): Promise<Answer> => {
       const row = domainOfCall(deps.read, call)
       const { principal, now } = call
-      deps.countLookup(row.id, now)
+      deps.lookups.count(row.id, now)
       await rotateKeys(deps, row, { actor: actorOf(principal), now })
       deps.changes.domainChanged(domainRefOf(row))
       return json(200, readDomainDetails(deps.read, domainOfCall(deps.read, call), deps.names))

@@ -8,16 +8,16 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
+import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp as iso } from '../../../base/platform/clock.js'
 import { inboundById, readInboundRaw } from '../../../records/messages/inbound/inbound-email.js'
 import type { MimeAttachment } from '../../../records/messages/mime/mime-parts-protocol.js'
 import { type Answer, json } from '../http/answer.js'
-import { type LinkQuery, linkQuery } from '../http/input/link-signature.js'
+import { formatLinkQuery, type LinkQuery, linkQuery, signLink, verifyLink } from '../http/input/link-signature.js'
 import { notFound, timestamp } from '../http/input/values.js'
 import { buildDownloadHeaders } from '../http/output/download-headers.js'
 import { type OpenCall, openRoute, type Route, route } from '../http/route/route.js'
 import { attachmentNameOf, downloadTypeOf } from './attachment-file.js'
-import { buildAttachmentLink, LINK_LIFETIME, verifyAttachmentLink } from './attachment-link.js'
 import { type InboundDeps, inboundEmailNotFound, readParts, requireInboundEmail } from './show.js'
 
 interface AttachmentDeps extends InboundDeps {
@@ -134,4 +134,34 @@ async function downloadAttachment(
     bytes,
     headers: buildDownloadHeaders(attachmentNameOf(part, place)),
   }
+}
+
+interface LinkedAttachment {
+  readonly workspaceId: string
+  readonly inboundId: string
+  /** Index among the attachments of the email, from 0. */
+  readonly place: number
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+const LINK_LIFETIME = 3_600_000
+
+/** `publicUrl` has no trailing slash. */
+function buildAttachmentLink(secret: KeyObject, publicUrl: string, linked: LinkedAttachment): string {
+  const { workspaceId, inboundId, place, expiresAt } = linked
+  const query = formatLinkQuery(workspaceId, expiresAt, signLink(secret, partsOf(linked)))
+  return `${publicUrl}/v1/inbound/${inboundId}/attachments/${place}?${query}`
+}
+
+/** Throws a Refusal `forbidden` for a wrong signature or an expired link. */
+function verifyAttachmentLink(secret: KeyObject, linked: LinkedAttachment, signature: string, now: number): void {
+  verifyLink(secret, partsOf(linked), signature)
+  if (now >= linked.expiresAt) {
+    throw new Refusal('forbidden', 'the link has expired: list the attachments again for a new link')
+  }
+}
+
+function partsOf({ workspaceId, inboundId, place, expiresAt }: LinkedAttachment): Parameters<typeof signLink>[1] {
+  return ['inbound-attachment', workspaceId, inboundId, place, expiresAt]
 }

@@ -6,6 +6,8 @@
  * nowhere else: without a script and a network they can change nothing but the look of the message.
  */
 import { z } from 'zod'
+import { randomSecret } from '../../../base/platform/ids.js'
+import { createLruCache } from '../../../base/platform/lru-cache.js'
 import type { Read } from '../../../base/storage/db/prepared.js'
 import { findTrackedHtml } from '../../../outbound/tracking/links.js'
 import { readLargeRaw } from '../../../records/messages/email/raw-message.js'
@@ -20,7 +22,12 @@ import { HTML_TYPE } from '../http/output/send-reply.js'
 import { type Route, sessionRoute } from '../http/route/route.js'
 import { requireInboundEmail } from '../inbound/show.js'
 import { type DisplayFacts, messageRenderer, renderNote } from './message-html.js'
-import { createPreviews, MAX_PREVIEW, type Previews } from './previews.js'
+
+/** Characters. */
+const MAX_PREVIEW = 1_000_000
+/** Bytes of all previews. */
+const MAX_BYTES = 32 * 1_048_576
+const LIFETIME = 600_000
 
 interface FrameDeps {
   readonly read: Read
@@ -51,7 +58,7 @@ const previewId = z.strictObject({ id: z.string().meta({ example: 'n4bQgYhMfWWaL
 const MAX_BODY = 4 * 1_048_576
 
 export function frameRoutes(deps: FrameDeps): readonly Route[] {
-  const previews = createPreviews()
+  const previews = new Previews()
   return [emailRoute(deps), inboundRoute(deps), addPreviewRoute(previews), previewRoute(deps, previews)]
 }
 
@@ -146,3 +153,32 @@ async function answerDocument(
 }
 
 const UNREADABLE = 'This message is no longer stored, or it cannot be read.'
+
+interface Preview {
+  /** UTF-8. */
+  readonly html: Buffer
+  readonly sessionId: string
+  readonly expiresAt: number
+}
+
+/**
+ * Keeps HTML that a page wants to show in a frame: a template or a draft that is not stored yet.
+ *
+ * It stays in memory for ten minutes, for the session that sent it. The least recently used is removed first.
+ */
+class Previews {
+  private readonly previews = createLruCache<Preview>({ max: MAX_BYTES, weightOf: ({ html }) => html.length + 200 })
+
+  /** Returns the id. */
+  add(sessionId: string, html: string, now: number): string {
+    const id = randomSecret(16).toString('base64url')
+    this.previews.set(id, { html: Buffer.from(html), sessionId, expiresAt: now + LIFETIME })
+    return id
+  }
+
+  /** Null if there is none of this session. */
+  find(sessionId: string, id: string, now: number): Buffer | null {
+    const found = this.previews.get(id)
+    return found?.sessionId === sessionId && found.expiresAt > now ? found.html : null
+  }
+}

@@ -7,6 +7,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Receipt } from '../../../workspaces/sms/provider.js'
 import { isReceiptToken } from '../../../workspaces/sms/receipt-url.js'
+import type { SmsService } from '../../../workspaces/sms/service/sms-service.js'
 import { noContent } from '../http/answer.js'
 import { readCallbackFields } from '../http/input/callback-fields.js'
 import { openRoute, type Route } from '../http/route/route.js'
@@ -14,8 +15,7 @@ import { openRoute, type Route } from '../http/route/route.js'
 interface ReceiptDeps {
   /** The service's secret of SMS. */
   readonly secret: KeyObject
-  /** The same as `ReceiptApplier`. */
-  readonly applyReceipt: (receipt: Receipt) => Promise<unknown>
+  readonly sms: Pick<SmsService, 'applyReceipt'>
 }
 
 const path = '/sms/receipts/:id/:token'
@@ -53,7 +53,7 @@ export function receiptRoutes(deps: ReceiptDeps): readonly Route[] {
   return [receiptRoute(deps, 'POST'), receiptRoute(deps, 'GET')]
 }
 
-function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'GET'): Route {
+function receiptRoute({ secret, sms }: ReceiptDeps, method: 'POST' | 'GET'): Route {
   return openRoute({
     ...{ method, area: 'callback', path, tag, params, description },
     readBody: readCallbackFields,
@@ -63,7 +63,7 @@ function receiptRoute({ secret, applyReceipt }: ReceiptDeps, method: 'POST' | 'G
     isAuthorized: ({ id = '', token = '' }) => isReceiptToken(secret, id, token),
     run: async ({ params: { id = '' }, body }) => {
       const report = readReceiptReport(body)
-      if (report !== null) await applyReceipt({ provider: 'http', messageIds: [], smsId: id, ...report })
+      if (report !== null) await sms.applyReceipt({ provider: 'http', messageIds: [], smsId: id, ...report })
       return noContent
     },
   })

@@ -6,9 +6,9 @@
  */
 import { z } from 'zod'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { type CodeChecker, MAX_CODE_LENGTH } from '../../../workspaces/sms/check-code.js'
+import { MAX_CODE_LENGTH } from '../../../workspaces/sms/check-code.js'
 import { MAX_TEMPLATE_LENGTH } from '../../../workspaces/sms/message-text.js'
-import type { CodeSender } from '../../../workspaces/sms/send-code.js'
+import type { SmsService } from '../../../workspaces/sms/service/sms-service.js'
 import { json } from '../http/answer.js'
 import { metadataObject } from '../http/input/metadata.js'
 import { timestamp } from '../http/input/values.js'
@@ -80,15 +80,14 @@ const checkedCode = z
   .meta({ id: 'SmsChecked' })
 
 interface VerifyDeps {
-  readonly sendCode: CodeSender
-  readonly checkCode: CodeChecker
+  readonly sms: SmsService
 }
 
 export function verifyRoutes(deps: VerifyDeps): readonly Route[] {
   return [sendRoute(deps), checkRoute(deps)]
 }
 
-function sendRoute({ sendCode }: VerifyDeps): Route {
+function sendRoute({ sms }: VerifyDeps): Route {
   return route<undefined, z.output<typeof sendRequest>>({
     method: 'POST',
     path: '/sms/verify/send',
@@ -102,7 +101,7 @@ function sendRoute({ sendCode }: VerifyDeps): Route {
     answers: { 200: { description: 'The provider took over the message.', schema: sentCode } },
     refusals: ['gateway_timeout'],
     run: async ({ principal: { workspaceId }, body }) => {
-      const { id, phone, expiresAt } = await sendCode({
+      const { id, phone, expiresAt } = await sms.sendCode({
         workspaceId,
         phone: body.phone,
         template: body.template,
@@ -115,7 +114,7 @@ function sendRoute({ sendCode }: VerifyDeps): Route {
   })
 }
 
-function checkRoute({ checkCode }: VerifyDeps): Route {
+function checkRoute({ sms }: VerifyDeps): Route {
   return route<undefined, z.output<typeof checkRequest>>({
     method: 'POST',
     path: '/sms/verify/check',
@@ -129,6 +128,6 @@ function checkRoute({ checkCode }: VerifyDeps): Route {
     answers: { 200: { description: 'Whether the code is right.', schema: checkedCode } },
     refusals: [],
     run: async ({ principal: { workspaceId }, body: { phone, code } }) =>
-      json(200, await checkCode({ workspaceId, phone, code })),
+      json(200, await sms.checkCode({ workspaceId, phone, code })),
   })
 }

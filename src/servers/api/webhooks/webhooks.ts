@@ -23,7 +23,7 @@ import {
 } from '../../../workspaces/webhooks/webhook-records.js'
 import { deleteWebhook } from '../../../workspaces/webhooks/webhook-removal.js'
 import { generateWebhookSecret } from '../../../workspaces/webhooks/webhook-secret.js'
-import type { CheckUrl } from '../../../workspaces/webhooks/webhook-url.js'
+import type { UrlCheck } from '../../../workspaces/webhooks/webhook-url.js'
 import type { Changes } from '../changes.js'
 import { json } from '../http/answer.js'
 import { type Call, type Route, route } from '../http/route/route.js'
@@ -38,7 +38,7 @@ import {
 } from './webhook-fields.js'
 
 export interface WebhookDeps extends Store {
-  readonly checkUrl: CheckUrl
+  readonly urls: UrlCheck
   readonly changes: Changes
 }
 
@@ -64,7 +64,7 @@ function audit(
 
 const originOf = (url: string): string => new URL(url).origin
 
-function createRoute({ commit, checkUrl, changes }: WebhookDeps): Route {
+function createRoute({ commit, urls, changes }: WebhookDeps): Route {
   return route({
     method: 'POST',
     path: '/webhooks',
@@ -79,7 +79,7 @@ function createRoute({ commit, checkUrl, changes }: WebhookDeps): Route {
       const { principal, body, now } = call
       const { workspaceId } = principal
       const { url, events } = body
-      await checkUrl(url, workspaceId)
+      await urls.check(url, workspaceId)
       const [id, secret] = [`wh_${uuidv7(now)}`, generateWebhookSecret()]
       const writes = [
         insertWebhook({ id, workspaceId, url, events: toJson(events), secret, now }),
@@ -125,7 +125,7 @@ function getRoute({ read }: WebhookDeps): Route {
   })
 }
 
-function patchRoute({ read, commit, checkUrl, changes }: WebhookDeps): Route {
+function patchRoute({ read, commit, urls, changes }: WebhookDeps): Route {
   return route({
     method: 'PATCH',
     path: '/webhooks/:id',
@@ -142,7 +142,7 @@ function patchRoute({ read, commit, checkUrl, changes }: WebhookDeps): Route {
       const ref = refOfCall(call)
       requireWebhook(read, ref)
       const { url, events, enabled } = call.body
-      if (url !== undefined) await checkUrl(url, ref.workspaceId)
+      if (url !== undefined) await urls.check(url, ref.workspaceId)
       const change = {
         ...(url === undefined ? {} : { url }),
         ...(events === undefined ? {} : { events }),

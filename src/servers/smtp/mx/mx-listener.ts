@@ -12,7 +12,7 @@ import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '.
 import type { ListenerRules } from '../server/smtp-server-adapter.js'
 import type { SmtpReply } from '../session/smtp-reply.js'
 import type { MxDeps } from './mx-deps.js'
-import { createMxGate, type MxGate } from './mx-gate.js'
+import { MxGate } from './mx-gate.js'
 import { type MxReason, mxReplies } from './mx-refusals.js'
 import { MxSession } from './mx-session.js'
 
@@ -33,7 +33,7 @@ export interface MxListener {
 
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startMxListener(deps: MxDeps): Promise<MxListener> {
-  const gate = createMxGate(deps)
+  const gate = new MxGate(deps)
   const endpoints = deps.settings().listen.map((endpoint) => ({ ...endpoint, tls: false }))
   const servers = await bindServers(endpoints, listenerRules(gate))
   return {

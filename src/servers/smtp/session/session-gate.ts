@@ -1,9 +1,12 @@
 /** Holds what all sessions of one listener share, of either kind: limits, memory, log. */
 import type { Config } from '../../../base/config/complete.js'
 import type { Clock } from '../../../base/platform/clock.js'
-import type { ConnectionLimiter } from '../../../base/platform/connections/connection-limiter.js'
-import type { MemoryBudget } from '../../../base/platform/memory/budget.js'
-import type { MemoryShares } from '../../../base/platform/memory/shares.js'
+import { addressKeyOf } from '../../../base/platform/connections/client-address.js'
+import { ClientLog } from '../../../base/platform/connections/client-log.js'
+import { ConnectionLimiter } from '../../../base/platform/connections/connection-limiter.js'
+import type { Log } from '../../../base/platform/log.js'
+import { MemoryBudget } from '../../../base/platform/memory/budget.js'
+import { MemoryShares } from '../../../base/platform/memory/shares.js'
 import type { ListenerTls } from '../../../base/platform/tls-files.js'
 
 /**
@@ -68,23 +71,55 @@ export interface SessionFacts {
   readonly [fact: string]: unknown
 }
 
-export interface SessionGate {
+interface GateDeps {
   readonly hostname: string
   readonly tls: ListenerTls
-  readonly settings: () => SessionSettings
-  readonly limits: SessionLimits
-  /** Milliseconds from the connection to the end of a TLS handshake, or to the end of a PROXY line. */
-  readonly handshakeTimeout: () => number
   readonly clock: Clock
-  /** Logs that a client was turned away. */
-  readonly note: (reason: CommonReason, about: SessionFacts) => void
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  readonly settings: () => SessionSettings
+  /** Shared by all listeners. If it is absent, this listener has only its own limit. */
+  readonly memory?: MemoryBudget
+  /** If it is absent, nothing is measured. */
+  readonly observer?: SessionObserver | null
+}
+
+export abstract class SessionGate<Deps extends GateDeps = GateDeps, Limits extends SessionLimits = SessionLimits> {
+  readonly hostname: string
+  readonly tls: ListenerTls
+  readonly clock: Clock
+  readonly settings: Deps['settings']
+  readonly observer: SessionObserver | null
   readonly connections: ConnectionLimiter
   readonly memory: MemoryBudget
   /** The same memory, for large messages, which reserve it by client. */
   readonly memoryByClient: MemoryShares
+  readonly lines: ClientLog
+
+  constructor(
+    readonly deps: Deps,
+    readonly limits: Limits,
+  ) {
+    this.hostname = deps.hostname
+    this.tls = deps.tls
+    this.clock = deps.clock
+    this.settings = deps.settings
+    this.observer = deps.observer ?? null
+    this.connections = new ConnectionLimiter(deps.settings)
+    this.memory = new MemoryBudget(limits.maxBytesInFlight, deps.memory)
+    const { maxWaitingPerAddress: maxWaiting } = limits
+    this.memoryByClient = new MemoryShares(this.memory, Number.POSITIVE_INFINITY, { maxWaiting })
+    this.lines = new ClientLog(deps.log, addressKeyOf)
+  }
+
+  /** Milliseconds from the connection to the end of a TLS handshake, or to the end of a PROXY line. */
+  abstract handshakeTimeout(): number
+
+  /** Counts and logs that a client, a recipient or a message was turned away. */
+  abstract note(reason: CommonReason, about: SessionFacts): void
+
   /** False if the disk is nearly full. */
-  readonly hasDiskSpace: () => boolean
+  abstract hasDiskSpace(): boolean
+
   /** Logs a fault of ours. `session` is the id of its connection. */
-  readonly report: (error: unknown, session: string) => void
-  readonly observer: SessionObserver | null
+  abstract report(error: unknown, session: string): void
 }

@@ -63,7 +63,7 @@ export class KeyLogin {
 
   /** Recognizes a trusted network. A reply refuses the client. */
   connect(): SmtpReply | null {
-    const { deps, authLimit, report } = this.gate
+    const { deps, authLimit } = this.gate
     const { remoteAddress } = this.connection
     try {
       this.trustedPrincipal = deps.access.findTrusted(remoteAddress)
@@ -73,7 +73,7 @@ export class KeyLogin {
       this.gate.note('banned', this.sessionFacts())
       return bannedReply
     } catch (error) {
-      return { ...toSmtpReply(error, (fault) => report(fault, this.connection.id)), code: 421 }
+      return { ...toSmtpReply(error, (fault) => this.gate.report(fault, this.connection.id)), code: 421 }
     }
   }
 

@@ -8,7 +8,7 @@ import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '.
 import type { ListenerRules } from '../server/smtp-server-adapter.js'
 import { accessEndedReply } from '../session/session-replies.js'
 import type { SubmissionDeps } from './submission-deps.js'
-import { createSubmissionGate, type SubmissionGate } from './submission-gate.js'
+import { SubmissionGate } from './submission-gate.js'
 import { SubmissionSession } from './submission-session.js'
 
 export interface SubmissionListener {
@@ -29,7 +29,7 @@ export interface SubmissionListener {
 /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
 export async function startSubmissionListener(deps: SubmissionDeps): Promise<SubmissionListener> {
   const { listen, listen_tls: listenTls } = deps.settings()
-  const gate = createSubmissionGate(deps)
+  const gate = new SubmissionGate(deps)
   const { finishWithin } = gate.limits
   const endpoints = [
     ...listen.map((endpoint) => ({ ...endpoint, tls: false })),

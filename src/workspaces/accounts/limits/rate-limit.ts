@@ -17,7 +17,7 @@
 import type { PlanLimits } from '../../../base/config/plans.js'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { formatTimestamp } from '../../../base/platform/clock.js'
-import { createLruCache } from '../../../base/platform/lru-cache.js'
+import { createLruCache, type LruCache } from '../../../base/platform/lru-cache.js'
 import { type Slice, SlidingCount, slidingDay, slidingMinute, slidingSecond } from './rate-limit-window.js'
 
 /** The limit that is reported for a plan without limits. */
@@ -34,13 +34,6 @@ export interface RateState {
   readonly retryAfter: number
 }
 
-export interface RateLimit {
-  /** Counts a request, unless it is refused. */
-  readonly take: (key: string, now: number) => RateState
-  /** The present state; counts nothing. */
-  readonly peek: (key: string, now: number) => RateState
-}
-
 interface RateLimitDeps {
   readonly limitsOf: (key: string) => PlanLimits
   /** Keys with the same meter, such as workspaces of one owner, count together. Absent: each key counts alone. */
@@ -53,40 +46,43 @@ interface RateLimitDeps {
   readonly maxKeys?: number
 }
 
-export function createRateLimit({
-  limitsOf,
-  meterOf = (key) => key,
-  days,
-  maxKeys = 10_000,
-}: RateLimitDeps): RateLimit {
-  const meters = createLruCache<Meter>({ max: maxKeys })
+export class RateLimit {
+  private readonly meters: LruCache<Meter>
 
-  const createMeter = (id: string): Meter => new Meter((now) => days?.readSlices(id, now) ?? [])
+  constructor(private readonly deps: RateLimitDeps) {
+    this.meters = createLruCache({ max: deps.maxKeys ?? 10_000 })
+  }
 
-  function getMeter(id: string): Meter {
-    const found = meters.get(id)
-    if (found !== undefined) return found
-    const meter = createMeter(id)
-    meters.set(id, meter)
+  /** Counts a request, unless it is refused. */
+  take(key: string, now: number): RateState {
+    const limits = this.deps.limitsOf(key)
+    const id = this.meterOf(key)
+    const meter = this.meters.get(id) ?? this.addMeter(id)
+    const state = meter.peek(limits, now)
+    if (!state.allowed) return state
+    meter.count(limits, now)
+    if (limits.requests_per_day !== undefined) this.deps.days?.count(id, now)
+    return { ...meter.peek(limits, now), allowed: true }
+  }
+
+  /** The present state; counts nothing. A key that is only looked up takes no place from those that count. */
+  peek(key: string, now: number): RateState {
+    const id = this.meterOf(key)
+    return (this.meters.peek(id) ?? this.openMeter(id)).peek(this.deps.limitsOf(key), now)
+  }
+
+  private meterOf(key: string): string {
+    return this.deps.meterOf?.(key) ?? key
+  }
+
+  private addMeter(id: string): Meter {
+    const meter = this.openMeter(id)
+    this.meters.set(id, meter)
     return meter
   }
 
-  return {
-    take: (key, now) => {
-      const limits = limitsOf(key)
-      const id = meterOf(key)
-      const meter = getMeter(id)
-      const state = meter.peek(limits, now)
-      if (!state.allowed) return state
-      meter.count(limits, now)
-      if (limits.requests_per_day !== undefined) days?.count(id, now)
-      return { ...meter.peek(limits, now), allowed: true }
-    },
-    // A key that is only looked up takes no place from those that count.
-    peek: (key, now) => {
-      const id = meterOf(key)
-      return (meters.peek(id) ?? createMeter(id)).peek(limitsOf(key), now)
-    },
+  private openMeter(id: string): Meter {
+    return new Meter((now) => this.deps.days?.readSlices(id, now) ?? [])
   }
 }
 

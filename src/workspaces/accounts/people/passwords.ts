@@ -12,7 +12,7 @@
 import { type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../../../base/mail/refusal.js'
 import { randomSecret } from '../../../base/platform/ids.js'
-import { createSemaphore } from '../../../base/platform/semaphore.js'
+import { Semaphore } from '../../../base/platform/semaphore.js'
 
 const LOG_N = 15
 const R = 8
@@ -37,7 +37,7 @@ export interface PasswordHasher {
 }
 
 export function createPasswordHasher(): PasswordHasher {
-  const line = createSemaphore(MAX_CONCURRENT, MAX_WAITING)
+  const line = new Semaphore(MAX_CONCURRENT, MAX_WAITING)
 
   async function runInTurn<T>(work: () => Promise<T>): Promise<T> {
     if (!(await line.acquire(WAIT_TIMEOUT))) {

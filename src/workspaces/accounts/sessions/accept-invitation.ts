@@ -21,7 +21,7 @@ import { tryUniqueCommit, type Write } from '../../../base/storage/db/write.js'
 import { type Actor, recordAuditEntry } from '../access/audit-log.js'
 import { generateKey, type NewKey } from '../keys/api-keys.js'
 import { createKeyAudited } from '../keys/audited-keys.js'
-import { createRateLimit } from '../limits/rate-limit.js'
+import { RateLimit } from '../limits/rate-limit.js'
 import { endInvitation, invitationOfToken, parseInvitationToken, statusAt } from '../people/invitations.js'
 import { insertMember, memberById, requireAdministrator } from '../people/members.js'
 import type { PasswordHasher } from '../people/passwords.js'
@@ -39,9 +39,9 @@ export interface AcceptDeps extends Store {
 /** Two limits, so that many client addresses cannot evict the counts of invitations. */
 export class AttemptLimits {
   /** Keys are client addresses, as `addressKeyOf` groups them. */
-  readonly clients = createRateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) })
+  readonly clients = new RateLimit({ limitsOf: () => ({ requests_per_minute: 30, requests_per_day: 1_000 }) })
   /** By the id of the invitation. */
-  readonly invitations = createRateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) })
+  readonly invitations = new RateLimit({ limitsOf: () => ({ requests_per_minute: 5, requests_per_day: 50 }) })
 }
 
 type TokenInvitation = ReturnType<typeof invitationOfToken>[number]

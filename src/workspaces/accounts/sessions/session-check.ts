@@ -19,31 +19,32 @@ export interface OpenSession {
   readonly expiresAt: number
 }
 
-/** Null: the token opens no session. */
-export type CheckSession = (token: string) => OpenSession | null
-
 interface SessionCheckDeps extends Store {
   readonly sessionTimes: () => Pick<SessionTimes, 'idle'>
   readonly clock: Clock
 }
 
-export function createSessionCheck({ read, commit, clock, sessionTimes }: SessionCheckDeps): CheckSession {
-  const lastTouched = createLruCache<number>({ max: MAX_TOUCHED })
+export class SessionCheck {
+  private readonly lastTouched = createLruCache<number>({ max: MAX_TOUCHED })
 
-  function touch(id: string, usedAt: number, now: number): void {
-    if (now - usedAt < TOUCH_INTERVAL) return
-    lastTouched.set(id, now)
-    // A lost time of last use is written again by the next request.
-    commit([touchSession({ id, at: now })]).catch(() => lastTouched.delete(id))
-  }
+  constructor(private readonly deps: SessionCheckDeps) {}
 
-  return (token) => {
+  /** Null if the token opens no session. */
+  find(token: string): OpenSession | null {
+    const { read, clock, sessionTimes } = this.deps
     const [row] = sessionByToken(read, { hash: hashToken(token) })
     if (row === undefined) return null
     const now = clock()
-    const usedAt = Math.max(row.last_used_at, lastTouched.get(row.id) ?? 0)
+    const usedAt = Math.max(row.last_used_at, this.lastTouched.get(row.id) ?? 0)
     if (row.expires_at <= now || usedAt + sessionTimes().idle <= now) return null
-    touch(row.id, usedAt, now)
+    this.touch(row.id, usedAt, now)
     return { id: row.id, userId: row.user_id, expiresAt: row.expires_at }
+  }
+
+  private touch(id: string, usedAt: number, now: number): void {
+    if (now - usedAt < TOUCH_INTERVAL) return
+    this.lastTouched.set(id, now)
+    // A lost time of last use is written again by the next request.
+    this.deps.commit([touchSession({ id, at: now })]).catch(() => this.lastTouched.delete(id))
   }
 }

@@ -7,7 +7,7 @@
  */
 import type { PlanLimits } from '../../../base/config/plans.js'
 import type { Address } from '../../../base/mail/address.js'
-import { buildRateRefusal, createRateLimit, type RateLimit } from '../limits/rate-limit.js'
+import { buildRateRefusal, RateLimit } from '../limits/rate-limit.js'
 
 /** An account, or a mail address that has none. */
 export interface AccountName {
@@ -22,12 +22,12 @@ const MAX_ACCOUNTS = 100_000
  * The same limit for accounts and for addresses without one, counted apart: attempts at many invented addresses
  * evict no count of an account.
  */
-export class AccountLimit {
+class AccountLimit {
   private readonly accounts: RateLimit
   private readonly others: RateLimit
 
   constructor(limits: PlanLimits) {
-    this.accounts = createRateLimit({ limitsOf: () => limits, maxKeys: MAX_ACCOUNTS })
+    this.accounts = new RateLimit({ limitsOf: () => limits, maxKeys: MAX_ACCOUNTS })
     this.others = limitOf(limits)
   }
 
@@ -46,10 +46,12 @@ export class SignInLimits {
   readonly proved = limitOf({ requests_per_minute: 10, requests_per_day: 100 })
   /** Wrong codes, by user, link or browser. */
   readonly codes = limitOf({ requests_per_minute: 10, requests_per_day: 50 })
+  /** Links to set a password that are sent to one mail address. */
+  readonly links = new AccountLimit({ requests_per_minute: 3, requests_per_day: 10 })
 }
 
 function limitOf(limits: PlanLimits): RateLimit {
-  return createRateLimit({ limitsOf: () => limits })
+  return new RateLimit({ limitsOf: () => limits })
 }
 
 /** Throws a Refusal `rate-limited`. */

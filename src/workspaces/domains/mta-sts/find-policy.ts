@@ -20,17 +20,21 @@ type FoundPolicy =
   /** The MX records of the domain are not known now. */
   | { readonly kind: 'unknown' }
 
-/** `host`: as a request names it, with or without a port. */
-export type FindPolicy = (host: string) => Promise<FoundPolicy>
+export class PolicyFinder {
+  private readonly text: string | null
 
-export function createPolicyFinder({ config, receives, resolveMx }: PolicyDeps): FindPolicy {
-  const policy = buildOwnPolicy(config)
-  const { zone, inbound_mx_host: mxHost } = config.service
-  return async (host) => {
+  constructor(private readonly deps: PolicyDeps) {
+    this.text = buildOwnPolicy(deps.config)?.text ?? null
+  }
+
+  /** `host` is as a request names it, with or without a port. */
+  async find(host: string): Promise<FoundPolicy> {
+    const { receives, resolveMx } = this.deps
+    const { zone, inbound_mx_host: mxHost } = this.deps.config.service
     const name = tryParseDomainName(host.replace(/:\d{1,5}$/, ''))
     const domain = name === null ? null : domainOfPolicyHost(name)
-    if (policy === null || domain === null) return { kind: 'none' }
-    const own: FoundPolicy = { kind: 'policy', text: policy.text }
+    if (this.text === null || domain === null) return { kind: 'none' }
+    const own: FoundPolicy = { kind: 'policy', text: this.text }
     if (domain === zone) return own
     if (!receives(domain)) return { kind: 'none' }
     const found = await resolveMx(domain)

@@ -14,7 +14,7 @@ import { createHttpClient, type HttpClient } from '../../../base/platform/http/h
 import { HttpFault } from '../../../base/platform/http/http-fault.js'
 import { parseRetryAfter } from '../../../base/platform/http/retry-after.js'
 import type { RandomSource } from '../../../base/platform/random.js'
-import { createSemaphore, type Semaphore } from '../../../base/platform/semaphore.js'
+import { Semaphore } from '../../../base/platform/semaphore.js'
 import { version } from '../../../base/platform/version.js'
 import type { SendOutcome, SmsMessage, SmsProvider } from '../provider.js'
 import { createTemplateStyle } from './body-template.js'
@@ -54,7 +54,7 @@ export class HttpProvider implements SmsProvider {
   /** It is made at once, because loading it blocks the thread for a while. */
   private readonly client: Promise<HttpClient>
   private readonly stopping = new AbortController()
-  private readonly slots = createSemaphore(MAX_CONNECTIONS, MAX_WAITING)
+  private readonly slots = new Semaphore(MAX_CONNECTIONS, MAX_WAITING)
 
   constructor(private readonly deps: HttpProviderDeps) {
     this.client = createHttpClient({
@@ -117,7 +117,9 @@ async function runRequests(gateway: Gateway, request: GatewayRequest, deadline: 
     const isAdmitted = await slots.acquire(Math.max(0, deadline - ANSWER_TIME - clock()))
     signal.throwIfAborted()
     if (!isAdmitted) return { kind: 'refused', reason: 'too many messages wait for the gateway' }
-    const { result, reason, answer } = await runRequest(gateway, client, request, deadline).finally(slots.release)
+    const { result, reason, answer } = await runRequest(gateway, client, request, deadline).finally(() =>
+      slots.release(),
+    )
     const step = decideNextStep(result, { tries, now: clock(), deadline, random: random() })
     if (step.kind === 'retry') await sleep(step.delay, undefined, { signal })
     else if (step.kind === 'answered' && answer !== null) return style.readAnswer(answer)

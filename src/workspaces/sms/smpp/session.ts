@@ -9,7 +9,7 @@
  */
 import type { Duplex } from 'node:stream'
 import { errorMessageOf } from '../../../base/platform/errors.js'
-import { createSemaphore } from '../../../base/platform/semaphore.js'
+import { Semaphore } from '../../../base/platform/semaphore.js'
 import {
   decodePdu,
   encodePdu,
@@ -58,7 +58,7 @@ export class SmppSession {
   /** Resolves to the reason. */
   readonly ended: Promise<string>
   private readonly waiting = new Map<number, WaitingRequest>()
-  private readonly deliveries = createSemaphore(MAX_DELIVERIES, 1)
+  private readonly deliveries = new Semaphore(MAX_DELIVERIES, 1)
   private readonly idleTimer: NodeJS.Timeout
   private sequence = 0
   private reason: string | null = null

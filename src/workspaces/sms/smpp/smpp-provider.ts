@@ -9,7 +9,7 @@
  * would get each message when its answer comes too late, and phones would get codes that are not valid.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createSemaphore } from '../../../base/platform/semaphore.js'
+import { Semaphore } from '../../../base/platform/semaphore.js'
 import type { Receipt, SendOutcome, SmsMessage, SmsProvider } from '../provider.js'
 import { type LinkDeps, type LinkTimes, SmppLink } from './link.js'
 import { MessageIds } from './message-ids.js'
@@ -60,7 +60,7 @@ const LOG_INTERVAL = 60_000
 export class SmppProvider implements SmsProvider {
   readonly name = 'smpp'
   private readonly link: SmppLink
-  private readonly window = createSemaphore(MAX_OUTSTANDING, MAX_WAITING)
+  private readonly window = new Semaphore(MAX_OUTSTANDING, MAX_WAITING)
   private readonly ids = new MessageIds()
   private readonly throttle: Throttle
   private readonly stopping = new AbortController()

@@ -1,16 +1,16 @@
 /** The limits of connections, and which connection is closed for another. */
 import t from 'tap'
 import {
+  ConnectionLimiter,
   type ConnectionLimitSettings,
   type ConnectionOrigin,
   type ConnectionState,
-  createConnectionLimiter,
 } from '../../../../src/base/platform/connections/connection-limiter.js'
 
 /** A limiter of connections with given states, and the names of those that were evicted. */
 function createLimiter(settings: Partial<ConnectionLimitSettings>) {
   const all = { max_connections: 100, max_connections_per_address: 100, max_connections_per_network: 100 }
-  const limit = createConnectionLimiter(() => ({ ...all, ...settings }))
+  const limit = new ConnectionLimiter(() => ({ ...all, ...settings }))
   const evicted: string[] = []
   const enter = (origin: ConnectionOrigin | null, name: string, state: ConnectionState | null = null) =>
     limit.acquire(origin, { state: () => state, evict: () => evicted.push(name) })

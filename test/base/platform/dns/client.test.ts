@@ -14,7 +14,7 @@ import {
   type Resolver,
 } from '../../../../src/base/platform/dns/resolver.js'
 import { parseDnsServer } from '../../../../src/base/platform/dns/transport.js'
-import { createSemaphore } from '../../../../src/base/platform/semaphore.js'
+import { Semaphore } from '../../../../src/base/platform/semaphore.js'
 import { dnsServers } from '../../../helpers/config-values.js'
 import {
   type DnsRecord,
@@ -310,7 +310,7 @@ t.test('queries without a reply do not block others', async (t) => {
 })
 
 t.test('waiting queries are admitted in order, for a limited time and up to a limit', async (t) => {
-  const line = createSemaphore(1, 2)
+  const line = new Semaphore(1, 2)
   t.equal(await line.acquire(1), true)
   const [late, next, many] = [line.acquire(1), line.acquire(60_000), line.acquire(60_000)]
   t.equal(await many, false)

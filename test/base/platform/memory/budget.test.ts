@@ -2,10 +2,10 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { createBudgetShare, createMemoryBudget } from '../../../../src/base/platform/memory/budget.js'
-import { createMemoryQueue } from '../../../../src/base/platform/memory/queue.js'
+import { MemoryBudget } from '../../../../src/base/platform/memory/budget.js'
+import { MemoryQueue } from '../../../../src/base/platform/memory/queue.js'
 import { type MemoryReservation, reserveMemory } from '../../../../src/base/platform/memory/reservation.js'
-import { createMemoryShares } from '../../../../src/base/platform/memory/shares.js'
+import { MemoryShares } from '../../../../src/base/platform/memory/shares.js'
 import { waitUntil } from '../../../helpers/wait-until.js'
 
 /** Longer than the queue's own limit, which starts before it. */
@@ -38,7 +38,7 @@ function turn(): Promise<void> {
 }
 
 t.test('a reservation without room waits in order: neither a small nor a large one is overtaken', async (t) => {
-  const whole = createMemoryBudget(100)
+  const whole = new MemoryBudget(100)
   const { granted, ask, end, held } = recordReservations()
   for (const [name, bytes] of [
     ['first', 60],
@@ -58,9 +58,9 @@ t.test('a reservation without room waits in order: neither a small nor a large o
 })
 
 t.test('a full share blocks no other, and released memory wakes all shares', async (t) => {
-  const whole = createMemoryBudget(120)
-  const [mx, rest] = [createBudgetShare(whole, 96, 2), createBudgetShare(whole, 96, 4)]
-  const owners = createMemoryShares(rest, 12)
+  const whole = new MemoryBudget(120)
+  const [mx, rest] = [new MemoryBudget(96, whole, 2), new MemoryBudget(96, whole, 4)]
+  const owners = new MemoryShares(rest, 12)
   const { granted, ask, end, held } = recordReservations()
   const reservations = [
     ['mx 1', mx, 40],
@@ -86,7 +86,7 @@ t.test('a full share blocks no other, and released memory wakes all shares', asy
 })
 
 t.test('a wait ends at its time limit or when it is aborted, and the next ones go on', async (t) => {
-  const whole = createMemoryBudget(100)
+  const whole = new MemoryBudget(100)
   const { granted, refused, ask, end } = recordReservations()
   const leaving = new AbortController()
   void ask('first', whole, 60, long)
@@ -113,14 +113,14 @@ t.test('a wait ends at its time limit or when it is aborted, and the next ones g
 })
 
 t.test('waiting reservations are limited: for an owner, in a share, in total', async (t) => {
-  const whole = createMemoryBudget(10)
-  const shares = [1, 2, 3, 4].map(() => createMemoryBudget(10, whole))
+  const whole = new MemoryBudget(10)
+  const shares = [1, 2, 3, 4].map(() => new MemoryBudget(10, whole))
   const end = new AbortController()
   setMaxListeners(0, end.signal)
   whole.acquire(10)
   const wait = { ...long, signal: end.signal }
   const { refused, ask } = recordReservations()
-  const most = createMemoryShares(shares[0] ?? whole, 10, 3)
+  const most = new MemoryShares(shares[0] ?? whole, 10, { maxWaiting: 3 })
   const each = Array.from({ length: 4 }, (_, at) => ask(`owner ${at}`, most.forOwner('one'), 1, wait))
   await turn()
   t.same([refused, whole.countWaiting()], [['owner 3'], 3], 'three of one owner')
@@ -134,7 +134,7 @@ t.test('waiting reservations are limited: for an owner, in a share, in total', a
 })
 
 t.test('every byte of a reservation is released, used or not, and more is acquired as it is needed', async (t) => {
-  const whole = createMemoryBudget(100)
+  const whole = new MemoryBudget(100)
   const reserved = await reserveMemory(whole, 60, long)
   if (reserved === null) throw new Error('there is room')
   t.ok(reserved.acquire(50))
@@ -157,7 +157,7 @@ t.test('every byte of a reservation is released, used or not, and more is acquir
 })
 
 t.test('memory that is reserved and not used in time is released, and the message goes on as it arrives', async (t) => {
-  const whole = createMemoryBudget(100)
+  const whole = new MemoryBudget(100)
   const slow = await reserveMemory(whole, 90, long, { patience: 20, bytesPerSecond: 1e6 })
   t.ok(slow?.acquire(10))
   const next = await reserveMemory(whole, 90, long)
@@ -171,7 +171,7 @@ t.test('memory that is reserved and not used in time is released, and the messag
 })
 
 t.test('after a long wait a slow transfer gives way, and a fast one stays', async (t) => {
-  const line = createMemoryQueue(20)
+  const line = new MemoryQueue(20)
   const gone: string[] = []
   let used = 90
   const slow = [{ name: 'slow', held: 60 }]
@@ -198,5 +198,5 @@ t.test('after a long wait a slow transfer gives way, and a fast one stays', asyn
   t.equal(await first, true)
   t.same([gone, used], [['slow'], 80])
   t.equal(await line.waitForRoom([level], take, { timeout: 200 }), false, 'what is left does not give way')
-  t.same([used, line.length()], [80, 0])
+  t.same([used, line.length], [80, 0])
 })

@@ -46,14 +46,11 @@ t.test('the table types match the migrated schema', async (t) => {
     'forward-tables',
     'inbound-tables',
     'metrics-tables',
-    'pace-tables',
     'sms-tables',
     'breaker-tables',
-    'doctor-tables',
     'tls-report-tables',
     'session-tables',
     'tracking-tables',
-    'warm-up-tables',
     'webhook-tables',
   ]
   const paths = files.map((name) => `src/base/storage/tables/${name}.ts`)

@@ -5,7 +5,7 @@ import { formatProblems } from '../../../../src/base/config/problems.js'
 import { formatCsvLine, unescapeFormula } from '../../../../src/base/platform/csv/cells.js'
 import { CsvFault, type CsvRow, MAX_CELLS, MAX_ROW_BYTES, readCsvRows } from '../../../../src/base/platform/csv/rows.js'
 import { createLog } from '../../../../src/base/platform/log.js'
-import { createAddressHider } from '../../../../src/base/platform/log-privacy.js'
+import { AddressHider } from '../../../../src/base/platform/log-privacy.js'
 import { parseLogLine } from '../../../../src/base/platform/log-tail.js'
 import { parsePhoneNumber } from '../../../../src/base/platform/phone-number.js'
 import { matchesPieces } from '../../../../src/records/messages/queue/hold-rule-matcher.js'
@@ -99,7 +99,7 @@ function matchPattern(input: Buffer): void {
   )
 }
 
-const hider = createAddressHider(true)
+const hider = new AddressHider(true)
 hider.useKey(createSecretKey(Buffer.alloc(32)))
 
 function writeLog(input: Buffer): void {
@@ -110,7 +110,7 @@ function writeLog(input: Buffer): void {
     const log = createLog(
       { write: (line: string) => void lines.push(line) },
       { level: 'info', format },
-      { hide: hider.hide },
+      { hide: (line) => hider.hide(line) },
     )
     log.info({ text, reply: `${text} <${address}> ${text}`, deep: { [text.slice(0, 20)]: [text] } }, text)
     check(lines.length === 1, 'a line is one line')

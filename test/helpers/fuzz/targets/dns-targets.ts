@@ -2,8 +2,8 @@
 import { encode } from 'dns-packet'
 import { buildQuery, isReplyTo, readDnsReply } from '../../../../src/base/platform/dns/message.js'
 import { encodeName, isQueryable, readName, toCanonicalName } from '../../../../src/base/platform/dns/name.js'
-import { createResponder } from '../../../../src/servers/dns/responder.js'
-import { createResponseRateLimiter, defaultResponseRate } from '../../../../src/servers/dns/response-rate-limiter.js'
+import { Responder } from '../../../../src/servers/dns/responder.js'
+import { defaultResponseRate, ResponseRateLimiter } from '../../../../src/servers/dns/response-rate-limiter.js'
 import { networks } from '../../config-values.js'
 import { literalZone } from '../../dns/literal-zone.js'
 import { check, checkEqual, type FuzzTarget } from '../target.js'
@@ -54,10 +54,10 @@ const MAX_UDP = 1_232
 
 function askZone(input: Buffer): void {
   const faults: unknown[] = []
-  const responder = createResponder({
+  const responder = new Responder({
     zone,
     secondaries: networks('203.0.113.0/24'),
-    rateLimiter: createResponseRateLimiter({ ...defaultResponseRate, burst: 1_000_000 }),
+    rateLimiter: new ResponseRateLimiter({ ...defaultResponseRate, burst: 1_000_000 }),
     clock: () => 0,
     log: { error: (fault: unknown) => void faults.push(fault) },
   })

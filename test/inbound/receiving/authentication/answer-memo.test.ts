@@ -2,12 +2,8 @@
 import type { DNSResolver } from 'mailauth'
 import t from 'tap'
 import type { LookupResult } from '../../../../src/base/platform/dns/resolver.js'
-import { type AnswerMemo, createAnswerMemo } from '../../../../src/inbound/receiving/authentication/answer-memo.js'
-import {
-  createMessageQueries,
-  type KeepingResolver,
-  type MessageQueries,
-} from '../../../../src/inbound/receiving/authentication/dns-queries.js'
+import { AnswerMemo } from '../../../../src/inbound/receiving/authentication/answer-memo.js'
+import { type KeepingResolver, MessageQueries } from '../../../../src/inbound/receiving/authentication/dns-queries.js'
 import type { FoundAnswer } from '../../../../src/inbound/receiving/authentication/kept-answers.js'
 
 const one: LookupResult<string> = { kind: 'records', records: ['one'] }
@@ -26,7 +22,7 @@ function open(memo: AnswerMemo<string>): Fixture {
   const kept = new Map<string, FoundAnswer>()
   let runs = 0
   const queries = (): MessageQueries =>
-    createMessageQueries(
+    new MessageQueries(
       {
         findKept: (key) => kept.get(key),
         resolveRecords: async () => ({ kind: 'records', records: ['asked'] }),
@@ -50,7 +46,7 @@ function open(memo: AnswerMemo<string>): Fixture {
 }
 
 t.test('a result holds while its answers do, for the same input', async (t) => {
-  const { kept, run, count } = open(createAnswerMemo<string>(() => true))
+  const { kept, run, count } = open(new AnswerMemo<string>(() => true))
   kept.set('TXT a.test', one).set('TXT b.test', one)
   t.equal(await run('x', ['a.test', 'b.test']), 'one,one')
   t.equal(await run('x', ['a.test', 'b.test']), 'one,one')
@@ -64,17 +60,17 @@ t.test('a result holds while its answers do, for the same input', async (t) => {
 })
 
 t.test('a result is not remembered if an answer may not be kept, or if it does not last', async (t) => {
-  const { run, count } = open(createAnswerMemo<string>(() => true))
+  const { run, count } = open(new AnswerMemo<string>(() => true))
   for (let turn = 0; turn < 2; turn += 1) t.equal(await run('x', ['a.test']), 'asked')
   t.equal(count(), 2)
-  const fleeting = open(createAnswerMemo<string>((value) => value !== 'one'))
+  const fleeting = open(new AnswerMemo<string>((value) => value !== 'one'))
   fleeting.kept.set('TXT a.test', one)
   for (let turn = 0; turn < 2; turn += 1) await fleeting.run('x', ['a.test'])
   t.equal(fleeting.count(), 2)
 })
 
 t.test('nor with a long input, or very many questions', async (t) => {
-  const { kept, run, count } = open(createAnswerMemo<string>(() => true))
+  const { kept, run, count } = open(new AnswerMemo<string>(() => true))
   kept.set('TXT a.test', one)
   for (let turn = 0; turn < 2; turn += 1) await run('x'.repeat(1001), ['a.test'])
   t.equal(count(), 2)
@@ -85,7 +81,7 @@ t.test('nor with a long input, or very many questions', async (t) => {
 })
 
 t.test('nor with a question that was refused', async (t) => {
-  const memo = createAnswerMemo<string>(() => true)
+  const memo = new AnswerMemo<string>(() => true)
   const resolver: KeepingResolver = {
     findKept: () => one,
     resolveRecords: async () => one,
@@ -93,7 +89,7 @@ t.test('nor with a question that was refused', async (t) => {
   }
   let runs = 0
   for (let turn = 0; turn < 2; turn += 1) {
-    const queries = createMessageQueries(resolver, { perQuery: 1000, perMessage: 1000 }, () => 0)
+    const queries = new MessageQueries(resolver, { perQuery: 1000, perMessage: 1000 }, () => 0)
     await memo.run('x', queries, queries.createResolver(0), async (ask) => {
       runs += 1
       await t.rejects(ask('a.test', 'TXT'), { code: 'ELOOKUPLIMIT' })
@@ -104,7 +100,7 @@ t.test('nor with a question that was refused', async (t) => {
 })
 
 t.test('results with large answers make room for one another', async (t) => {
-  const { kept, run, count } = open(createAnswerMemo<string>(() => true))
+  const { kept, run, count } = open(new AnswerMemo<string>(() => true))
   const names = Array.from({ length: 20 }, (_, at) => `a${at}.test`)
   for (const name of names) kept.set(`TXT ${name}`, { kind: 'records', records: ['x'.repeat(4096)] })
   for (let at = 0; at < 100; at += 1) await run(`${at}`, names)
@@ -115,7 +111,7 @@ t.test('results with large answers make room for one another', async (t) => {
 })
 
 t.test('an answer that was at hand is so until the end of the message', async (t) => {
-  const memo = createAnswerMemo<string>(() => true)
+  const memo = new AnswerMemo<string>(() => true)
   const kept = new Map<string, FoundAnswer>([['TXT a.test', one]])
   let now = 0
   const resolver: KeepingResolver = {
@@ -123,7 +119,7 @@ t.test('an answer that was at hand is so until the end of the message', async (t
     resolveRecords: async () => two,
     resolveMx: async () => ({ kind: 'no-data' }),
   }
-  const open = (): MessageQueries => createMessageQueries(resolver, { perQuery: 1000, perMessage: 1000 }, () => now)
+  const open = (): MessageQueries => new MessageQueries(resolver, { perQuery: 1000, perMessage: 1000 }, () => now)
   const check = async (ask: DNSResolver): Promise<string> => (await ask('a.test', 'TXT')).flat().join()
   const first = open()
   t.equal(await memo.run('x', first, first.createResolver(9), check), 'one')

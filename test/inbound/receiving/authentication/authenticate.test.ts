@@ -13,7 +13,7 @@ import {
 } from '../../../../src/inbound/receiving/authentication/acceptance-policy.js'
 import { authenticate, defaultLimits } from '../../../../src/inbound/receiving/authentication/authenticate.js'
 import { WholeBodyHash } from '../../../../src/inbound/receiving/authentication/body-hash.js'
-import { createMessageQueries } from '../../../../src/inbound/receiving/authentication/dns-queries.js'
+import { MessageQueries } from '../../../../src/inbound/receiving/authentication/dns-queries.js'
 import {
   formatAuthenticationResults,
   formatReceivedSpf,
@@ -686,7 +686,7 @@ t.test('through a real resolver and UDP: passes, and a fault that is no failure'
 
 t.test('queries of a check are limited, and cached answers cost nothing', async (t) => {
   const zone = recordZone({ 'a.test': { A: ['192.0.2.1'] } })
-  const questions = createMessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => now)
+  const questions = new MessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => now)
   const ask = questions.createResolver(2)
   t.same(await ask('a.test', 'A'), ['192.0.2.1'])
   await t.rejects(ask('b.test', 'A'), { code: 'ENOTFOUND' })
@@ -699,7 +699,7 @@ t.test('queries of a check are limited, and cached answers cost nothing', async 
 t.test('after the time limit of the message nothing is queried', async (t) => {
   let at = now
   const zone = recordZone({ 'a.test': { A: ['192.0.2.1'] } })
-  const ask = createMessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => at).createResolver(9)
+  const ask = new MessageQueries(zone, { perQuery: 1_000, perMessage: 1_000 }, () => at).createResolver(9)
   at += 1_000
   await t.rejects(ask('a.test', 'A'), { code: 'ETIMEOUT' })
   t.same(zone.asked, [])

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { SpfVerdict } from '../../../../src/base/mail/authentication-results.js'
 import { defaultResolverSettings, openResolver } from '../../../../src/base/platform/dns/resolver.js'
 import { checkSpf, toSpfKey, toSpfVerdict } from '../../../../src/inbound/receiving/authentication/check-spf.js'
-import { createMessageQueries } from '../../../../src/inbound/receiving/authentication/dns-queries.js'
+import { MessageQueries } from '../../../../src/inbound/receiving/authentication/dns-queries.js'
 import { dnsServers } from '../../../helpers/config-values.js'
 import { type DnsRecord, dnsServer } from '../../../helpers/dns/dns-server.js'
 import { type RecordZone, recordZone } from '../../../helpers/dns/record-zone.js'
@@ -20,7 +20,7 @@ interface Checked extends SpfVerdict {
 async function check(zone: RecordZone, client: Client = {}, perQuery = 1_000): Promise<Checked> {
   const { ip = '192.0.2.1', helo = 'client.test', from = 'a@b.test' } = client
   const resolver = recordZone(zone)
-  const questions = createMessageQueries(resolver, { perQuery, perMessage: 10_000 }, () => 0)
+  const questions = new MessageQueries(resolver, { perQuery, perMessage: 10_000 }, () => 0)
   const connection = { clientAddress: ip, helo, envelopeFrom: from, hostname: 'mx.test' }
   const { verdict } = await checkSpf(connection, questions.createResolver(120), 10_000)
   return { ...verdict, asked: resolver.asked }
@@ -653,7 +653,7 @@ t.test('names of DNS are octets: any name of a record or a macro is queried', as
     t.teardown(() => server.close())
     const settings = { ...defaultResolverSettings, servers: dnsServers(server.address) }
     const resolver = openResolver(settings, () => 0, new AbortController().signal)
-    const questions = createMessageQueries(resolver, { perQuery: 5_000, perMessage: 10_000 }, () => 0)
+    const questions = new MessageQueries(resolver, { perQuery: 5_000, perMessage: 10_000 }, () => 0)
     const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom: from, hostname: 'mx.test' }
     const { verdict } = await checkSpf(connection, questions.createResolver(120), 10_000)
     t.equal(verdict.result, 'pass', `${text} from ${from}: ${server.queries.join(', ')}`)
@@ -687,7 +687,7 @@ t.test(
       const finding = async (envelopeFrom: string) => {
         const connection = { clientAddress: '192.0.2.1', helo: 'client.test', envelopeFrom, hostname: 'mx.test' }
         const limits = { perQuery: 1_000, perMessage: 10_000 }
-        const questions = createMessageQueries(recordZone(record(policy, zone)), limits, () => 0)
+        const questions = new MessageQueries(recordZone(record(policy, zone)), limits, () => 0)
         const found = await checkSpf(connection, questions.createResolver(120), 10_000)
         return { connection, found, key: toSpfKey(connection) }
       }

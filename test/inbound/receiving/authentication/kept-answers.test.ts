@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
-  createKeptAnswers,
   type FoundAnswer,
+  KeptAnswers,
   toAnswerKey,
 } from '../../../../src/inbound/receiving/authentication/kept-answers.js'
 
@@ -9,7 +9,7 @@ const answer: FoundAnswer = { kind: 'records', records: ['192.0.2.1'] }
 const key = toAnswerKey('b.test', 'A')
 
 t.test('an answer is kept until its time, and is the same object', async (t) => {
-  const answers = createKeptAnswers()
+  const answers = new KeptAnswers()
   t.equal(answers.find(key, 1000), undefined)
   answers.keep(key, answer, 6000, 1000)
   t.equal(answers.find(key, 1000), answer)
@@ -20,7 +20,7 @@ t.test('an answer is kept until its time, and is the same object', async (t) => 
 })
 
 t.test('after the clock was set back, answers of the time ahead are not used', async (t) => {
-  const answers = createKeptAnswers()
+  const answers = new KeptAnswers()
   answers.keep(key, answer, 109_000, 100_000)
   t.equal(answers.find(key, 99_999), undefined)
   t.equal(answers.find(key, 100_000), answer)
@@ -33,7 +33,7 @@ t.test('names that DNS distinguishes never share an answer', async (t) => {
 })
 
 t.test('large answers make room for one another', async (t) => {
-  const answers = createKeptAnswers()
+  const answers = new KeptAnswers()
   const large: FoundAnswer = { kind: 'records', records: ['x'.repeat(4096)] }
   for (let count = 0; count < 2000; count += 1) answers.keep(`TXT ${count}`, large, 10, 0)
   t.equal(answers.find('TXT 0', 0), undefined)
@@ -41,7 +41,7 @@ t.test('large answers make room for one another', async (t) => {
 })
 
 t.test('long names make room for one another too', async (t) => {
-  const answers = createKeptAnswers()
+  const answers = new KeptAnswers()
   const nameOf = (count: number): string => `TXT ${'x'.repeat(16_000)}${count}`
   for (let count = 0; count < 300; count += 1) answers.keep(nameOf(count), { kind: 'no-domain' }, 10, 0)
   t.equal(answers.find(nameOf(0), 0), undefined)

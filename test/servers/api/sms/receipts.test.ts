@@ -25,7 +25,7 @@ async function startReceipts(t: Test, options: TestApiOptions = {}, fault?: Erro
     receipts.push(receipt)
     return 'applied'
   }
-  const api = await startTestApi(t, { ...options, routes: receiptRoutes({ secret, applyReceipt }) })
+  const api = await startTestApi(t, { ...options, routes: receiptRoutes({ secret, sms: { applyReceipt } }) })
   const report: Received['report'] = async (body, type, where = path) => {
     const client = await api.connect()
     client.send(

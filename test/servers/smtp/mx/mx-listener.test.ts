@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../../../src/base/mail/refusal.js'
-import { createBudgetShare, createMemoryBudget } from '../../../../src/base/platform/memory/budget.js'
+import { MemoryBudget } from '../../../../src/base/platform/memory/budget.js'
 import { StorageFault } from '../../../../src/base/storage/db/write.js'
 import { tarpitDelay } from '../../../../src/servers/smtp/mx/mx-refusals.js'
 import { networks } from '../../../helpers/config-values.js'
@@ -278,7 +278,7 @@ t.test(
   'a limited number of large messages from one address wait for memory at DATA; then the session ends',
   async (t) => {
     const size = 300_000
-    const memory = createMemoryBudget(size)
+    const memory = new MemoryBudget(size)
     memory.acquire(1)
     const { open, listener } = await runMx(t, { memoryWait: 1_500, maxWaitingPerAddress: 2 }, { memory })
     const at = async (from: string): Promise<Dialogue> => {
@@ -685,13 +685,13 @@ t.test('a connection that breaks within TLS is logged once, with its client', as
 })
 
 t.test('all memory and all slots are given back, however messages and sessions end', async (t) => {
-  const whole = createMemoryBudget(1_000_000)
+  const whole = new MemoryBudget(1_000_000)
   let count = 0
   const { listener, port } = await runMx(
     t,
     { max_size: 100_000, maxBytesInFlight: 400_000, maxLineLength: 998 },
     {
-      memory: createBudgetShare(whole, 500_000, 2),
+      memory: new MemoryBudget(500_000, whole, 2),
       accept: async () => {
         count += 1
         await turn()

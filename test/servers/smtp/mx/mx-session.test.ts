@@ -1,7 +1,7 @@
 /** The policy of the MX session, by tables: verbs in, replies out, without sockets and without smtp-server. */
 import t from 'tap'
 import type { ReceivedMessage } from '../../../../src/inbound/receiving/authentication/received-message.js'
-import { createMxGate, type MxGate } from '../../../../src/servers/smtp/mx/mx-gate.js'
+import { MxGate } from '../../../../src/servers/smtp/mx/mx-gate.js'
 import { MxSession } from '../../../../src/servers/smtp/mx/mx-session.js'
 import { type MxSettings, mxSettings } from '../listener-settings.js'
 import { type MxChanges, mxRooms } from '../mx-listener.js'
@@ -25,7 +25,7 @@ const checkRecipient: NonNullable<MxChanges['checkRecipient']> = (address) =>
 function openSession(settings: MxSettings = {}, changes: Changes = {}): Opened {
   const accepted: ReceivedMessage[] = []
   const waits: number[] = []
-  const gate = createMxGate({
+  const gate = new MxGate({
     ...mxRooms({ checkRecipient, ...changes }, accepted),
     schedule(milliseconds, act) {
       waits.push(milliseconds)

@@ -1,11 +1,7 @@
 /** Collecting a message within the size limit and the memory budget. */
 import fc from 'fast-check'
 import t from 'tap'
-import {
-  createBudgetShare,
-  createMemoryBudget,
-  type MemoryBudget,
-} from '../../../../src/base/platform/memory/budget.js'
+import { MemoryBudget } from '../../../../src/base/platform/memory/budget.js'
 import {
   buildNoRoomRefusal,
   type CollectedMessage,
@@ -32,7 +28,7 @@ t.test('a message is collected completely from pieces of any size', async () => 
   })
   await fc.assert(
     fc.asyncProperty(sizes, async (lengths) => {
-      const budget = createMemoryBudget(1e9)
+      const budget = new MemoryBudget(1e9)
       let byte = 0
       const pieces = lengths.map((length) => Buffer.alloc(length, byte++ % 251))
       const { raw, release } = await feed(pieces, 1e9, budget)
@@ -48,7 +44,7 @@ const errorOf = (error: unknown): unknown => error
 
 t.test('a message that is too large or finds no room is refused at its end, and holds no memory', async (t) => {
   const pieces = Array.from({ length: 10 }, () => Buffer.alloc(100))
-  const budget = createMemoryBudget(1000)
+  const budget = new MemoryBudget(1000)
   t.match(await feed(pieces, 999, budget).catch(errorOf), { kind: 'too-large' })
   t.equal(budget.usedBytes(), 0)
   budget.acquire(1)
@@ -61,7 +57,7 @@ t.test('a message that is too large or finds no room is refused at its end, and 
 })
 
 t.test('a message that breaks off holds no memory', async (t) => {
-  const budget = createMemoryBudget(1000)
+  const budget = new MemoryBudget(1000)
   const message = new IncomingMessage(1000, budget)
   message.write(Buffer.alloc(10))
   message.destroy()
@@ -73,8 +69,8 @@ t.test('a message that breaks off holds no memory', async (t) => {
 
 t.test('when the memory is full, the slowest message is discarded, and no other', async (t) => {
   let now = 0
-  const shared = createMemoryBudget(1_300)
-  const budget = createBudgetShare(shared, 1_200, 2)
+  const shared = new MemoryBudget(1_300)
+  const budget = new MemoryBudget(1_200, shared, 2)
   const incoming = (): IncomingMessage => new IncomingMessage(1_000, budget, buildNoRoomRefusal, () => now)
   const [slow, slower] = [incoming(), incoming()]
   slow.write(Buffer.alloc(200))
@@ -111,7 +107,7 @@ t.test('when the memory is full, the slowest message is discarded, and no other'
 
 t.test('a message that asks for memory and is the slowest itself is discarded once', async (t) => {
   let now = 0
-  const budget = createMemoryBudget(100)
+  const budget = new MemoryBudget(100)
   const message = new IncomingMessage(1_000, budget, buildNoRoomRefusal, () => now)
   message.write(Buffer.alloc(90))
   now += 10_000
@@ -122,7 +118,7 @@ t.test('a message that asks for memory and is the slowest itself is discarded on
 })
 
 t.test('a complete message stays when its client leaves', async (t) => {
-  const budget = createMemoryBudget(1000)
+  const budget = new MemoryBudget(1000)
   const message = new IncomingMessage(1000, budget)
   message.end(Buffer.alloc(10))
   message.destroy()

@@ -3,7 +3,7 @@ import { connect as connectPlain } from 'node:net'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { Refusal } from '../../../../src/base/mail/refusal.js'
-import { createMemoryBudget } from '../../../../src/base/platform/memory/budget.js'
+import { MemoryBudget } from '../../../../src/base/platform/memory/budget.js'
 import { StorageFault } from '../../../../src/base/storage/db/write.js'
 import { type Dialogue, dial } from '../../../helpers/smtp/smtp-dialogue.js'
 import {
@@ -362,7 +362,7 @@ async function atLargeData(client: Dialogue): Promise<void> {
 }
 
 t.test('DATA of a large message is answered when there is memory for all of it', async (t) => {
-  const memory = createMemoryBudget(LARGE * 1.5)
+  const memory = new MemoryBudget(LARGE * 1.5)
   const { open, listener } = await runSubmission(t, { max_connections: 3, memoryWait: 60_000 }, { ...trusting, memory })
   const [first, second] = [await open(), await open()]
   await atLargeData(first)
@@ -393,7 +393,7 @@ t.test('DATA of a large message is answered when there is memory for all of it',
 t.test(
   'a client that gets no memory in time is answered 452, may go on, and does not count as idle meanwhile',
   async (t) => {
-    const memory = createMemoryBudget(LARGE * 1.5)
+    const memory = new MemoryBudget(LARGE * 1.5)
     const limits = { max_connections: 2, memoryWait: 500 }
     const { open, port, advance } = await runSubmission(t, limits, { ...trusting, memory })
     memory.acquire(LARGE)
@@ -414,7 +414,7 @@ t.test(
 )
 
 t.test('a listener that stops, and a key that ends, end the wait for memory', async (t) => {
-  const memory = createMemoryBudget(LARGE * 1.5)
+  const memory = new MemoryBudget(LARGE * 1.5)
   memory.acquire(LARGE)
   const { open, listener } = await runSubmission(t, {}, { ...trusting, memory })
   const [revoked, stopped] = [await open(), await open()]

@@ -3,7 +3,7 @@ import t from 'tap'
 import { Refusal } from '../../../../src/base/mail/refusal.js'
 import type { SubmittedMessage } from '../../../../src/outbound/sending/submitted-message.js'
 import { defaultSubmissionLimits } from '../../../../src/servers/smtp/submission/submission-deps.js'
-import { createSubmissionGate, type SubmissionGate } from '../../../../src/servers/smtp/submission/submission-gate.js'
+import { SubmissionGate } from '../../../../src/servers/smtp/submission/submission-gate.js'
 import { SubmissionSession } from '../../../../src/servers/smtp/submission/submission-session.js'
 import { createKeylessPrincipal, type Principal } from '../../../../src/workspaces/accounts/access/principal.js'
 import { type SubmissionSettings, submissionSettings } from '../listener-settings.js'
@@ -30,7 +30,7 @@ function openSession(
   { authenticate = authenticateGood, trusted = () => null, accept, ...deps }: SubmissionChanges = {},
 ): Opened {
   const accepted: SubmittedMessage[] = []
-  const gate = createSubmissionGate({
+  const gate = new SubmissionGate({
     access: {
       authenticate,
       findTrusted: trusted,

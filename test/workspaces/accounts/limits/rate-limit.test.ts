@@ -5,11 +5,7 @@ import { builtInPlans, type PlanLimits } from '../../../../src/base/config/plans
 import { parseAddress } from '../../../../src/base/mail/address.js'
 import type { Commit } from '../../../../src/base/storage/db/write.js'
 import { eraseWorkspace } from '../../../../src/base/storage/maintenance/erase.js'
-import {
-  buildRateRefusal,
-  createRateLimit,
-  type RateState,
-} from '../../../../src/workspaces/accounts/limits/rate-limit.js'
+import { buildRateRefusal, RateLimit, type RateState } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
 import { DailyRequests } from '../../../../src/workspaces/accounts/limits/rate-limit-days.js'
 import {
   SlidingCount,
@@ -90,7 +86,7 @@ const tables: readonly (readonly [what: string, limits: PlanLimits, looks: reado
 
 t.test('requests are limited by the second, the minute and the day', async (t) => {
   for (const [what, limits, looks] of tables) {
-    const limit = createRateLimit({ limitsOf: () => limits })
+    const limit = new RateLimit({ limitsOf: () => limits })
     for (const [at, allowed, remaining, retryAfter] of looks) {
       const state = limit.take('ws', begun + at)
       t.match(state, { allowed, remaining, retryAfter }, `${what}: at ${at}`)
@@ -102,7 +98,7 @@ t.test('requests are limited by the second, the minute and the day', async (t) =
 
 t.test('a plan without request limits refuses nothing and counts against 1000 a second', async (t) => {
   for (const limits of [{}, { emails_per_month: 5 }]) {
-    const limit = createRateLimit({ limitsOf: () => limits })
+    const limit = new RateLimit({ limitsOf: () => limits })
     t.match(limit.peek('ws', begun), { allowed: true, limit: 1000, remaining: 1000, resetAt: begun / 1000 })
     for (let n = 0; n < 1200; n += 1) limit.take('ws', begun + 1)
     t.match(limit.take('ws', begun + 2), { allowed: true, limit: 1000, remaining: 0, resetAt: begun / 1000 + 2 })
@@ -111,7 +107,7 @@ t.test('a plan without request limits refuses nothing and counts against 1000 a 
 })
 
 t.test('checking counts nothing, a refusal counts nothing, and each key has its own count', async (t) => {
-  const limit = createRateLimit({ limitsOf: () => ({ requests_per_second: 1 }) })
+  const limit = new RateLimit({ limitsOf: () => ({ requests_per_second: 1 }) })
   for (let n = 0; n < 3; n += 1) t.match(limit.peek('a', begun), { allowed: true, remaining: 1 })
   t.equal(limit.take('a', begun).allowed, true)
   for (let at = 1; at < 1000; at += 100) t.equal(limit.take('a', begun + at).allowed, false)
@@ -121,7 +117,7 @@ t.test('checking counts nothing, a refusal counts nothing, and each key has its 
 
 t.test('a new plan applies at once, including requests already counted', async (t) => {
   let limits: PlanLimits = builtInPlans['free'] ?? {}
-  const limit = createRateLimit({ limitsOf: () => limits })
+  const limit = new RateLimit({ limitsOf: () => limits })
   for (let n = 0; n < 20; n += 1) t.equal(limit.take('ws', begun).allowed, true)
   t.match(limit.take('ws', begun), { allowed: false, limit: 20 })
   limits = builtInPlans['pro'] ?? {}
@@ -134,7 +130,7 @@ t.test('a new plan applies at once, including requests already counted', async (
 })
 
 t.test('memory is bounded: the least recently used key is dropped', async (t) => {
-  const limit = createRateLimit({ limitsOf: () => ({ requests_per_minute: 1 }), maxKeys: 2 })
+  const limit = new RateLimit({ limitsOf: () => ({ requests_per_minute: 1 }), maxKeys: 2 })
   for (const key of ['a', 'b']) limit.take(key, begun)
   t.equal(limit.take('a', begun).allowed, false)
   t.equal(limit.take('c', begun).allowed, true)
@@ -143,14 +139,14 @@ t.test('memory is bounded: the least recently used key is dropped', async (t) =>
 })
 
 t.test('a clock that is set back delays requests and never admits more', async (t) => {
-  const limit = createRateLimit({ limitsOf: () => ({ requests_per_second: 2, burst: 2 }) })
+  const limit = new RateLimit({ limitsOf: () => ({ requests_per_second: 2, burst: 2 }) })
   for (const at of [0, -5000]) t.equal(limit.take('ws', begun + at).allowed, true)
   for (const at of [-5000, -1, 0, 999]) t.equal(limit.take('ws', begun + at).allowed, false)
   t.equal(limit.take('ws', begun + 1000).allowed, true)
 })
 
 t.test('a refusal says how long to wait', async (t) => {
-  const limit = createRateLimit({ limitsOf: () => ({ requests_per_minute: 1 }) })
+  const limit = new RateLimit({ limitsOf: () => ({ requests_per_minute: 1 }) })
   limit.take('ws', begun + 1)
   const refusal = buildRateRefusal(limit.take('ws', begun + 2))
   t.match(refusal, { kind: 'rate-limited', message: 'too many requests: try again in 61 s' })
@@ -178,7 +174,7 @@ t.test('no span of time holds more than its limit, and a client that waits until
     fc.property(plan, fc.array(wait, { minLength: 20, maxLength: 200 }), ({ more, ...drawn }, waits) => {
       const burst = more === undefined ? undefined : drawn.requests_per_second + more
       const limits: PlanLimits = { ...drawn, burst }
-      const limit = createRateLimit({ limitsOf: () => limits })
+      const limit = new RateLimit({ limitsOf: () => limits })
       const passed: number[] = []
       let now = begun
       const ask = (): RateState => {
@@ -241,7 +237,7 @@ t.test('the daily count survives a restart, except for what was not yet saved', 
   let limits = perDay
   const start = (commit: Commit = database.commit) => {
     const days = new DailyRequests({ read: database.read, commit })
-    return { days, limit: createRateLimit({ limitsOf: () => limits, days, maxKeys: 1 }) }
+    return { days, limit: new RateLimit({ limitsOf: () => limits, days, maxKeys: 1 }) }
   }
   const first = start()
   for (let n = 0; n < 3; n += 1) first.limit.take(workspaceId, begun)

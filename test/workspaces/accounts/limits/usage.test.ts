@@ -6,7 +6,7 @@ import { countDomainCreation } from '../../../../src/workspaces/accounts/limits/
 import { readHeldInboundBytes, requireRoom } from '../../../../src/workspaces/accounts/limits/inbound-bytes.js'
 import type { Plan } from '../../../../src/workspaces/accounts/limits/plans.js'
 import { EmailCharger } from '../../../../src/workspaces/accounts/limits/quota.js'
-import { createRateLimit } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
+import { RateLimit } from '../../../../src/workspaces/accounts/limits/rate-limit.js'
 import { readUsage } from '../../../../src/workspaces/accounts/limits/usage.js'
 import { transferOwnership } from '../../../../src/workspaces/accounts/people/members.js'
 import { initOperatorWorkspace } from '../../../../src/workspaces/accounts/workspace/operator-workspace.js'
@@ -73,7 +73,7 @@ t.test('the day of a sender domain goes on where another workspace of the owner 
 t.test('requests of all workspaces are measured together, each with the limits of its own plan', async (t) => {
   const ownerOf = (workspaceId: string): string => (workspaceId === 'ws_4' ? 'ben' : 'anna')
   const saved: string[] = []
-  const limit = createRateLimit({
+  const limit = new RateLimit({
     limitsOf: (id) => ({ requests_per_minute: id === 'ws_3' ? 10 : 3, requests_per_day: 100 }),
     meterOf: ownerOf,
     days: { readSlices: () => [], count: (id) => saved.push(id) },

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Config } from '../../../../src/base/config/complete.js'
 import { parseConfig } from '../../../../src/base/config/load.js'
-import { createPolicyFinder } from '../../../../src/workspaces/domains/mta-sts/find-policy.js'
+import { PolicyFinder } from '../../../../src/workspaces/domains/mta-sts/find-policy.js'
 import { buildOwnPolicy } from '../../../../src/workspaces/domains/mta-sts/own-policy.js'
 import { zoneResolver } from '../../../helpers/dns/zone-resolver.js'
 
@@ -35,9 +35,9 @@ t.test('only hosts of our zone and of domains whose mail comes to us alone have 
     'foreign.test': { mx: [[10, 'mx.z.test']] },
   })
   const receives = (domain: string): boolean => domain !== 'foreign.test'
-  const find = createPolicyFinder({ config: configOf('mta_sts = "testing"'), receives, resolveMx })
+  const finder = new PolicyFinder({ config: configOf('mta_sts = "testing"'), receives, resolveMx })
   const kinds = async (...hosts: readonly string[]): Promise<readonly string[]> =>
-    Promise.all(hosts.map(async (host) => (await find(host)).kind))
+    Promise.all(hosts.map(async (host) => (await finder.find(host)).kind))
   t.same(await kinds('mta-sts.z.test', 'MTA-STS.z.test:8443', 'mta-sts.ours.test'), ['policy', 'policy', 'policy'])
   t.same(await kinds('mta-sts.shared.test', 'mta-sts.away.test', 'mta-sts.none.test', 'mta-sts.foreign.test'), [
     'none',
@@ -47,6 +47,6 @@ t.test('only hosts of our zone and of domains whose mail comes to us alone have 
   ])
   t.same(await kinds('z.test', 'mail.z.test', '', 'mta-sts.', 'mta-sts.a b', '[::1]:443'), Array(6).fill('none'))
   t.same(await kinds('mta-sts.broken.test'), ['unknown'])
-  const off = createPolicyFinder({ config: configOf(''), receives, resolveMx })
-  t.equal((await off('mta-sts.z.test')).kind, 'none')
+  const off = new PolicyFinder({ config: configOf(''), receives, resolveMx })
+  t.equal((await off.find('mta-sts.z.test')).kind, 'none')
 })

@@ -10,10 +10,9 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../../../../base/platform/clock.js'
 import { originOf } from '../../../../base/platform/connections/client-address.js'
 import {
-  type ConnectionLimiter,
+  ConnectionLimiter,
   type ConnectionLimitSettings,
   type ConnectionState,
-  createConnectionLimiter,
   type ReachedLimit,
 } from '../../../../base/platform/connections/connection-limiter.js'
 import { socketOf } from '../../../../base/platform/http/paced-connection.js'
@@ -56,7 +55,7 @@ export class Connections {
 
   constructor(settings: ConnectionsSettings) {
     this.settings = settings
-    this.limit = createConnectionLimiter(settings.limits)
+    this.limit = new ConnectionLimiter(settings.limits)
   }
 
   get size(): number {

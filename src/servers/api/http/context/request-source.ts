@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../../../base/mail/refusal.js'
-import { isInSomeNetwork, type Network, parseIpAddress } from '../../../../base/platform/ip-address.js'
+import { parseIpAddress } from '../../../../base/platform/ip-address.js'
 
 /** The other end of a connection. */
 export interface Peer {
@@ -22,10 +22,6 @@ export const LOOPBACK_ADDRESS = '127.0.0.1'
 
 export type IsProxy = (address: string) => boolean
 type Scheme = 'http' | 'https'
-
-export function createProxyCheck(networks: readonly Network[]): IsProxy {
-  return (address) => isInSomeNetwork(networks, address)
-}
 
 export function findClientAddress(peer: Peer, forwardedFor: string | undefined, isProxy: IsProxy): string {
   if (forwardedFor === undefined || !peer.trusted) return peer.address

@@ -28,7 +28,7 @@ import { type HttpReply, JSON_TYPE, send } from '../output/send-reply.js'
 import { isOpenArea, type Route } from '../route/route.js'
 import type { AccessLog } from './access-log.js'
 import { PageServer, type Pages } from './page-server.js'
-import { type FindPolicyText, sendPolicy } from './policy-file.js'
+import { type Policies, sendPolicy } from './policy-file.js'
 import { InputReader, type LargeBodies } from './read-input.js'
 import type { Readiness } from './readiness.js'
 import { RouteRunner } from './route-runner.js'
@@ -48,7 +48,7 @@ interface AppParts {
   readonly pace: BodyPace
   readonly bodies: LargeBodies
   /** The MTA-STS policy of a host. */
-  readonly findPolicy: FindPolicyText
+  readonly policies: Policies
   /** A request was answered; large answers may still be on their way. */
   readonly onRequest?: ((request: EndedRequest) => void) | undefined
 }
@@ -117,14 +117,14 @@ export class ApiApp {
 
   /** Starts answering requests. */
   serve({ routes, readDocument, pages, browser }: Served): void {
-    const { keys, sender, memory, pace, bodies, clock, findPolicy } = this.parts
+    const { keys, sender, memory, pace, bodies, clock, policies } = this.parts
     this.sessions = browser?.sessions ?? null
     const runner = new RouteRunner(keys, this.sessions, new InputReader(memory, pace, bodies), sender, clock)
     const endpointOf = (route: Route): Endpoint => {
       return { methods: [route.method], path: route.path, run: (ctx) => runner.run(ctx, route) }
     }
     this.table.mount('/v1', [...routes.map(endpointOf), this.documentEndpoint(readDocument)])
-    this.table.mount('', [{ methods: ['GET'], path: POLICY_PATH, run: (ctx) => sendPolicy(ctx, findPolicy) }])
+    this.table.mount('', [{ methods: ['GET'], path: POLICY_PATH, run: (ctx) => sendPolicy(ctx, policies) }])
     if (pages !== undefined) {
       const server = new PageServer(pages, memory, pace, clock, (error, id) => this.toErrorBody(error, id))
       const run = (ctx: ApiContext): Promise<void> => server.serve(ctx)

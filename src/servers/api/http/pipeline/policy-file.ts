@@ -3,15 +3,14 @@
  * room decides which policy that is.
  */
 import { Refusal } from '../../../../base/mail/refusal.js'
+import type { PolicyFinder } from '../../../../workspaces/domains/mta-sts/find-policy.js'
 import type { ApiContext } from '../context/api-context.js'
 import { send } from '../output/send-reply.js'
 
-export type FindPolicyText = (
-  host: string,
-) => Promise<{ readonly kind: 'policy'; readonly text: string } | { readonly kind: 'none' | 'unknown' }>
+export type Policies = Pick<PolicyFinder, 'find'>
 
-export async function sendPolicy(ctx: ApiContext, findPolicy: FindPolicyText): Promise<void> {
-  const found = await findPolicy(ctx.req.headers.host ?? '')
+export async function sendPolicy(ctx: ApiContext, policies: Policies): Promise<void> {
+  const found = await policies.find(ctx.req.headers.host ?? '')
   switch (found.kind) {
     case 'policy':
       return send(ctx, { status: 200, type: 'text/plain; charset=utf-8', payload: found.text })

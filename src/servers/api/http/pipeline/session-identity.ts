@@ -14,9 +14,9 @@ import { Refusal } from '../../../../base/mail/refusal.js'
 import type { Clock } from '../../../../base/platform/clock.js'
 import { addressKeyOf } from '../../../../base/platform/connections/client-address.js'
 import type { Read } from '../../../../base/storage/db/prepared.js'
-import { createRateLimit } from '../../../../workspaces/accounts/limits/rate-limit.js'
+import { RateLimit } from '../../../../workspaces/accounts/limits/rate-limit.js'
 import { BROWSER_LIFETIME } from '../../../../workspaces/accounts/sessions/known-browsers.js'
-import type { CheckSession, OpenSession } from '../../../../workspaces/accounts/sessions/session-check.js'
+import type { OpenSession, SessionCheck } from '../../../../workspaces/accounts/sessions/session-check.js'
 import { findSessionPrincipal, requireOperator } from '../../../../workspaces/accounts/sessions/session-principal.js'
 import type { Proof, RequestIdentity, RequestLimits } from '../context/request-identity.js'
 import { isForeignOrigin, type Peer, requireHttps, schemeOf } from '../context/request-source.js'
@@ -31,11 +31,11 @@ const MAX_WORKSPACE_ID = 100
 const USER_LIMITS: PlanLimits = { requests_per_second: 100, requests_per_minute: 1_500 }
 
 export class SessionIdentities {
-  private readonly users = createRateLimit({ limitsOf: () => USER_LIMITS })
+  private readonly users = new RateLimit({ limitsOf: () => USER_LIMITS })
 
   constructor(
     private readonly read: Read,
-    private readonly checkSession: CheckSession,
+    private readonly sessions: SessionCheck,
     private readonly limits: RequestLimits,
     private readonly clock: Clock,
   ) {}
@@ -75,7 +75,7 @@ export class SessionIdentities {
 
   private requireSession({ headers }: IncomingMessage): OpenSession {
     const token = readCookie(headers.cookie, COOKIE)
-    const session = token === null ? null : this.checkSession(token)
+    const session = token === null ? null : this.sessions.find(token)
     if (session === null) throw signedOut()
     return session
   }

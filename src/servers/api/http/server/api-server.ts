@@ -7,7 +7,7 @@
  * No client may end the server: `error` and `clientError` always have a listener.
  */
 import { createServer as createPlainServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { answerInTurn, paceConnections, socketOf } from '../../../../base/platform/http/paced-connection.js'
@@ -64,40 +64,108 @@ export interface ServerDeps {
   readonly log: Log
 }
 
-export type ApiServer =
-  | { readonly kind: 'tls'; readonly server: TlsServer }
-  | { readonly kind: 'http' | 'unix'; readonly server: Server }
+export class ApiServer {
+  readonly server: Server | TlsServer
+  private readonly answer: RequestListener
 
-export function createApiServer(kind: EndpointKind, deps: ServerDeps): ApiServer {
-  const { app, connections, tls, timeouts } = deps
-  const answer = answerInTurn((request, response) => {
-    const connection = connections.findBySocket(request.socket)
-    if (connection === undefined) return void request.destroy()
-    connections.markRequest(connection, response)
-    app.listener(request, response)
-  })
-  if (kind !== 'tls') {
-    const server = createPlainServer(toHttpOptions(timeouts), answer)
-    paceConnections(server, 'connection')
-    attachEventHandlers(server, kind, deps, answer)
-    return { kind, server }
+  constructor(
+    private readonly kind: EndpointKind,
+    private readonly deps: ServerDeps,
+  ) {
+    const { app, connections } = deps
+    this.answer = answerInTurn((request, response) => {
+      const connection = connections.findBySocket(request.socket)
+      if (connection === undefined) return void request.destroy()
+      connections.markRequest(connection, response)
+      app.listener(request, response)
+    })
+    this.server = kind === 'tls' ? this.createTls() : this.createPlain()
+    this.attachEventHandlers()
   }
-  const server = createTlsServer(
-    {
+
+  /** Sets the certificate of all later handshakes, if there are any. */
+  updateSecureContext(tls: TlsPair): void {
+    if (this.server instanceof TlsServer) this.server.setSecureContext(toTlsOptions(tls))
+  }
+
+  private createTls(): TlsServer {
+    const { connections, tls, timeouts } = this.deps
+    const options = {
       ...toHttpOptions(timeouts),
       ...toTlsOptions(tls),
       ...(tls.SNICallback === undefined ? {} : { SNICallback: tls.SNICallback }),
       handshakeTimeout: timeouts.handshake,
-    },
-    answer,
-  )
-  paceConnections(server, 'secureConnection')
-  attachEventHandlers(server, kind, deps, answer)
-  server.on('secureConnection', (socket) => connections.markSecured(socket))
-  return { kind, server }
+    }
+    const server = createTlsServer(options, this.answer)
+    paceConnections(server, 'secureConnection')
+    return server.on('secureConnection', (socket) => connections.markSecured(socket))
+  }
+
+  private createPlain(): Server {
+    const server = createPlainServer(toHttpOptions(this.deps.timeouts), this.answer)
+    paceConnections(server, 'connection')
+    return server
+  }
+
+  private attachEventHandlers(): void {
+    const { server, answer } = this
+    const { timeouts, log } = this.deps
+    server.timeout = timeouts.inactivity
+    this.interceptConnections()
+    // `100 Continue` is sent when the body is read; other expectations may be ignored (RFC 9110 section 10.1.1).
+    server.on('checkContinue', answer)
+    server.on('checkExpectation', answer)
+    server.on('connect', (_request, socket: Socket) => this.answerAndClose(socket, connectNotAllowed))
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.answerFault(error, socket))
+    server.on('error', (err) => log.warn({ err }, 'a listener of the API failed'))
+  }
+
+  /** Checks the connection limit and the first byte before Node handles a connection. */
+  private interceptConnections(): void {
+    const { server, kind } = this
+    const { connections, validations, timeouts } = this.deps
+    const connectionHandlers = server.listeners('connection')
+    const handOver = (socket: Socket): void => {
+      for (const handle of connectionHandlers) handle.call(server, socket)
+    }
+    server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      socket.on('error', () => undefined) // the event `close` follows
+      if (!connections.enter(socket, kind)) {
+        if (kind === 'tls') socket.destroy()
+        else this.answerAndClose(socket, tooManyConnectionsAnswer)
+      } else if (kind === 'tls') {
+        peekFirstByte(socket, timeouts.handshake, (byte) => {
+          if (byte !== TLS_HANDSHAKE) this.answerAndClose(socket, plainHttpOnTls)
+          else if (validations === undefined) handOver(socket)
+          else validations.divert(socket, () => handOver(socket))
+        })
+      } else handOver(socket)
+    })
+  }
+
+  private answerFault(error: NodeJS.ErrnoException, socket: Socket): void {
+    const { connections, log } = this.deps
+    log.debug({ reason: error.code ?? error.message }, 'a client of the API failed')
+    if (socket.writableEnded) return
+    const content = preRequestAnswerTo(error)
+    const response = connections.findBySocket(socket)?.response ?? null
+    if (content === null) socket.destroy()
+    else if (isUnderWay(response) && (response.headersSent || response.req.complete)) {
+      // The request before it was valid: its answer comes first.
+      response.once('close', () => socket.destroy())
+    } else this.answerAndClose(socket, content)
+  }
+
+  private answerAndClose(socket: Socket, content: PreRequestAnswer): void {
+    const { app, connections } = this.deps
+    const address = connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''
+    const isSecure = socketOf(socket) instanceof TLSSocket
+    sendAndClose(socket, app.formatPreRequestAnswer(content, { address, isSecure }))
+  }
 }
 
-export function toTlsOptions({ cert, key }: TlsPair): TlsPair & typeof serverTlsSettings {
+function toTlsOptions({ cert, key }: TlsPair): TlsPair & typeof serverTlsSettings {
   return { ...serverTlsSettings, cert, key }
 }
 
@@ -110,67 +178,6 @@ function toHttpOptions({ header, request, keepAlive, checkInterval }: ListenerTi
     connectionsCheckingInterval: checkInterval,
     requireHostHeader: false, // the pipeline refuses it with a JSON body
   }
-}
-
-function attachEventHandlers(
-  server: Server | TlsServer,
-  kind: EndpointKind,
-  deps: ServerDeps,
-  answer: RequestListener,
-): void {
-  const { app, connections, timeouts, log } = deps
-  const answerAndClose = (socket: Socket, content: PreRequestAnswer): void => {
-    const address = connections.findBySocket(socket)?.peer.address ?? socket.remoteAddress ?? ''
-    sendAndClose(
-      socket,
-      app.formatPreRequestAnswer(content, { address, isSecure: socketOf(socket) instanceof TLSSocket }),
-    )
-  }
-  server.timeout = timeouts.inactivity
-  interceptConnections(server, kind, deps, answerAndClose)
-  // `100 Continue` is sent when the body is read; other expectations may be ignored (RFC 9110 section 10.1.1).
-  server.on('checkContinue', answer)
-  server.on('checkExpectation', answer)
-  server.on('connect', (_request, socket: Socket) => answerAndClose(socket, connectNotAllowed))
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    log.debug({ reason: error.code ?? error.message }, 'a client of the API failed')
-    if (socket.writableEnded) return
-    const content = preRequestAnswerTo(error)
-    const response = connections.findBySocket(socket)?.response ?? null
-    if (content === null) socket.destroy()
-    else if (isUnderWay(response) && (response.headersSent || response.req.complete)) {
-      // The request before it was valid: its answer comes first.
-      response.once('close', () => socket.destroy())
-    } else answerAndClose(socket, content)
-  })
-  server.on('error', (err) => log.warn({ err }, 'a listener of the API failed'))
-}
-
-/** Checks the connection limit and the first byte before Node handles a connection. */
-function interceptConnections(
-  server: Server | TlsServer,
-  kind: EndpointKind,
-  { connections, validations, timeouts: { handshake } }: ServerDeps,
-  answerAndClose: (socket: Socket, content: PreRequestAnswer) => void,
-): void {
-  const connectionHandlers = server.listeners('connection')
-  const handOver = (socket: Socket): void => {
-    for (const handle of connectionHandlers) handle.call(server, socket)
-  }
-  server.removeAllListeners('connection')
-  server.on('connection', (socket: Socket) => {
-    socket.on('error', () => undefined) // the event `close` follows
-    if (!connections.enter(socket, kind)) {
-      if (kind === 'tls') socket.destroy()
-      else answerAndClose(socket, tooManyConnectionsAnswer)
-    } else if (kind === 'tls') {
-      peekFirstByte(socket, handshake, (byte) => {
-        if (byte !== TLS_HANDSHAKE) answerAndClose(socket, plainHttpOnTls)
-        else if (validations === undefined) handOver(socket)
-        else validations.divert(socket, () => handOver(socket))
-      })
-    } else handOver(socket)
-  })
 }
 
 /** The first byte of a TLS record that holds a handshake message (RFC 8446 section 5.1). */

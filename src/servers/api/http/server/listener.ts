@@ -9,7 +9,7 @@ import { type ListenOptions, Server } from 'node:net'
 import { boundAddressOf } from '../../../../base/platform/bound-address.js'
 import { removeStaleSocket } from '../../../../base/platform/socket-file.js'
 import type { TlsPair } from '../../../../base/platform/tls-files.js'
-import { type ApiServer, createApiServer, type ServerDeps, toTlsOptions } from './api-server.js'
+import { ApiServer, type ServerDeps } from './api-server.js'
 
 export type ApiEndpoint =
   | { readonly kind: 'tls' | 'http'; readonly host: string; readonly port: number }
@@ -29,7 +29,7 @@ export class ApiListener {
     const endpoints: ApiEndpoint[] = []
     try {
       for (const endpoint of listen) {
-        const opened = createApiServer(endpoint.kind, deps)
+        const opened = new ApiServer(endpoint.kind, deps)
         servers.push(opened)
         endpoints.push(await bindServer(opened.server, endpoint))
       }
@@ -47,7 +47,7 @@ export class ApiListener {
 
   /** Sets the certificate of all later handshakes. */
   updateSecureContext(tls: TlsPair): void {
-    for (const opened of this.servers) if (opened.kind === 'tls') opened.server.setSecureContext(toTlsOptions(tls))
+    for (const server of this.servers) server.updateSecureContext(tls)
   }
 
   /**

@@ -14,22 +14,25 @@ import {
   readClientHello,
 } from '../../../../operations/certificates/client-hello.js'
 
-export interface Validations {
-  /** Calls `onOrdinary`, with nothing read, unless the connection is a validation. */
-  readonly divert: (socket: Socket, onOrdinary: () => void) => void
-}
+export class Validations {
+  private readonly server: Server
 
-/** `limit` is the time in milliseconds for the ClientHello, and for the handshake after it. */
-export function createValidations(answers: ChallengeAnswers, limit: number): Validations {
-  const server = createValidationServer(answers, limit)
-  return {
-    divert(socket, onOrdinary) {
-      if (!answers.awaitsTls()) return onOrdinary()
-      peekClientHello(socket, limit, ({ kind }) => {
-        if (kind === 'validation') server.emit('connection', socket)
+  /** `limit` is the time in milliseconds for the ClientHello, and for the handshake after it. */
+  constructor(
+    private readonly answers: ChallengeAnswers,
+    private readonly limit: number,
+  ) {
+    this.server = createValidationServer(answers, limit)
+  }
+
+  /** Calls `onOrdinary`, with nothing read, unless the connection is a validation. */
+  divert(socket: Socket, onOrdinary: () => void): void {
+    if (!this.answers.awaitsTls()) onOrdinary()
+    else
+      peekClientHello(socket, this.limit, ({ kind }) => {
+        if (kind === 'validation') this.server.emit('connection', socket)
         else onOrdinary()
       })
-    },
   }
 }
 

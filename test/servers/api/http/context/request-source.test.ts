@@ -4,9 +4,9 @@ import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
+import { isInSomeNetwork } from '../../../../../src/base/platform/ip-address.js'
 import { type Place, placeOf } from '../../../../../src/servers/api/http/context/place.js'
 import {
-  createProxyCheck,
   findClientAddress,
   findClientScheme,
   isForeignOrigin,
@@ -15,7 +15,8 @@ import {
 import { networks } from '../../../../helpers/config-values.js'
 
 t.test('the client address, directly and behind proxies', async (t) => {
-  const isProxy = createProxyCheck(networks('10.0.0.0/8', '2001:db8:a::/48'))
+  const proxies = networks('10.0.0.0/8', '2001:db8:a::/48')
+  const isProxy = (address: string): boolean => isInSomeNetwork(proxies, address)
   const peer: Peer = { address: '10.0.0.1', trusted: true, tls: true }
   const rows: readonly (readonly [forwarded: string | undefined, address: string])[] = [
     [undefined, '10.0.0.1'],

@@ -5,14 +5,14 @@ import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createMemoryBudget } from '../../../../../src/base/platform/memory/budget.js'
+import { MemoryBudget } from '../../../../../src/base/platform/memory/budget.js'
 import { bodyPace, readBody } from '../../../../../src/servers/api/http/input/read-body.js'
 
 const headerOf = (body: string, more = ''): string =>
   `POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${body.length}\r\n${more}\r\n`
 
 t.test('a body is read whole, however it arrives', async (t) => {
-  const budget = createMemoryBudget(1_000)
+  const budget = new MemoryBudget(1_000)
   const seen: { readonly body: string; readonly isHeld: boolean }[] = []
   const server = createServer(async (request, response) => {
     await null // as the pipeline does before it reads

@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { z } from 'zod'
 import { Refusal } from '../../../../../src/base/mail/refusal.js'
-import { createMemoryBudget } from '../../../../../src/base/platform/memory/budget.js'
+import { MemoryBudget } from '../../../../../src/base/platform/memory/budget.js'
 import type { MemoryHolder } from '../../../../../src/base/platform/memory/holders.js'
 import { StorageFault, WriteConflict } from '../../../../../src/base/storage/db/write.js'
 import { type Answer, json } from '../../../../../src/servers/api/http/answer.js'
@@ -423,7 +423,7 @@ t.test('a key that is revoked during the body does nothing', async (t) => {
     acted += 1
     return json(201, {})
   }
-  const memory = createMemoryBudget(2_000)
+  const memory = new MemoryBudget(2_000)
   const api = await startTestApi(t, {
     memory,
     routes: [testRoute({ method: 'POST', path: '/things', body: z.strictObject({ text: z.string() }), run })],
@@ -442,13 +442,15 @@ t.test('a key that is revoked during the body does nothing', async (t) => {
 })
 
 t.test('a slow body gives its memory back when others need it, and is answered 503', async (t) => {
-  const whole = createMemoryBudget(2_000)
   const holders: MemoryHolder[] = []
-  const addHolder = (holder: MemoryHolder): (() => void) => {
-    holders.push(holder)
-    return whole.addHolder(holder)
+  class WatchedBudget extends MemoryBudget {
+    override addHolder(holder: MemoryHolder): () => void {
+      holders.push(holder)
+      return super.addHolder(holder)
+    }
   }
-  const api = await startTestApi(t, { memory: { ...whole, addHolder } })
+  const whole = new WatchedBudget(2_000)
+  const api = await startTestApi(t, { memory: whole })
   const holding = await api.connect()
   const body = `{"text":"${'x'.repeat(1_500)}"}`
   holding.send(post('/v1/things', body).slice(0, -1))
@@ -460,7 +462,7 @@ t.test('a slow body gives its memory back when others need it, and is answered 5
 })
 
 t.test('bodies in memory share one budget, and every byte is released', async (t) => {
-  const memory = createMemoryBudget(2_000)
+  const memory = new MemoryBudget(2_000)
   const api = await startTestApi(t, { memory })
   const holding = await api.connect()
   const body = `{"text":"${'x'.repeat(1_500)}"}`
@@ -495,7 +497,7 @@ t.test('bodies in memory share one budget, and every byte is released', async (t
 })
 
 t.test('a large body waits for memory before it is read, and is read when there is room', async (t) => {
-  const memory = createMemoryBudget(1_000_000)
+  const memory = new MemoryBudget(1_000_000)
   const api = await startTestApi(t, { memory })
   const body = `{"text":"${'x'.repeat(600_000)}"}`
   const holding = await api.connect()
@@ -527,7 +529,7 @@ t.test('a large body waits for memory before it is read, and is read when there 
 t.test(
   'a large body that gets no memory in time is answered 503, and a client that leaves frees its turn',
   async (t) => {
-    const memory = createMemoryBudget(1_000_000)
+    const memory = new MemoryBudget(1_000_000)
     const api = await startTestApi(t, { memory, pace: { memoryWait: 300 } })
     const body = `{"text":"${'x'.repeat(600_000)}"}`
     const head = post('/v1/things', body, 'Expect: 100-continue').slice(0, -body.length)
@@ -557,7 +559,7 @@ t.test(
 )
 
 t.test('one workspace has a share of the memory for bodies, and others have room beside it', async (t) => {
-  const memory = createMemoryBudget(2_000)
+  const memory = new MemoryBudget(2_000)
   const api = await startTestApi(t, { memory, share: 1_000 })
   const body = `{"text":"${'x'.repeat(900)}"}`
   const holding = await api.connect()
@@ -577,7 +579,7 @@ t.test('one workspace has a share of the memory for bodies, and others have room
 })
 
 t.test('a body that arrives too slowly is answered and holds no memory', async (t) => {
-  const memory = createMemoryBudget(100_000)
+  const memory = new MemoryBudget(100_000)
   const api = await startTestApi(t, { memory, pace: { patience: 50, bytesPerSecond: 1e9 } })
   const client = await api.connect()
   client.send(post('/v1/things', '{"text":"hello"}').slice(0, -1))
@@ -586,7 +588,7 @@ t.test('a body that arrives too slowly is answered and holds no memory', async (
 })
 
 t.test('large answers that are not read have one budget and a time limit', async (t) => {
-  const answers = createMemoryBudget(40_000_000)
+  const answers = new MemoryBudget(40_000_000)
   const bytes = Buffer.alloc(30_000_000)
   const large = testRoute({ method: 'GET', path: '/large', run: () => ({ kind: 'bytes', type: 'text/plain', bytes }) })
   const api = await startTestApi(t, { answers, routes: [...testRoutes, large] })
@@ -612,8 +614,8 @@ t.test('large answers that are not read have one budget and a time limit', async
 })
 
 t.test('a slow reader of a large answer holds no memory, blocks no other client, and gets every byte', async (t) => {
-  const answers = createMemoryBudget(40_000_000)
-  const unread = createMemoryBudget(120_000_000)
+  const answers = new MemoryBudget(40_000_000)
+  const unread = new MemoryBudget(120_000_000)
   const made: WeakRef<Buffer>[] = []
   const bytesOf = (n: number): Buffer => Buffer.alloc(30_000_000, `answer ${n} `)
   const run = (): Answer => {

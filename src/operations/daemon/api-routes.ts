@@ -123,7 +123,7 @@ export function buildApiRoutes(parts: RouteParts): readonly Route[] {
     ...fileRoutes(parts),
     ...forwardRoutes({ ...parts, ...people.requestForwards }),
     ...domainRoutes({
-      ...{ ...parts.domainChecks.rotationDeps, changes: parts.changes },
+      ...{ ...parts.rotationDeps, changes: parts.changes },
       ...{ names: config.service, lookups: new CheckLimiter() },
     }),
     ...eventRoutes(parts),
@@ -187,10 +187,10 @@ function buildBroadcastParts({
   return { composing, contactMessages: new ContactMessages(identity.returnPathSecret, publicUrl) }
 }
 
-function buildUrlCheck({ settings, domainChecks }: RouteParts): UrlCheck {
+function buildUrlCheck({ settings, rotationDeps }: RouteParts): UrlCheck {
   return new UrlCheck({
     mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
-    resolveAddresses: domainChecks.rotationDeps.resolver.resolveAddresses,
+    resolveAddresses: rotationDeps.resolver.resolveAddresses,
   })
 }
 

@@ -9,6 +9,7 @@ import type { ReceivingDomainCache } from '../../workspaces/domains/receiving-do
 import type { RecheckDeps } from '../../workspaces/domains/recheck-domains.js'
 import { RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
 import type { RotationDeps } from '../../workspaces/domains/rotate-keys.js'
+import type { StopSteps } from './daemon-options.js'
 import { type Edges, resolverOf } from './edges.js'
 
 interface DomainDeps {
@@ -20,7 +21,8 @@ interface DomainDeps {
   readonly database: Database
 }
 
-export interface DomainChecks extends Pick<RecheckRunner, 'start' | 'wake' | 'stop'> {
+interface DomainChecks {
+  readonly domainChecks: RecheckRunner
   /** Dependencies of the checks that a request asks for. */
   readonly rotationDeps: RotationDeps
 }
@@ -28,6 +30,7 @@ export interface DomainChecks extends Pick<RecheckRunner, 'start' | 'wake' | 'st
 export function wireDomainChecks(
   { config, settings, clock, log, edges, database }: DomainDeps,
   onChanged: RecheckDeps['onChanged'],
+  stopSteps: StopSteps,
 ): DomainChecks {
   const stopped = new AbortController()
   const resolver = edges.resolver ?? openDomainResolver(config, clock, stopped.signal)
@@ -35,34 +38,26 @@ export function wireDomainChecks(
   const rotationDeps = buildRotationDeps(config, () => settings().outbound.expire_after, {
     ...{ ...database, resolver, random },
   })
-  const runner = new RecheckRunner({ ...rotationDeps, clock, log, onChanged })
-  return {
-    rotationDeps,
-    start: () => runner.start(),
-    wake: () => runner.wake(),
-    stop: () => {
-      stopped.abort()
-      return runner.stop()
-    },
-  }
-}
-
-interface OwnPolicy {
-  readonly policies: PolicyFinder
-  readonly stop: () => Promise<void>
+  const domainChecks = new RecheckRunner({ ...rotationDeps, clock, log, onChanged })
+  stopSteps.push(
+    () => domainChecks.stop(),
+    () => stopped.abort(),
+  )
+  return { domainChecks, rotationDeps }
 }
 
 /** Finds which hosts have our policy, by the domains that receive mail here and their MX records. */
 export function wireOwnPolicy(
   { config, clock, edges }: Pick<DomainDeps, 'config' | 'clock' | 'edges'>,
   receivingDomains: ReceivingDomainCache,
-): OwnPolicy {
+  stopSteps: StopSteps,
+): PolicyFinder {
   const stopped = new AbortController()
+  stopSteps.push(() => stopped.abort())
   const resolver = resolverOf(edges, config, clock, stopped.signal)
-  const policies = new PolicyFinder({
+  return new PolicyFinder({
     config,
     receives: (domain) => receivingDomains.find(domain)?.inbound === true,
     resolveMx: (domain) => resolver.resolveMx(domain),
   })
-  return { policies, stop: async () => stopped.abort() }
 }

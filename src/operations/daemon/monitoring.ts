@@ -97,12 +97,12 @@ function readUpkeep(
 
 function busyTimesOf(
   database: Database,
-  { signing, receiving, webhooks }: Services,
+  { signing, receiving, webhookThread }: Services,
 ): Parameters<typeof reportProcess>[1] {
   return {
     writer: database.readBusyTime,
     signing: () => signing.readBusyTime(),
     ...Object.fromEntries(receiving.busyTimes.map((readBusyTime, at) => [`inbound_${at + 1}`, readBusyTime])),
-    webhooks: webhooks.readBusyTime,
+    webhooks: () => webhookThread.readBusyTime(),
   }
 }

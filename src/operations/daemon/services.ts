@@ -32,10 +32,14 @@ import { SigningThread } from '../../workspaces/domains/dkim/signing-thread.js'
 import { ForwardRuleCache } from '../../workspaces/domains/forwards/forward-rule-cache.js'
 import type { PolicyFinder } from '../../workspaces/domains/mta-sts/find-policy.js'
 import { ReceivingDomainCache } from '../../workspaces/domains/receiving-domain-cache.js'
+import type { RecheckRunner } from '../../workspaces/domains/recheck-runner.js'
+import type { RotationDeps } from '../../workspaces/domains/rotate-keys.js'
 import { SendingDomainCache } from '../../workspaces/domains/sending-domain-cache.js'
 import { ensureServiceIdentity, type ServiceIdentity } from '../../workspaces/domains/service-identity.js'
 import { ImportRunner } from '../../workspaces/imports/import-runner.js'
 import { SmsService } from '../../workspaces/sms/service/sms-service.js'
+import type { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
+import type { RequestThread } from '../../workspaces/webhooks/request-thread.js'
 import { createWebhookRemovalRunner, type WebhookRemovalRunner } from '../../workspaces/webhooks/webhook-removal.js'
 import { DailyChecks } from '../doctor/daily/daily-checks.js'
 import { Housekeeping } from '../upkeep/housekeeping.js'
@@ -45,11 +49,11 @@ import { wireBreaker } from './breaker.js'
 import { wireBroadcasts } from './broadcasts.js'
 import { type DaemonOptions, defaultStopTimeouts, type StartOptions, type StopSteps } from './daemon-options.js'
 import { openDelivery } from './delivery.js'
-import { type DomainChecks, wireDomainChecks, wireOwnPolicy } from './domains.js'
+import { wireDomainChecks, wireOwnPolicy } from './domains.js'
 import { type Edges, systemEdges } from './edges.js'
 import { type People, wirePeople } from './people.js'
 import { openReceiving } from './receiving.js'
-import { type Webhooks, wireWebhooks } from './webhooks.js'
+import { wireWebhooks } from './webhooks.js'
 
 export interface Services {
   readonly suppressions: SuppressionCache
@@ -71,8 +75,10 @@ export interface Services {
   readonly deletedDomains: DeletedDomainRunner
   readonly deletedAudiences: AudienceRemovalRunner
   readonly deletedWebhooks: WebhookRemovalRunner
-  readonly webhooks: Webhooks
-  readonly domainChecks: DomainChecks
+  readonly webhooks: Dispatcher
+  readonly webhookThread: RequestThread
+  readonly domainChecks: RecheckRunner
+  readonly rotationDeps: RotationDeps
   readonly people: People
   readonly imports: ImportRunner
   readonly broadcasts: BroadcastEngine
@@ -103,7 +109,8 @@ export async function openServices(
   const limits = registerStop(stopSteps, new WorkspaceLimits({ ...common, ...caches, disk }))
   const findLater: Parameters<typeof wireBreaker>[1] = () => ({ holdRules: delivery.holdRules, broadcasts })
   const breaker = registerStop(stopSteps, wireBreaker({ ...logAs('delivery'), ...caches }, findLater))
-  const webhooks = registerStop(stopSteps, wireWebhooks({ ...logAs('webhooks'), ...caches }, stopTimeouts.delivery))
+  const hooks = wireWebhooks({ ...logAs('webhooks'), ...caches }, stopSteps, stopTimeouts.delivery)
+  const { webhooks } = hooks
   const behind = { ...common, ...caches, inboundBytes: limits.inboundBytes, suppressions, breaker, webhooks }
   const engines = await openEngines(behind, stopSteps, stopTimeouts)
   const housekeeping = registerStop(stopSteps, new Housekeeping(common))
@@ -112,7 +119,7 @@ export async function openServices(
   const removals = openRemovals(common, delivery, stopSteps)
   const people = registerStop(stopSteps, wirePeople({ ...logAs('notices'), delivery }))
   const onDomainChanged = (place: DomainRef): void => forgetDomain(caches, place)
-  const domainChecks = registerStop(stopSteps, wireDomainChecks(logAs('domains'), onDomainChanged))
+  const checking = wireDomainChecks(logAs('domains'), onDomainChanged, stopSteps)
   const exports = registerStop(stopSteps, openExports(logAs('exports'), caches))
   const imports = registerStop(stopSteps, openImports(logAs('imports'), caches))
   const hits = registerStop(stopSteps, openHitRecorder(logAs('tracking')))
@@ -123,7 +130,7 @@ export async function openServices(
   registerStop(stopSteps, watchSetBack({ ...common, ...database, delivery, webhooks, housekeeping }))
   const sms = registerStop(stopSteps, await openSms(logAs('sms')))
   const doctor = registerStop(stopSteps, new DailyChecks(logAs('doctor')))
-  const work = { webhooks, people, domainChecks, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
+  const work = { ...hooks, people, ...checking, imports, exports, hits, broadcasts, breaker, sms, doctor, disk }
   return { ...caches, ...engines, ...removals, ...work, limits, suppressions, identity }
 }
 
@@ -214,7 +221,7 @@ async function openEngines(
   const mime = new MimeReader(defaultMimeLimits, contentAnalyzer, own.workspaceOwners.ownerOf)
   stopSteps.push(() => mime.close())
   const receiving = openReceiving({ ...own, mime, queue: delivery.runner, signing }, stopSteps)
-  const { policies } = registerStop(stopSteps, wireOwnPolicy(own, own.receivingDomains))
+  const policies = wireOwnPolicy(own, own.receivingDomains, stopSteps)
   return { signing, delivery, mime, receiving, policies }
 }
 

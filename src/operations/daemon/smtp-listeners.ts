@@ -3,9 +3,9 @@ import type { ReadSettings, StartSettings } from '../../base/config/live-config.
 import type { Receiving } from '../../inbound/receiving/receiving.js'
 import { SubmissionAccess } from '../../outbound/sending/submission-access.js'
 import type { MxDeps } from '../../servers/smtp/mx/mx-deps.js'
-import { type MxListener, startMxListener } from '../../servers/smtp/mx/mx-listener.js'
+import { MxListener } from '../../servers/smtp/mx/mx-listener.js'
 import type { SubmissionDeps } from '../../servers/smtp/submission/submission-deps.js'
-import { type SubmissionListener, startSubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
+import { SubmissionListener } from '../../servers/smtp/submission/submission-listener.js'
 import type { Observers } from '../monitoring/monitoring.js'
 import type { MessageMemory } from './message-memory.js'
 
@@ -22,7 +22,7 @@ export function openSubmissionListener(
   deps: ListenerDeps & Access & Pick<SubmissionDeps, 'acceptor' | 'hasDiskSpace'>,
 ): Promise<SubmissionListener> {
   const { config, settings, tls, clock, log, acceptor, hasDiskSpace, memory, observers } = deps
-  return startSubmissionListener({
+  return SubmissionListener.start({
     ...{ tls, clock, log, acceptor, hasDiskSpace },
     hostname: config.service.hostname,
     settings: () => settings().submission,
@@ -37,7 +37,7 @@ export function openMxListener(
 ): Promise<MxListener> {
   const { config, settings, clock, log, tls, disk, memory, receiving, observers } = deps
   const { recipients, acceptor, blockLists, allowLists, greylist } = receiving
-  return startMxListener({
+  return MxListener.start({
     ...{ clock, log, tls, disk, recipients, acceptor, blockLists, allowLists, greylist },
     hostname: config.service.hostname,
     settings: () => settings().inbound,

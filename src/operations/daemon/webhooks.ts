@@ -10,10 +10,8 @@ import type { WorkspaceOwners } from '../../workspaces/accounts/workspace/worksp
 import { Dispatcher } from '../../workspaces/webhooks/dispatcher.js'
 import { RequestThread } from '../../workspaces/webhooks/request-thread.js'
 import type { Observers } from '../monitoring/monitoring.js'
+import type { StopSteps } from './daemon-options.js'
 import { type Edges, resolverOf } from './edges.js'
-
-/** Milliseconds that requests have to end. Requests that are cut off are made again after the next start. */
-const MAX_STOP = 3_000
 
 interface WebhookDeps {
   readonly config: StartSettings
@@ -26,42 +24,34 @@ interface WebhookDeps {
   readonly workspaceOwners: WorkspaceOwners
 }
 
-export interface Webhooks extends Pick<Dispatcher, 'start' | 'refresh' | 'reload' | 'closeWorkspace'> {
-  /** Milliseconds in which the thread of the requests was busy. */
-  readonly readBusyTime: () => number
-  readonly stop: () => Promise<void>
+interface Webhooks {
+  readonly webhooks: Dispatcher
+  readonly webhookThread: RequestThread
 }
 
 /** `stopTimeout` is the number of milliseconds that attempts under way have to end when the daemon stops. */
-export function wireWebhooks(deps: WebhookDeps, stopTimeout: number): Webhooks {
+export function wireWebhooks(deps: WebhookDeps, stopSteps: StopSteps, stopTimeout: number): Webhooks {
   const { config, settings, clock, log, edges, observers } = deps
   const { read, commit } = deps.database
-  const abortController = new AbortController()
-  const { signal } = abortController
-  const resolver = resolverOf(edges, config, clock, signal)
+  const stopped = new AbortController()
+  const resolver = resolverOf(edges, config, clock, stopped.signal)
   const threadData = { userAgent: `Posthorn/${version}`, authorities: edges.authorities }
-  const thread = new RequestThread(threadData, (err) =>
+  const webhookThread = new RequestThread(threadData, (err) =>
     log.error({ err }, 'the thread of webhook requests failed: requests under way are made again'),
   )
-  const dispatcher = new Dispatcher({
+  const webhooks = new Dispatcher({
     ...{ read, commit, clock, log, ownerOf: deps.workspaceOwners.ownerOf },
     mayConnect: (address) => createAddressGuard(settings().webhooks.allowed_private_networks)(address),
     resolveAddresses: (name) => resolver.resolveAddresses(name),
-    request: (content) => thread.request(content),
+    request: (content) => webhookThread.request(content),
     timeout: () => settings().webhooks.timeout,
     retrySchedule: () => settings().webhooks.retry_schedule,
     onAttempt: observers?.onWebhookAttempt,
   })
-  return {
-    start: () => dispatcher.start(),
-    refresh: (webhook) => dispatcher.refresh(webhook),
-    reload: () => dispatcher.reload(),
-    closeWorkspace: (workspaceId) => dispatcher.closeWorkspace(workspaceId),
-    readBusyTime: () => thread.readBusyTime(),
-    stop: async () => {
-      await dispatcher.stop(Math.min(stopTimeout, MAX_STOP))
-      abortController.abort()
-      await thread.stop()
-    },
-  }
+  stopSteps.push(
+    () => webhookThread.stop(),
+    () => stopped.abort(),
+    () => webhooks.stop(stopTimeout),
+  )
+  return { webhooks, webhookThread }
 }

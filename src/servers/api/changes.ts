@@ -61,8 +61,8 @@ interface ChangedParts extends DomainCaches {
   readonly templates: TemplateCache
   readonly limits: WorkspaceLimits
   readonly delivery: Delivery
-  readonly domainChecks: Pick<RecheckRunner, 'wake'>
-  readonly webhooks: Pick<Dispatcher, 'refresh' | 'reload' | 'closeWorkspace'>
+  readonly domainChecks: RecheckRunner
+  readonly webhooks: Dispatcher
   readonly broadcasts: BroadcastEngine
   readonly exports: ExportRunner
   readonly deletedDomains: DeletedDomainRunner

@@ -41,6 +41,9 @@ const TURN_TIME = 2
 const LOSS_PAUSE = 1_000
 const MAX_LOSSES = 3
 
+/** Milliseconds. */
+const MAX_STOP = 3_000
+
 type SettledBy = Pick<Parameters<typeof settleOutcome>[2], 'outcome' | 'startedAt' | 'webhook'>
 
 export class Dispatcher {
@@ -101,7 +104,10 @@ export class Dispatcher {
     this.registry.closeWorkspace(workspaceId)
   }
 
-  /** Lets attempts under way end within `limit` milliseconds; those that do not are made again after the next start. */
+  /**
+   * Lets attempts under way end within `limit` milliseconds, and no longer than `MAX_STOP`. Those that do not are made
+   * again after the next start.
+   */
   async stop(limit: number): Promise<void> {
     this.isStopping = true
     this.registry.stop()
@@ -109,7 +115,7 @@ export class Dispatcher {
     if (this.pumpTimer !== null) clearImmediate(this.pumpTimer)
     if (this.turns.running > 0) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limit)
+        const timer = setTimeout(resolve, Math.min(limit, MAX_STOP))
         this.onIdle = () => {
           clearTimeout(timer)
           resolve()

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import type { ReceivedMessage } from '../../../src/inbound/receiving/authentication/received-message.js'
 import type { CheckedRecipient, RecipientFault } from '../../../src/inbound/receiving/recipients/recipient-checker.js'
 import type { MxDeps } from '../../../src/servers/smtp/mx/mx-deps.js'
-import { type MxListener, startMxListener } from '../../../src/servers/smtp/mx/mx-listener.js'
+import { MxListener } from '../../../src/servers/smtp/mx/mx-listener.js'
 import { type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import { type MxSettings, mxSettings } from './listener-settings.js'
 import { sharedCertificate } from './submission-listener.js'
@@ -76,7 +76,7 @@ export async function runMx(
   const errors: unknown[] = []
   const waits: number[] = []
   let now = 1_800_000_000_000
-  const listener = await startMxListener({
+  const listener = await MxListener.start({
     ...mxRooms(changes, taken),
     schedule(milliseconds, act) {
       waits.push(milliseconds)

@@ -6,10 +6,7 @@ import { Refusal } from '../../../src/base/mail/refusal.js'
 import type { TlsPair } from '../../../src/base/platform/tls-files.js'
 import type { SubmittedMessage } from '../../../src/outbound/sending/submitted-message.js'
 import type { SubmissionDeps } from '../../../src/servers/smtp/submission/submission-deps.js'
-import {
-  type SubmissionListener,
-  startSubmissionListener,
-} from '../../../src/servers/smtp/submission/submission-listener.js'
+import { SubmissionListener } from '../../../src/servers/smtp/submission/submission-listener.js'
 import { createKeylessPrincipal, type Principal } from '../../../src/workspaces/accounts/access/principal.js'
 import { type DialOptions, type Dialogue, dial } from '../../helpers/smtp/smtp-dialogue.js'
 import { type SubmissionSettings, submissionSettings } from './listener-settings.js'
@@ -77,7 +74,7 @@ export async function runSubmission(
   const taken: AcceptedMessage[] = []
   const errors: unknown[] = []
   let now = 1_800_000_000_000
-  const listener = await startSubmissionListener({
+  const listener = await SubmissionListener.start({
     access: {
       authenticate: deps.authenticate ?? authenticateKey,
       findTrusted: deps.trusted ?? (() => null),

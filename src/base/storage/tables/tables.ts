@@ -182,7 +182,7 @@ export interface Tables {
 }
 
 /** A fault that a daily check found. The row is removed when it is right again. */
-export interface DoctorFindingsTable {
+interface DoctorFindingsTable {
   /** `SERVICE_WORKSPACE`. */
   workspace_id: string
   check_name: string
@@ -198,7 +198,7 @@ export interface DoctorFindingsTable {
 }
 
 /** The rows belong to the installation, and to no workspace. A provider that has never refused anything for its pace has no row. */
-export interface ProviderPacesTable {
+interface ProviderPacesTable {
   /** An id of the known providers, the registrable domain of the MX hosts, or the host and port of a route. */
   provider: string
   /** One of our addresses. Empty if the system chooses it. */
@@ -225,7 +225,7 @@ export interface ProviderPacesTable {
 }
 
 /** One new source address or domain at one provider. */
-export interface WarmUpsTable {
+interface WarmUpsTable {
   /** The workspace of the domain; `SERVICE_WORKSPACE` for a source address. */
   workspace_id: string
   /** A source address in its canonical form, or a domain. */

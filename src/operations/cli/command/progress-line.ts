@@ -1,11 +1,6 @@
 /** A line on standard error that says how far a backup is: rewritten at a terminal, a line every ten percent elsewhere. */
 import type { BackupProgress } from '../../../base/storage/maintenance/backup.js'
 
-interface ProgressLine {
-  readonly update: (progress: BackupProgress) => void
-  readonly end: () => void
-}
-
 interface Options {
   readonly print: (text: string) => void
   readonly isTerminal: boolean
@@ -16,27 +11,35 @@ interface Options {
 /** Milliseconds between two updates at a terminal. */
 const UPDATE_INTERVAL = 250
 
-export function createProgressLine({ print, isTerminal, now = () => performance.now() }: Options): ProgressLine {
-  const begun = now()
-  let shownAt = Number.NEGATIVE_INFINITY
-  let shownTenth = -1
-  let shownPhase: BackupProgress['phase'] = 'copy'
-  const isDue = ({ phase, bytes, total }: BackupProgress): boolean => {
-    if (phase !== shownPhase) return true
-    return isTerminal ? now() - shownAt >= UPDATE_INTERVAL : Math.floor((bytes / total) * 10) > shownTenth
+export class ProgressLine {
+  private readonly now: () => number
+  private readonly begun: number
+  private shownAt = Number.NEGATIVE_INFINITY
+  private shownTenth = -1
+  private shownPhase: BackupProgress['phase'] = 'copy'
+
+  constructor(private readonly options: Options) {
+    this.now = options.now ?? (() => performance.now())
+    this.begun = this.now()
   }
-  return {
-    update: (progress) => {
-      if (!isDue(progress)) return
-      shownAt = now()
-      shownPhase = progress.phase
-      shownTenth = Math.floor((progress.bytes / progress.total) * 10)
-      const text = formatProgress(progress, now() - begun)
-      print(isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
-    },
-    end: () => {
-      if (isTerminal && shownAt > 0) print('\n')
-    },
+
+  update(progress: BackupProgress): void {
+    if (!this.isDue(progress)) return
+    this.shownAt = this.now()
+    this.shownPhase = progress.phase
+    this.shownTenth = Math.floor((progress.bytes / progress.total) * 10)
+    const text = formatProgress(progress, this.now() - this.begun)
+    this.options.print(this.options.isTerminal ? `\r${text}\u001b[K` : `${text}\n`)
+  }
+
+  end(): void {
+    if (this.options.isTerminal && this.shownAt > 0) this.options.print('\n')
+  }
+
+  private isDue({ phase, bytes, total }: BackupProgress): boolean {
+    if (phase !== this.shownPhase) return true
+    if (this.options.isTerminal) return this.now() - this.shownAt >= UPDATE_INTERVAL
+    return Math.floor((bytes / total) * 10) > this.shownTenth
   }
 }
 

@@ -21,7 +21,7 @@ import {
   textOption,
   UsageError,
 } from '../command/command.js'
-import { createProgressLine } from '../command/progress-line.js'
+import { ProgressLine } from '../command/progress-line.js'
 
 const STANDARD_OUTPUT = '-'
 const MEGABYTE = 1 << 20
@@ -106,7 +106,7 @@ function refuseKeep(keep: number | undefined): void {
 
 async function copy({ options, printError, lowerPriority }: Call, from: string, to: string): Promise<number> {
   const shown = flagOption(options, 'progress') || process.stderr.isTTY === true
-  const line = shown ? createProgressLine({ print: printError, isTerminal: process.stderr.isTTY === true }) : null
+  const line = shown ? new ProgressLine({ print: printError, isTerminal: process.stderr.isTTY === true }) : null
   const pace = countOption({ options }, 'pace')
   const onProgress = (progress: BackupProgress): void => {
     // It must not be lowered before: while pages are copied, this process holds the write lock now and then. If its

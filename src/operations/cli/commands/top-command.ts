@@ -4,7 +4,7 @@ import { databaseFile, openReadOnly } from '../../../base/storage/open.js'
 import { type Answer, type Call, CommandFailed, flagOption, refuseExtraWords } from '../command/command.js'
 import { Screen, type Terminal } from '../command/screen.js'
 import { renderSnapshot } from '../top/render.js'
-import { createSnapshotReader, type ReadSnapshot, type TopSnapshot } from '../top/snapshot.js'
+import { Snapshots, type TopSnapshot } from '../top/snapshot.js'
 
 const REFRESH_INTERVAL = 1_000
 
@@ -17,12 +17,12 @@ export async function top({ words, options, config, clock, terminal }: Call): Pr
     throw new CommandFailed('the database is of an earlier version: the start of the daemon updates it')
   const { read, close } = opened
   try {
-    const readSnapshot = createSnapshotReader(read, config, clock)
+    const snapshots = new Snapshots(read, config.service.data_dir, clock)
     if (terminal === null || flagOption(options, 'once') || flagOption(options, 'json')) {
-      const snapshot = await readSnapshot()
+      const snapshot = await snapshots.read()
       return { json: snapshot, lines: renderSnapshot(snapshot) }
     }
-    await showLive(terminal, readSnapshot)
+    await showLive(terminal, snapshots)
     return { json: null, lines: [] }
   } finally {
     close()
@@ -30,7 +30,7 @@ export async function top({ words, options, config, clock, terminal }: Call): Pr
 }
 
 /** Resolves when the user quits. */
-async function showLive(terminal: Terminal, readSnapshot: ReadSnapshot): Promise<void> {
+async function showLive(terminal: Terminal, snapshots: Snapshots): Promise<void> {
   let shown: TopSnapshot | null = null
   let isRunning = true
   let wake = (): void => undefined
@@ -45,7 +45,7 @@ async function showLive(terminal: Terminal, readSnapshot: ReadSnapshot): Promise
   screen.open()
   try {
     while (isRunning) {
-      shown = await readSnapshot()
+      shown = await snapshots.read()
       draw()
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, isRunning ? REFRESH_INTERVAL : 0)

@@ -5,7 +5,6 @@
  * hour every ten seconds, the census of the queue when it has rested.
  */
 import { stat } from 'node:fs/promises'
-import type { Config } from '../../../base/config/complete.js'
 import { type Clock, formatTimestamp } from '../../../base/platform/clock.js'
 import { readDiskSpace } from '../../../base/platform/disk-space.js'
 import { type DaemonStatus, isStatusFresh, readDaemonStatus } from '../../../base/platform/processes/daemon-status.js'
@@ -80,36 +79,42 @@ interface QueueState {
   readonly reasons: readonly { readonly reason: string; readonly total: number }[]
 }
 
-export type ReadSnapshot = () => Promise<TopSnapshot>
+export class Snapshots {
+  private readonly counter: QueueCounter
+  private hour: { readonly at: number; readonly activity: Activity } | null = null
 
-export function createSnapshotReader(
-  read: Read,
-  { service: { data_dir: folder } }: Config,
-  clock: Clock,
-): ReadSnapshot {
-  const counter = new QueueCounter(read, clock)
-  let hour: { readonly at: number; readonly activity: Activity } | null = null
-  return async () => {
-    const now = clock()
-    if (hour === null || now - hour.at >= HOUR_INTERVAL)
-      hour = { at: now, activity: readActivity(read, now, HOUR_SECONDS) }
-    const { senders, ...lastHour } = hour.activity
-    const stretches = STRETCHES.map((seconds) => readActivity(read, now, seconds)).map(
-      ({ senders: _own, ...one }) => one,
-    )
-    const { webhooks: enabled, failing, behind } = await readWebhookBacklog(read)
-    const { since, destinations } = readDestinations(read, now)
+  constructor(
+    private readonly db: Read,
+    private readonly folder: string,
+    private readonly clock: Clock,
+  ) {
+    this.counter = new QueueCounter(db, clock)
+  }
+
+  async read(): Promise<TopSnapshot> {
+    const { db, folder } = this
+    const now = this.clock()
+    const { senders, ...lastHour } = this.readHour(now)
+    const stretches = STRETCHES.map((seconds) => readActivity(db, now, seconds)).map(({ senders: _own, ...one }) => one)
+    const { webhooks: enabled, failing, behind } = await readWebhookBacklog(db)
+    const { since, destinations } = readDestinations(db, now)
     return {
       at: formatTimestamp(now),
       daemon: await readDaemon(folder, now),
       activity: [...stretches, lastHour],
-      queue: describeQueue(await counter.count()),
+      queue: describeQueue(await this.counter.count()),
       destinations: { since: since === null ? null : formatTimestamp(since), data: destinations },
-      senders: nameSenders(read, senders),
-      inbound: readInboundVerdicts(read, now),
+      senders: nameSenders(db, senders),
+      inbound: readInboundVerdicts(db, now),
       webhooks: { enabled, failing, behind },
       disk: await readDisk(folder),
     }
+  }
+
+  private readHour(now: number): Activity {
+    if (this.hour === null || now - this.hour.at >= HOUR_INTERVAL)
+      this.hour = { at: now, activity: readActivity(this.db, now, HOUR_SECONDS) }
+    return this.hour.activity
   }
 }
 

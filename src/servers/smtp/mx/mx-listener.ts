@@ -7,44 +7,32 @@
 
 import { originOf } from '../../../base/platform/connections/client-address.js'
 import { isInSomeNetwork } from '../../../base/platform/ip-address.js'
-import type { TlsPair } from '../../../base/platform/tls-files.js'
-import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
-import type { ListenerRules } from '../server/smtp-server-adapter.js'
+import { bindServers, SmtpListener } from '../server/server-sockets.js'
+import type { ListenerRules, SmtpServerAdapter } from '../server/smtp-server-adapter.js'
 import type { SmtpReply } from '../session/smtp-reply.js'
 import type { MxDeps } from './mx-deps.js'
 import { MxGate } from './mx-gate.js'
 import { type MxReason, mxReplies } from './mx-refusals.js'
 import { MxSession } from './mx-session.js'
 
-export interface MxListener {
-  /** They are in the order of the settings, with the ports that were given. */
-  readonly endpoints: readonly BoundEndpoint[]
-  /** Open connections, including those whose PROXY line has not come. */
-  connections(): number
-  /** Bytes of messages in memory. */
-  bytesInFlight(): number
-  /** How many clients, recipients and messages were turned away, by reason, since the start. */
-  refusals(): ReadonlyMap<MxReason, number>
-  /** The certificate of handshakes from now on. */
-  updateSecureContext(tls: TlsPair): void
-  /** Resolves once every connection is closed, after `limit` milliseconds at the latest. */
-  stop(limit: number): Promise<void>
-}
+export class MxListener extends SmtpListener<MxSession> {
+  private constructor(
+    private readonly gate: MxGate,
+    servers: readonly SmtpServerAdapter<MxSession>[],
+  ) {
+    super(gate, servers)
+  }
 
-/** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
-export async function startMxListener(deps: MxDeps): Promise<MxListener> {
-  const gate = new MxGate(deps)
-  const endpoints = deps.settings().listen.map((endpoint) => ({ ...endpoint, tls: false }))
-  const servers = await bindServers(endpoints, listenerRules(gate))
-  return {
-    endpoints: servers.map(boundEndpointOf),
-    connections: () => gate.connections.countOpen(),
-    bytesInFlight: () => gate.memory.usedBytes(),
-    refusals: () => gate.refusals(),
-    updateSecureContext(tls) {
-      for (const server of servers) server.updateSecureContext({ ...tls })
-    },
-    stop: (limit) => stopServers(servers, limit),
+  /** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
+  static async start(deps: MxDeps): Promise<MxListener> {
+    const gate = new MxGate(deps)
+    const endpoints = deps.settings().listen.map((endpoint) => ({ ...endpoint, tls: false }))
+    return new MxListener(gate, await bindServers(endpoints, listenerRules(gate)))
+  }
+
+  /** How many clients, recipients and messages were turned away, by reason, since the start. */
+  refusals(): ReadonlyMap<MxReason, number> {
+    return this.gate.refusals()
   }
 }
 

@@ -2,54 +2,39 @@
 
 import { originOf } from '../../../base/platform/connections/client-address.js'
 import type { ConnectionOrigin } from '../../../base/platform/connections/connection-limiter.js'
-import type { TlsPair } from '../../../base/platform/tls-files.js'
 import type { Principal } from '../../../workspaces/accounts/access/principal.js'
-import { type BoundEndpoint, bindServers, boundEndpointOf, stopServers } from '../server/server-sockets.js'
-import type { ListenerRules } from '../server/smtp-server-adapter.js'
+import { bindServers, SmtpListener } from '../server/server-sockets.js'
+import type { ListenerRules, SmtpServerAdapter } from '../server/smtp-server-adapter.js'
 import { accessEndedReply } from '../session/session-replies.js'
 import type { SubmissionDeps } from './submission-deps.js'
 import { SubmissionGate } from './submission-gate.js'
 import { SubmissionSession } from './submission-session.js'
 
-export interface SubmissionListener {
-  /** They are in the order of the settings, plain ones first, with the ports that were given. */
-  readonly endpoints: readonly BoundEndpoint[]
-  /** Connections that are open, those in a TLS handshake included. */
-  connections(): number
-  /** Bytes of messages in memory. */
-  bytesInFlight(): number
-  /** The certificate of handshakes from now on. */
-  updateSecureContext(tls: TlsPair): void
-  /** Ends the sessions of these principals, for example after a key was revoked or a workspace was deleted. */
-  endSessions(where: (principal: Principal) => boolean): void
-  /** Resolves once every connection is closed, after `limit` milliseconds at the latest. */
-  stop(limit: number): Promise<void>
-}
+export class SubmissionListener extends SmtpListener<SubmissionSession> {
+  private constructor(
+    private readonly gate: SubmissionGate,
+    servers: readonly SmtpServerAdapter<SubmissionSession>[],
+  ) {
+    super(gate, servers)
+  }
 
-/** Rejects, with nothing left open, when one of the endpoints cannot be bound. */
-export async function startSubmissionListener(deps: SubmissionDeps): Promise<SubmissionListener> {
-  const { listen, listen_tls: listenTls } = deps.settings()
-  const gate = new SubmissionGate(deps)
-  const { finishWithin } = gate.limits
-  const endpoints = [
-    ...listen.map((endpoint) => ({ ...endpoint, tls: false })),
-    ...listenTls.map((endpoint) => ({ ...endpoint, tls: true })),
-  ]
-  const servers = await bindServers(endpoints, listenerRules(gate))
-  return {
-    endpoints: servers.map(boundEndpointOf),
-    connections: () => gate.connections.countOpen(),
-    bytesInFlight: () => gate.memory.usedBytes(),
-    updateSecureContext(tls) {
-      for (const server of servers) server.updateSecureContext({ ...tls })
-    },
-    endSessions(where) {
-      for (const { smtpSession } of servers.flatMap((server) => [...server.openConnections()])) {
-        const { principal } = smtpSession
-        if (principal !== null && where(principal)) smtpSession.finish(accessEndedReply, finishWithin)
-      }
-    },
-    stop: (limit) => stopServers(servers, limit),
+  /** Plain endpoints are first. Rejects, with nothing left open, when one of the endpoints cannot be bound. */
+  static async start(deps: SubmissionDeps): Promise<SubmissionListener> {
+    const { listen, listen_tls: listenTls } = deps.settings()
+    const gate = new SubmissionGate(deps)
+    const endpoints = [
+      ...listen.map((endpoint) => ({ ...endpoint, tls: false })),
+      ...listenTls.map((endpoint) => ({ ...endpoint, tls: true })),
+    ]
+    return new SubmissionListener(gate, await bindServers(endpoints, listenerRules(gate)))
+  }
+
+  /** Ends the sessions of these principals, for example after a key was revoked or a workspace was deleted. */
+  endSessions(where: (principal: Principal) => boolean): void {
+    for (const { smtpSession } of this.servers.flatMap((server) => [...server.openConnections()])) {
+      const { principal } = smtpSession
+      if (principal !== null && where(principal)) smtpSession.finish(accessEndedReply, this.gate.limits.finishWithin)
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a backup says about its progress, at a terminal and in a log. */
 import t from 'tap'
-import { createProgressLine, formatProgress } from '../../../../src/operations/cli/command/progress-line.js'
+import { formatProgress, ProgressLine } from '../../../../src/operations/cli/command/progress-line.js'
 
 const MB = 1_048_576
 
@@ -19,7 +19,7 @@ t.test('a line every ten percent in a log, one line that is rewritten at a termi
   for (const isTerminal of [false, true]) {
     const printed: string[] = []
     let time = 1000
-    const line = createProgressLine({ print: (text) => printed.push(text), isTerminal, now: () => time })
+    const line = new ProgressLine({ print: (text) => printed.push(text), isTerminal, now: () => time })
     for (let part = 1; part <= 100; part += 1) {
       time += 100
       line.update({ phase: 'copy', bytes: part * MB, total: 100 * MB })
